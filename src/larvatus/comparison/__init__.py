@@ -1,0 +1,1 @@
+"""Many releases side by side: the comparison, and what is decided from it."""

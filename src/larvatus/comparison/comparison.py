@@ -1,0 +1,128 @@
+"""Several releases of the same data and their scores: no data inside, so it can be kept, written and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.release import Release
+from larvatus.data.score import Cell, Row, Rows, Score, Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One release as it is compared: how it was made, what its steps said, and its scores."""
+
+    name: str
+    steps: tuple[Mapping[str, Any], ...]
+    sentences: tuple[str, ...]
+    publishable: tuple[Mapping[str, Any], ...]
+    notes: tuple[Note, ...]
+    records: int
+    scores: Scores
+
+    @classmethod
+    def of(cls, name: str, release: Release, scores: Scores) -> Candidate:
+        steps = tuple({"method": s.name(), **s.settings()} for s in release.steps)
+        public = tuple(
+            {"method": s.name(), **{k: v for k, v in s.settings().items() if k in s.publishable}} for s in release.steps
+        )
+        sentences = tuple(s.public_sentence() for s in release.steps)
+        return cls(name, steps, sentences, public, release.notes, release.data.rows, scores)
+
+    def of_kind(self, kind: Literal["risk", "loss"]) -> tuple[Score, ...]:
+        """Its risks or its losses."""
+        return tuple(s for s in self.scores if s.kind == kind)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is said of the data in a report: names and counts, no values."""
+
+    records: int
+    confidential: tuple[str, ...]
+    non_confidential: tuple[str, ...]
+    sub_groups: tuple[str, ...]
+    weight: str | None
+    group_sizes: tuple[tuple[str, int], ...]
+    intruder_knows: tuple[str, ...]
+    purpose: str = ""
+
+
+def about(data: Microdata, intruder: Intruder, purpose: str = "") -> About:
+    """The facts of the data that a report may tell."""
+    groups = data.groups
+    return About(
+        data.rows, data.confidential, data.non_confidential, data.sub_groups.columns, data.roles.weight,
+        tuple(zip(groups.names, groups.sizes, strict=True)), intruder.known or data.released, purpose,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Candidates in the order they were given."""
+
+    candidates: tuple[Candidate, ...]
+    about: About
+
+    def table(self) -> Rows:
+        """One row per release and score."""
+        return Rows.of({"release": c.name, **s.row()} for c in self.candidates for s in c.scores)
+
+    def wide(self) -> Rows:
+        """One row per release, one column per score."""
+        return Rows.of({"release": c.name, **{s.method: s.value for s in c.scores}} for c in self.candidates)
+
+    def tidy(self) -> Rows:
+        """Every figure on a row of its own: overall, by sub-group, by variable, by pair."""
+        return Rows.of(row for c in self.candidates for s in c.scores for row in _tidy(c.name, s))
+
+    def plain(self) -> dict[str, Any]:
+        """Everything but figures per record, as JSON can hold it."""
+        return {
+            "records": self.about.records,
+            "releases": [
+                {
+                    "name": c.name, "steps": [dict(s) for s in c.steps], "records": c.records,
+                    "notes": [{"kind": n.kind, "text": str(n)} for n in c.notes],
+                    "scores": [s.plain() for s in c.scores],
+                }
+                for c in self.candidates
+            ],
+        }
+
+    def html(self, edition: Literal["internal", "public"] = "internal") -> str:
+        """The report as one HTML text."""
+        from larvatus.reporting.compose import composed
+        from larvatus.reporting.html import rendered
+
+        return rendered(composed(self, edition))
+
+    def report(
+        self, path: str | Path, edition: Literal["internal", "public"] = "internal", force: bool = False
+    ) -> Path:
+        """Write the report as one HTML file that opens offline."""
+        from larvatus.core.files import write_text
+
+        target = Path(path)
+        write_text(target, self.html(edition), force)
+        return target
+
+
+def _tidy(release: str, score: Score) -> Sequence[Row]:
+    head: dict[str, Cell] = {"release": release, "score": score.method, "kind": score.kind}
+    rows: list[Row] = [{**head, "level": "overall", "of": "", **_figures(score.row())}]
+    rows += [{**head, "level": "sub_group", "of": r["sub_group"], **_figures(r)} for r in score.by_group]
+    rows += [{**head, "level": "variable", "of": r["variable"], **_figures(r)} for r in score.by_variable]
+    rows += [{**head, "level": "pair", "of": f"{r['first']}, {r['second']}", **_figures(r)} for r in score.by_pair]
+    return rows
+
+
+def _figures(row: Row) -> dict[str, Cell]:
+    value = row.get("value", row.get("loss"))
+    return {"value": value, **{k: row.get(k) for k in ("chance", "s_alone", "low", "high")}}

@@ -1,0 +1,1 @@
+"""Errors, discovery, kernels and keyed randomness: what knows nothing of data."""

@@ -1,0 +1,65 @@
+"""Find methods by looking into a folder: one file, one public class, named as the file."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType, ModuleType
+
+from larvatus.core.errors import DiscoveryError, nearest_names
+
+
+def class_name(file_name: str) -> str:
+    """`additive_noise` holds `AdditiveNoise`."""
+    return "".join(part.capitalize() for part in file_name.split("_"))
+
+
+def file_name(name: str) -> str:
+    """`AdditiveNoise` lives in `additive_noise`."""
+    return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
+
+
+def file_names(package: str) -> tuple[str, ...]:
+    """The files of a folder that hold methods, without importing any of them."""
+    found = importlib.import_module(package)
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(found.__path__) if not m.name.startswith("_")))
+
+
+def public_class(module: ModuleType) -> type:
+    """The one public class that a method's file defines, or a message that says what to change."""
+    stem = module.__name__.rpartition(".")[2]
+    own = [
+        value
+        for name, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__ and not name.startswith("_")
+    ]
+    if len(own) != 1:
+        listed = ", ".join(c.__name__ for c in own) or "none"
+        raise DiscoveryError(
+            f"{stem}.py defines {len(own)} public classes ({listed}); a method's file holds exactly one, "
+            f"named {class_name(stem)}. Give the others a leading underscore or a file of their own."
+        )
+    if own[0].__name__ != class_name(stem):
+        raise DiscoveryError(
+            f"{stem}.py defines {own[0].__name__}; rename the class to {class_name(stem)} "
+            f"or the file to {file_name(own[0].__name__)}.py."
+        )
+    return own[0]
+
+
+@cache
+def load(package: str, name: str) -> type:
+    """The class of one method, importing its file alone."""
+    names = file_names(package)
+    if name not in names:
+        kind = package.rpartition(".")[2]
+        raise DiscoveryError(f"no method {name!r} among {kind}; {nearest_names(name, names)}")
+    return public_class(importlib.import_module(f"{package}.{name}"))
+
+
+@cache
+def discover(package: str) -> Mapping[str, type]:
+    """All methods of a folder by name, in alphabetical order."""
+    return MappingProxyType({name: load(package, name) for name in file_names(package)})

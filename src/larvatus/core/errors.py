@@ -1,0 +1,69 @@
+"""Every error the package raises on purpose: one root, one class per stage, each message with a way out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class LarvatusError(Exception):
+    """Root of all errors raised on purpose; the command line turns it into one line and exit code 2."""
+
+
+class DiscoveryError(LarvatusError):
+    """A method's file does not keep the one-file rule, or no method has that name."""
+
+
+class ReadError(LarvatusError):
+    """A source cannot be read, or what it holds cannot be used."""
+
+
+class RolesError(LarvatusError):
+    """Roles name a column that is not there, or contradict each other or the data."""
+
+
+class SubGroupError(LarvatusError):
+    """A sub-group is too small for what was asked of it."""
+
+
+class MaskError(LarvatusError):
+    """A mask cannot do its work on these data."""
+
+
+class PairingError(LarvatusError):
+    """A released file's rows cannot be matched with the original's."""
+
+
+class RiskError(LarvatusError):
+    """An attack cannot be run on this release."""
+
+
+class UtilityError(LarvatusError):
+    """A measure cannot be computed on this release."""
+
+
+class StudyError(LarvatusError):
+    """A study has problems; all of them are in the message."""
+
+    def __init__(self, problems: Sequence[str], where: str = "study") -> None:
+        self.problems = tuple(problems)
+        count = len(self.problems)
+        head = f"{where} has {count} problem{'s' if count > 1 else ''}:"
+        super().__init__("\n".join([head, *(f"  {i}. {p}" for i, p in enumerate(self.problems, 1))]))
+
+
+class WriteError(LarvatusError):
+    """An output cannot be written; nothing was left under its name."""
+
+
+def nearest_names(name: str, known: Iterable[str], most: int = 3) -> str:
+    """A clause that offers the names most like `name`, or lists a few of those that exist."""
+    names = list(known)
+    by_fold = {n.casefold(): n for n in reversed(names)}
+    close = [by_fold[c] for c in difflib.get_close_matches(name.casefold(), by_fold, n=most, cutoff=0.6)]
+    if close:
+        return "did you mean " + " or ".join(repr(c) for c in close) + "?"
+    if not names:
+        return "there are none."
+    shown = ", ".join(names[:8]) + (f" … ({len(names)} in all)" if len(names) > 8 else "")
+    return f"there are: {shown}."

@@ -1,0 +1,45 @@
+"""Files written whole or not at all: under a temporary name, then moved in place."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from larvatus.core.errors import WriteError
+
+
+def check_free(path: Path, force: bool) -> None:
+    """Refuse early what could not be written later."""
+    if path.is_dir():
+        raise WriteError(f"{path} is a folder; name a file in it.")
+    if path.exists() and not force:
+        raise WriteError(f"{path} exists already. Choose another name, or overwrite it with --force (force=True).")
+    if not path.parent.is_dir():
+        raise WriteError(f"folder {path.parent} does not exist. Create it first.")
+    if not os.access(path.parent, os.W_OK):
+        raise WriteError(f"folder {path.parent} cannot be written to. Choose another one.")
+
+
+@contextmanager
+def moved_in_place(path: Path, private: bool = False) -> Iterator[Path]:
+    """A temporary path beside the target; moved there on success, removed on any failure."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        mode = 0o600 if private else 0o666
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        yield temporary
+        os.replace(temporary, path)
+    except OSError as error:
+        raise WriteError(f"{path} cannot be written: {error.strerror or 'unknown error'}.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str, force: bool) -> None:
+    """A text file, whole or not at all."""
+    check_free(path, force)
+    with moved_in_place(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

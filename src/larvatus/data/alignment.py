@@ -1,0 +1,97 @@
+"""Bring an original and a release side by side: the same columns, the same sub-groups, the same records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from larvatus.core.errors import PairingError, UtilityError
+from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.groups import Settled
+from larvatus.data.microdata import Microdata
+
+GROUP = " sub-group"
+
+
+def common_numbers(original: Microdata, released: Microdata) -> tuple[str, ...]:
+    """Numeric confidential columns that the release has, in role order."""
+    names = tuple(n for n in original.numeric(original.confidential) if n in released.numeric(released.confidential))
+    if not names:
+        raise UtilityError("the release has no numeric confidential column of the original to compare.")
+    return names
+
+
+def common_given(original: Microdata, released: Microdata) -> tuple[str, ...]:
+    """Non-confidential columns that both have, of the same kind and with the same levels."""
+    mine, theirs = original.table.columns, released.table.columns
+    return tuple(
+        n for n in original.non_confidential
+        if n in theirs and (mine[n].kind, mine[n].levels) == (theirs[n].kind, theirs[n].levels)
+    )
+
+
+def common_groups(original: Microdata, released: Microdata) -> list[tuple[str, int, int]]:
+    """Name and both indices of every sub-group that both have."""
+    there = {label: i for i, label in enumerate(released.groups.labels)}
+    return [
+        (original.groups.name(i), i, there[label]) for i, label in enumerate(original.groups.labels) if label in there
+    ]
+
+
+def in_groups_of(original: Microdata, released: Microdata) -> Microdata:
+    """The original in the release's effective sub-groups, those that the release lacks after them."""
+    groups, mine = released.groups, original.groups.labels
+    held = {label: g for g, labels in enumerate(groups.declared) for label in labels}
+    alone = [label for label in mine if label not in held]
+    held |= {label: len(groups) + i for i, label in enumerate(alone)}
+    target = tuple(held[label] for label in mine)
+    if target == tuple(range(len(groups))):
+        return original
+    declared = (*groups.declared, *((label,) for label in alone))
+    return original.settled(Settled(target, (*groups.labels, *alone), declared))
+
+
+def in_records_of(released: Microdata, original: Microdata) -> Microdata:
+    """A release read from a file, in the sub-groups that its records have in the original."""
+    marked = original.table.map_rows(_group_of, (), [Column(GROUP, "number")])
+    joined = released.table.pair(marked, {GROUP: GROUP})
+    groups = original.groups
+    table = joined.regroup(
+        lambda g, block: block[GROUP].astype(np.int64), [GROUP], groups.columns, groups.labels, groups.declared
+    )
+    return released.holding(table)
+
+
+def _group_of(group: int, block: Block) -> Mapping[str, Array]:
+    return {GROUP: np.full(len(block), float(group))}
+
+
+def check_same_given(original: Microdata, released: Microdata) -> None:
+    """Refuse a pairing in which columns that are released as they are differ between the two files."""
+    names = [n for n in (*original.sub_groups.columns, *original.non_confidential) if n in released.table.columns]
+    mine = original.table.columns
+    joined = released.table.pair(original.table, {f"original {n}": n for n in names})
+    for name in names:
+        levels = (mine[name].levels, released.table.columns[name].levels)
+        differ = sum(joined.reduce([name, f"original {name}"], _differing(name, levels), int.__add__))
+        if differ:
+            raise PairingError(
+                f"the rows of the released file do not match the original's: {name!r}, which is released as it is, differs "
+                f"in {differ:,} of {released.rows:,} rows. If the file was written in random row order, give its pairing "
+                f"file; if {name!r} was masked too, declare it confidential."
+            )
+
+
+def _differing(name: str, levels: tuple[tuple[object, ...], tuple[object, ...]]) -> Callable[[int, Block], int]:
+    theirs = {v: i for i, v in enumerate(levels[1])}
+    code = np.array([*(theirs.get(v, -2) for v in levels[0]), -1])
+
+    def count(group: int, block: Block) -> int:
+        now, was = block[name], block[f"original {name}"]
+        if now.dtype.kind == "f":
+            same = (now == was) | (np.isnan(now) & np.isnan(was)) | (np.abs(now - was) <= 1e-12 * np.abs(was))
+            return int((~same).sum())
+        return int((now != code[was]).sum())
+
+    return count

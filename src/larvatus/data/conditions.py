@@ -1,0 +1,102 @@
+"""Conditions on columns, such as `income > 50000 and region == "north"`, read without running any code."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.errors import RolesError, nearest_names
+from larvatus.data.contracts import Block, Column
+
+COMPARE: Mapping[type, Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne,
+}
+MIRROR = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition that can be asked of a block of rows; comparisons with a missing value are false."""
+
+    text: str
+    columns: tuple[str, ...]
+    holds: Callable[[Block], NDArray[np.bool_]]
+
+
+def condition(text: str, columns: Mapping[str, Column]) -> Condition:
+    """Parse comparisons of a column with a value, joined by and, or, not and brackets."""
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        example = 'income > 50000 and region == "north"'
+        raise RolesError(f"condition {text!r} cannot be read; write for example: {example}") from None
+    used = tuple(dict.fromkeys(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)))
+    for name in used:
+        if name not in columns:
+            raise RolesError(f"condition {text!r}: no column {name!r}; {nearest_names(name, columns)}")
+    return Condition(text, used, _compile(tree, columns, text))
+
+
+def _compile(node: ast.expr, columns: Mapping[str, Column], text: str) -> Callable[[Block], NDArray[np.bool_]]:
+    if isinstance(node, ast.BoolOp):
+        parts = [_compile(v, columns, text) for v in node.values]
+        join = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
+        return lambda block: join.reduce([p(block) for p in parts])
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        inner = _compile(node.operand, columns, text)
+        return lambda block: ~inner(block)
+    if isinstance(node, ast.Compare):
+        parts = []
+        left = node.left
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            parts.append(_comparison(left, op, right, columns, text))
+            left = right
+        return lambda block: np.logical_and.reduce([p(block) for p in parts])
+    raise RolesError(f"condition {text!r}: only comparisons of columns with values, joined by and, or, not, are read.")
+
+
+def _comparison(
+    left: ast.expr, op: ast.cmpop, right: ast.expr, columns: Mapping[str, Column], text: str
+) -> Callable[[Block], NDArray[np.bool_]]:
+    kind: type = type(op)
+    if isinstance(right, ast.Name) and not isinstance(left, ast.Name) and kind in MIRROR:
+        left, right, kind = right, left, MIRROR[kind]
+    if not isinstance(left, ast.Name) or kind not in {*COMPARE, ast.In, ast.NotIn}:
+        raise RolesError(f"condition {text!r}: compare a column with a value by <, <=, >, >=, ==, != or in.")
+    column = columns[left.id]
+    if isinstance(right, ast.Name):
+        return _two_columns(column, kind, columns[right.id], text)
+    try:
+        value = ast.literal_eval(right)
+    except ValueError:
+        raise RolesError(f"condition {text!r}: the right side must be a number, a text or a list of them.") from None
+    if kind in (ast.In, ast.NotIn):
+        options = list(value) if isinstance(value, list | tuple | set) else [value]
+        parts = [_against(column, ast.Eq, v, text) for v in options]
+        return lambda block: np.logical_or.reduce([p(block) for p in parts]) ^ (kind is ast.NotIn)
+    return _against(column, kind, value, text)
+
+
+def _two_columns(one: Column, kind: type, other: Column, text: str) -> Callable[[Block], NDArray[np.bool_]]:
+    if kind not in COMPARE or "nominal" in (one.kind, other.kind):
+        raise RolesError(f"condition {text!r}: two columns can be compared only where both hold numbers.")
+    return lambda block: np.asarray(COMPARE[kind](block[one.name], block[other.name]))
+
+
+def _against(column: Column, kind: type, value: Any, text: str) -> Callable[[Block], NDArray[np.bool_]]:
+    if column.kind == "number":
+        if not isinstance(value, int | float):
+            raise RolesError(f"condition {text!r}: {column.name!r} holds numbers; compare it with a number.")
+        return lambda block: np.asarray(COMPARE[kind](block[column.name], value)) & ~np.isnan(block[column.name])
+    ordered = all(isinstance(v, int | float) for v in (value, *column.levels))
+    if kind not in (ast.Eq, ast.NotEq) and not ordered:
+        raise RolesError(f"condition {text!r}: {column.name!r} holds names; compare it by == or !=.")
+    chosen = np.array([*(bool(COMPARE[kind](v, value)) for v in column.levels), False])
+    return lambda block: np.asarray(chosen[block[column.name]])

@@ -1,0 +1,176 @@
+"""The interface page: what an engine, a mask, an attack and a measure are. Everything else plugs into these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from larvatus.core.discovery import file_name
+from larvatus.core.randomness import RecordRandom
+
+if TYPE_CHECKING:
+    from larvatus.data.groups import Groups, Label, Level
+    from larvatus.data.intruder import Intruder
+    from larvatus.data.law import Law
+    from larvatus.data.microdata import Microdata
+    from larvatus.data.notes import Note
+    from larvatus.data.release import Release
+    from larvatus.data.roles import Roles, SubGroups
+    from larvatus.data.score import Score
+
+Array: TypeAlias = NDArray[Any]
+Words: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.uint64]]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a column holds: numbers (float64, NaN where missing) or names (codes of levels, -1 where missing)."""
+
+    name: str
+    kind: Literal["number", "nominal"]
+    integer: bool = False
+    levels: tuple[Level, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows of one sub-group handed to a method: one contiguous array per column, and the record ids."""
+
+    record: NDArray[np.int64]
+    values: Mapping[str, Array]
+
+    def __getitem__(self, name: str) -> Array:
+        return self.values[name]
+
+    def __len__(self) -> int:
+        return len(self.record)
+
+    def matrix(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """Rows × columns, each column contiguous."""
+        return np.array([self.values[n] for n in names], dtype=np.float64).reshape(len(names), len(self.record)).T
+
+
+RowFunction: TypeAlias = Callable[[int, Block], Mapping[str, Array]]
+
+
+class Table(Protocol):
+    """The verbs. Rows are grouped by sub-group and, inside one, in record order; every verb returns a new table."""
+
+    @property
+    def columns(self) -> Mapping[str, Column]: ...
+    @property
+    def groups(self) -> Groups: ...
+    @property
+    def rows(self) -> int: ...
+    def blocks(self, names: Sequence[str]) -> Iterator[tuple[int, Block]]: ...
+    def counts(self, names: Sequence[str]) -> Mapping[Label, int]: ...
+    def reduce(
+        self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
+    ) -> list[T]: ...
+    def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]: ...
+    def ranks(self, names: Mapping[str, str], words: Words | None = None) -> Table: ...
+    def place(self, into: str, order: str, values: str, words: Words, source: Table | None = None) -> Table: ...
+    def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> Table: ...
+    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> Table: ...
+    def scan(
+        self, order: str, names: Sequence[str], start: T,
+        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], words: Words, made: Sequence[Column] = (),
+    ) -> Table: ...
+    def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> Table: ...
+    def stack(self, other: Table, names: Sequence[str], indicator: str) -> Table: ...
+    def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> Table: ...
+    def regroup(
+        self, assign: Callable[[int, Block], Array], names: Sequence[str], columns: Sequence[str],
+        labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+    ) -> Table: ...
+    def materialise(self) -> Table: ...
+
+
+class Engine(Protocol):
+    """Reads a source into a table and writes a release; the only place that knows where data lie."""
+
+    def names(self, source: Any) -> Sequence[str]: ...
+    def keyed(self, source: Any) -> bool: ...
+    def read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None) -> Table: ...
+    def frame(self, table: Table, names: Sequence[str], like: Table) -> Any: ...
+    def write(
+        self, table: Table, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+    ) -> None: ...
+
+
+class Method(BaseModel):
+    """What a person names and sets: frozen, its limits in its types, its name that of its file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @classmethod
+    def name(cls) -> str:
+        return file_name(cls.__name__)
+
+    def settings(self) -> dict[str, Any]:
+        """Its fields as plain values, as a study file would hold them."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+class Masked(NamedTuple):
+    """What a mask returns: the data after it, and what it has to say."""
+
+    data: Microdata
+    notes: Sequence[Note] = ()
+
+
+class Mask(Method):
+    """One step from data to data. It never sees a score."""
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "rows"
+    record_wise: ClassVar[bool] = False
+    keeps_ranks: ClassVar[bool] = False
+    handles: ClassVar[frozenset[str]] = frozenset({"number"})
+    publishable: ClassVar[frozenset[str]] = frozenset()
+
+    where: str | tuple[int, ...] | None = Field(
+        default=None, description="mask only these records: a condition on columns, or a list of record ids"
+    )
+    scope: Literal["sub_group", "file"] = Field(
+        default="sub_group", description="run within each sub-group, or over the whole file at once"
+    )
+
+    def smallest(self, roles: Roles) -> int:
+        """Fewest records with which the mask can do its work in a sub-group."""
+        return 1
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        raise NotImplementedError
+
+    def law(self, original: Microdata) -> Law | None:
+        """E and Cov of Y given X and S, where the mask has a linear law; used by attacks that know the mask."""
+        return None
+
+    def public_sentence(self) -> str:
+        """One sentence for the public, without a confidential figure."""
+        raise NotImplementedError
+
+
+class Attack(Method):
+    """One way an intruder would try. It knows of the mask only what the intruder is granted."""
+
+    paired: ClassVar[bool] = True
+
+    def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        raise NotImplementedError
+
+
+class Measure(Method):
+    """One way of saying what analysts lost: 0 is best."""
+
+    paired: ClassVar[bool] = False
+
+    def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
+        raise NotImplementedError

@@ -1,0 +1,107 @@
+"""From credits per record to a risk score: overall, by sub-group, for outliers apart from the interior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.data.contracts import Block
+from larvatus.data.groups import Groups
+from larvatus.data.microdata import Microdata
+from larvatus.data.score import Rows, Score
+from larvatus.stats.intervals import wilson
+
+Floats = NDArray[np.float64]
+OUTLYING_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Credits:
+    """Per record and number of guesses: success of the attack, of chance, and of S alone, each in [0, 1]."""
+
+    group: NDArray[np.int64]
+    success: Floats
+    chance: Floats
+    s_alone: Floats
+    outlying: NDArray[np.bool_]
+
+
+def collect(data: Microdata, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
+    """Record ids, sub-groups and columns in record order."""
+    parts = [(g, block) for g, block in data.table.blocks(names)]
+    record = np.concatenate([b.record for _, b in parts])
+    group = np.concatenate([np.full(len(b), g, dtype=np.int64) for g, b in parts])
+    order = np.argsort(record, kind="stable")
+    values = {n: np.concatenate([b[n] for _, b in parts])[order] for n in names}
+    return record[order], group[order], values
+
+
+def outlyingness(data: Microdata, names: Sequence[str]) -> list[tuple[Floats, Floats]]:
+    """Per sub-group, the centre and the whitening matrix of the named columns, thin directions left out."""
+    out = []
+    for m in data.moments(names):
+        sd = np.sqrt(np.where(m.constant, 0.0, np.nan_to_num(m.variance)))
+        scale = np.where(sd > 0, sd, 1.0)
+        r = np.nan_to_num(m.covariance) / np.outer(scale, scale)
+        values, vectors = np.linalg.eigh(r) if len(names) else (np.zeros(0), np.zeros((0, 0)))
+        good = values > 1e-8 * max(values.max(initial=0.0), 1e-300)
+        out.append((np.nan_to_num(m.mean), (vectors[:, good] / np.sqrt(values[good])) / scale[:, None]))
+    return out
+
+
+def distance_from_centre(centre: Floats, whitening: Floats, block: Block, names: Sequence[str]) -> Floats:
+    """Squared Mahalanobis distance of each row from its sub-group's centre; missing values count as the centre."""
+    d = np.nan_to_num(block.matrix(names) - centre)
+    return ((d @ whitening) ** 2).sum(axis=1)
+
+
+def risk_score(
+    method: str, meaning: str, settings: Mapping[str, Any], groups: Groups, guesses: Sequence[int], credits: Credits,
+    notes: Sequence[str] = (),
+) -> Score:
+    """The score of an attack that gives every record a credit for each number of guesses; the value is the first's."""
+    first = credits.success[:, 0]
+    return Score(
+        method=method, kind="risk", meaning=meaning, settings=settings, value=float(first.mean()),
+        chance=float(credits.chance[:, 0].mean()), s_alone=float(credits.s_alone[:, 0].mean()),
+        interval=wilson(float(first.mean()), len(first)),
+        by_group=_by_group(groups, credits),
+        details={
+            "within": Rows.of({"within": k, **_figures(credits, None, i)} for i, k in enumerate(guesses)),
+            "outliers": Rows.of(
+                {"records": name, "count": int(rows.sum()), **_figures(credits, rows, 0)}
+                for name, rows in (("outlying tenth", credits.outlying), ("interior", ~credits.outlying)) if rows.any()
+            ),
+        },
+        by_record=first, notes=tuple(notes),
+    )
+
+
+def _figures(credits: Credits, rows: NDArray[np.bool_] | None, i: int) -> dict[str, float]:
+    keep = slice(None) if rows is None else rows
+    success = credits.success[keep, i]
+    low, high = wilson(float(success.mean()), len(success))
+    return {
+        "value": float(success.mean()), "chance": float(credits.chance[keep, i].mean()),
+        "s_alone": float(credits.s_alone[keep, i].mean()), "low": low, "high": high,
+    }
+
+
+def _by_group(groups: Groups, credits: Credits) -> Rows:
+    """One pass over the records, whatever the number of sub-groups."""
+    size = np.bincount(credits.group, minlength=len(groups))
+    sums = [
+        np.bincount(credits.group, weights=part[:, 0], minlength=len(groups))
+        for part in (credits.success, credits.chance, credits.s_alone)
+    ]
+    rows = []
+    for g in np.flatnonzero(size):
+        value, chance, alone = (float(s[g] / size[g]) for s in sums)
+        low, high = wilson(value, int(size[g]))
+        rows.append({"sub_group": groups.name(int(g)), "records": int(size[g]), "value": value, "chance": chance,
+                     "s_alone": alone, "low": low, "high": high})
+    return Rows.of(rows)

@@ -1,0 +1,95 @@
+"""S as numbers: numeric columns as they are, names as indicators, stated orders as ranks, missing as mean and indicator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.errors import RolesError
+from larvatus.data.contracts import Block
+from larvatus.data.microdata import Microdata
+
+MOST_LEVELS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One column of the design: a number, a rank, an indicator of a level, or an indicator of missing."""
+
+    name: str
+    column: str
+    level: int | None = None
+    missing: bool = False
+    fill: tuple[float, ...] = ()
+
+    def of(self, group: int, block: Block) -> NDArray[np.float64]:
+        values = block[self.column]
+        if self.level is not None:
+            return (values == self.level).astype(np.float64)
+        absent = np.isnan(values) if values.dtype.kind == "f" else values < 0
+        if self.missing:
+            return absent.astype(np.float64)
+        filled = self.fill[group] if self.fill else np.nan
+        return np.where(absent, filled, values)
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The terms that stand for a list of non-confidential columns."""
+
+    terms: tuple[Term, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(t.name for t in self.terms)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(t.column for t in self.terms))
+
+    def matrix(self, group: int, block: Block) -> NDArray[np.float64]:
+        """Rows × terms."""
+        return np.array([t.of(group, block) for t in self.terms]).reshape(len(self.terms), len(block)).T
+
+
+def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True) -> Design:
+    """Terms for the columns; a name column of more than fifty levels is refused."""
+    terms: list[Term] = []
+    for name in columns:
+        column = data.table.columns[name]
+        if column.kind == "number" or name in data.roles.ordered:
+            terms += _numeric(data, name)
+            continue
+        if len(column.levels) > MOST_LEVELS:
+            raise RolesError(
+                f"{name!r} is nominal with {len(column.levels)} levels; at most {MOST_LEVELS} can enter as indicators. "
+                "Make it a sub-group, or recode it."
+            )
+        first = 1 if drop_first else 0
+        terms += [Term(f"{name}={v}", name, level=i) for i, v in enumerate(column.levels) if i >= first]
+        if _absent(data, name).any():
+            terms.append(Term(f"{name} missing", name, level=-1))
+    return Design(tuple(terms))
+
+
+def _absent(data: Microdata, name: str) -> NDArray[np.int64]:
+    numeric = data.table.columns[name].kind == "number"
+    counts = data.reduce([name], lambda g, b: int((np.isnan(b[name]) if numeric else b[name] < 0).sum()), int.__add__)
+    return np.array(counts)
+
+
+def _numeric(data: Microdata, name: str) -> list[Term]:
+    if not _absent(data, name).any():
+        return [Term(name, name)]
+
+    def total(group: int, block: Block) -> NDArray[np.float64]:
+        values = block[name].astype(np.float64)
+        there = values[~np.isnan(values)] if data.table.columns[name].kind == "number" else values[values >= 0]
+        return np.array([len(there), there.sum()])
+
+    sums = data.reduce([name], total, np.add)
+    fill = tuple(float(s[1] / s[0]) if s[0] else 0.0 for s in sums)
+    return [Term(name, name, fill=fill), Term(f"{name} missing", name, missing=True)]

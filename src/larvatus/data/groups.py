@@ -1,0 +1,117 @@
+"""Sub-groups: which there are, how they are named, and what becomes of those that are too small."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from larvatus.core.errors import SubGroupError
+from larvatus.data.roles import Small, SubGroups
+
+Level: TypeAlias = str | int | float | bool | None
+Label: TypeAlias = tuple[Level, ...]
+SHOWN = 5
+
+
+def label_text(columns: Sequence[str], label: Label) -> str:
+    """`region=7, sex=2`; a pooled label names the columns it still has, the empty one all records."""
+    named = ", ".join(f"{c}={'missing' if v is None else v}" for c, v in zip(columns, label, strict=False))
+    return named or "all records"
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The sub-groups of a table in order, their sizes, and the declared ones that each effective one holds."""
+
+    columns: tuple[str, ...]
+    labels: tuple[Label, ...]
+    sizes: tuple[int, ...]
+    declared: tuple[tuple[Label, ...], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def name(self, group: int) -> str:
+        """The sub-group as a person would write it."""
+        return label_text(self.columns, self.labels[group])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, in order."""
+        return tuple(self.name(g) for g in range(len(self)))
+
+    def holds(self, group: int) -> tuple[str, ...]:
+        """The declared sub-groups inside an effective one; itself where nothing was pooled."""
+        held = self.declared[group] if self.declared else (self.labels[group],)
+        return tuple(label_text(self.columns, label) for label in held)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What becomes of each declared sub-group: the index of its effective one, or -1 where its records are left out."""
+
+    target: tuple[int, ...]
+    labels: tuple[Label, ...]
+    declared: tuple[tuple[Label, ...], ...]
+
+
+def settle(groups: Groups, workable: Sequence[int], limit: int, small: Small, asked_by: str) -> Settled:
+    """Refuse, pool or suppress sub-groups whose workable size is under the limit, once, before the first step."""
+    too_small = [g for g in range(len(groups)) if workable[g] < limit]
+    labels = list(groups.labels)
+    if too_small and small == "refuse":
+        raise SubGroupError(_refusal(groups, workable, too_small, limit, asked_by))
+    if too_small and small == "suppress" and len(too_small) == len(groups):
+        raise SubGroupError(f"{asked_by}: every sub-group is under {limit} records; suppressing them leaves no release.")
+    if small == "suppress":
+        dropped = set(too_small)
+        kept = [g for g in range(len(groups)) if g not in dropped]
+        place = {g: i for i, g in enumerate(kept)}
+        target = tuple(place.get(g, -1) for g in range(len(groups)))
+        return Settled(target, tuple(labels[g] for g in kept), tuple((labels[g],) for g in kept))
+    pooled = _pool(groups, labels, workable, limit, asked_by) if too_small else labels
+    held: dict[Label, list[Label]] = {}
+    for effective, label in zip(pooled, labels, strict=True):
+        held.setdefault(effective, []).append(label)
+    index = {effective: i for i, effective in enumerate(held)}
+    return Settled(tuple(index[e] for e in pooled), tuple(held), tuple(tuple(v) for v in held.values()))
+
+
+def _pool(
+    groups: Groups, labels: Sequence[Label], workable: Sequence[int], limit: int, asked_by: str
+) -> list[Label]:
+    """Shorten labels from the end, for all that share the shortened label, until every pool is large enough."""
+    pooled = list(labels)
+    for length in range(len(groups.columns) - 1, -1, -1):
+        sizes: dict[Label, int] = {}
+        for label, size in zip(pooled, workable, strict=True):
+            sizes[label] = sizes.get(label, 0) + size
+        short = {label[:length] for label, size in sizes.items() if size < limit}
+        if not short:
+            break
+        pooled = [label[:length] if label[:length] in short else label for label in pooled]
+    if sum(workable) < limit:
+        raise SubGroupError(
+            f"{asked_by}: the whole file has {sum(workable)} usable records and {limit} are needed; "
+            "pooling cannot help. Use a mask that needs fewer, or fewer confidential columns."
+        )
+    return pooled
+
+
+def _refusal(groups: Groups, workable: Sequence[int], too_small: Sequence[int], limit: int, asked_by: str) -> str:
+    named = "; ".join(f"({groups.name(g)}) has {workable[g]}" for g in too_small[:SHOWN])
+    more = f"; and {len(too_small) - SHOWN} more" if len(too_small) > SHOWN else ""
+    if not groups.columns:
+        return f"{asked_by}: the file has {workable[0]} usable records and {limit} are needed. Use a mask that needs fewer."
+    return (
+        f"{asked_by}: {len(too_small)} of {len(groups)} sub-groups are under {limit} usable records: {named}{more}. "
+        f"Pool them (small = \"pool\"), leave their records out (small = \"suppress\"), or drop a sub-group column."
+    )
+
+
+def settings_of(columns: Sequence[str] | SubGroups | None) -> SubGroups:
+    """Sub-group settings from what a user passes: names alone, or the whole setting."""
+    if isinstance(columns, SubGroups):
+        return columns
+    return SubGroups.model_validate({"columns": columns if columns is not None else ()})

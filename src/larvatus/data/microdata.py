@@ -1,0 +1,125 @@
+"""A confidential table with its roles and sub-groups: read-only, beside every release made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.data.contracts import Array, Block, Column, Engine, RowFunction, Table, Words
+from larvatus.data.groups import Groups, Settled
+from larvatus.data.roles import Roles, SubGroups, released_columns
+
+if TYPE_CHECKING:
+    from larvatus.stats.gaussian import Moments
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Microdata:
+    """Columns held by an engine, what each of them is, and the sub-groups that masks run within."""
+
+    table: Table
+    roles: Roles
+    sub_groups: SubGroups
+    engine: Engine
+
+    @property
+    def groups(self) -> Groups:
+        return self.table.groups
+
+    @property
+    def rows(self) -> int:
+        return self.table.rows
+
+    @property
+    def confidential(self) -> tuple[str, ...]:
+        """Confidential columns that are there, in role order."""
+        return tuple(c for c in self.roles.confidential if c in self.table.columns)
+
+    @property
+    def non_confidential(self) -> tuple[str, ...]:
+        """Non-confidential columns that vary inside sub-groups, in role order."""
+        inside = (c for c in self.roles.non_confidential if c not in self.sub_groups.columns)
+        return tuple(c for c in inside if c in self.table.columns)
+
+    @property
+    def released(self) -> tuple[str, ...]:
+        """What may leave."""
+        return tuple(c for c in released_columns(self.roles, self.sub_groups) if c in self.table.columns)
+
+    def numeric(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of the names that hold numbers."""
+        return tuple(n for n in names if self.table.columns[n].kind == "number")
+
+    def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> Microdata:
+        """Replace columns by a function of single rows."""
+        return self.holding(self.table.map_rows(function, names, made))
+
+    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> Microdata:
+        """Replace columns by a function of whole sub-groups."""
+        return self.holding(self.table.map_groups(function, names, made))
+
+    def reduce(
+        self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
+    ) -> list[T]:
+        """Fold a function of canonical chunks, in record order, within each sub-group."""
+        return self.table.reduce(names, function, combine)
+
+    def moments(self, names: Sequence[str]) -> list[Moments]:
+        """Counts, means and covariances per sub-group, over the pairs of values that are present."""
+        from larvatus.stats.gaussian import Moments
+
+        return self.reduce(names, lambda group, block: Moments.of(block.matrix(names)), Moments.merge)
+
+    def place(self, into: str, order: str, values: str, words: Words, source: Microdata | None = None) -> Microdata:
+        """Give the row ranked r-th by `order` the r-th smallest of `values`."""
+        return self.holding(self.table.place(into, order, values, words, source.table if source else None))
+
+    def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> Microdata:
+        """Only the rows where `keep` is true."""
+        return self.holding(self.table.take(keep, names))
+
+    def settled(self, outcome: Settled) -> Microdata:
+        """The same data in effective sub-groups."""
+        target = np.array(outcome.target, dtype=np.int64)
+        return self.holding(
+            self.table.regroup(
+                lambda group, block: np.full(len(block), target[group]),
+                (), self.groups.columns, outcome.labels, outcome.declared,
+            )
+        )
+
+    def ungrouped(self) -> Microdata:
+        """The same data as one group."""
+        whole = self.table.regroup(lambda group, block: np.zeros(len(block), dtype=np.int64), (), (), [()])
+        return self.holding(whole)
+
+    def holding(self, table: Table) -> Microdata:
+        """The same roles over another table."""
+        return replace(self, table=table)
+
+    def workable(self) -> NDArray[np.int64]:
+        """Per sub-group, the fewest present values over the confidential columns that have any."""
+        names = self.confidential
+        if not names:
+            return np.array(self.groups.sizes, dtype=np.int64)
+        present = self.reduce(names, _present(names, self.table.columns), np.add)
+        sizes = [min((int(n) for n in counts if n), default=0) for counts in present]
+        return np.array(sizes, dtype=np.int64)
+
+    def frame(self) -> Any:
+        """The columns that may leave, as the kind of frame the source was, in its row order."""
+        return self.engine.frame(self.table, self.released, self.table)
+
+
+def _present(names: Sequence[str], columns: Mapping[str, Column]) -> Callable[[int, Block], NDArray[np.int64]]:
+    def count(group: int, block: Block) -> NDArray[np.int64]:
+        there = [np.isfinite(block[n]) if columns[n].kind == "number" else block[n] >= 0 for n in names]
+        return np.array([int(t.sum()) for t in there], dtype=np.int64)
+
+    return count

@@ -1,0 +1,20 @@
+"""What a step or a score has to say beside its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One sentence: plain information, a warning, or the status of a column in a sub-group. Internal unless said otherwise."""
+
+    text: str
+    kind: Literal["information", "warning", "status"] = "information"
+    step: str = ""
+    public: bool = False
+
+    def __str__(self) -> str:
+        head = f"{self.step}: " if self.step else ""
+        return f"{head}{self.text}"

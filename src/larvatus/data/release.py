@@ -1,0 +1,73 @@
+"""A masked version of the data: its copies, the steps that made it, and what they had to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Mask
+from larvatus.data.notes import Note
+
+if TYPE_CHECKING:
+    from larvatus.data.microdata import Microdata
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What may leave, paired with the original by record id inside."""
+
+    name: str
+    copies: tuple[Microdata, ...]
+    steps: tuple[Mask, ...] = ()
+    notes: tuple[Note, ...] = ()
+    paired: bool = True
+    order: RecordRandom | None = field(default=None, repr=False)
+
+    @property
+    def data(self) -> Microdata:
+        """The first copy."""
+        return self.copies[0]
+
+    def frame(self, copy: int = 0) -> Any:
+        """The released columns in the rows' original order, as the kind of frame the source was."""
+        data = self.copies[copy]
+        return data.engine.frame(data.table, data.released, data.table)
+
+    def write(
+        self,
+        path: str | Path,
+        row_order: Literal["random", "keep"] = "random",
+        pairing: str | Path | None = None,
+        force: bool = False,
+    ) -> None:
+        """Write the release at full precision under its final name or not at all.
+
+        Rows leave in keyed random order unless `row_order="keep"`; `pairing` names a file, readable by the owner
+        only, that lets a later call match the rows with the original's.
+        """
+        for target, data in zip(copy_paths(Path(path), len(self.copies)), self.copies, strict=True):
+            secret_order = self.order
+            words = None
+            if row_order == "random" and secret_order is not None:
+                words = _row_words(secret_order)
+            data.engine.write(
+                data.table, data.released, target, words, Path(pairing) if pairing else None, force
+            )
+
+    def described(self) -> Mapping[str, Any]:
+        """Name and steps as plain values."""
+        return {"name": self.name, "steps": [{"method": s.name(), **s.settings()} for s in self.steps]}
+
+
+def _row_words(order: RecordRandom) -> Any:
+    return lambda record: order.words(record, purpose="row order")[0]
+
+
+def copy_paths(path: Path, copies: int) -> list[Path]:
+    """The path itself for one copy, else `name-1`, `name-2` … beside each other."""
+    if copies == 1:
+        return [path]
+    return [path.with_name(f"{path.stem}-{i}{path.suffix}") for i in range(1, copies + 1)]

@@ -1,0 +1,171 @@
+"""What an attack or a measure found: one frozen value, with its baselines, its interval and where it came from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Cell = str | int | float | bool | None
+Row = Mapping[str, Cell]
+
+
+def cell_text(value: Cell) -> str:
+    """A cell as a person reads it: four significant digits, thousands separated, nothing for what is not there."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    size = abs(value)
+    if value == 0:
+        return "0"
+    if size >= 1e7 or size < 1e-4:
+        return f"{value:.3g}"
+    return f"{value:,.{max(0, 3 - math.floor(math.log10(size)))}f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Sequence[Row]):
+    """A small table of plain values that prints itself and turns into a frame on request."""
+
+    rows: tuple[Row, ...] = ()
+
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> Rows:
+        return cls(tuple(dict(r) for r in rows))
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Rows: ...
+    def __getitem__(self, index: int | slice) -> Row | Rows:
+        return Rows(self.rows[index]) if isinstance(index, slice) else self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for row in self.rows for name in row))
+
+    def column(self, name: str) -> list[Cell]:
+        return [row.get(name) for row in self.rows]
+
+    def __str__(self) -> str:
+        names = self.columns
+        body = [[cell_text(row.get(n)) for n in names] for row in self.rows]
+        width = [max([len(n), *(len(line[i]) for line in body)]) for i, n in enumerate(names)]
+        numeric = [all(isinstance(row.get(n), int | float | None) for row in self.rows) for n in names]
+        lines = [[*names], *body]
+        return "\n".join(
+            "  ".join(c.rjust(w) if right else c.ljust(w) for c, w, right in zip(line, width, numeric, strict=True)).rstrip()
+            for line in lines
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head = "".join(f"<th>{escape(n)}</th>" for n in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell_text(row.get(n)))}</td>" for n in self.columns) + "</tr>" for row in self.rows
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def to_arrow(self) -> Any:
+        """As a pyarrow table."""
+        import pyarrow as pa
+
+        return pa.table({name: self.column(name) for name in self.columns})
+
+    def to_pandas(self) -> Any:
+        """As a pandas data frame, where pandas is installed."""
+        import pandas as pd
+
+        return pd.DataFrame([dict(r) for r in self.rows], columns=list(self.columns))
+
+    def to_polars(self) -> Any:
+        """As a polars data frame, where polars is installed."""
+        import polars as pl
+
+        return pl.DataFrame([dict(r) for r in self.rows], schema=list(self.columns), infer_schema_length=None)
+
+
+def mean_of(rows: Iterable[Row], name: str = "loss") -> float:
+    """Mean of a numeric column, 0 where there is nothing to average."""
+    values = [float(v) for v in (row.get(name) for row in rows) if isinstance(v, int | float)]
+    return sum(values) / len(values) if values else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A risk (beside chance and beside what S alone gives) or a loss (0 is best)."""
+
+    method: str
+    kind: Literal["risk", "loss"]
+    value: float
+    meaning: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    chance: float | None = None
+    s_alone: float | None = None
+    interval: tuple[float, float] | None = None
+    by_group: Rows = Rows()
+    by_variable: Rows = Rows()
+    by_pair: Rows = Rows()
+    details: Mapping[str, Rows] = field(default_factory=dict)
+    by_record: NDArray[np.float64] | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+    sampled: bool = False
+
+    def row(self) -> dict[str, Cell]:
+        """The headline figures."""
+        low, high = self.interval if self.interval else (None, None)
+        return {
+            "score": self.method, "kind": self.kind, "value": self.value, "chance": self.chance,
+            "s_alone": self.s_alone, "low": low, "high": high,
+        }
+
+    def plain(self) -> dict[str, Any]:
+        """Everything but the figures per record, as JSON can hold it."""
+        return {
+            "method": self.method, "kind": self.kind, "meaning": self.meaning, "settings": dict(self.settings),
+            "value": _finite(self.value), "chance": _finite(self.chance), "s_alone": _finite(self.s_alone),
+            "interval": [_finite(v) for v in self.interval] if self.interval else None,
+            "by_group": _plain(self.by_group), "by_variable": _plain(self.by_variable), "by_pair": _plain(self.by_pair),
+            "details": {name: _plain(rows) for name, rows in self.details.items()},
+            "notes": list(self.notes), "sampled": self.sampled,
+        }
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _plain(rows: Rows) -> list[dict[str, Cell]]:
+    return [{k: _finite(v) for k, v in row.items()} for row in rows]
+
+
+class Scores(tuple[Score, ...]):
+    """Several scores of one release, in the order asked for."""
+
+    __slots__ = ()
+
+    def table(self) -> Rows:
+        """One row per score."""
+        return Rows.of(score.row() for score in self)
+
+    def __getattr__(self, name: str) -> Score:
+        for score in self:
+            if score.method == name:
+                return score
+        raise AttributeError(f"no score {name!r} here; there are {', '.join(s.method for s in self) or 'none'}")

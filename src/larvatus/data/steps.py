@@ -1,0 +1,131 @@
+"""One step of a release: sub-groups settled before the first, records chosen, and nothing given back unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from larvatus.core.errors import MaskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.conditions import condition
+from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.groups import settle
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+
+TAKEN = " taken"
+
+
+def check_kinds(data: Microdata, masks: Sequence[Mask]) -> None:
+    """Refuse columns of a kind that a step cannot mask."""
+    for step in masks:
+        for name in data.confidential:
+            kind = data.table.columns[name].kind
+            if kind not in step.handles:
+                raise MaskError(
+                    f"{step.name()}: needs numbers, and {name!r} holds text. Remove what is not a number from the column "
+                    f"(only empty cells and NA count as missing), or do not declare it confidential."
+                )
+
+
+def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdata, list[Note]]:
+    """Small sub-groups refused, pooled or suppressed, for the most demanding step."""
+    needs = [(m.smallest(data.roles) if m.scope == "sub_group" else 1, m.name()) for m in masks]
+    limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
+    workable = [int(w) for w in data.workable()]
+    outcome = settle(data.groups, [w or limit for w in workable], limit, data.sub_groups.small, asked_by)
+    if outcome.target == tuple(range(len(data.groups))):
+        return data, []
+    after = data.settled(outcome)
+    notes = []
+    for g, held in enumerate(outcome.declared):
+        if len(held) > 1:
+            names = "; ".join(after.groups.holds(g)[:5]) + (" …" if len(held) > 5 else "")
+            text = f"{len(held)} sub-groups are pooled into ({after.groups.name(g)}): {names}"
+            notes.append(Note(text, "warning", "sub_groups"))
+    lost = data.rows - after.rows
+    if lost:
+        gone = outcome.target.count(-1)
+        notes.append(Note(f"{lost:,} records of {gone} small sub-groups are left out of the release", "warning", "sub_groups"))
+    return after, notes
+
+
+def applied(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+    """One mask, over the records and within the sub-groups it was asked for; only confidential columns may change."""
+    base, beside = current, original
+    if step.scope == "file":
+        base, beside = current.ungrouped(), original.ungrouped()
+    if step.where is None:
+        masked = step.apply(base, beside, random)
+        return Masked(_adopted(current, masked.data), masked.notes)
+    marked = _marked(step, original)
+    chosen = sum(marked.reduce([TAKEN], lambda g, b: int(b[TAKEN].sum()), int.__add__))
+    if chosen == 0:
+        raise MaskError(f"{step.name()}: where = {step.where!r} chooses no record, so nothing would be masked.")
+    if not step.record_wise:
+        ids = marked.take(lambda g, b: b[TAKEN] == 1, [TAKEN])
+        base, beside = (d.holding(ids.table.pair(d.table, {n: n for n in d.table.columns})) for d in (base, beside))
+    masked = step.apply(base, beside, random)
+    notes = [*masked.notes, Note(f"{chosen:,} of {current.rows:,} records chosen by where")]
+    return Masked(_adopted(current, masked.data, marked), notes)
+
+
+def _marked(step: Mask, original: Microdata) -> Microdata:
+    """The original with a column that is 1 for the records a step is for."""
+    if isinstance(step.where, str):
+        wanted = condition(step.where, original.table.columns)
+        return original.map_rows(
+            lambda g, b: {TAKEN: wanted.holds(b).astype(np.float64)}, wanted.columns, [Column(TAKEN, "number")]
+        )
+    ids = np.array(step.where or (), dtype=np.int64)
+    return original.map_rows(
+        lambda g, b: {TAKEN: np.isin(b.record, ids).astype(np.float64)}, (), [Column(TAKEN, "number")]
+    )
+
+
+def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = None) -> Microdata:
+    """The current data with the confidential columns of a mask's result, for the marked records where any are."""
+    names = [n for n in current.confidential if n in masked.table.columns]
+    if marked is None and masked.rows == current.rows and masked.groups == current.groups:
+        return current.holding(current.table.pair(masked.table, {n: n for n in names}))
+    new = {f"masked {n}": n for n in names}
+    joined = current.table.pair(masked.table, new, partly=True)
+    if marked is None:
+        return current.holding(joined.pair(masked.table, {n: n for n in names}))
+    joined = joined.pair(marked.table, {TAKEN: TAKEN})
+
+    def choose(group: int, block: Block) -> Mapping[str, Array]:
+        return {n: np.where(block[TAKEN] == 1, block[f"masked {n}"], block[n]) for n in names}
+
+    return current.holding(joined.map_rows(choose, [*names, *new, TAKEN]))
+
+
+def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
+    """How much left as it came; a release that is the original is refused."""
+    names = released.confidential
+    joined = released.table.pair(original.table, {f"original {n}": n for n in names})
+
+    def count(group: int, block: Block) -> np.ndarray[Any, Any]:
+        out = []
+        for n in names:
+            now, was = block[n], block[f"original {n}"]
+            there = ~np.isnan(was) if was.dtype.kind == "f" else was >= 0
+            varied = len(np.unique(was[there])) > 1
+            out.append((int((there & (now == was)).sum()), int(there.sum()), int(varied)))
+        return np.array(out)
+
+    tables = joined.reduce([*names, *(f"original {n}" for n in names)], count, np.add)
+    same, there, varied = np.sum(tables, axis=0).T
+    if there.sum() and (same == there).all():
+        what = "do not vary" if not varied.any() else "came through every step unchanged"
+        raise MaskError(
+            f"mask: the release would be the original: all confidential columns {what}. "
+            "Use a stronger mask, or leave columns that do not vary out of confidential."
+        )
+    return [
+        Note(f"{same[j]:,} of {there[j]:,} values of {name} ({same[j] / there[j]:.1%}) are unchanged",
+             "warning" if same[j] == there[j] else "information")
+        for j, name in enumerate(names) if same[j]
+    ]

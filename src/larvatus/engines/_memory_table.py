@@ -1,0 +1,273 @@
+"""The verbs over contiguous arrays in memory: rows sorted by (sub-group, record id), sub-groups as slices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.errors import PairingError
+from larvatus.data.contracts import Array, Block, Column, RowFunction, Table, Words
+from larvatus.data.groups import Groups, Label, Level
+from larvatus.engines._chunks import CHUNK, pieces_of
+from larvatus.stats.ranks import average_ranks, by_rank, keyed_order, keyed_ranks
+
+T = TypeVar("T")
+Ints = NDArray[np.int64]
+WORTH_THREADS = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTable:
+    """Arrays by name, all in the same row order; `starts` holds where each sub-group begins, and the end."""
+
+    columns: Mapping[str, Column]
+    groups: Groups
+    record: Ints
+    position: Ints
+    values: Mapping[str, Array]
+    starts: Ints
+    source: Any = field(default=None, repr=False)
+
+    @property
+    def rows(self) -> int:
+        return len(self.record)
+
+    def block(self, low: int, high: int, names: Sequence[str]) -> Block:
+        return Block(self.record[low:high], {n: self.values[n][low:high] for n in names})
+
+    def slices(self, size: int | None = None) -> Iterator[tuple[int, int, int]]:
+        """(sub-group, from, to) over whole sub-groups, or over pieces of them."""
+        for g in range(len(self.groups)):
+            low, high = int(self.starts[g]), int(self.starts[g + 1])
+            for a, b in pieces_of(low, high, size or max(high - low, 1)):
+                yield g, a, b
+
+    def blocks(self, names: Sequence[str]) -> Iterator[tuple[int, Block]]:
+        for g, low, high in self.slices(CHUNK):
+            yield g, self.block(low, high, names)
+
+    def counts(self, names: Sequence[str]) -> Mapping[Label, int]:
+        levels = [self.columns[n].levels for n in names]
+        codes = np.stack([self.values[n].astype(np.int64) for n in names], axis=1) if names else np.zeros((self.rows, 0))
+        seen, times = np.unique(codes, axis=0, return_counts=True)
+        return {decoded(row, levels): int(t) for row, t in zip(seen, times, strict=True)}
+
+    def reduce(
+        self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
+    ) -> list[T]:
+        jobs = list(self.slices(CHUNK))
+        parts = self._work(lambda job: function(job[0], self.block(job[1], job[2], names)), jobs)
+        return folded([j[0] for j in jobs], parts, combine)
+
+    def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
+        out = np.full((len(self.groups), len(probabilities)), np.nan)
+        for g, low, high in self.slices():
+            x = self.values[name][low:high]
+            x = x[~np.isnan(x)]
+            if len(x):
+                out[g] = np.quantile(x, probabilities)
+        return out
+
+    def ranks(self, names: Mapping[str, str], words: Words | None = None) -> MemoryTable:
+        def ranked(group: int, block: Block) -> Mapping[str, Array]:
+            if words is None:
+                return {new: average_ranks(block[old]) for new, old in names.items()}
+            return {new: keyed_ranks(block[old], block.record, words) for new, old in names.items()}
+
+        return self.map_groups(ranked, list(names.values()), [Column(n, "number") for n in names])
+
+    def place(self, into: str, order: str, values: str, words: Words, source: Table | None = None) -> MemoryTable:
+        other = self if source is None else as_memory(source)
+
+        def placed(group: int, block: Block) -> Mapping[str, Array]:
+            low, high = other.starts[group], other.starts[group + 1]
+            given = other.values[values][low:high]
+            ordered = np.sort(given[~np.isnan(given)])
+            rows = keyed_order(block[order], block.record, words)
+            out = np.full(len(block), np.nan)
+            if len(ordered):
+                out[rows] = by_rank(ordered, len(rows))
+            return {into: out}
+
+        return self.map_groups(placed, [order], [replace(other.columns[values], name=into)])
+
+    def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> MemoryTable:
+        return self._mapped(function, names, made, CHUNK)
+
+    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> MemoryTable:
+        return self._mapped(function, names, made, None)
+
+    def _mapped(
+        self, function: RowFunction, names: Sequence[str], made: Sequence[Column], size: int | None
+    ) -> MemoryTable:
+        columns = {**self.columns, **{c.name: c for c in made}}
+        new: dict[str, Array] = {}
+
+        def run(job: tuple[int, int, int]) -> tuple[int, int, Mapping[str, Array]]:
+            return job[1], job[2], function(job[0], self.block(job[1], job[2], names))
+
+        for low, high, result in self._work(run, list(self.slices(size))):
+            for name, part in result.items():
+                if name not in new:
+                    new[name] = np.empty(self.rows, dtype=dtype_of(columns[name]))
+                new[name][low:high] = part
+        return replace(self, columns=columns, values={**self.values, **frozen(new)})
+
+    def scan(
+        self, order: str, names: Sequence[str], start: T,
+        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], words: Words, made: Sequence[Column] = (),
+    ) -> MemoryTable:
+        def run(group: int, block: Block) -> Mapping[str, Array]:
+            rows = keyed_order(block[order], block.record, words)
+            carry, out = start, {c.name: blank(c, len(block)) for c in made}
+            for low, high in pieces_of(0, len(rows)):
+                part = rows[low:high]
+                carry, result = function(carry, Block(block.record[part], {n: block[n][part] for n in names}))
+                for name, values in result.items():
+                    out[name][part] = values
+            return out
+
+        return self.map_groups(run, list(dict.fromkeys([order, *names])), made)
+
+    def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> MemoryTable:
+        theirs = as_memory(other)
+        columns = {new: replace(theirs.columns[old], name=new) for new, old in names.items()}
+        if np.array_equal(theirs.record, self.record):
+            added = {new: theirs.values[old] for new, old in names.items()}
+        else:
+            rows, found = _matched(self.record, theirs.record)
+            if not partly and not found.all():
+                raise PairingError(
+                    f"{int((~found).sum()):,} of {self.rows:,} records have no counterpart in the other table. "
+                    "Pair a release with the original it was made from."
+                )
+            added = {}
+            for new, old in names.items():
+                added[new] = blank(columns[new], self.rows)
+                added[new][found] = theirs.values[old][rows[found]]
+        return replace(self, columns={**self.columns, **columns}, values={**self.values, **frozen(added)})
+
+    def stack(self, other: Table, names: Sequence[str], indicator: str) -> MemoryTable:
+        theirs = as_memory(other)
+        labels = list(dict.fromkeys(self.groups.labels + theirs.groups.labels))
+        index = {label: i for i, label in enumerate(labels)}
+        code = np.concatenate([
+            np.repeat([index[label] for label in t.groups.labels], np.diff(t.starts)).astype(np.int64)
+            for t in (self, theirs)
+        ])
+        values = {n: np.concatenate([self.values[n], theirs.values[n]]) for n in names}
+        values[indicator] = np.repeat([0.0, 1.0], [self.rows, theirs.rows])
+        columns = {n: self.columns[n] for n in names} | {indicator: Column(indicator, "number", integer=True)}
+        record = np.concatenate([2 * self.record, 2 * theirs.record + 1])
+        position = np.concatenate([self.position, theirs.position])
+        return laid_out(columns, record, position, values, code, self.groups.columns, labels)
+
+    def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> MemoryTable:
+        kept = self._kept(keep, names)
+        code = np.where(kept, np.repeat(np.arange(len(self.groups)), np.diff(self.starts)), -1)
+        groups = self.groups
+        return laid_out(self.columns, self.record, self.position, self.values, code, groups.columns, groups.labels,
+                        groups.declared, self.source)
+
+    def _kept(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> NDArray[np.bool_]:
+        parts = [np.asarray(keep(g, self.block(a, b, names)), dtype=bool) for g, a, b in self.slices(CHUNK)]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=bool)
+
+    def regroup(
+        self, assign: Callable[[int, Block], Array], names: Sequence[str], columns: Sequence[str],
+        labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+    ) -> MemoryTable:
+        parts = [np.asarray(assign(g, self.block(a, b, names)), dtype=np.int64) for g, a, b in self.slices(CHUNK)]
+        code = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        return laid_out(self.columns, self.record, self.position, self.values, code, columns, labels, declared, self.source)
+
+    def materialise(self) -> MemoryTable:
+        return self
+
+    def _work(self, function: Callable[[Any], T], jobs: Sequence[Any]) -> Iterator[T]:
+        """Results in the order of the jobs, on all cores where there is enough to do."""
+        cores = os.cpu_count() or 1
+        if self.rows < WORTH_THREADS or len(jobs) < 2 or cores < 2:
+            yield from map(function, jobs)
+            return
+        with ThreadPoolExecutor(cores) as pool:
+            yield from pool.map(function, jobs)
+
+
+def _matched(record: Ints, among: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Where each record stands among the others, and whether it does."""
+    if len(among) == 0:
+        return np.zeros(len(record), dtype=np.int64), np.zeros(len(record), dtype=bool)
+    order = np.argsort(among, kind="stable")
+    spot = np.searchsorted(among, record, sorter=order)
+    rows = order[np.minimum(spot, len(among) - 1)]
+    return rows, among[rows] == record
+
+
+def laid_out(
+    columns: Mapping[str, Column], record: Ints, position: Ints, values: Mapping[str, Array], code: Ints,
+    group_columns: Sequence[str], labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (), source: Any = None,
+) -> MemoryTable:
+    """Rows sorted by (code, record id); rows of code -1 left out; empty sub-groups not kept."""
+    kept = np.flatnonzero(code >= 0)
+    if not (np.all(np.diff(code[kept]) >= 0) and _ascending(code[kept], record[kept])):
+        kept = kept[np.lexsort((record[kept], code[kept]))]
+    sizes = np.bincount(code[kept], minlength=len(labels)) if len(labels) else np.zeros(0, dtype=np.int64)
+    there = np.flatnonzero(sizes) if len(labels) > 1 else np.arange(len(labels))
+    whole = len(kept) == len(code) and bool(np.all(kept[:-1] < kept[1:]))
+    groups = Groups(
+        tuple(group_columns), tuple(labels[g] for g in there), tuple(int(sizes[g]) for g in there),
+        tuple(declared[g] for g in there) if declared else (),
+    )
+    arranged = dict(values) if whole else {n: v[kept] for n, v in values.items()}
+    return MemoryTable(columns, groups, record[kept], position[kept], frozen(arranged), offsets(groups.sizes), source)
+
+
+def _ascending(code: Ints, record: Ints) -> bool:
+    return bool(np.all((np.diff(record) > 0) | (np.diff(code) != 0)))
+
+
+def offsets(sizes: Sequence[int]) -> Ints:
+    return np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.int64)))).astype(np.int64)
+
+
+def folded(groups: Sequence[int], parts: Iterator[T], combine: Callable[[T, T], T]) -> list[T]:
+    """One value per sub-group, its parts combined in order."""
+    out: dict[int, T] = {}
+    for g, part in zip(groups, parts, strict=True):
+        out[g] = combine(out[g], part) if g in out else part
+    return [out[g] for g in sorted(out)]
+
+
+def decoded(codes: Sequence[int], levels: Sequence[tuple[Level, ...]]) -> Label:
+    return tuple(None if c < 0 else lv[int(c)] for c, lv in zip(codes, levels, strict=True))
+
+
+def dtype_of(column: Column) -> type:
+    return np.float64 if column.kind == "number" else np.int32
+
+
+def blank(column: Column, n: int) -> Array:
+    return np.full(n, np.nan) if column.kind == "number" else np.full(n, -1, dtype=np.int32)
+
+
+def frozen(values: Mapping[str, Array]) -> dict[str, Array]:
+    """The same arrays, none of which can be written to."""
+    out = {}
+    for name, array in values.items():
+        view = array.view()
+        view.flags.writeable = False
+        out[name] = view
+    return out
+
+
+def as_memory(table: Table) -> MemoryTable:
+    if not isinstance(table, MemoryTable):
+        raise TypeError("tables of two engines cannot be joined; read both with the same engine")
+    return table

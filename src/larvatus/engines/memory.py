@@ -1,0 +1,168 @@
+"""What fits in memory: columns as contiguous arrays, work on all cores. The default engine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.errors import PairingError, ReadError
+from larvatus.data.contracts import Array, Column, Table, Words
+from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
+from larvatus.engines._columns import as_array, to_arrow
+from larvatus.engines._memory_table import MemoryTable, as_memory, decoded, laid_out
+from larvatus.engines._sources import arrow_table, column_names, keyed_order_of
+from larvatus.engines._targets import check_target, write_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Ints = NDArray[np.int64]
+LARGEST_ID = 2**61
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a table came from: columns that leave as they came, Arrow types, and the kind of frame to give back."""
+
+    kept: pa.Table
+    types: Mapping[str, pa.DataType]
+    kind: str
+    index: Any = None
+
+
+class Memory:
+    """Reads everything with a role into arrays."""
+
+    def names(self, source: Any) -> list[str]:
+        """The source's columns."""
+        return column_names(source)
+
+    def keyed(self, source: Any) -> bool:
+        """Whether the source says that its rows were written in keyed random order."""
+        return keyed_order_of(source)
+
+    def read(
+        self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None
+    ) -> MemoryTable:
+        """A table of the columns that have a role, in sub-group and record order."""
+        names = column_names(source)
+        check_roles(roles, sub_groups, names)
+        wanted = released_columns(roles, sub_groups)
+        extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
+        table = arrow_table(source, [*wanted, *extra])
+        arrays = {n: as_array(n, table.column(n), roles, sub_groups) for n in wanted}
+        columns = {n: c for n, (c, _) in arrays.items()}
+        values = {n: v for n, (_, v) in arrays.items()}
+        record = self._records(table, roles.record_id, pairing)
+        kept = table.select([n for n in wanted if n not in roles.confidential])
+        types = {n: table.schema.field(n).type for n in wanted}
+        held = _Source(kept, types, _kind(source), getattr(source, "index", None) if _kind(source) == "pandas" else None)
+        code, labels = _cross(values, columns, sub_groups.columns, table.num_rows)
+        declared = [(label,) for label in labels]
+        position = np.arange(table.num_rows, dtype=np.int64)
+        return laid_out(columns, record, position, values, code, sub_groups.columns, labels, declared, held)
+
+    def _records(self, table: pa.Table, name: str | None, pairing: Path | None) -> Ints:
+        if pairing is not None:
+            return _paired(pairing, table.num_rows)
+        if name is None:
+            return np.arange(table.num_rows, dtype=np.int64)
+        return _record_ids(name, table.column(name))
+
+    def frame(self, table: Table, names: Sequence[str], like: Table) -> Any:
+        """The named columns in the source's row order, as the kind of frame the source was."""
+        held = as_memory(table)
+        order = np.argsort(held.position, kind="stable")
+        out = self._arrow(held, names, order)
+        source: _Source = as_memory(like).source
+        if source.kind == "pyarrow":
+            return out
+        import narwhals as nw
+
+        frame = nw.from_arrow(out, backend=source.kind).to_native()
+        if source.index is not None:
+            frame.index = source.index[held.position[order]]
+        return frame
+
+    def write(
+        self, table: Table, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+    ) -> None:
+        """The named columns to a file, in keyed order where words are given, with the record ids in a pairing file."""
+        check_target(path, force)
+        if pairing is not None:
+            check_target(pairing, force)
+        held = as_memory(table)
+        by_position = np.argsort(held.position, kind="stable")
+        rows = by_position if order is None else np.lexsort((held.record, order(held.record)))
+        write_table(self._arrow(held, names, rows), path, "keep" if order is None else "keyed")
+        if pairing is not None:
+            import pyarrow as pa
+
+            write_table(pa.table({"record": held.record[rows]}), pairing, private=True)
+
+    def _arrow(self, table: MemoryTable, names: Sequence[str], rows: Ints) -> pa.Table:
+        import pyarrow as pa
+
+        source: _Source = table.source
+        out = {}
+        for name in names:
+            if name in source.kept.column_names:
+                out[name] = source.kept.column(name).take(pa.array(table.position[rows]))
+            else:
+                out[name] = to_arrow(table.columns[name], table.values[name][rows], source.types.get(name))
+        return pa.table(out)
+
+
+def _kind(source: Any) -> str:
+    library = type(source).__module__.partition(".")[0]
+    return library if library in {"pandas", "polars"} else "pyarrow"
+
+
+def _cross(
+    values: Mapping[str, Array], columns: Mapping[str, Column], names: Sequence[str], rows: int
+) -> tuple[Ints, list[tuple[Any, ...]]]:
+    """The code of each row's sub-group and the sub-groups there are, missing levels last."""
+    if not names:
+        return np.zeros(rows, dtype=np.int64), [()]
+    code = np.zeros(rows, dtype=np.int64)
+    for name in names:
+        width = len(columns[name].levels)
+        level = np.where(values[name] < 0, width, values[name]).astype(np.int64)
+        _, code = np.unique(code * (width + 1) + level, return_inverse=True)
+    first = np.unique(code, return_index=True)[1]
+    levels = [columns[n].levels for n in names]
+    return code, [decoded([int(values[n][i]) for n in names], levels) for i in first]
+
+
+def _record_ids(name: str, column: pa.ChunkedArray) -> Ints:
+    """Record ids from a column of whole numbers or text, each record with its own."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.null_count or pc.count_distinct(column).as_py() != len(column):
+        raise ReadError(f"record_id: {name!r} is missing or repeated in some records; it must name each record once.")
+    if pa.types.is_integer(column.type):
+        ids = np.asarray(column.cast(pa.int64()).to_numpy(), dtype=np.int64)
+        if np.abs(ids).max() >= LARGEST_ID:
+            raise ReadError(f"record_id: {name!r} holds numbers of 2**61 and more. Use smaller numbers, or text.")
+        return ids
+    texts = column.cast(pa.string()).to_pylist()
+    hashed = [int.from_bytes(hashlib.blake2b(t.encode(), digest_size=8).digest(), "little") >> 3 for t in texts]
+    return np.array(hashed, dtype=np.int64)
+
+
+def _paired(path: Path, rows: int) -> Ints:
+    table = arrow_table(path, column_names(path))
+    if table.column_names != ["record"]:
+        raise PairingError(f"{path.name} is not a pairing file written by this package.")
+    if table.num_rows != rows:
+        raise PairingError(
+            f"{path.name} pairs {table.num_rows} rows and the released file has {rows}. Use the pairing file written with it."
+        )
+    return np.asarray(table.column("record").to_numpy(), dtype=np.int64)

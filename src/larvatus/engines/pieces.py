@@ -1,0 +1,205 @@
+"""A test engine: memory cut into random pieces, in random order, of random size. A method that notices is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.data.contracts import Array, Block, Column, RowFunction, Table, Words
+from larvatus.data.groups import Groups, Label
+from larvatus.data.roles import Roles, SubGroups
+from larvatus.engines._chunks import CHUNK, pieces_of
+from larvatus.engines._memory_table import MemoryTable, blank, dtype_of, frozen
+from larvatus.engines.memory import Memory
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _PiecesTable:
+    """Arrays in memory that are never handed out the same way twice; orders and ranks are made by plain sorting."""
+
+    held: MemoryTable
+    rng: np.random.Generator
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        return self.held.columns
+
+    @property
+    def groups(self) -> Groups:
+        return self.held.groups
+
+    @property
+    def rows(self) -> int:
+        return self.held.rows
+
+    def with_held(self, held: MemoryTable) -> _PiecesTable:
+        return replace(self, held=held)
+
+    def _rows(self, rows: NDArray[np.int64], names: Sequence[str]) -> Block:
+        return Block(self.held.record[rows], {n: np.ascontiguousarray(self.held.values[n][rows]) for n in names})
+
+    def _random_pieces(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        pieces = []
+        for g, low, high in self.held.slices():
+            rows = self.rng.permutation(np.arange(low, high))
+            cuts = np.sort(self.rng.integers(0, len(rows) + 1, size=self.rng.integers(0, 5)))
+            pieces += [(g, part) for part in np.split(rows, cuts) if len(part)]
+        for i in self.rng.permutation(len(pieces)):
+            yield pieces[i]
+
+    def blocks(self, names: Sequence[str]) -> Iterator[tuple[int, Block]]:
+        for g, rows in self._random_pieces():
+            yield g, self._rows(rows, names)
+
+    def counts(self, names: Sequence[str]) -> Mapping[Label, int]:
+        return self.held.counts(names)
+
+    def reduce(
+        self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
+    ) -> list[T]:
+        jobs = list(self.held.slices(CHUNK))
+        done: dict[int, T] = {}
+        for i in self.rng.permutation(len(jobs)):
+            g, low, high = jobs[i]
+            done[int(i)] = function(g, self._rows(np.arange(low, high), names))
+        out: dict[int, T] = {}
+        for i, (g, _, _) in enumerate(jobs):
+            out[g] = combine(out[g], done[i]) if g in out else done[i]
+        return list(out.values())
+
+    def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
+        out = []
+        for _, low, high in self.held.slices():
+            x = np.sort(self.held.values[name][low:high])
+            x = x[: np.count_nonzero(~np.isnan(x))]
+            spot = np.asarray(probabilities) * (len(x) - 1)
+            below = np.floor(spot).astype(int)
+            above = np.minimum(below + 1, len(x) - 1)
+            out.append(x[below] + (spot - below) * (x[above] - x[below]) if len(x) else np.full(len(spot), np.nan))
+        return np.array(out)
+
+    def ranks(self, names: Mapping[str, str], words: Words | None = None) -> _PiecesTable:
+        def ranked(group: int, block: Block) -> Mapping[str, Array]:
+            return {new: self._rank(block, old, words) for new, old in names.items()}
+
+        return self.map_groups(ranked, list(names.values()), [Column(n, "number") for n in names])
+
+    def _rank(self, block: Block, name: str, words: Words | None) -> Array:
+        x = block[name]
+        there = ~np.isnan(x)
+        out = np.full(len(x), np.nan)
+        if words is None:
+            out[there] = [(np.sum(x[there] < v) + np.sum(x[there] <= v) + 1) / 2 for v in x[there]]
+            return out
+        out[self._sorted(block, name, words)] = np.arange(1, there.sum() + 1)
+        return out
+
+    def _sorted(self, block: Block, name: str, words: Words) -> NDArray[np.int64]:
+        order = np.lexsort((block.record, words(block.record), block[name]))
+        return order[: np.count_nonzero(~np.isnan(block[name]))]
+
+    def place(self, into: str, order: str, values: str, words: Words, source: Table | None = None) -> _PiecesTable:
+        other = self if source is None else _pieces(source)
+
+        def placed(group: int, block: Block) -> Mapping[str, Array]:
+            low, high = other.held.starts[group], other.held.starts[group + 1]
+            given = np.sort(other.held.values[values][low:high])
+            given = given[~np.isnan(given)]
+            rows = self._sorted(block, order, words)
+            out = np.full(len(block), np.nan)
+            for r, row in enumerate(rows, 1):
+                if len(given):
+                    out[row] = given[-(-r * len(given) // len(rows)) - 1]
+            return {into: out}
+
+        return self.map_groups(placed, [order], [replace(other.columns[values], name=into)])
+
+    def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> _PiecesTable:
+        return self._mapped(((g, rows, function(g, self._rows(rows, names))) for g, rows in self._random_pieces()), made)
+
+    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> _PiecesTable:
+        slices = list(self.held.slices())
+        jobs = ((slices[i][0], np.arange(slices[i][1], slices[i][2])) for i in self.rng.permutation(len(slices)))
+        return self._mapped(((g, rows, function(g, self._rows(rows, names))) for g, rows in jobs), made)
+
+    def _mapped(
+        self, results: Iterator[tuple[int, NDArray[np.int64], Mapping[str, Array]]], made: Sequence[Column]
+    ) -> _PiecesTable:
+        columns = {**self.columns, **{c.name: c for c in made}}
+        new: dict[str, Array] = {}
+        for _, rows, result in results:
+            for name, part in result.items():
+                new.setdefault(name, np.empty(self.rows, dtype=dtype_of(columns[name])))[rows] = part
+        return self.with_held(replace(self.held, columns=columns, values={**self.held.values, **frozen(new)}))
+
+    def scan(
+        self, order: str, names: Sequence[str], start: T,
+        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], words: Words, made: Sequence[Column] = (),
+    ) -> _PiecesTable:
+        def run(group: int, block: Block) -> Mapping[str, Array]:
+            rows = self._sorted(block, order, words)
+            carry, out = start, {c.name: blank(c, len(block)) for c in made}
+            for low, high in pieces_of(0, len(rows), int(self.rng.integers(1, 50))):
+                part = rows[low:high]
+                carry, result = function(carry, Block(block.record[part], {n: block[n][part] for n in names}))
+                for name, values in result.items():
+                    out[name][part] = values
+            return out
+
+        return self.map_groups(run, list(dict.fromkeys([order, *names])), made)
+
+    def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> _PiecesTable:
+        return self.with_held(self.held.pair(_pieces(other).held, names, partly))
+
+    def stack(self, other: Table, names: Sequence[str], indicator: str) -> _PiecesTable:
+        return self.with_held(self.held.stack(_pieces(other).held, names, indicator))
+
+    def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> _PiecesTable:
+        return self.with_held(self.held.take(keep, names))
+
+    def regroup(
+        self, assign: Callable[[int, Block], Array], names: Sequence[str], columns: Sequence[str],
+        labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+    ) -> _PiecesTable:
+        return self.with_held(self.held.regroup(assign, names, columns, labels, declared))
+
+    def materialise(self) -> _PiecesTable:
+        return self
+
+
+def _pieces(table: Table) -> _PiecesTable:
+    if not isinstance(table, _PiecesTable):
+        raise TypeError("tables of two engines cannot be joined; read both with the same engine")
+    return table
+
+
+class Pieces:
+    """Memory's reader and writer around tables that are handed out in random pieces."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
+        self._memory = Memory()
+
+    def names(self, source: Any) -> list[str]:
+        return self._memory.names(source)
+
+    def keyed(self, source: Any) -> bool:
+        return self._memory.keyed(source)
+
+    def read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None) -> _PiecesTable:
+        return _PiecesTable(self._memory.read(source, roles, sub_groups, pairing), np.random.default_rng(self._seed))
+
+    def frame(self, table: Table, names: Sequence[str], like: Table) -> Any:
+        return self._memory.frame(_pieces(table).held, names, _pieces(like).held)
+
+    def write(
+        self, table: Table, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+    ) -> None:
+        self._memory.write(_pieces(table).held, names, path, order, pairing, force)

@@ -1,0 +1,1 @@
+"""Arithmetic on plain arrays; knows nothing of roles, files or engines."""

@@ -1,0 +1,47 @@
+"""How many candidates lie nearer to a target than its own record, by k-d tree."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+SAME = 1e-12
+
+
+def nearer_and_tied(targets: Floats, candidates: Floats, deepest: int) -> tuple[Floats, Floats]:
+    """For target i: candidates strictly nearer than candidate i, and candidates as near as it (itself included).
+
+    Counts are exact while fewer than `deepest` are nearer; beyond that `nearer` is at least `deepest`.
+    Distances that agree to twelve digits count as equal.
+    """
+    from scipy.spatial import cKDTree
+
+    points, copies = _distinct(candidates)
+    own = np.sqrt(((targets - candidates) ** 2).sum(axis=1))
+    tree = cKDTree(points, balanced_tree=False)
+    depth = min(deepest + 1, len(points))
+    found, index = (a.reshape(len(targets), depth) for a in tree.query(targets, k=depth, workers=-1))
+    low, high = own * (1 - SAME), own * (1 + SAME)
+    weight = copies[index]
+    nearer = (weight * (found < low[:, None])).sum(axis=1)
+    tied = (weight * ((found >= low[:, None]) & (found <= high[:, None]))).sum(axis=1)
+    unsettled = np.flatnonzero((nearer < deepest) & (found[:, -1] <= high) & (depth < len(points)))
+    if len(unsettled):
+        near = tree.query_ball_point(targets[unsettled], high[unsettled] + np.finfo(float).tiny, workers=-1)
+        tied[unsettled] = [copies[members].sum() for members in near] - nearer[unsettled]
+    return nearer, np.maximum(tied, 1.0)
+
+
+def _distinct(points: Floats) -> tuple[Floats, Floats]:
+    """Distinct rows and how often each occurs; rows without repeats come back as they are."""
+    mixed = points @ np.sqrt(np.arange(2.0, points.shape[1] + 2.0))
+    if len(np.unique(mixed)) == len(points):
+        return points, np.ones(len(points))
+    rows, copies = np.unique(points, axis=0, return_counts=True)
+    return rows, copies.astype(float)
+
+
+def credit_within(nearer: Floats, tied: Floats, guesses: int) -> Floats:
+    """Chance that the own record is among the `guesses` nearest when ties are settled at random."""
+    return np.clip((guesses - nearer) / tied, 0.0, 1.0)

@@ -1,0 +1,153 @@
+"""The walk from a source to a comparison: the only file that knows the order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from larvatus.comparison.comparison import Candidate, Comparison, about
+from larvatus.core.discovery import file_names, load
+from larvatus.core.errors import MaskError, PairingError, ReadError, RolesError, nearest_names
+from larvatus.core.progress import Progress, silent, stage
+from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
+from larvatus.data.alignment import in_groups_of
+from larvatus.data.contracts import Attack, Engine, Mask, Measure
+from larvatus.data.groups import settings_of
+from larvatus.data.intruder import Intruder
+from larvatus.data.methods import all_of, canonical, short_text
+from larvatus.data.microdata import Microdata
+from larvatus.data.pairing import as_release
+from larvatus.data.release import Release
+from larvatus.data.roles import Roles, SubGroups
+from larvatus.data.score import Score, Scores
+from larvatus.data.steps import applied, check_kinds, in_workable_groups, unchanged_notes
+
+
+def engine_named(name: str) -> Engine:
+    """An engine by name."""
+    known = file_names("larvatus.engines")
+    if name not in known:
+        raise ReadError(f"no engine {name!r}; {nearest_names(name, known)}")
+    found: Engine = load("larvatus.engines", name)()
+    return found
+
+
+def read(
+    source: Any,
+    roles: Roles | None = None,
+    *,
+    confidential: Sequence[str] | str | None = None,
+    non_confidential: Sequence[str] | str = (),
+    sub_groups: Sequence[str] | SubGroups | str = (),
+    identifiers: Sequence[str] | str = (),
+    weight: str | None = None,
+    record_id: str | None = None,
+    nominal: Sequence[str] | str = (),
+    engine: str = "memory",
+) -> Microdata:
+    """Read a CSV or Parquet file or a frame with the roles of its columns; a column without a role is never released."""
+    if roles is None:
+        if confidential is None:
+            raise RolesError("read: no column is declared confidential, so there is nothing to mask. Name at least one.")
+        roles = Roles.model_validate({
+            "confidential": confidential, "non_confidential": non_confidential, "identifiers": identifiers,
+            "weight": weight, "record_id": record_id, "nominal": nominal,
+        })
+    elif confidential is not None:
+        raise RolesError("read: give roles, or confidential = …, not both.")
+    settings = settings_of(sub_groups)
+    engine_used = engine_named(engine)
+    return Microdata(engine_used.read(source, roles, settings), roles, settings, engine_used)
+
+
+def mask(
+    data: Microdata, *steps: Any, secret: bytes | None = None, name: str | None = None, progress: Progress = silent
+) -> Release:
+    """Run masks one after another on the data; the same secret and steps give the same release."""
+    masks = all_of(Mask, list(steps[0]) if len(steps) == 1 and isinstance(steps[0], list | tuple) else list(steps))
+    if not masks:
+        raise MaskError("mask: no step is given. Name at least one, for example \"additive_noise\".")
+    secret = checked_secret(secret)
+    check_kinds(data, masks)
+    original, notes = in_workable_groups(data, masks)
+    context = original.roles.model_dump_json() + original.sub_groups.model_dump_json()
+    current = original
+    for i, step in enumerate(masks):
+        with stage(progress, f"masking: {step.name()}", i, len(masks)):
+            key = stream_key(secret, "mask", context, canonical(masks[: i + 1]), str(i), "copy 0")
+            current, said = applied(step, current, original, RecordRandom(key))
+            notes += [replace(n, step=n.step or step.name()) for n in said]
+    notes += unchanged_notes(current, original)
+    order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
+    label = name or " + ".join(short_text(m) for m in masks)
+    return Release(label, (current,), masks, tuple(notes), order=order)
+
+
+def _attack_random(method: Attack | Measure) -> RecordRandom:
+    return RecordRandom(stream_key(b"scores are not secret", canonical([method])))
+
+
+def risk(
+    data: Microdata, release: Any, attacks: Any = None, *, intruder: Intruder | None = None,
+    pairing: str | Path | None = None, progress: Progress = silent,
+) -> Scores:
+    """Attack a release (a Release, a frame or a path); every attack there is unless some are named."""
+    methods = all_of(Attack, attacks)
+    candidate = as_release(data, release, pairing)
+    if not candidate.paired:
+        raise PairingError("the release is not paired with the original, and attacks need the truth. Give its pairing file.")
+    original = in_groups_of(data, candidate.data)
+    who = intruder or Intruder()
+    _check_known(data, who)
+    out: list[Score] = []
+    for i, method in enumerate(methods):
+        with stage(progress, f"attacking: {method.name()}", i, len(methods)):
+            out.append(method.attack(original, candidate, who, _attack_random(method)))
+    return Scores(out)
+
+
+def _check_known(data: Microdata, intruder: Intruder) -> None:
+    unknown = [n for n in intruder.known if n not in data.released]
+    if unknown:
+        raise RolesError(f"intruder.known: {unknown[0]!r} is not a released column; {nearest_names(unknown[0], data.released)}")
+
+
+def utility(
+    data: Microdata, release: Any, measures: Any = None, *, pairing: str | Path | None = None,
+    progress: Progress = silent,
+) -> Scores:
+    """Measure what analysts lost; every measure there is unless some are named."""
+    methods = all_of(Measure, measures)
+    candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods))
+    original = in_groups_of(data, candidate.data)
+    out: list[Score] = []
+    for i, method in enumerate(methods):
+        with stage(progress, f"measuring: {method.name()}", i, len(methods)):
+            out.append(method.score(original, candidate, _attack_random(method)))
+    return Scores(out)
+
+
+def compare(
+    data: Microdata, releases: Sequence[Any], attacks: Any = None, measures: Any = None, *,
+    intruder: Intruder | None = None, progress: Progress = silent, purpose: str = "",
+) -> Comparison:
+    """Score several releases of the same data side by side."""
+    candidates: list[Candidate] = []
+    made = [as_release(data, r) for r in releases]
+    if not made:
+        raise RolesError("compare: no release is given. Pass at least one.")
+    names = [r.name for r in made]
+    for i, release in enumerate(made):
+        label = release.name if names.count(release.name) == 1 else f"{release.name} ({names[: i + 1].count(release.name)})"
+        scores = [
+            *risk(data, release, attacks, intruder=intruder, progress=_named(progress, label)),
+            *utility(data, release, measures, progress=_named(progress, label)),
+        ]
+        candidates.append(Candidate.of(label, release, Scores(scores)))
+    return Comparison(tuple(candidates), about(data, intruder or Intruder(), purpose))
+
+
+def _named(progress: Progress, label: str) -> Progress:
+    return lambda doing, done, total: progress(f"{label}: {doing}", done, total)
