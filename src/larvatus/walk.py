@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from larvatus.comparison.comparison import Candidate, Comparison, about
 from larvatus.core.discovery import file_names, load
-from larvatus.core.errors import MaskError, PairingError, ReadError, RolesError, nearest_names
-from larvatus.core.progress import Progress, silent, stage
+from larvatus.core.errors import MaskError, PairingError, ReadError, RolesError, StudyError, WriteError, nearest_names
+from larvatus.core.files import write_text
+from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Engine, Mask, Measure
@@ -21,8 +24,9 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release
 from larvatus.data.release import Release
 from larvatus.data.roles import Roles, SubGroups
-from larvatus.data.score import Score, Scores
+from larvatus.data.score import Score, Scores, csv_text
 from larvatus.data.steps import applied, check_kinds, in_workable_groups, unchanged_notes
+from larvatus.study import Study
 
 
 def engine_named(name: str) -> Engine:
@@ -75,10 +79,10 @@ def mask(
     context = original.roles.model_dump_json() + original.sub_groups.model_dump_json()
     current = original
     for i, step in enumerate(masks):
-        with stage(progress, f"masking: {step.name()}", i, len(masks)):
-            key = stream_key(secret, "mask", context, canonical(masks[: i + 1]), str(i), "copy 0")
-            current, said = applied(step, current, original, RecordRandom(key))
-            notes += [replace(n, step=n.step or step.name()) for n in said]
+        progress(f"masking: {step.name()}", i, len(masks))
+        key = stream_key(secret, "mask", context, canonical(masks[: i + 1]), str(i), "copy 0")
+        current, said = applied(step, current, original, RecordRandom(key))
+        notes += [replace(n, step=n.step or step.name()) for n in said]
     notes += unchanged_notes(current, original)
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
     label = name or " + ".join(short_text(m) for m in masks)
@@ -103,8 +107,8 @@ def risk(
     _check_known(data, who)
     out: list[Score] = []
     for i, method in enumerate(methods):
-        with stage(progress, f"attacking: {method.name()}", i, len(methods)):
-            out.append(method.attack(original, candidate, who, _attack_random(method)))
+        progress(f"attacking: {method.name()}", i, len(methods))
+        out.append(method.attack(original, candidate, who, _attack_random(method)))
     return Scores(out)
 
 
@@ -124,8 +128,8 @@ def utility(
     original = in_groups_of(data, candidate.data)
     out: list[Score] = []
     for i, method in enumerate(methods):
-        with stage(progress, f"measuring: {method.name()}", i, len(methods)):
-            out.append(method.score(original, candidate, _attack_random(method)))
+        progress(f"measuring: {method.name()}", i, len(methods))
+        out.append(method.score(original, candidate, _attack_random(method)))
     return Scores(out)
 
 
@@ -151,3 +155,58 @@ def compare(
 
 def _named(progress: Progress, label: str) -> Progress:
     return lambda doing, done, total: progress(f"{label}: {doing}", done, total)
+
+
+def run(
+    study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False,
+    suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", progress: Progress = silent,
+) -> Comparison:
+    """Carry out a study: make every release, score them, and write releases, scores and report into a folder."""
+    if not study.release:
+        raise StudyError(["release: none is planned. Add [[release]] with a name and steps."])
+    data = read(study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine)
+    targets = _targets(Path(out), study, suffix, force) if out is not None else {}
+    secret = checked_secret(secret)
+    releases = []
+    for i, planned in enumerate(study.release):
+        progress(f"masking: {planned.name}", i, len(study.release))
+        releases.append(mask(data, *planned.steps, secret=secret, name=planned.name))
+    comparison = compare(
+        data, releases, study.attack, study.measure, intruder=study.intruder, progress=progress, purpose=study.purpose
+    )
+    if out is not None:
+        folder = _made(Path(out))
+        for release in releases:
+            release.write(targets[release.name], row_order, force=force)
+        write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), force)
+        write_text(folder / "scores.csv", csv_text(comparison.tidy()), force)
+        comparison.report(folder / "report.html", force=force)
+    return comparison
+
+
+def _targets(folder: Path, study: Study, suffix: str, force: bool) -> dict[str, Path]:
+    """The file of each release, once it is sure that nothing there would be overwritten unasked."""
+    targets: dict[str, Path] = {}
+    for planned in study.release:
+        stem = file_stem(planned.name)
+        taken = sum(t.stem == stem or t.stem.startswith(f"{stem}~") for t in targets.values())
+        targets[planned.name] = folder / "releases" / f"{stem}{f'~{taken + 1}' if taken else ''}{suffix}"
+    names = [folder / n for n in ("scores.json", "scores.csv", "report.html")]
+    there = [p for p in (*names, *targets.values()) if p.exists()]
+    if there and not force:
+        raise WriteError(f"{there[0]} exists already. Choose another folder, or overwrite with --force (force=True).")
+    return targets
+
+
+def _made(folder: Path) -> Path:
+    try:
+        (folder / "releases").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(f"folder {folder} cannot be made: {error.strerror}.") from None
+    return folder
+
+
+def file_stem(name: str) -> str:
+    """A release's name as a file name."""
+    kept = "".join(c if c.isalnum() or c in "-_.=" else "-" for c in name)
+    return re.sub(r"-+", "-", kept).strip("-.") or "release"

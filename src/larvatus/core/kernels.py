@@ -46,7 +46,7 @@ def kernel(**options: Any) -> Callable[[_F], _F]:
 
     folder = cache_folder()
     if folder is not None:
-        numba.config.CACHE_DIR = str(folder)
+        setattr(numba.config, "CACHE_DIR", str(folder))  # noqa: B010 (made at run time)
 
     def wrap(function: _F) -> _F:
         compiled: _F = numba.njit(cache=folder is not None, nogil=True, **options)(function)

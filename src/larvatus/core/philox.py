@@ -7,6 +7,7 @@ One call of the generator turns a counter of four words and a key of two into fo
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -26,11 +27,10 @@ HALF_STEP = 2.0**-54
 SHIFT = np.uint64(11)
 
 
-@intrinsic
-def _high(typingctx, a, b):  # type: ignore[no-untyped-def]
+def _high_words(typingctx: Any, a: Any, b: Any) -> Any:
     """Upper 64 bits of the product of two 64-bit words: one machine instruction."""
 
-    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         from llvmlite import ir
 
         wide = ir.IntType(128)
@@ -40,8 +40,10 @@ def _high(typingctx, a, b):  # type: ignore[no-untyped-def]
     return types.uint64(types.uint64, types.uint64), codegen
 
 
+_high: Any = intrinsic(_high_words)
+
 @kernel(inline="always")
-def philox(c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.uint64, k1: np.uint64):  # type: ignore[no-untyped-def]
+def philox(c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.uint64, k1: np.uint64) -> Any:
     """Four random words for one counter and key."""
     for _ in range(ROUNDS):
         h0, l0 = _high(M0, c0), M0 * c0
@@ -108,7 +110,7 @@ EDGE, DENSITY = _layers()
 @kernel(inline="never")
 def _outside(
     word: np.uint64, record: np.int64, lane: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.uint64, k1: np.uint64
-) -> float:
+) -> Any:
     """The rare draw (1 in 90) that falls outside its layer's inner box: settle it with fresh words of the same record."""
     retry = np.uint64(0)
     while True:
@@ -138,7 +140,9 @@ def _outside(
 
 
 @kernel(inline="always")
-def _normal(word, record, lane, c2, c3, k0, k1):  # type: ignore[no-untyped-def]
+def _normal(
+    word: np.uint64, record: np.int64, lane: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.uint64, k1: np.uint64
+) -> Any:
     """A standard normal from one word by the ziggurat (Marsaglia and Tsang 2000; layer and mantissa from separate bits)."""
     layer = word & np.uint64(255)
     x = (float(word >> SHIFT) * TO_UNIT + HALF_STEP) * EDGE[layer]

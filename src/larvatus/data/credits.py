@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from larvatus.data.contracts import Block
 from larvatus.data.groups import Groups
 from larvatus.data.microdata import Microdata
-from larvatus.data.score import Rows, Score
+from larvatus.data.score import Row, Rows, Score
 from larvatus.stats.intervals import wilson
 
 Floats = NDArray[np.float64]
@@ -21,12 +21,13 @@ OUTLYING_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Credits:
-    """Per record and number of guesses: success of the attack, of chance, and of S alone, each in [0, 1]."""
+    """Per record and number of guesses: success of the attack, of chance, of S alone and of X alone, each in [0, 1]."""
 
     group: NDArray[np.int64]
     success: Floats
     chance: Floats
     s_alone: Floats
+    x_alone: Floats
     outlying: NDArray[np.bool_]
 
 
@@ -56,7 +57,7 @@ def outlyingness(data: Microdata, names: Sequence[str]) -> list[tuple[Floats, Fl
 def distance_from_centre(centre: Floats, whitening: Floats, block: Block, names: Sequence[str]) -> Floats:
     """Squared Mahalanobis distance of each row from its sub-group's centre; missing values count as the centre."""
     d = np.nan_to_num(block.matrix(names) - centre)
-    return ((d @ whitening) ** 2).sum(axis=1)
+    return np.asarray(((d @ whitening) ** 2).sum(axis=1))
 
 
 def risk_score(
@@ -87,7 +88,8 @@ def _figures(credits: Credits, rows: NDArray[np.bool_] | None, i: int) -> dict[s
     low, high = wilson(float(success.mean()), len(success))
     return {
         "value": float(success.mean()), "chance": float(credits.chance[keep, i].mean()),
-        "s_alone": float(credits.s_alone[keep, i].mean()), "low": low, "high": high,
+        "s_alone": float(credits.s_alone[keep, i].mean()), "x_alone": float(credits.x_alone[keep, i].mean()),
+        "low": low, "high": high,
     }
 
 
@@ -98,7 +100,7 @@ def _by_group(groups: Groups, credits: Credits) -> Rows:
         np.bincount(credits.group, weights=part[:, 0], minlength=len(groups))
         for part in (credits.success, credits.chance, credits.s_alone)
     ]
-    rows = []
+    rows: list[Row] = []
     for g in np.flatnonzero(size):
         value, chance, alone = (float(s[g] / size[g]) for s in sums)
         low, high = wilson(value, int(size[g]))

@@ -28,12 +28,12 @@ class Term:
     def of(self, group: int, block: Block) -> NDArray[np.float64]:
         values = block[self.column]
         if self.level is not None:
-            return (values == self.level).astype(np.float64)
+            return np.asarray(values == self.level, dtype=np.float64)
         absent = np.isnan(values) if values.dtype.kind == "f" else values < 0
         if self.missing:
-            return absent.astype(np.float64)
+            return np.asarray(absent, dtype=np.float64)
         filled = self.fill[group] if self.fill else np.nan
-        return np.where(absent, filled, values)
+        return np.asarray(np.where(absent, filled, values), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

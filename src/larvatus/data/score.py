@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -99,6 +101,15 @@ class Rows(Sequence[Row]):
         import polars as pl
 
         return pl.DataFrame([dict(r) for r in self.rows], schema=list(self.columns), infer_schema_length=None)
+
+
+def csv_text(rows: Rows) -> str:
+    """The table as CSV at full precision."""
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, rows.columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({k: "" if v is None else v for k, v in row.items()} for row in rows)
+    return file.getvalue()
 
 
 def mean_of(rows: Iterable[Row], name: str = "loss") -> float:

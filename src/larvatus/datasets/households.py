@@ -50,7 +50,7 @@ def households(n: int = 50_000, seed: int = 0) -> pa.Table:
 
 def _cells() -> tuple[NDArray[np.int64], ...]:
     gender, marital, age = np.meshgrid([0, 1], [0, 1], np.arange(1, 7), indexing="ij")
-    return gender.ravel(), marital.ravel(), age.ravel()
+    return tuple(np.asarray(level, dtype=np.int64).ravel() for level in (gender, marital, age))
 
 
 def _effects() -> NDArray[np.float64]:
@@ -67,4 +67,4 @@ def _apportioned(n: int) -> NDArray[np.int64]:
     exact = n * SIZES / SIZES.sum()
     sizes = np.floor(exact).astype(np.int64)
     sizes[np.argsort(sizes - exact, kind="stable")[: n - sizes.sum()]] += 1
-    return sizes
+    return np.asarray(sizes)

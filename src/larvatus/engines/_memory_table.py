@@ -222,8 +222,8 @@ def laid_out(
     there = np.flatnonzero(sizes) if len(labels) > 1 else np.arange(len(labels))
     whole = len(kept) == len(code) and bool(np.all(kept[:-1] < kept[1:]))
     groups = Groups(
-        tuple(group_columns), tuple(labels[g] for g in there), tuple(int(sizes[g]) for g in there),
-        tuple(declared[g] for g in there) if declared else (),
+        tuple(group_columns), tuple(labels[int(g)] for g in there), tuple(int(sizes[g]) for g in there),
+        tuple(declared[int(g)] for g in there) if declared else (),
     )
     arranged = dict(values) if whole else {n: v[kept] for n, v in values.items()}
     return MemoryTable(columns, groups, record[kept], position[kept], frozen(arranged), offsets(groups.sizes), source)

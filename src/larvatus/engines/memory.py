@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,7 @@ class Memory:
             return out
         import narwhals as nw
 
-        frame = nw.from_arrow(out, backend=source.kind).to_native()
+        frame: Any = nw.from_arrow(out, backend=cast(Any, source.kind)).to_native()
         if source.index is not None:
             frame.index = source.index[held.position[order]]
         return frame

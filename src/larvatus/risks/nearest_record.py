@@ -20,7 +20,6 @@ from larvatus.data.credits import (
     outlyingness,
     risk_score,
 )
-from larvatus.data.design import Design, design_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
@@ -33,9 +32,10 @@ Floats = NDArray[np.float64]
 class NearestRecord(Attack):
     """The intruder knows the targets' original values and picks the released record nearest to each.
 
-    Candidates are the records of the same sub-group; each column is measured in standard deviations of the released
-    values; a missing value is nearest to another missing one. Success is the share of targets whose own record is
-    picked, ties sharing the credit.
+    Non-confidential columns leave as they are, so candidates are the records of the same sub-group that agree with the
+    target in every non-confidential column it is known by. Among them confidential columns are measured in standard
+    deviations of the released values, and a missing value is nearest to another missing one. Success is the share of
+    targets whose own record is picked, ties sharing the credit; with S alone the intruder guesses among the candidates.
 
     Parameters:
         within: success means that the own record is among this many nearest; the first is the headline.
@@ -53,35 +53,41 @@ class NearestRecord(Attack):
         guesses = (self.within,) if isinstance(self.within, int) else self.within
         pool = _pool(data, intruder)
         joined = pool.holding(pool.table.pair(original.table, {_original(n): n for n in masked}))
-        credits = self._credits(joined, masked, design_of(joined, given, drop_first=False), guesses, data)
+        credits = _credits(joined, masked, given, guesses, data)
         return risk_score(
             "nearest_record", "share of records whose own released record is the nearest one",
             self.settings(), data.groups, guesses, credits,
         )
 
-    def _credits(
-        self, joined: Microdata, masked: Sequence[str], given: Design, guesses: Sequence[int], data: Microdata
-    ) -> Credits:
-        originals = [_original(n) for n in masked]
-        centres = outlyingness(joined, originals)
-        made = [f"{kind} {k}" for kind in ("success", "s alone", "chance") for k in guesses] + ["outlying"]
 
-        def link(group: int, block: Block) -> Mapping[str, Array]:
-            x, y = _keys([block[n] for n in originals], [block[n] for n in masked])
-            s = _scaled_s(given, group, block)
-            whole = _credit(np.hstack([x, s]), np.hstack([y, s]), guesses)
-            alone = _credit(s, s, guesses)
-            even = np.minimum(np.array(guesses) / len(block), 1.0)[:, None] * np.ones(len(block))
-            out = distance_from_centre(*centres[group], block, originals)
-            return dict(zip(made, [*whole, *alone, *even, out], strict=True))
+def _credits(
+    joined: Microdata, masked: Sequence[str], given: Sequence[str], guesses: Sequence[int], data: Microdata
+) -> Credits:
+    originals = [_original(n) for n in masked]
+    centres = outlyingness(joined, originals)
+    kinds = ("success", "s alone", "chance", "x alone")
+    made = [f"{kind} {k}" for kind in kinds for k in guesses] + ["outlying"]
+    k = np.array(guesses)[:, None]
 
-        columns = [Column(n, "number") for n in made]
-        linked = joined.map_groups(link, [*originals, *masked, *given.columns], columns)
-        back = data.holding(data.table.pair(linked.table, {n: n for n in made}))
-        _, group, values = collect(back, made)
-        k = len(guesses)
-        table = np.array([values[n] for n in made]).T
-        return Credits(group, table[:, :k], table[:, 2 * k : 3 * k], table[:, k : 2 * k], _outlying(table[:, -1]))
+    def link(group: int, block: Block) -> Mapping[str, Array]:
+        x, y = _keys([block[n] for n in originals], [block[n] for n in masked])
+        same = _same_s([block[n] for n in given], len(block))
+        alone = np.minimum(k / np.bincount(same)[same], 1.0)
+        even = np.broadcast_to(np.minimum(k / len(block), 1.0), alone.shape)
+        both = _linked(x, y, same, guesses)
+        x_alone = _linked(x, y, np.zeros_like(same), guesses) if given else both
+        out = distance_from_centre(*centres[group], block, originals)
+        return dict(zip(made, [*both, *alone, *even, *x_alone, out], strict=True))
+
+    linked = joined.map_groups(link, [*originals, *masked, *given], [Column(n, "number") for n in made])
+    back = data.holding(data.table.pair(linked.table, {n: n for n in made}))
+    _, group, values = collect(back, made)
+    m = len(guesses)
+    table = np.array([values[n] for n in made]).T
+    return Credits(
+        group, table[:, :m], chance=table[:, 2 * m : 3 * m], s_alone=table[:, m : 2 * m],
+        x_alone=table[:, 3 * m : 4 * m], outlying=_outlying(table[:, -1]),
+    )
 
 
 def _original(name: str) -> str:
@@ -111,26 +117,22 @@ def _keys(x: Sequence[Array], y: Sequence[Array]) -> tuple[Floats, Floats]:
     return np.array(left).reshape(len(left), n).T, np.array(right).reshape(len(right), n).T
 
 
-def _scaled_s(given: Design, group: int, block: Block) -> Floats:
-    """S in standard deviations; two different levels of a name are one apart."""
-    s = given.matrix(group, block)
-    for j, term in enumerate(given.terms):
-        if term.level is not None or term.missing:
-            s[:, j] /= np.sqrt(2.0)
-            continue
-        sd = float(s[:, j].std())
-        s[:, j] = (s[:, j] - s[:, j].mean()) / sd if sd > 0 else 0.0
-    return s
+def _same_s(columns: Sequence[Array], n: int) -> NDArray[np.int64]:
+    """One code for each combination of values of S; missing is a value."""
+    code = np.zeros(n, dtype=np.int64)
+    for column in columns:
+        _, level = np.unique(column, return_inverse=True)
+        _, code = np.unique(code * (int(level.max()) + 1) + level, return_inverse=True)
+    return code
 
 
-def _credit(targets: Floats, candidates: Floats, guesses: Sequence[int]) -> Floats:
+def _linked(x: Floats, y: Floats, same: NDArray[np.int64], guesses: Sequence[int]) -> Floats:
+    """Credits of each target; one more coordinate keeps records with another S out of reach."""
     from larvatus.stats.distances import credit_within, nearer_and_tied
 
-    n = len(targets)
-    if targets.shape[1] == 0:
-        nearer, tied = np.zeros(n), np.full(n, float(n))
-    else:
-        nearer, tied = nearer_and_tied(targets, candidates, max(guesses))
+    reach = 1.0 + np.abs(x).max(initial=0.0) + np.abs(y).max(initial=0.0)
+    apart = (2.0 * reach * (1 + np.sqrt(x.shape[1])) * same)[:, None]
+    nearer, tied = nearer_and_tied(np.hstack([x, apart]), np.hstack([y, apart]), max(guesses))
     return np.array([credit_within(nearer, tied, k) for k in guesses])
 
 

@@ -21,7 +21,7 @@ def nearer_and_tied(targets: Floats, candidates: Floats, deepest: int) -> tuple[
     own = np.sqrt(((targets - candidates) ** 2).sum(axis=1))
     tree = cKDTree(points, balanced_tree=False)
     depth = min(deepest + 1, len(points))
-    found, index = (a.reshape(len(targets), depth) for a in tree.query(targets, k=depth, workers=-1))
+    found, index = (np.asarray(a).reshape(len(targets), depth) for a in tree.query(targets, k=depth, workers=-1))
     low, high = own * (1 - SAME), own * (1 + SAME)
     weight = copies[index]
     nearer = (weight * (found < low[:, None])).sum(axis=1)

@@ -21,7 +21,7 @@ def standard_noise(
         return random.normal(record, lanes, attempt=attempt)
     u = random.uniform(record, lanes, attempt=attempt)
     if shape == "uniform":
-        return (u - 0.5) * np.sqrt(12.0)
+        return np.asarray((u - 0.5) * np.sqrt(12.0))
     if shape == "laplace":
         side = u - 0.5
         return np.asarray(-np.sign(side) * np.log1p(-2.0 * np.abs(side)) / np.sqrt(2.0))

@@ -1,0 +1,17 @@
+# Every verb is carried out by bootstrap.py, which sets up .venv on first use. `make` alone lists them.
+PYTHON ?= python3
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench docs look clean
+
+help:
+	@echo "make demo    mask, attack, measure and compare the built-in data; writes demo/report.html"
+	@echo "make test    style, types and every test that is not marked slow"
+	@echo "make check   the same, slow tests included"
+	@echo "make bench   measure what the speed claims rest on"
+	@echo "make docs    write docs/reference/ again from the methods' own fields"
+	@echo "make look    pictures of the demo's report at desktop and phone width, in look/"
+	@echo "make clean   remove .venv, caches, demo/ and look/"
+
+demo test check bench docs look clean:
+	@$(PYTHON) bootstrap.py $@

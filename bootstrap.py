@@ -1,0 +1,297 @@
+"""Set up a private environment in .venv and run one verb in it. Standard library only: `python3 bootstrap.py help`."""
+
+from __future__ import annotations
+
+import sys
+
+OLDEST = (3, 11)
+if sys.version_info < OLDEST:
+    sys.exit(
+        f"larvatus needs Python {OLDEST[0]}.{OLDEST[1]} or newer; this is {sys.version.split()[0]} ({sys.executable}). "
+        "Name a newer one, for example: make PYTHON=python3.12 test"
+    )
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+LARVATUS = PYTHON.with_name("larvatus.exe" if os.name == "nt" else "larvatus")
+STAMP = VENV / "larvatus-stamp.json"
+UNFINISHED = ROOT / ".bootstrap" / "unfinished"
+LOCK = ROOT / ".bootstrap" / "lock"
+DEMO, LOOK = ROOT / "demo", ROOT / "look"
+
+EXTRAS: dict[str, frozenset[str]] = {
+    "demo": frozenset(),
+    "look": frozenset(),
+    "docs": frozenset(),
+    "test": frozenset({"dev"}),
+    "check": frozenset({"dev"}),
+    "bench": frozenset({"dev"}),
+    "env": frozenset({"dev"}),
+}
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER_FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+)
+WIDTHS = {"desktop": (1280, 4000), "phone": (390, 7000)}
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+# --- the environment ---------------------------------------------------------------------------------------------------
+
+
+def fingerprint() -> str:
+    """Changes whenever what would be installed changes, or the folder has moved."""
+    digest = hashlib.sha256(str(ROOT).encode())
+    for name in ("pyproject.toml", "constraints.txt"):
+        digest.update(b"\0" + (ROOT / name).read_bytes())
+    return digest.hexdigest()
+
+
+def stamped() -> tuple[str, frozenset[str]]:
+    """The fingerprint and extras of the last installation that came to its end."""
+    try:
+        stamp = json.loads(STAMP.read_text(encoding="utf-8"))
+        return str(stamp["fingerprint"]), frozenset(stamp["extras"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "", frozenset()
+
+
+def ready(verb: str) -> None:
+    """An environment that has what the verb needs; does nothing where it is there already."""
+    with one_at_a_time():
+        wanted = fingerprint()
+        found, extras = stamped()
+        if found == wanted and EXTRAS[verb] <= extras and PYTHON.exists():
+            return
+        if UNFINISHED.exists() or not usable():
+            create()
+        extras |= EXTRAS[verb]
+        STAMP.unlink(missing_ok=True)
+        mark_unfinished()
+        install(extras)
+        temporary = STAMP.with_suffix(".tmp")
+        temporary.write_text(json.dumps({"fingerprint": wanted, "extras": sorted(extras)}), encoding="utf-8")
+        os.replace(temporary, STAMP)
+        UNFINISHED.unlink()
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Two calls at once take turns; the lock goes with the process, however that ends."""
+    LOCK.parent.mkdir(exist_ok=True)
+    with LOCK.open("w") as file:
+        with suppress(ImportError):
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def mark_unfinished() -> None:
+    UNFINISHED.parent.mkdir(exist_ok=True)
+    UNFINISHED.touch()
+
+
+def usable() -> bool:
+    """Whether .venv holds a working Python, new enough, with pip."""
+    check = f"import sys, pip; sys.exit(sys.version_info < {OLDEST} or sys.prefix == sys.base_prefix)"
+    return PYTHON.exists() and quiet([str(PYTHON), "-c", check])[0]
+
+
+def create() -> None:
+    """A fresh .venv, by the first way that works on this machine."""
+    say("creating .venv")
+    mark_unfinished()
+    tried = []
+    for way in ways():
+        shutil.rmtree(VENV, ignore_errors=True)
+        done = [quiet(command) for command in way]
+        if all(ok for ok, _ in done) and usable():
+            return
+        tried.append("$ " + " ".join(way[0]) + "\n" + "".join(text for _, text in done).strip())
+    shutil.rmtree(VENV, ignore_errors=True)
+    say("\n".join(tried))
+    sys.exit(f"No way to make a virtual environment worked. Install one with: {remedy()}")
+
+
+def ways() -> Iterator[list[list[str]]]:
+    """Commands that make a virtual environment with pip in it, best first; a missing tool's commands just fail."""
+    here, target = sys.executable, str(VENV)
+    yield [[here, "-m", "venv", target]]
+    yield [[here, "-m", "virtualenv", target]]
+    yield [["virtualenv", "-p", here, target]]
+    yield [["uv", "venv", "--seed", "--python", here, target]]
+    yield [[here, "-m", "venv", "--without-pip", target], [here, "-m", "pip", "--python", str(PYTHON), "install", "pip"]]
+
+
+def remedy() -> str:
+    if Path("/etc/debian_version").exists():
+        return f"sudo apt install python{sys.version_info.major}.{sys.version_info.minor}-venv"
+    return f"{sys.executable} -m pip install --user virtualenv"
+
+
+def install(extras: frozenset[str]) -> None:
+    """The package itself, editable, with its requirements at the tested versions."""
+    what = "." + (f"[{','.join(sorted(extras))}]" if extras else "")
+    say(f"installing larvatus{what[1:]} into .venv (only when something changed; a minute or two the first time)")
+    pip = [str(PYTHON), "-m", "pip", "install", "--progress-bar", "off", "-c", "constraints.txt", "-e", what]
+    ok, text = quiet(pip)
+    if not ok:
+        say(text.strip())
+        sys.exit("The installation failed; what pip said is above. Nothing else was changed: call the same verb again to retry.")
+
+
+def quiet(command: Sequence[str]) -> tuple[bool, str]:
+    """Run without showing anything: whether it worked, and what it said."""
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace",
+        )
+    except OSError as error:
+        return False, f"{command[0]}: {error.strerror}\n"
+    return done.returncode == 0, done.stdout
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The caller's environment without what would leak another Python's packages into this one."""
+    kept = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_USER"}}
+    return {**kept, "PYTHONNOUSERSITE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", **more}
+
+
+def run(arguments: Sequence[str], program: Path = PYTHON, **more: str) -> int:
+    """A program of the environment, its Python unless named, shown as it runs: its exit code."""
+    return subprocess.run([str(program), *arguments], cwd=ROOT, env=environment(**more)).returncode
+
+
+# --- verbs -------------------------------------------------------------------------------------------------------------
+
+
+def env(rest: Sequence[str]) -> int:
+    """set up .venv with everything the tests need, and stop"""
+    say(f"ready: {PYTHON.relative_to(ROOT)}")
+    return 0
+
+
+def demo(rest: Sequence[str]) -> int:
+    """mask, attack, measure and compare the built-in data; the report is demo/report.html"""
+    code = run(["demo", "-o", "demo/", *rest], LARVATUS)
+    report = DEMO / "report.html"
+    if code == 0 and report.exists():
+        say(f"report: {report.relative_to(ROOT)}")
+    return code
+
+
+def test(rest: Sequence[str]) -> int:
+    """style, types and every test that is not marked slow"""
+    return verdict(["-m", "not slow", *rest])
+
+
+def check(rest: Sequence[str]) -> int:
+    """the same, slow tests included"""
+    return verdict(list(rest))
+
+
+def verdict(pytest: Sequence[str]) -> int:
+    """All three checks, each run whatever the others say."""
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    codes = {
+        "ruff": run(["-m", "ruff", "check"]),
+        "mypy": run(["-m", "mypy"]),
+        "pytest": run(["-m", "pytest", "-q", "-n", "auto", *pytest], **threads),
+    }
+    failed = [name for name, code in codes.items() if code]
+    say("failed: " + ", ".join(failed) if failed else "all passed: " + ", ".join(codes))
+    return 1 if failed else 0
+
+
+def bench(rest: Sequence[str]) -> int:
+    """measure what the speed claims rest on"""
+    return run(["benchmarks/run.py", *rest])
+
+
+def docs(rest: Sequence[str]) -> int:
+    """write docs/reference/ again from the methods' own fields"""
+    return run(["docs/build_reference.py", *rest])
+
+
+def look(rest: Sequence[str]) -> int:
+    """pictures of the demo's report at desktop and phone width, in look/"""
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser is None:
+        say("No Chromium is installed, so nothing can be drawn. Install one, for example: sudo apt install chromium")
+        return 1
+    report = DEMO / "report.html"
+    if not report.exists() and (code := demo(())):
+        return code
+    LOOK.mkdir(exist_ok=True)
+    return max(picture(browser, report, name, *size) for name, size in WIDTHS.items())
+
+
+def picture(browser: str, report: Path, name: str, width: int, height: int) -> int:
+    """One picture; the report stands in a frame, because browsers refuse windows as narrow as a phone."""
+    target = LOOK / f"{name}.png"
+    target.unlink(missing_ok=True)
+    frame = f'<body style="margin:0"><iframe src="{report.as_uri()}" width="{width}" height="{height}" style="border:0">'
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        page.write_text(frame, encoding="utf-8")
+        ok, text = quiet([
+            browser, *BROWSER_FLAGS, f"--user-data-dir={folder}/profile", f"--window-size={max(width, 500)},{height}",
+            f"--screenshot={target}", page.as_uri(),
+        ])
+    if not ok or not target.exists():
+        say(text.strip())
+        say(f"{Path(browser).name} drew no picture of the report at {name} width; what it said is above.")
+        return 1
+    say(f"picture: {target.relative_to(ROOT)}")
+    return 0
+
+
+def clean(rest: Sequence[str]) -> int:
+    """remove .venv, caches, demo/ and look/"""
+    caches = (".bootstrap", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "build", "dist")
+    for path in (VENV, DEMO, LOOK, *(ROOT / name for name in caches)):
+        shutil.rmtree(path, ignore_errors=True)
+    for folder in ("src", "tests", "docs", "benchmarks", "examples"):
+        for cache in list((ROOT / folder).rglob("__pycache__")):
+            shutil.rmtree(cache, ignore_errors=True)
+    return 0
+
+
+VERBS: dict[str, Callable[[Sequence[str]], int]] = {
+    verb.__name__: verb for verb in (demo, test, check, bench, docs, look, env, clean)
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    verb = arguments[0] if arguments else "help"
+    if verb not in VERBS:
+        say("python3 bootstrap.py VERB, where VERB is one of:")
+        say("\n".join(f"  {name:<6}  {function.__doc__}" for name, function in VERBS.items()))
+        return 0 if verb in {"help", "-h", "--help"} else 2
+    if verb in EXTRAS:
+        ready(verb)
+    return VERBS[verb](arguments[1:])
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

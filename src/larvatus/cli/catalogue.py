@@ -1,0 +1,60 @@
+"""`larvatus list` and `larvatus describe`: what there is, in the methods' own words."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from larvatus.cli.commands import Json
+from larvatus.cli.terminal import Terminal
+from larvatus.core.discovery import discover, file_names
+from larvatus.core.errors import DiscoveryError, nearest_names
+from larvatus.data.description import Description, described
+
+KINDS = {"masks": "larvatus.masks", "attacks": "larvatus.risks", "measures": "larvatus.utilities"}
+
+
+def list_methods(*, json: Json = False) -> None:
+    """List masks, attacks, measures and engines."""
+    terminal = Terminal(as_json=json)
+    found = {kind: {n: described(m).summary for n, m in discover(package).items()} for kind, package in KINDS.items()}
+    engines = [n for n in file_names("larvatus.engines") if n != "pieces"]
+    for kind, methods in found.items():
+        terminal.table([{kind: name, "what it does": summary} for name, summary in methods.items()])
+        terminal.say("")
+    terminal.say(f"engines: {', '.join(engines)}")
+    terminal.say("More on one of them: larvatus describe NAME")
+    terminal.data({**found, "engines": engines})
+
+
+def describe(name: Annotated[str, Parameter(help="a mask, an attack or a measure")], *, json: Json = False) -> None:
+    """Explain a method: what it keeps, what it destroys, and every setting with its limits."""
+    names = {n: package for package in KINDS.values() for n in file_names(package)}
+    if name not in names:
+        raise DiscoveryError(f"no method {name!r}; {nearest_names(name, names)}")
+    page = described(discover(names[name])[name])
+    terminal = Terminal(as_json=json)
+    _show(terminal, page)
+    terminal.data(_plain(page))
+
+
+def _show(terminal: Terminal, page: Description) -> None:
+    terminal.say(f"{page.name}\n\n{page.summary}\n")
+    if page.text:
+        terminal.say(page.text + "\n")
+    terminal.table([
+        {"setting": s.name, "default": s.default, "meaning": s.meaning, "allowed": s.allowed} for s in page.settings
+    ])
+    if page.publishable:
+        terminal.say(f"\nMay be published: {', '.join(page.publishable)}")
+    if page.public_sentence:
+        terminal.say(f"For the public: {page.public_sentence}")
+
+
+def _plain(page: Description) -> dict[str, Any]:
+    settings = [{"name": s.name, "allowed": s.allowed, "default": s.default, "meaning": s.meaning} for s in page.settings]
+    return {
+        "name": page.name, "summary": page.summary, "text": page.text, "settings": settings,
+        "publishable": list(page.publishable), "public_sentence": page.public_sentence,
+    }

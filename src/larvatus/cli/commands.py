@@ -1,0 +1,206 @@
+"""The commands that walk: run, mask, risk, utility, demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from larvatus.cli.inputs import RoleOptions, data_of, secret_of, toml_value
+from larvatus.cli.terminal import Terminal
+from larvatus.core.errors import StudyError, nearest_names
+
+Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False, help="print nothing but errors")]
+Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="print JSON for scripts")]
+Force = Annotated[bool, Parameter(negative=(), show_default=False, help="overwrite files that exist")]
+Output = Annotated[Path, Parameter(name=["--output", "-o"])]
+RowOrder = Annotated[Literal["random", "keep"], Parameter(help="order of the rows in the released file")]
+SecretFile = Annotated[Path | None, Parameter(help="file with the secret, 16 bytes or more; a fresh one is made without it")]
+Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with the original's; keep it inside")]
+
+Several = Parameter(negative=())
+Steps = Annotated[list[str] | None, Several, Parameter(help="one step such as 'additive_noise(variance=0.25)'; repeat it")]
+Attacks = Annotated[list[str] | None, Several, Parameter(help="attack such as 'nearest_record(within=[1, 5])'; repeat it")]
+Measures = Annotated[list[str] | None, Several, Parameter(help="measure such as 'correlation'; repeat it")]
+
+
+def run(
+    study: Path, *, output: Output, secret_file: SecretFile = None, row_order: RowOrder = "random",
+    format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the releases")] = "parquet",
+    force: Force = False, quiet: Quiet = False, json: Json = False,
+) -> None:
+    """Carry out a study: mask, attack, measure, compare; write releases, scores and report.
+
+    Parameters
+    ----------
+    study
+        Study file in TOML.
+    output
+        Folder for releases/, scores.json, scores.csv and report.html.
+    """
+    from larvatus.study import Study
+    from larvatus.walk import run as walk
+
+    terminal = Terminal(quiet, json)
+    with terminal.progress() as progress:
+        comparison = walk(
+            Study.read(study), output, secret=secret_of(secret_file), force=force, suffix=f".{format}",
+            row_order=row_order, progress=progress,
+        )
+    _summary(terminal, comparison, output)
+
+
+def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
+    terminal.table(comparison.table(), "Risks beside chance and beside what S alone gives; losses, 0 is best")
+    for candidate in comparison.candidates:
+        told = [n for n in candidate.notes if n.kind != "information"]
+        if told:
+            terminal.say(f"\n{candidate.name}")
+            terminal.notes(told)
+    terminal.say(f"\nReport: {output / 'report.html'}")
+    terminal.data(comparison.plain())
+
+
+def mask(
+    source: str, *, output: Output, roles: RoleOptions = RoleOptions(),  # noqa: B008 (frozen)
+    method: Annotated[str | None, Parameter(help="name of one mask; its settings follow as options")] = None,
+    step: Steps = None,
+    release: Annotated[str | None, Parameter(help="name of a release in the study, where it has several")] = None,
+    secret_file: SecretFile = None, row_order: RowOrder = "random", pairing: Pairing = None,
+    force: Force = False, quiet: Quiet = False, json: Json = False,
+    **settings: Annotated[str, Parameter(help="settings of --method, as TOML values")],
+) -> None:
+    """Mask a file and write the release.
+
+    Parameters
+    ----------
+    source
+        CSV or Parquet file with the confidential data.
+    output
+        Released file, .parquet or .csv.
+    """
+    from larvatus.engines._targets import check_target
+    from larvatus.walk import mask as walk
+
+    terminal = Terminal(quiet, json)
+    study = roles.load()
+    steps = _steps(study, method, step, release, settings)
+    secret = secret_of(secret_file)
+    for target in (output, pairing):
+        if target is not None:
+            check_target(target, force)
+    with terminal.progress() as progress:
+        data = data_of(source, study)
+        made = walk(data, *steps, secret=secret, progress=progress)
+        made.write(output, row_order, pairing, force)
+    masked = len(made.data.confidential)
+    terminal.say(f"{output}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them masked")
+    terminal.notes(made.notes)
+    if row_order == "random" and pairing is None:
+        terminal.hint("Rows are in random order. To attack this file later, mask again with --pairing FILE.")
+    terminal.data({
+        "output": str(output), "records": made.data.rows, "columns": list(made.data.released),
+        "masked": list(made.data.confidential), "notes": [{"kind": n.kind, "text": str(n)} for n in made.notes],
+    })
+
+
+def _steps(study: Any, method: str | None, step: list[str] | None, release: str | None, settings: dict[str, str]) -> list[Any]:
+    """The steps that were meant: --method with its settings, --step …, or a release of the study."""
+    values = {k.replace("-", "_"): toml_value(v) for k, v in settings.items()}
+    if method is not None and step:
+        raise StudyError(["give --method or --step, not both."], "command line")
+    if values and method is None:
+        flags = ", ".join(f"--{k.replace('_', '-')}" for k in values)
+        raise StudyError([f"{flags}: no such option; settings of a mask go with --method NAME, or into --step 'name(…)'."],
+                         "command line")
+    if method is not None:
+        return [{"method": method, **values}]
+    if step:
+        return list(step)
+    planned = {r.name: r for r in study.release}
+    if release is None and len(planned) == 1:
+        release = next(iter(planned))
+    if release is None:
+        raise StudyError(["no mask is named. Give --method NAME, --step 'name(…)', or --study FILE with --release NAME."],
+                         "command line")
+    if release not in planned:
+        raise StudyError([f"--release: no release {release!r} in the study; {nearest_names(release, planned)}"], "command line")
+    return list(planned[release].steps)
+
+
+def risk(
+    original: str, released: str, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
+    method: Attacks = None,
+    quiet: Quiet = False, json: Json = False,
+) -> None:
+    """Attack a released file, made here or elsewhere, knowing its original.
+
+    Parameters
+    ----------
+    original
+        The confidential file.
+    released
+        The released file.
+    """
+    from larvatus.walk import risk as walk
+
+    terminal, study = Terminal(quiet, json), roles.load()
+    with terminal.progress() as progress:
+        data = data_of(original, study)
+        scores = walk(data, released, method or study.attack, intruder=study.intruder, pairing=pairing, progress=progress)
+    _scores(terminal, scores)
+
+
+def utility(
+    original: str, released: str, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
+    method: Measures = None,
+    quiet: Quiet = False, json: Json = False,
+) -> None:
+    """Measure what analysts lost between an original and a released file.
+
+    Parameters
+    ----------
+    original
+        The confidential file.
+    released
+        The released file.
+    """
+    from larvatus.walk import utility as walk
+
+    terminal, study = Terminal(quiet, json), roles.load()
+    with terminal.progress() as progress:
+        data = data_of(original, study)
+        scores = walk(data, released, method or study.measure, pairing=pairing, progress=progress)
+    _scores(terminal, scores)
+
+
+def _scores(terminal: Terminal, scores: Any) -> None:
+    terminal.table(scores.table())
+    for score in scores:
+        for name, rows in (*score.details.items(), ("variable", score.by_variable)):
+            terminal.table(rows, f"\n{score.method}: {name.replace('_', ' ')}")
+        if len(score.by_group) > 1:
+            worst = sorted(score.by_group, key=lambda r: -float(r["value"] or 0))[:10]
+            terminal.table(worst, f"\n{score.method}: worst sub-groups")
+        for note in score.notes:
+            terminal.say(f"{score.method}: {note}")
+    terminal.data([s.plain() for s in scores])
+
+
+def demo(
+    *, output: Annotated[Path, Parameter(name=["--output", "-o"], help="folder for data, study and results")] = Path("demo"),
+    records: Annotated[int, Parameter(help="number of built-in households")] = 5000,
+    force: Force = False, quiet: Quiet = False, json: Json = False,
+) -> None:
+    """Mask the built-in households, attack and measure the releases, and leave a report."""
+    from larvatus.cli.demonstration import prepare
+    from larvatus.study import Study
+    from larvatus.walk import run as walk
+
+    terminal = Terminal(quiet, json)
+    with terminal.progress() as progress:
+        study = prepare(output, records, force)
+        comparison = walk(Study.read(study), output, force=force, progress=progress)
+    terminal.say(f"Study:  {study}")
+    _summary(terminal, comparison, output)

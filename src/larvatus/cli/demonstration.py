@@ -1,0 +1,48 @@
+"""The data and the study of `larvatus demo`, written so that a newcomer can change them and run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from larvatus.core.errors import WriteError
+from larvatus.core.files import write_text
+
+STUDY = """\
+source = "households.csv"
+purpose = "Show how strongly three levels of noise protect the built-in households, and what they cost."
+
+[roles]
+confidential = ["home_value", "mortgage_balance", "net_assets"]
+
+[sub_groups]
+columns = ["gender", "marital", "age_group"]
+
+[[release]]
+name = "noise"
+steps = [{ method = "additive_noise", grid.variance = [0.05, 0.25, 1.0] }]
+
+[[attack]]
+method = "nearest_record"
+
+[[measure]]
+method = "moments"
+
+[[measure]]
+method = "correlation"
+"""
+
+
+def prepare(folder: Path, records: int, force: bool) -> Path:
+    """Write the households and the study into a folder and return the study's path."""
+    from larvatus.datasets import households
+    from larvatus.engines._targets import check_target, write_table
+
+    study = folder / "study.toml"
+    if study.exists() and not force:
+        raise WriteError(f"{study} exists already. Choose another folder with -o, or overwrite with --force.")
+    folder.mkdir(parents=True, exist_ok=True)
+    source = folder / "households.csv"
+    check_target(source, force)
+    write_table(households(records), source)
+    write_text(study, STUDY, force)
+    return study

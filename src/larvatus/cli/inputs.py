@@ -1,0 +1,93 @@
+"""From options to values: roles, settings as TOML, secrets from files."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from larvatus.core.errors import LarvatusError, ReadError
+from larvatus.core.randomness import checked_secret
+from larvatus.data.microdata import Microdata
+from larvatus.data.roles import Roles, SubGroups
+from larvatus.study import Study
+
+ROLES = ("confidential", "non_confidential", "identifiers", "weight", "record_id", "nominal")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class RoleOptions:
+    """What each column is; options win over the study file."""
+
+    study: Annotated[Path | None, Parameter(help="study file with roles and everything else")] = None
+    confidential: Annotated[str | None, Parameter(help="columns to be masked, comma between them")] = None
+    non_confidential: Annotated[str | None, Parameter(help="columns released as they are")] = None
+    sub_groups: Annotated[str | None, Parameter(help="columns whose cross-classification masks run within")] = None
+    identifiers: Annotated[str | None, Parameter(help="columns that are never released")] = None
+    weight: Annotated[str | None, Parameter(help="survey weight, released as it is")] = None
+    record_id: Annotated[str | None, Parameter(help="column that names each record; never released")] = None
+    nominal: Annotated[str | None, Parameter(help="numeric codes to be read as names")] = None
+    smallest: Annotated[int | None, Parameter(help="fewest records a sub-group may have")] = None
+    small: Annotated[str | None, Parameter(help="what becomes of smaller ones: refuse, pool or suppress")] = None
+    engine: Annotated[str | None, Parameter(help="where the work is done")] = None
+
+    def load(self) -> Study:
+        """The study file, or an empty study, with the options laid over it."""
+        study = Study.read(self.study) if self.study else Study()
+        roles = {n: getattr(self, n) for n in ROLES}
+        groups = {"columns": self.sub_groups, "smallest": self.smallest, "small": self.small}
+        return study.model_copy(update={
+            "roles": over(Roles, study.roles, roles),
+            "sub_groups": over(SubGroups, study.sub_groups, groups),
+            "engine": self.engine or study.engine,
+        })
+
+
+def over(kind: Any, value: Any, options: Mapping[str, Any]) -> Any:
+    """A part of a study with the options that were given in place of its own."""
+    given = {k: v for k, v in options.items() if v is not None}
+    if not given:
+        return value
+    from pydantic import ValidationError
+
+    from larvatus.core.errors import StudyError
+    from larvatus.data.methods import validation_problems
+
+    try:
+        return kind.model_validate({**value.model_dump(), **given})
+    except ValidationError as error:
+        raise StudyError(validation_problems("", error, list(kind.model_fields)), "command line") from None
+
+
+def data_of(source: str, study: Study) -> Microdata:
+    """The source with the study's roles."""
+    from larvatus.walk import read
+
+    return read(source, study.roles, sub_groups=study.sub_groups, engine=study.engine)
+
+
+def toml_value(text: str) -> Any:
+    """The value as TOML reads it, or the text itself."""
+    try:
+        return tomllib.loads(f"v = {text}")["v"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def secret_of(path: Path | None) -> bytes | None:
+    """The secret in a file, without a line break at its end; never from an argument."""
+    if path is None:
+        return None
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ReadError(f"secret file {path} cannot be read: {error.strerror}.") from None
+    try:
+        return checked_secret(raw.rstrip(b"\r\n"))
+    except LarvatusError as error:
+        raise ReadError(f"secret file {path}: {error}") from None

@@ -1,0 +1,72 @@
+"""The command `larvatus`: its commands, its errors in one line, its exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+
+from larvatus import __version__
+from larvatus.cli import catalogue, commands
+from larvatus.core.discovery import file_names
+from larvatus.core.errors import LarvatusError
+
+WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130
+
+app = App(
+    name="larvatus",
+    help="Mask confidential microdata, attack the release, measure what analysts lost, and report.",
+    version=__version__,
+    help_epilogue=(
+        "Exit codes: 0 done, 2 something in the input is wrong (the message says what), 3 unexpected, 130 interrupted."
+    ),
+)
+app.command(commands.run)
+app.command(
+    commands.mask,
+    help_epilogue=(
+        f"Masks: {', '.join(file_names('larvatus.masks'))}. Their settings are options of this command when the mask is "
+        "named by --method: 'larvatus mask --method NAME --help' lists them. Example: --method additive_noise --variance 0.25"
+    ),
+)
+app.command(commands.risk)
+app.command(commands.utility)
+app.command(commands.demo)
+app.command(catalogue.list_methods, name="list")
+app.command(catalogue.describe)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; errors made on purpose become one message and exit code 2."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        app(given, exit_on_error=False, result_action="return_value")
+        if given[:1] == ["mask"] and "--method" in given[:-1] and {"--help", "-h"} & set(given):
+            catalogue.describe(given[given.index("--method") + 1])
+    except CycloptsError:
+        return WRONG_INPUT
+    except LarvatusError as error:
+        print(f"larvatus: {error}", file=sys.stderr)
+        return WRONG_INPUT
+    except KeyboardInterrupt:
+        print("larvatus: interrupted; nothing was left half-written.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("LARVATUS_DEBUG"):
+            raise
+        print(
+            f"larvatus: unexpected {type(error).__name__}; its text is kept back because it may hold data. "
+            "Set LARVATUS_DEBUG=1 to see it.",
+            file=sys.stderr,
+        )
+        return UNEXPECTED
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""The report: sections as values, composed from scores, drawn as SVG text, written as one HTML file."""

@@ -1,0 +1,108 @@
+"""A report as values: what is said, in which order, and nothing of how it looks.
+
+A new kind of block is a class here and a template of the same name in templates/blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
+
+Edition = Literal["internal", "public"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Running text."""
+
+    kind: ClassVar[str] = "paragraph"
+    text: str
+    tone: Literal["plain", "lead", "quiet"] = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Short items, numbered where their order matters."""
+
+    kind: ClassVar[str] = "listing"
+    items: tuple[str, ...]
+    ordered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigure:
+    """One figure with its name and, where needed, what to hold it against."""
+
+    name: str
+    figure: str
+    beside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigures:
+    """A few figures to be seen first."""
+
+    kind: ClassVar[str] = "key_figures"
+    items: tuple[KeyFigure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cells as text; the first column names the row, and columns listed in `words` are not figures."""
+
+    kind: ClassVar[str] = "table"
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: frozenset[int] = frozenset({0})
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing as SVG text, with the sentence that says what to see in it."""
+
+    kind: ClassVar[str] = "figure"
+    title: str
+    sentence: str
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotesList:
+    """What steps and scores had to say: each with its kind."""
+
+    kind: ClassVar[str] = "notes_list"
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Blocks that open on request, so that long tables do not stand in the way."""
+
+    kind: ClassVar[str] = "fold"
+    summary: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what stands under it; sections may hold sections."""
+
+    kind: ClassVar[str] = "section"
+    title: str
+    blocks: tuple[Block, ...]
+
+
+Block: TypeAlias = Paragraph | Listing | KeyFigures | Table | Figure | NotesList | Fold | Section
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One edition for one readership."""
+
+    title: str
+    edition: Edition
+    opening: tuple[Block, ...]
+    sections: tuple[Section, ...]
+    closing: str

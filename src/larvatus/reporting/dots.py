@@ -1,0 +1,84 @@
+"""Dots with intervals, one lane per sub-group or variable and one panel per release, baselines beside each dot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from larvatus.reporting.lanes import Lane, Mark
+from larvatus.reporting.numbers import interval, loss, share
+from larvatus.reporting.svg import Scale, diamond, document, dot, line, shortened, text, text_width, tick_text
+
+WIDTH, NAMES, GAP = 720.0, 236.0, 22.0
+TOP, LANE = 58.0, 21.0
+Tone = Literal["risk", "loss"]
+
+
+def drawn_dots(title: str, sentence: str, panels: Sequence[str], lanes: Sequence[Lane], tone: Tone) -> str:
+    """All lanes in all panels, on one scale, so that panels can be compared."""
+    bottom = TOP + LANE * len(lanes)
+    names = min(NAMES, max(text_width(lane.name) for lane in lanes) + 16)
+    wide = (WIDTH - names - GAP * (len(panels) - 1) - 16) / len(panels)
+    highest = max(v for lane in lanes for m in lane.marks if m for v in (m.value, m.high, m.chance, m.s_alone) if v is not None)
+    body = [_legend(lanes, tone)]
+    for i, lane in enumerate(lanes):
+        y = TOP + LANE * (i + 0.5)
+        if i % 2 == 0:
+            body.append(f'<rect class="stripe" x="0" y="{y - LANE / 2:.1f}" width="{WIDTH:.0f}" height="{LANE:.0f}"/>')
+        short = shortened(lane.name, names - 16)
+        body.append(text(6, y + 4, short, hint=lane.name if short != lane.name else ""))
+    for p, panel in enumerate(panels):
+        left = names + p * (wide + GAP)
+        scale = Scale.to(highest, left, left + wide, ceiling=1.0 if tone == "risk" else None, ticks=4 if wide > 200 else 2)
+        body.append(_frame(panel, scale, wide, bottom, tone))
+        body += [_marks(m, scale, TOP + LANE * (i + 0.5), tone) for i, lane in enumerate(lanes) if (m := lane.marks[p])]
+    return document(title, sentence, WIDTH, bottom + 26, "".join(body))
+
+
+def _frame(panel: str, scale: Scale, wide: float, bottom: float, tone: Tone) -> str:
+    ticks = scale.ticks(4 if wide > 200 else 2)
+    short = shortened(panel, wide)
+    out = [text(scale.start, TOP - 12, short, "panel", hint=panel if short != panel else "")]
+    for t in ticks:
+        anchor = "end" if t == ticks[-1] and t == scale.high else "start" if t == 0 else "middle"
+        out.append(line(scale(t), TOP - 4, scale(t), bottom, "grid"))
+        out.append(text(scale(t), bottom + 17, tick_text(t, ticks[1], tone == "risk" and scale.high <= 1), "tick", anchor))
+    return "".join(out)
+
+
+def _marks(mark: Mark, scale: Scale, y: float, tone: Tone) -> str:
+    out = []
+    if mark.low is not None and mark.high is not None:
+        out.append(line(scale(mark.low), y, scale(mark.high), y, f"whisker {tone}"))
+    if mark.s_alone is not None and mark.s_alone != mark.chance:
+        out.append(diamond(scale(mark.s_alone), y, "alone"))
+    if mark.chance is not None:
+        x = scale(mark.chance)
+        out.append(line(x, y - 7, x, y + 7, "chance"))
+    out.append(dot(scale(mark.value), y, f"dot {tone}", _hint(mark, tone), 4))
+    return "".join(out)
+
+
+def _hint(mark: Mark, tone: Tone) -> str:
+    if tone == "loss":
+        return f"loss {loss(mark.value)}"
+    ends = "" if mark.low is None else f" ({interval(mark.low, mark.high)})"
+    return f"{share(mark.value)}{ends}; chance {share(mark.chance)}, S alone {share(mark.s_alone)}"
+
+
+def _legend(lanes: Sequence[Lane], tone: Tone) -> str:
+    """The marks that are there, named once."""
+    marks = [m for lane in lanes for m in lane.marks if m]
+    ends = any(m.low is not None for m in marks)
+    out = [line(6, 14, 26, 14, f"whisker {tone}") if ends else "", dot(16, 14, f"dot {tone}", "", 4)]
+    named = ("risk, with its interval" if ends else "risk") if tone == "risk" else "loss; 0 is best"
+    out.append(text(34, 18, named, "tick"))
+    x = 34 + text_width(named) + 20
+    if any(m.chance is not None for m in marks):
+        same = all(m.s_alone == m.chance for m in marks)
+        said = "chance; S alone gives the same" if same else "chance"
+        out += [line(x, 7, x, 21, "chance"), text(x + 10, 18, said, "tick")]
+        x += 30 + text_width(said)
+    if any(m.s_alone is not None and m.s_alone != m.chance for m in marks):
+        out += [diamond(x, 14, "alone"), text(x + 10, 18, "S alone", "tick")]
+    return "".join(out)

@@ -1,0 +1,95 @@
+"""Numbers as a reader wants them: shares in per cent, losses to three decimals, counts with separators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from larvatus.data.score import Cell, cell_text
+
+NONE = "–"
+SPACE = "\N{NO-BREAK SPACE}"
+EXACT = 1e-9
+
+
+def number(value: Cell) -> float | None:
+    """A finite number, or nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def count(value: int) -> str:
+    return f"{value:,}"
+
+
+def share(value: Cell) -> str:
+    """0.0724 as 7.2 %; neither 0 % nor 100 % unless it is exactly that."""
+    found = number(value)
+    if found is None:
+        return NONE if value is None or value != value else str(value)
+    if not 0 <= found <= 1:
+        return cell_text(found)
+    return f"{_percent(100 * found)}{SPACE}%"
+
+
+def _percent(percent: float) -> str:
+    if percent in (0, 100):
+        return f"{percent:.0f}"
+    if percent >= 99.95:
+        return f"over{SPACE}99.9"
+    if percent < 0.001:
+        return f"below{SPACE}0.001"
+    return f"{percent:.1f}" if percent >= 1 else f"{percent:.{max(2, 1 - math.floor(math.log10(percent)))}f}"
+
+
+def loss(value: Cell) -> str:
+    """Three decimals; a loss that is only rounding error is said to be that."""
+    found = number(value)
+    if found is None:
+        return NONE if value is None or value != value else str(value)
+    if found == 0:
+        return "0"
+    if abs(found) < EXACT:
+        return f"below{SPACE}10⁻⁹"
+    if abs(found) < 0.001:
+        return f"below{SPACE}0.001"
+    return f"{found:.3f}" if abs(found) < 100 else cell_text(found)
+
+
+def interval(low: Cell, high: Cell) -> str:
+    """Both ends as shares, the sign once."""
+    ends = [share(low), share(high)]
+    if NONE in ends:
+        return NONE
+    sign = f"{SPACE}%"
+    return f"{ends[0].removesuffix(sign)} to {ends[1]}" if all(e.endswith(sign) for e in ends) else " to ".join(ends)
+
+
+def shares(values: Iterable[Cell]) -> str:
+    """One share where all are the same to the eye, else the lowest and the highest."""
+    found = sorted(v for v in map(number, values) if v is not None)
+    if not found:
+        return NONE
+    return share(found[0]) if share(found[0]) == share(found[-1]) else interval(found[0], found[-1])
+
+
+def times(value: float, base: float) -> str:
+    """How many times the base a value is."""
+    ratio = value / base
+    return f"{ratio:,.1f} times" if ratio < 10 else f"{ratio:,.0f} times"
+
+
+def plural(n: int, one: str, many: str = "") -> str:
+    return f"{count(n)}{SPACE}{one if n == 1 else many or one + 's'}"
+
+
+def words(name: str) -> str:
+    """A method's or a column's name as words."""
+    return name.replace("_", " ")
+
+
+def listed(names: Sequence[str], most: int = 60) -> str:
+    """Names in a row, the count of those left out at the end."""
+    more = f" and {count(len(names) - most)} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more if names else "none"

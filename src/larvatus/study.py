@@ -1,0 +1,231 @@
+"""What to do, as one frozen value that TOML files are read into and written from; nothing is carried out here."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
+
+from larvatus.core.errors import LarvatusError, StudyError, nearest_names
+from larvatus.core.files import write_text
+from larvatus.data.contracts import Attack, Mask, Measure, Method
+from larvatus.data.intruder import Intruder
+from larvatus.data.methods import method_of, validation_problems
+from larvatus.data.roles import Roles, SubGroups, role_problems
+
+V = TypeVar("V", bound=BaseModel)
+M = TypeVar("M", bound=Method)
+SECTIONS: Mapping[str, type[BaseModel]] = {"roles": Roles, "sub_groups": SubGroups, "intruder": Intruder}
+
+
+def _reader(kind: type[Method]) -> BeforeValidator:
+    return BeforeValidator(lambda given: method_of(kind, given))
+
+
+AnyMask = Annotated[SerializeAsAny[Mask], _reader(Mask)]
+AnyAttack = Annotated[SerializeAsAny[Attack], _reader(Attack)]
+AnyMeasure = Annotated[SerializeAsAny[Measure], _reader(Measure)]
+
+
+class Planned(BaseModel):
+    """A release to be made: its name and its steps in order."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=120)]
+    steps: Annotated[tuple[AnyMask, ...], Field(min_length=1)]
+
+
+class Study(BaseModel):
+    """Everything a walk needs to know. Without attacks or measures, every one there is runs with its defaults."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: str = Field(default="", description="CSV or Parquet file; a relative path starts at the study file's folder")
+    purpose: str = Field(default="", description="what the release is for; printed in the report")
+    engine: str = Field(default="memory", description="where the work is done")
+    roles: Roles = Roles()
+    sub_groups: SubGroups = SubGroups()
+    intruder: Intruder = Intruder()
+    release: tuple[Planned, ...] = ()
+    attack: tuple[AnyAttack, ...] | None = None
+    measure: tuple[AnyMeasure, ...] | None = None
+    folder: Path | None = Field(default=None, exclude=True, repr=False)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [r.name for r in self.release]
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise ValueError(f"two releases are named {twice[0]!r}; give each a name of its own")
+        return self
+
+    @classmethod
+    def read(cls, path: str | Path) -> Study:
+        """Load a study file; every problem in it is named in one error."""
+        file = Path(path)
+        if not file.is_file():
+            raise StudyError(["there is no such file; name a study in TOML."], str(path))
+        try:
+            raw = tomllib.loads(file.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise StudyError([f"it is not TOML: {error}."], file.name) from None
+        return cls.of(raw, file.parent, file.name)
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any], folder: Path | None = None, where: str = "study") -> Study:
+        """A study from plain values, after a look at the source's columns where it can be found."""
+        problems: list[str] = []
+        parts = {name: _part(name, raw[name], problems) for name in raw if name in cls.model_fields and name != "folder"}
+        known = [n for n in cls.model_fields if n != "folder"]
+        problems += [f"{n}: no such part of a study; {nearest_names(n, known)}" for n in raw if n not in known]
+        if not any(p.startswith(("roles", "sub_groups")) for p in problems):
+            roles, groups = parts.get("roles", Roles()), parts.get("sub_groups", SubGroups())
+            problems += _against_source(str(raw.get("source", "")), folder, roles, groups)
+        if not problems:
+            try:
+                return cls(**parts, folder=folder)
+            except ValidationError as error:
+                problems = validation_problems("", error, known)
+        raise StudyError(problems, where)
+
+    def source_path(self) -> Path:
+        """Where the source lies."""
+        if not self.source:
+            raise StudyError(["source: is needed; name a CSV or Parquet file."])
+        return Path(self.source) if self.folder is None else self.folder / self.source
+
+    def plain(self) -> dict[str, Any]:
+        """The study as a file would hold it, defaults left out."""
+        out: dict[str, Any] = {n: getattr(self, n) for n in ("source", "purpose") if getattr(self, n)}
+        if self.engine != "memory":
+            out["engine"] = self.engine
+        for name in ("roles", "sub_groups", "intruder"):
+            part = getattr(self, name).model_dump(mode="json", exclude_defaults=True)
+            if part:
+                out[name] = part
+        if self.release:
+            out["release"] = [{"name": r.name, "steps": [_method(s) for s in r.steps]} for r in self.release]
+        for name in ("attack", "measure"):
+            if getattr(self, name) is not None:
+                out[name] = [_method(m) for m in getattr(self, name)]
+        return out
+
+    def toml(self) -> str:
+        """The study as TOML, with the same meaning."""
+        import tomli_w
+
+        return tomli_w.dumps(self.plain())
+
+    def write(self, path: str | Path, force: bool = False) -> None:
+        """Write the study file."""
+        write_text(Path(path), self.toml(), force)
+
+
+def _method(method: Method) -> dict[str, Any]:
+    return {"method": method.name(), **method.model_dump(mode="json", exclude_defaults=True)}
+
+
+def _part(name: str, value: Any, problems: list[str]) -> Any:
+    """One part of a study, its problems added to the list."""
+    if name in ("roles", "sub_groups", "intruder"):
+        return _section(name, SECTIONS[name], value, problems)
+    if name == "release":
+        return _releases(value, problems)
+    if name in ("attack", "measure"):
+        method: type[Method] = Attack if name == "attack" else Measure
+        made = [_tried(f"{name} {i}", method, v, problems) for i, v in enumerate(_list(name, value, problems), 1)]
+        return [m for m in made if m is not None]
+    if not isinstance(value, str):
+        problems.append(f"{name}: needs text, got {type(value).__name__}.")
+    return value
+
+
+def _section(name: str, kind: type[V], value: Any, problems: list[str]) -> V:
+    if not isinstance(value, Mapping):
+        problems.append(f"{name}: needs a table, [{name}], got {type(value).__name__}.")
+        return kind()
+    try:
+        return kind(**value)
+    except ValidationError as error:
+        problems += validation_problems(name, error, list(kind.model_fields))
+        return kind()
+
+
+def _list(name: str, value: Any, problems: list[str]) -> Sequence[Any]:
+    if isinstance(value, list | tuple):
+        return value
+    problems.append(f"{name}: needs [[{name}]] with two brackets, one for each.")
+    return []
+
+
+def _tried(where: str, kind: type[M], given: Any, problems: list[str]) -> M | None:
+    try:
+        return method_of(kind, given)
+    except StudyError as error:
+        problems += [f"{where}: {p}" for p in error.problems]
+        return None
+
+
+def _releases(value: Any, problems: list[str]) -> list[Planned]:
+    out: list[Planned] = []
+    for i, raw in enumerate(_list("release", value, problems), 1):
+        if isinstance(raw, Planned):
+            out.append(raw)
+            continue
+        if not isinstance(raw, Mapping):
+            problems.append(f"release {i}: needs a table with name and steps.")
+            continue
+        name = str(raw.get("name", f"release {i}"))
+        where = f"release {name!r}"
+        unknown = [k for k in raw if k not in Planned.model_fields]
+        problems += [f"{where}: no such setting {k!r}; {nearest_names(k, Planned.model_fields)}" for k in unknown]
+        steps = _list(f"{where}: steps", raw.get("steps", []), problems)
+        if not steps:
+            problems.append(f"{where}: has no steps. Give at least one, such as steps = [{{ method = \"additive_noise\" }}].")
+            continue
+        for suffix, chosen in _expanded(steps):
+            made = [_tried(where, Mask, s, problems) for s in chosen]
+            if None not in made:
+                out.append(Planned(name=name + suffix, steps=tuple(m for m in made if m is not None)))
+    names = [r.name for r in out]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    problems += [f"two releases are named {n!r}; give each a name of its own." for n in twice]
+    return out
+
+
+def _expanded(steps: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+    """Every combination of the values under `grid` in the steps, with the part of the name that tells them apart."""
+    axes: list[tuple[int, str, Sequence[Any]]] = []
+    for i, step in enumerate(steps):
+        grid = step.get("grid") if isinstance(step, Mapping) else None
+        if isinstance(grid, Mapping):
+            axes += [(i, key, values if isinstance(values, list | tuple) else [values]) for key, values in grid.items()]
+    if not axes:
+        return [("", list(steps))]
+    out = []
+    for chosen in itertools.product(*(values for _, _, values in axes)):
+        made = [{k: v for k, v in s.items() if k != "grid"} if isinstance(s, Mapping) else s for s in steps]
+        for (i, key, _), value in zip(axes, chosen, strict=True):
+            made[i] = {**made[i], key: value}
+        suffix = " " + ", ".join(f"{key}={value}" for (_, key, _), value in zip(axes, chosen, strict=True))
+        out.append((suffix, made))
+    return out
+
+
+def _against_source(source: str, folder: Path | None, roles: Roles, sub_groups: SubGroups) -> list[str]:
+    """Roles against the columns of the source, where there is one."""
+    if not source:
+        return role_problems(roles, sub_groups)
+    from larvatus.engines.memory import Memory
+
+    path = Path(source) if folder is None else folder / source
+    try:
+        return role_problems(roles, sub_groups, Memory().names(path))
+    except LarvatusError as error:
+        return [f"source: {error}", *role_problems(roles, sub_groups)]
+
