@@ -5,7 +5,7 @@ PYTHON ?= python3
 .PHONY: help demo test check bench docs look clean
 
 help:
-	@echo "make demo    mask, attack, measure and compare the built-in data; writes demo/report.html"
+	@echo "make demo    mask, attack, measure and compare the built-in data; writes demo/ afresh, with its report.html"
 	@echo "make test    style, types and every test that is not marked slow"
 	@echo "make check   the same, slow tests included"
 	@echo "make bench   measure what the speed claims rest on"

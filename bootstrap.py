@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-
-OLDEST = (3, 11)
-if sys.version_info < OLDEST:
-    sys.exit(
-        f"larvatus needs Python {OLDEST[0]}.{OLDEST[1]} or newer; this is {sys.version.split()[0]} ({sys.executable}). "
-        "Name a newer one, for example: make PYTHON=python3.12 test"
-    )
-
 import hashlib
 import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+OLDEST = (3, 11)
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -117,15 +110,11 @@ def create() -> None:
     """A fresh .venv, by the first way that works on this machine."""
     say("creating .venv")
     mark_unfinished()
-    tried = []
     for way in ways():
         shutil.rmtree(VENV, ignore_errors=True)
-        done = [quiet(command) for command in way]
-        if all(ok for ok, _ in done) and usable():
+        if all(quiet(command)[0] for command in way) and usable():
             return
-        tried.append("$ " + " ".join(way[0]) + "\n" + "".join(text for _, text in done).strip())
     shutil.rmtree(VENV, ignore_errors=True)
-    say("\n".join(tried))
     sys.exit(f"No way to make a virtual environment worked. Install one with: {remedy()}")
 
 
@@ -153,7 +142,7 @@ def install(extras: frozenset[str]) -> None:
     ok, text = quiet(pip)
     if not ok:
         say(text.strip())
-        sys.exit("The installation failed; what pip said is above. Nothing else was changed: call the same verb again to retry.")
+        sys.exit("The installation failed; what pip said is above. Call the same verb again to retry.")
 
 
 def quiet(command: Sequence[str]) -> tuple[bool, str]:
@@ -189,8 +178,8 @@ def env(rest: Sequence[str]) -> int:
 
 
 def demo(rest: Sequence[str]) -> int:
-    """mask, attack, measure and compare the built-in data; the report is demo/report.html"""
-    code = run(["demo", "-o", "demo/", *rest], LARVATUS)
+    """mask, attack, measure and compare the built-in data; writes demo/ afresh, with its report.html"""
+    code = run(["demo", "-o", "demo/", "--force", *rest], LARVATUS)
     report = DEMO / "report.html"
     if code == 0 and report.exists():
         say(f"report: {report.relative_to(ROOT)}")
@@ -274,12 +263,16 @@ def clean(rest: Sequence[str]) -> int:
     return 0
 
 
-VERBS: dict[str, Callable[[Sequence[str]], int]] = {
+VERBS = {
     verb.__name__: verb for verb in (demo, test, check, bench, docs, look, env, clean)
 }
 
 
 def main(arguments: Sequence[str]) -> int:
+    if sys.version_info < OLDEST:
+        say(f"larvatus needs Python {OLDEST[0]}.{OLDEST[1]} or newer, and {sys.executable} is {sys.version.split()[0]}. "
+            "Name a newer one, for example: make PYTHON=python3.12 test")
+        return 2
     verb = arguments[0] if arguments else "help"
     if verb not in VERBS:
         say("python3 bootstrap.py VERB, where VERB is one of:")

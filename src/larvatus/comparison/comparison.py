@@ -96,21 +96,22 @@ class Comparison:
             ],
         }
 
-    def html(self, edition: Literal["internal", "public"] = "internal") -> str:
-        """The report as one HTML text."""
+    def html(self, edition: Literal["internal", "public"] = "internal", release: str | None = None) -> str:
+        """The report as one HTML text, of all releases or of the one named; the public edition is about one."""
         from larvatus.reporting.compose import composed
         from larvatus.reporting.html import rendered
 
-        return rendered(composed(self, edition))
+        return rendered(composed(self, edition, release))
 
     def report(
-        self, path: str | Path, edition: Literal["internal", "public"] = "internal", force: bool = False
+        self, path: str | Path, edition: Literal["internal", "public"] = "internal", force: bool = False,
+        release: str | None = None,
     ) -> Path:
         """Write the report as one HTML file that opens offline."""
         from larvatus.core.files import write_text
 
         target = Path(path)
-        write_text(target, self.html(edition), force)
+        write_text(target, self.html(edition, release), force)
         return target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +113,11 @@ class Method(BaseModel):
     @classmethod
     def name(cls) -> str:
         return file_name(cls.__name__)
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Settings worth trying, the defaults first: what the contract tests run over."""
+        return (cls(),)
 
     def settings(self) -> dict[str, Any]:
         """Its fields as plain values, as a study file would hold them."""

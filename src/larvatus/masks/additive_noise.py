@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,10 @@ class AdditiveNoise(Mask):
     noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(default="normal", description="law of the noise")
     zeros: Literal["mask", "keep"] = Field(default="mask", description="whether zeros are masked or left as they are")
     positive: bool = Field(default=False, description="draw again until the masked value is above zero")
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(variance=0.5, noise="laplace", zeros="keep"), cls(noise="mixture"), cls(noise="uniform", scope="file")
 
     def smallest(self, roles: Roles) -> int:
         return 2

@@ -9,7 +9,7 @@ from larvatus.reporting.lanes import Lane, Mark
 from larvatus.reporting.numbers import interval, loss, share
 from larvatus.reporting.svg import Scale, diamond, document, dot, line, shortened, text, text_width, tick_text
 
-WIDTH, NAMES, GAP = 720.0, 236.0, 22.0
+WIDTH, NAMES, GAP = 760.0, 270.0, 22.0
 TOP, LANE = 58.0, 21.0
 Tone = Literal["risk", "loss"]
 
@@ -29,7 +29,7 @@ def drawn_dots(title: str, sentence: str, panels: Sequence[str], lanes: Sequence
         body.append(text(6, y + 4, short, hint=lane.name if short != lane.name else ""))
     for p, panel in enumerate(panels):
         left = names + p * (wide + GAP)
-        scale = Scale.to(highest, left, left + wide, ceiling=1.0 if tone == "risk" else None, ticks=4 if wide > 200 else 2)
+        scale = Scale.to(highest, left, left + wide, ceiling=1.0 if tone == "risk" else None, steps=8)
         body.append(_frame(panel, scale, wide, bottom, tone))
         body += [_marks(m, scale, TOP + LANE * (i + 0.5), tone) for i, lane in enumerate(lanes) if (m := lane.marks[p])]
     return document(title, sentence, WIDTH, bottom + 26, "".join(body))
@@ -40,7 +40,7 @@ def _frame(panel: str, scale: Scale, wide: float, bottom: float, tone: Tone) -> 
     short = shortened(panel, wide)
     out = [text(scale.start, TOP - 12, short, "panel", hint=panel if short != panel else "")]
     for t in ticks:
-        anchor = "end" if t == ticks[-1] and t == scale.high else "start" if t == 0 else "middle"
+        anchor = "end" if scale(t) > scale.end - 12 else "start" if t == 0 else "middle"
         out.append(line(scale(t), TOP - 4, scale(t), bottom, "grid"))
         out.append(text(scale(t), bottom + 17, tick_text(t, ticks[1], tone == "risk" and scale.high <= 1), "tick", anchor))
     return "".join(out)

@@ -68,10 +68,10 @@ def _range(points: Sequence[Point], which: str) -> tuple[float, ...]:
 
 
 def _axes(x: Scale, y: Scale, x_name: str) -> str:
-    out = [line(LEFT, y(t), RIGHT, y(t), "grid") + text(LEFT - 8, y(t) + 4, tick_text(t, y.ticks()[1], y.high <= 1), "tick", "end")
-           for t in y.ticks()]
-    out += [line(x(t), BOTTOM, x(t), BOTTOM + 5, "axis") + text(x(t), BOTTOM + 20, tick_text(t, x.ticks()[1], False), "tick", "middle")
-            for t in x.ticks()]
+    out = [line(LEFT, y(t), RIGHT, y(t), "grid") for t in y.ticks()]
+    out += [text(LEFT - 8, y(t) + 4, tick_text(t, y.ticks()[1], y.high <= 1), "tick", "end") for t in y.ticks()]
+    out += [line(x(t), BOTTOM, x(t), BOTTOM + 5, "axis") for t in x.ticks()]
+    out += [text(x(t), BOTTOM + 20, tick_text(t, x.ticks()[1], False), "tick", "middle") for t in x.ticks()]
     out.append(line(LEFT, BOTTOM, RIGHT, BOTTOM, "axis"))
     out.append(text(LEFT - 52, 16, "risk: success of the strongest attack ↑", "axis-name"))
     out.append(text(RIGHT, HEIGHT - 10, f"{x_name} →", "axis-name", "end"))

@@ -10,7 +10,7 @@ from larvatus.reporting.lanes import Lane
 from larvatus.reporting.numbers import loss, share
 from larvatus.reporting.svg import document, element, shortened, text, text_width
 
-WIDTH, NAMES = 720.0, 236.0
+WIDTH, NAMES = 760.0, 270.0
 TOP, LANE = 58.0, 19.0
 HINTS = 600  # cells beyond which hints would only make the file heavy; the table has the figures
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from html import escape
 
-LETTER = 6.8  # mean width of a letter of the figures' 13-pixel type, on the wide side
-LINE = 18.0
+LETTER = 7.4  # mean width of a letter of the figures' type in the widest of the usual system fonts
 
 
 def element(tag: str, inner: str = "", **attributes: str | float) -> str:
@@ -38,7 +37,8 @@ def dot(x: float, y: float, class_: str, hint: str = "", radius: float = 4.5) ->
 
 
 def diamond(x: float, y: float, class_: str, radius: float = 4.0) -> str:
-    return element("path", d=f"M{x:.1f} {y - radius:.1f}l{radius} {radius}l-{radius} {radius}l-{radius} -{radius}z", class_=class_)
+    r = f"{radius:g}"
+    return element("path", d=f"M{x:.1f} {y - radius:.1f}l{r} {r}l-{r} {r}l-{r} -{r}z", class_=class_)
 
 
 def document(title: str, description: str, width: float, height: float, body: str) -> str:
@@ -73,8 +73,8 @@ class Scale:
     end: float
 
     @classmethod
-    def to(cls, highest: float, start: float, end: float, ceiling: float | None = None, ticks: int = 5) -> Scale:
-        step = _round_step(highest or 1.0, ticks)
+    def to(cls, highest: float, start: float, end: float, ceiling: float | None = None, steps: int = 5) -> Scale:
+        step = _round_step(highest or 1.0, steps)
         high = step * math.ceil(round((highest or 1.0) / step, 9))
         return cls(min(high, ceiling) if ceiling and highest <= ceiling else high, start, end)
 

@@ -24,9 +24,11 @@ def verdict(heads: Sequence[Headline], measures: int) -> str:
         return _one(beside[0], measures)
     within = [h for h in beside if _within(h, h.risk)]
     if not within:
-        return f"None of the {count(len(heads))} releases keeps its strongest attack within twice {BASE}. {_lowest(beside, measures)}"
+        found = f"None of the {count(len(heads))} releases keeps its strongest attack within twice {BASE}."
+        return f"{found} {_lowest(beside, measures)}"
     chosen = min(within, key=lambda h: (h.loss if h.loss is not None else 0.0, h.risk or 0.0))
-    found = f"{count(len(within))} of {count(len(heads))} releases {'keeps its' if len(within) == 1 else 'keep their'} strongest attack"
+    keeps = "keeps its" if len(within) == 1 else "keep their"
+    found = f"{count(len(within))} of {count(len(heads))} releases {keeps} strongest attack"
     best = f"has the least loss ({_lost(chosen, measures)})" if chosen.loss is not None else "has the lowest risk"
     return f"{found} within twice {BASE}. Among these, “{chosen.name}” {best}: {_risk(chosen)}. {_limits(chosen)}"
 
@@ -63,7 +65,8 @@ def _lost(head: Headline, measures: int) -> str:
 def _risk(head: Headline) -> str:
     if head.attack is None or head.risk is None:
         return "no attack was run"
-    said = f"{words(head.attack.method)} reaches {share(head.risk)}"
+    meaning = f" ({head.attack.meaning})" if head.attack.meaning else ""
+    said = f"{words(head.attack.method)}{meaning} reaches {share(head.risk)}"
     if head.base is None:
         return said
     ratio = f", {times(head.risk, head.base)} as much" if head.base > 0 and head.risk > head.base else ""

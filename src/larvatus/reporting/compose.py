@@ -1,0 +1,45 @@
+"""From a comparison to a report, in one of two editions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+from larvatus.core.errors import LarvatusError, nearest_names
+from larvatus.reporting.compared import About, Candidate, Comparison
+from larvatus.reporting.contents import Edition, Report
+from larvatus.reporting.internal import internal
+from larvatus.reporting.public import public
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    candidates: tuple[Candidate, ...]
+    about: About
+
+
+def composed(comparison: Comparison, edition: Edition, release: str | None = None) -> Report:
+    """The report of a comparison, or of one of its releases; the public edition is always about one."""
+    from larvatus import __version__
+
+    if edition not in get_args(Edition):
+        raise LarvatusError(f"report: no edition {edition!r}; {nearest_names(str(edition), get_args(Edition))}")
+    candidates = _candidates(comparison, release)
+    if edition == "internal":
+        return internal(_Chosen(candidates, comparison.about), __version__)
+    if len(candidates) > 1:
+        names = [c.name for c in candidates]
+        raise LarvatusError(
+            f"report: the public edition describes one release and {len(names)} are compared. "
+            f"Name the one that leaves (release = …); {nearest_names('', names)}"
+        )
+    return public(candidates[0], comparison.about, __version__)
+
+
+def _candidates(comparison: Comparison, release: str | None) -> tuple[Candidate, ...]:
+    found = tuple(c for c in comparison.candidates if release is None or c.name == release)
+    if found:
+        return found
+    if release is None:
+        raise LarvatusError("report: the comparison holds no release. Compare at least one.")
+    raise LarvatusError(f"report: no release {release!r}; {nearest_names(release, [c.name for c in comparison.candidates])}")

@@ -1,0 +1,138 @@
+"""The public edition: what may leave with the release, chosen piece by piece so that nothing else can.
+
+No risk, no note that is not public, no figure of the original data, no sub-group of fewer than ten records, and not
+the release's name, which may hold settings that are not published. Losses are rounded: an exact loss beside the
+released figure would give the original figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from larvatus.data.score import Score
+from larvatus.reporting.compared import About, Candidate, by_method
+from larvatus.reporting.contents import Block, Figure, KeyFigure, KeyFigures, Listing, Paragraph, Report, Section, Table
+from larvatus.reporting.dots import drawn_dots
+from larvatus.reporting.lanes import Lane, lanes_of
+from larvatus.reporting.numbers import NONE, count, listed, number, words
+from larvatus.reporting.steps import step_texts
+from larvatus.reporting.tables import within_budget
+
+SMALLEST = 10
+DECIMALS = 2
+MOST_LANES = 30
+NAME = "the release"
+
+
+def public(candidate: Candidate, about: About, version: str) -> Report:
+    """The report on one release for whoever uses it."""
+    losses = by_method([candidate], "loss")
+    sections = (_done(candidate), _columns(about), _losses(losses, about), _limitations(candidate, about))
+    opening = Paragraph("What was done to protect these data, what analysts lose by it, and what to keep in mind.", "lead")
+    closing = f"Made with larvatus {version}."
+    return Report("How these data were protected", "public", (opening, _size(candidate, about)), sections, closing)
+
+
+def _size(candidate: Candidate, about: About) -> Block:
+    released = len(about.confidential) + len(_as_they_are(about))
+    return KeyFigures((
+        KeyFigure("Records", count(candidate.records)), KeyFigure("Columns", count(released)),
+        KeyFigure("Masked columns", count(len(about.confidential))),
+    ))
+
+
+def _as_they_are(about: About) -> tuple[str, ...]:
+    weight = (about.weight,) if about.weight else ()
+    return tuple(dict.fromkeys((*about.sub_groups, *about.non_confidential, *weight)))
+
+
+def _done(candidate: Candidate) -> Section:
+    steps = [{k: v for k, v in s.items() if k != "where"} for s in candidate.publishable]
+    if not steps:
+        return Section("What was done", (Paragraph("The confidential columns were masked; the method is not described here."),))
+    return Section("What was done", (Listing(step_texts(candidate, steps), ordered=True),))
+
+
+def _columns(about: About) -> Section:
+    rows = (
+        ("Masked", count(len(about.confidential)), listed(about.confidential)),
+        ("Released as they are", count(len(_as_they_are(about))), listed(_as_they_are(about))),
+    )
+    table = Table("Columns of the released file", ("Columns", "Number", "Names"), rows, frozenset({0, 2}))
+    return Section("The columns", (table,))
+
+
+def _losses(losses: dict[str, list[Score | None]], about: About) -> Section:
+    there = {name: s for name, (s,) in losses.items() if s}
+    if not there:
+        return Section("What analysts lose", (Paragraph("No loss was measured."),))
+    rows = tuple((words(name).capitalize(), s.meaning, rounded_text(s.value)) for name, s in there.items())
+    blocks: list[Block] = [
+        Paragraph("A loss of 0 is best. Losses are rounded to two decimals."),
+        Table("Losses in the whole file", ("Measure", "What it is", "Loss"), rows, frozenset({0, 1})),
+    ]
+    for name, score in there.items():
+        blocks += _by_variable(words(name).capitalize(), score, about)
+    groups = {words(n).capitalize(): _large(lanes_of([s], "by_group")) for n, s in there.items()}
+    return Section("What analysts lose", (*blocks, *_by_group(groups)))
+
+
+def _by_variable(title: str, score: Score, about: About) -> list[Block]:
+    released = {*about.confidential, *_as_they_are(about)}
+    lanes = [_rounded(lane) for lane in lanes_of([score], "by_variable") if lane.name in released]
+    if not lanes:
+        return []
+    caption = f"{title}: loss by column"
+    worst = lanes[0]
+    if worst.worst == 0:
+        return [Paragraph(f"{caption}: below 0.01 for each of them.", "quiet")]
+    sentence = f"The largest loss is that of {worst.name}: {rounded_text(worst.worst)}."
+    if len(lanes) > MOST_LANES:
+        sentence += f" The {MOST_LANES} largest of {count(len(lanes))} are drawn."
+    return [Figure(caption, sentence, drawn_dots(caption, sentence, [NAME], lanes[:MOST_LANES], "loss"))]
+
+
+def _large(lanes: Sequence[Lane]) -> list[Lane]:
+    """Sub-groups that may be shown; one whose size is not known may not."""
+    return [lane for lane in lanes if lane.records is not None and lane.records >= SMALLEST]
+
+
+def _by_group(groups: dict[str, list[Lane]]) -> list[Block]:
+    """One row per sub-group, one column per measure, no counts: a count left out could be had by subtraction."""
+    names = sorted({lane.name for lanes in groups.values() for lane in lanes})
+    if len(names) < 2:
+        return []
+    found = {title: {lane.name: lane.worst for lane in lanes} for title, lanes in groups.items() if lanes}
+    rows = [(n, *(rounded_text(values.get(n)) for values in found.values())) for n in names]
+    shown, note = within_budget(rows, len(found) + 1)
+    note = f"{note} Sub-groups of fewer than {SMALLEST} records are not shown.".strip()
+    return [Table("Losses by sub-group", ("Sub-group", *found), tuple(shown), note=note)]
+
+
+def _rounded(lane: Lane) -> Lane:
+    """Only the rounded loss, in the drawing as in the text."""
+    return replace(lane, records=None, marks=tuple(m and replace(m, value=round(m.value, DECIMALS)) for m in lane.marks))
+
+
+def rounded_text(value: float | None) -> str:
+    """Two decimals and no more."""
+    found = number(value)
+    if found is None:
+        return NONE
+    return "below 0.01" if found < 0.005 else f"{found:,.2f}"
+
+
+def _limitations(candidate: Candidate, about: About) -> Section:
+    items = [
+        "Values of masked columns are not the collected ones: no single record is anyone's answer.",
+        "The losses say how far the measured statistics moved. Statistics that were not measured may have moved further.",
+    ]
+    if about.sub_groups:
+        items.append(
+            f"Masking ran with regard to sub-groups formed by {listed(about.sub_groups)}; other subsets of the records "
+            "were not looked at, and results there may be less accurate."
+        )
+    items += [str(n) for n in candidate.notes if n.public]
+    return Section("Known limitations", (Listing(tuple(dict.fromkeys(items))),))
+

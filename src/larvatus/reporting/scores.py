@@ -1,0 +1,118 @@
+"""The sections on risk and on loss: attack by attack, measure by measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from larvatus.data.score import Rows, Score
+from larvatus.reporting.compared import Candidate, by_method
+from larvatus.reporting.contents import Block, Fold, Paragraph, Section
+from larvatus.reporting.figures import lanes_blocks
+from larvatus.reporting.headline import Headline
+from larvatus.reporting.lanes import lanes_of
+from larvatus.reporting.numbers import loss, number, words
+from larvatus.reporting.steps import setting_text
+from larvatus.reporting.tables import attack_table, rows_table
+
+MOST_PAIRS = 60
+LONG = 40
+
+
+def risk_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section:
+    """Every attack: its headline, its details, and the sub-groups."""
+    methods = by_method(candidates, "risk")
+    if not methods:
+        return Section("Risk", (Paragraph("No attack was run."),))
+    opening = Paragraph(
+        "Risk is the success of an attack. It is to be read beside what chance gives and what the non-confidential "
+        "columns alone (S alone) give, because that much is lost whatever the mask. Intervals are over records, at 95 %."
+    )
+    return Section("Risk", (opening, *(_attack(name, heads, scores) for name, scores in methods.items())))
+
+
+def _attack(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Section:
+    title = words(name).capitalize()
+    blocks: list[Block] = [_meaning(scores), attack_table(f"{title}: all releases", heads, scores)]
+    blocks += _details(title, heads, scores)
+    blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "risk")
+    if any(s and len(s.by_variable) for s in scores):
+        blocks += lanes_blocks(title, "variable", heads, lanes_of(scores, "by_variable"), "risk")
+    return Section(title, tuple(blocks))
+
+
+def loss_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section:
+    """Every measure: its headline, the variables, the worst pairs, and the sub-groups."""
+    methods = by_method(candidates, "loss")
+    if not methods:
+        return Section("Loss", (Paragraph("No loss was measured."),))
+    opening = Paragraph(
+        "Loss is what an analyst of the release misses; 0 is best. Different measures have different units."
+    )
+    return Section("Loss", (opening, *(_measure(name, heads, scores) for name, scores in methods.items())))
+
+
+def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Section:
+    title = words(name).capitalize()
+    blocks: list[Block] = [_meaning(scores), Paragraph(_range(heads, scores))]
+    if any(s and len(s.by_variable) for s in scores):
+        blocks += lanes_blocks(title, "variable", heads, lanes_of(scores, "by_variable"), "loss")
+        blocks += _wide_variables(title, heads, scores)
+    if any(s and len(s.by_pair) for s in scores):
+        blocks.append(_pairs(title, heads, scores))
+    blocks += _details(title, heads, scores)
+    blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "loss")
+    return Section(title, tuple(blocks))
+
+
+def _meaning(scores: Sequence[Score | None]) -> Paragraph:
+    """What the figure is, how it was asked for, and whether it rests on a sample."""
+    there = [s for s in scores if s]
+    first = there[0]
+    settings = ", ".join(f"{words(k)} = {setting_text(k, v)}" for k, v in first.settings.items())
+    said = f"{first.meaning[:1].upper()}{first.meaning[1:]}".rstrip(".")
+    parts = [f"{said}." if said else "", f"Settings: {settings}." if settings else ""]
+    parts.append("Estimated from a sample of the records." if any(s.sampled for s in there) else "")
+    return Paragraph(" ".join(p for p in parts if p) or "No description is given.")
+
+
+def _range(heads: Sequence[Headline], scores: Sequence[Score | None]) -> str:
+    found = [(v, h.name) for h, s in zip(heads, scores, strict=True) if s and (v := number(s.value)) is not None]
+    if not found:
+        return "It has no finite value for any release."
+    low, high = min(found), max(found)
+    if low[0] == high[0]:
+        return f"The loss is {loss(low[0])}." if len(found) == 1 else f"The loss is {loss(low[0])} for every release."
+    return f"The loss runs from {loss(low[0])} (“{low[1]}”) to {loss(high[0])} (“{high[1]}”)."
+
+
+def _details(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+    """The tables a score brings along, under their own names; long ones fold."""
+    names = dict.fromkeys(name for s in scores if s for name in s.details)
+    out: list[Block] = []
+    for name in names:
+        parts = _parts(heads, [s.details.get(name, Rows()) if s else Rows() for s in scores])
+        table = rows_table(f"{title}: {words(name)}", parts, next(s.kind for s in scores if s))
+        if table.rows:
+            out.append(Fold(f"{words(name).capitalize()}, as a table", (table,)) if len(table.rows) > LONG else table)
+    return out
+
+
+def _parts(heads: Sequence[Headline], rows: Sequence[Rows]) -> list[tuple[str, Rows]]:
+    return [(h.name, r) for h, r in zip(heads, rows, strict=True)]
+
+
+def _wide_variables(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+    """The whole rows by variable where they say more than the loss."""
+    rows = [s.by_variable if s else Rows() for s in scores]
+    if all(set(r.columns) <= {"variable", "loss"} for r in rows):
+        return []
+    return [Fold("All figures by variable", (rows_table(f"{title}: by variable", _parts(heads, rows), "loss"),))]
+
+
+def _pairs(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Block:
+    each = max(3, MOST_PAIRS // len(heads) // 2)
+    worst = [
+        Rows(tuple(sorted(s.by_pair, key=lambda r: -(number(r.get("loss")) or 0.0))[:each])) if s else Rows() for s in scores
+    ]
+    table = rows_table(f"{title}: the pairs that lost most", _parts(heads, worst), "loss")
+    return Fold("The pairs that lost most", (table,)) if len(table.rows) > LONG else table

@@ -1,0 +1,72 @@
+"""What to see in a figure, written from its numbers by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from larvatus.reporting.headline import Headline, unbeaten
+from larvatus.reporting.lanes import Lane
+from larvatus.reporting.numbers import count, listed, loss, plural, share, words
+from larvatus.reporting.risk_utility_map import Point
+
+FEW = 4
+
+
+def map_sentence(points: Sequence[Point], left_out: int) -> str:
+    """Who has the lowest risk, who the least loss, and which releases no other beats."""
+    attacks = sorted({words(p.head.attack.method) for p in points if p.head.attack})
+    said = f"Attack: {attacks[0]}."
+    if len(attacks) > 1:
+        said = f"Each release is shown under its own strongest attack ({listed(attacks)})."
+    low, least = min(points, key=lambda p: (p.risk, p.loss)), min(points, key=lambda p: (p.loss, p.risk))
+    if len(points) == 1:
+        found = f"“{low.head.name}” has risk {share(low.risk)} and loss {loss(low.loss)}."
+    elif low is least:
+        found = f"“{low.head.name}” has both the lowest risk ({share(low.risk)}) and the least loss ({loss(low.loss)})."
+    else:
+        found = (
+            f"Risk is lowest under “{low.head.name}” ({share(low.risk)}, loss {loss(low.loss)}); "
+            f"loss is least under “{least.head.name}” ({loss(least.loss)}, risk {share(least.risk)})."
+        )
+    best = unbeaten([p.head for p in points])
+    if 1 < len(points) != len(best):
+        found += f" Filled points ({count(len(best))}) are beaten by no other on both."
+    missing = f" {plural(left_out, 'release')} without a risk or a loss cannot be placed." if left_out else ""
+    return f"{found} {said}{missing}"
+
+
+def risk_sentence(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
+    """The worst sub-group, and in how many the whole interval lies above the baselines."""
+    worst = max(lanes, key=lambda lane: lane.worst)
+    place, mark = max(((i, m) for i, m in enumerate(worst.marks) if m), key=lambda pair: pair[1].value)
+    under = f" under “{heads[place].name}”" if len(heads) > 1 else ""
+    of = f" of {plural(worst.records, 'record')}" if worst.records else ""
+    chance = f", against {share(mark.chance)} by chance" if mark.chance is not None else ""
+    return f"Risk is highest in {worst.name}{under}: {share(mark.value)}{of}{chance}. {_above(lanes, heads)}".strip()
+
+
+def _above(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
+    if not any(m.chance is not None or m.s_alone is not None for lane in lanes for m in lane.marks if m):
+        return ""
+    counted = [
+        (sum(m.above_chance for m in there), len(there), h.name)
+        for p, h in enumerate(heads) if (there := [m for lane in lanes if (m := lane.marks[p])])
+    ]
+    head = "The whole interval lies above the baselines in"
+    if len(counted) == 1:
+        return f"{head} {count(counted[0][0])} of {plural(counted[0][1], 'sub-group')}."
+    if len(counted) <= FEW:
+        return f"{head} " + ", ".join(f"{count(k)} of {count(n)} under “{name}”" for k, n, name in counted) + "."
+    clear = sum(k == 0 for k, _, _ in counted)
+    return f"In {count(clear)} of {count(len(counted))} releases no sub-group's whole interval lies above the baselines."
+
+
+def loss_sentence(lanes: Sequence[Lane], heads: Sequence[Headline], what: str) -> str:
+    """The largest loss and the usual one."""
+    worst = max(lanes, key=lambda lane: lane.worst)
+    place, mark = max(((i, m) for i, m in enumerate(worst.marks) if m), key=lambda pair: pair[1].value)
+    under = f" under “{heads[place].name}”" if len(heads) > 1 else ""
+    usual = median(m.value for lane in lanes for m in lane.marks if m)
+    over = f"{what}s and releases" if len(heads) > 1 else f"{what}s"
+    return f"Loss is largest for {worst.name}{under}: {loss(mark.value)}. The median over {over} is {loss(usual)}."

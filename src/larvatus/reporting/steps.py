@@ -1,0 +1,64 @@
+"""What was done to make a release, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from larvatus.reporting.compared import Candidate
+from larvatus.reporting.contents import Block, Listing, Paragraph, Section, Table
+from larvatus.reporting.numbers import count, plural, words
+
+ELSEWHERE = "This release was masked elsewhere; its steps are not known here."
+MOST_VALUES = 12
+FEW = 6
+
+
+def done(candidates: Sequence[Candidate]) -> tuple[Block, ...]:
+    """Every release's steps in order: a list each where they are few, else one table."""
+    if len(candidates) > FEW:
+        rows = tuple(
+            (c.name, str(i), count(c.records), " Then: ".join(step_texts(c, c.steps)) or ELSEWHERE)
+            for i, c in enumerate(candidates, 1)
+        )
+        return (Table("Steps of each release", ("Release", "No.", "Records", "Steps"), rows, frozenset({0, 3})),)
+    return tuple(Section(f"{i}. {c.name}", _one(c)) for i, c in enumerate(candidates, 1))
+
+
+def _one(candidate: Candidate) -> tuple[Block, ...]:
+    size = Paragraph(f"{plural(candidate.records, 'record')}.", "quiet")
+    if not candidate.steps:
+        return (Paragraph(ELSEWHERE), size)
+    return (Listing(step_texts(candidate, candidate.steps), ordered=True), size)
+
+
+def step_texts(candidate: Candidate, settings: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Each step's own sentence, followed by its settings."""
+    sentences = [*candidate.sentences, *[""] * len(settings)]
+    return tuple(_step(s, said) for s, said in zip(settings, sentences, strict=False))
+
+
+def _step(settings: Mapping[str, Any], sentence: str) -> str:
+    shown = ", ".join(f"{words(k)} = {setting_text(k, v)}" for k, v in settings.items() if k != "method")
+    named = words(str(settings.get("method", "step")))
+    return f"{sentence} ({named}{': ' if shown else ''}{shown})".strip()
+
+
+def setting_text(name: str, value: Any) -> str:
+    """A setting's value; a list of record ids as its length."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, Mapping):
+        return _joined([f"{k} {setting_text(name, v)}" for k, v in value.items()], "; ")
+    if isinstance(value, list | tuple):
+        if name == "where":
+            return f"{plural(len(value), 'record')} named by id"
+        return _joined([setting_text(name, v) for v in value], "; ")
+    return words(value) if isinstance(value, str) and name != "where" else str(value)
+
+
+def _joined(parts: Sequence[str], by: str) -> str:
+    more = f"{by}… ({count(len(parts))} in all)" if len(parts) > MOST_VALUES else ""
+    return by.join(parts[:MOST_VALUES]) + more

@@ -1,0 +1,130 @@
+"""Tables of a report: rows of scores as text, in the reader's words, and never longer than a page can bear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from larvatus.data.score import Cell, Row, Rows, Score, cell_text
+from larvatus.reporting.contents import Table
+from larvatus.reporting.headline import Headline
+from larvatus.reporting.lanes import Lane, Mark
+from larvatus.reporting.numbers import NONE, SPACE, count, interval, loss, share, shares, words
+from larvatus.reporting.sentences import FEW
+
+MOST_CELLS = 20_000
+S_ALONE = f"S{SPACE}alone"
+TITLES = {"s_alone": S_ALONE, "sub_group": "Sub-group"}
+SHARES = frozenset({"value", "chance", "s_alone"})
+
+
+def within_budget(rows: Sequence[Any], columns: int) -> tuple[Sequence[Any], str]:
+    """The first rows that a table may hold, and a sentence on those left out."""
+    most = max(10, MOST_CELLS // max(columns, 1))
+    if len(rows) <= most:
+        return rows, ""
+    return rows[:most], f"The first {count(most)} of {count(len(rows))} rows are shown; the comparison's own table has all."
+
+
+def release_title(head: Headline, of: int) -> str:
+    """A column's heading: the name, with its number where there are many."""
+    if of <= FEW:
+        return head.name
+    return f"{head.number}. {head.name[:39] + '…' if len(head.name) > 40 else head.name}"
+
+
+def summary_table(heads: Sequence[Headline], measures: dict[str, list[float]]) -> Table:
+    """One row per release: strongest attack beside its baselines, then the losses."""
+    risks = any(h.attack for h in heads)
+    columns = ["Release"]
+    columns += ["No.", "Strongest attack", "Risk", "Interval", "Chance", S_ALONE] if risks else ["No."]
+    columns += ["Mean loss"] if len(measures) > 1 else []
+    columns += [words(m).capitalize() for m in measures]
+    rows = []
+    for i, h in enumerate(heads):
+        row = [h.name, str(h.number)]
+        if risks:
+            row += _risk_cells(h)
+        row += [loss(h.loss)] if len(measures) > 1 else []
+        rows.append((*row, *(loss(values[i]) for values in measures.values())))
+    note = "S alone: what an intruder gets from the non-confidential columns without the masked ones. A loss of 0 is best."
+    return Table("Releases side by side", tuple(columns), tuple(rows), frozenset({0, 2} if risks else {0}), note)
+
+
+def _risk_cells(head: Headline) -> list[str]:
+    if head.attack is None:
+        return [NONE] * 5
+    a = head.attack
+    return [words(a.method), share(a.value), interval(*(a.interval or (None, None))), share(a.chance), share(a.s_alone)]
+
+
+def attack_table(caption: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Table:
+    """One attack: one row per release."""
+    rows = tuple(
+        (h.name, share(s.value), interval(*(s.interval or (None, None))), share(s.chance), share(s.s_alone))
+        for h, s in zip(heads, scores, strict=True) if s
+    )
+    return Table(caption, ("Release", "Risk", "Interval", "Chance", S_ALONE), rows)
+
+
+def lanes_table(caption: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: str) -> Table:
+    """One row per sub-group or variable, one column per release; the baselines once."""
+    sizes = any(lane.records is not None for lane in lanes)
+    risk = tone == "risk"
+    columns = [what.capitalize(), *(["Records"] if sizes else []), *(["Chance", S_ALONE] if risk else [])]
+    columns += [release_title(h, len(heads)) for h in heads]
+    shown, note = within_budget(lanes, len(columns))
+    rows = []
+    for lane in shown:
+        marks = [m for m in lane.marks if m]
+        row = [lane.name]
+        row += [NONE if lane.records is None else count(lane.records)] if sizes else []
+        row += [shares(m.chance for m in marks), shares(m.s_alone for m in marks)] if risk else []
+        rows.append((*row, *(_mark_text(m, risk, len(heads) <= FEW) for m in lane.marks)))
+    return Table(caption, tuple(columns), tuple(rows), note=note)
+
+
+def _mark_text(mark: Mark | None, risk: bool, ends: bool) -> str:
+    if mark is None:
+        return NONE
+    if not risk:
+        return loss(mark.value)
+    return share(mark.value) + (f" ({interval(mark.low, mark.high)})" if ends and mark.low is not None else "")
+
+
+def rows_table(caption: str, parts: Sequence[tuple[str, Rows]], kind: str) -> Table:
+    """Rows of any score, one release after another; lower and upper ends become one interval."""
+    named = [(release, row) for release, rows in parts for row in rows]
+    names = list(dict.fromkeys(name for _, row in named for name in row))
+    both = "low" in names and "high" in names
+    if both and "value" in names:
+        names.remove("low")
+        names.insert(names.index("value") + 1, "low")
+    kept = [n for n in names if not (both and n == "high")]
+    several = len(parts) > 1
+    shown, note = within_budget(named, len(kept) + several)
+    rows = tuple(
+        (*([release] if several else []), *(_cell(row, n, kind, both) for n in kept)) for release, row in shown
+    )
+    columns = (*(["Release"] if several else []), *(_title(n, kind, both) for n in kept))
+    text = [i + several for i, n in enumerate(kept) if any(isinstance(row.get(n), str) for _, row in named)]
+    return Table(caption, columns, rows, frozenset({0, *text}), note)
+
+
+def _title(name: str, kind: str, both: bool) -> str:
+    if name == "low" and both:
+        return "Interval"
+    if name == "value":
+        return kind.capitalize()
+    return TITLES.get(name, words(name).capitalize())
+
+
+def _cell(row: Row, name: str, kind: str, both: bool) -> str:
+    value: Cell = row.get(name)
+    if both and name == "low":
+        return interval(value, row.get("high"))
+    if kind == "risk" and name in SHARES:
+        return share(value)
+    if name == "loss" or (kind == "loss" and name == "value"):
+        return loss(value)
+    return cell_text(value) or NONE

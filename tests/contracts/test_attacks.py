@@ -1,0 +1,87 @@
+"""What every attack must keep: full success on the original, chance on an unrelated file, deaf to row order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sample import SECRET, close
+from found import ATTACKS, ENGINES
+
+import larvatus as lv
+from larvatus.stats.intervals import wilson
+
+FALSE_ALARM = 1e-6
+Z = 4.9
+ROLES = {"confidential": ["a", "b", "c"], "sub_groups": ["g"]}
+
+
+def untied(n: int = 3000, seed: int = 2) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({"g": rng.integers(0, 4, n), **{c: rng.normal(size=n) for c in "abc"}})
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_full_success_on_the_original_itself(attack):
+    table = untied(400)
+    score = lv.risk(lv.read(table, **ROLES), table, [attack])[0]
+    assert score.value == pytest.approx(1.0, abs=1e-9)
+    assert score.kind == "risk"
+    assert score.interval[0] <= score.value <= score.interval[1]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_chance_on_an_unrelated_file(attack):
+    table = untied()
+    other = untied(seed=99).assign(g=table.g)
+    score = lv.risk(lv.read(table, **ROLES), other, [attack])[0]
+    low, high = wilson(score.value, len(table), Z)
+    assert low <= score.chance <= high
+    assert low <= score.s_alone <= high
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_row_order_changes_nothing(attack):
+    table = untied(500)
+    released = table.assign(a=table.a + 0.3 * np.random.default_rng(1).normal(size=500))
+    order = np.random.default_rng(3).permutation(500)
+    plain = lv.risk(lv.read(table, **ROLES), released, [attack])[0]
+    turned = lv.risk(lv.read(table.iloc[order], **ROLES), released.iloc[order], [attack])[0]
+    assert turned.value == pytest.approx(plain.value, abs=1e-12)
+    assert [r["value"] for r in turned.by_group] == pytest.approx([r["value"] for r in plain.by_group], abs=1e-12)
+
+
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e != "memory"])
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_engines_agree(attack, engine, frame):
+    roles = {"confidential": ["income", "wealth", "rooms"], "non_confidential": ["job"], "sub_groups": ["region", "sex"]}
+    values = []
+    for name in ("memory", engine):
+        data = lv.read(frame, **roles, engine=name)
+        values.append(lv.risk(data, lv.mask(data, "additive_noise", secret=SECRET), [attack])[0])
+    assert close(values[0].plain(), values[1].plain())
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_is_not_fooled_by_constants_duplicates_and_missing_cells(attack):
+    table = untied(300).assign(c=1.0)
+    table = pd.concat([table, table.iloc[:100]], ignore_index=True)
+    holes = table.copy()
+    holes.loc[::7, "a"] = np.nan
+    data = lv.read(table, **ROLES)
+    for released in (table, holes):
+        score = lv.risk(data, released, [attack])[0]
+        assert 0.6 < score.value <= 1.0
+        assert np.isfinite([r["value"] for r in score.by_group]).all()
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_scores_say_everything_they_must(attack):
+    table = untied(200)
+    data = lv.read(table, **ROLES)
+    score = lv.risk(data, lv.mask(data, "additive_noise", secret=SECRET), [attack])[0]
+    assert score.meaning
+    assert score.chance is not None
+    assert score.s_alone is not None
+    assert len(score.by_group) == 4
+    assert "by_record" not in score.plain()

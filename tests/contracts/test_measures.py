@@ -1,0 +1,54 @@
+"""What every measure must keep: 0 on the same file, deaf to the order of rows and columns, larger at more noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sample import ROLES, SECRET, close
+from found import ENGINES, MEASURES
+
+import larvatus as lv
+
+NO_ID = {k: v for k, v in ROLES.items() if k != "record_id"}
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_zero_on_the_same_file(measure, frame):
+    score = lv.utility(lv.read(frame, **NO_ID), frame, [measure])[0]
+    assert score.value == pytest.approx(0.0, abs=1e-12)
+    assert score.kind == "loss"
+    assert [r["value"] for r in score.by_group] == pytest.approx([0.0] * len(score.by_group), abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_row_and_column_order_change_nothing(measure, frame):
+    rng = np.random.default_rng(8)
+    noisy = frame.assign(income=frame.income + rng.normal(0, 4000, len(frame)))
+    plain = lv.utility(lv.read(frame, **NO_ID), noisy, [measure])[0]
+    order = rng.permutation(len(frame))
+    turned = lv.utility(lv.read(frame.iloc[order], **NO_ID), noisy.iloc[order][noisy.columns[::-1]], [measure])[0]
+    assert plain.value > 0
+    assert turned.value == pytest.approx(plain.value, rel=1e-9)
+    other = lv.read(frame, **{**NO_ID, "confidential": NO_ID["confidential"][::-1]})
+    assert lv.utility(other, noisy, [measure])[0].value == pytest.approx(plain.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_larger_at_more_noise(measure, frame):
+    data = lv.read(frame, **ROLES)
+    losses = [
+        lv.utility(data, lv.mask(data, lv.masks.AdditiveNoise(variance=v), secret=SECRET), [measure])[0].value
+        for v in (0.01, 1.0, 25.0)
+    ]
+    assert losses == sorted(losses)
+    assert losses[0] < losses[2] / 3
+
+
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e != "memory"])
+@pytest.mark.parametrize("measure", MEASURES)
+def test_engines_agree(measure, engine, frame):
+    found = []
+    for name in ("memory", engine):
+        data = lv.read(frame, **ROLES, engine=name)
+        found.append(lv.utility(data, lv.mask(data, "additive_noise", secret=SECRET), [measure])[0].plain())
+    assert close(*found)

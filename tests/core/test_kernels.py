@@ -1,0 +1,32 @@
+"""Compiled kernels are kept where a folder can be written, and compiled afresh, with one note, where none can."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+CODE = """
+import warnings
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    from larvatus.core.randomness import RecordRandom
+    import numpy as np
+    print(RecordRandom(bytes(16)).normal(np.arange(3)).shape, len([w for w in said if "kernels" in str(w.message)]))
+"""
+
+
+def run(**environment: str) -> str:
+    kept = {k: v for k, v in os.environ.items() if k not in {"XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "LARVATUS_CACHE", "HOME"}}
+    done = subprocess.run([sys.executable, "-c", CODE], env=kept | environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_cache_goes_to_the_named_folder(tmp_path):
+    assert run(LARVATUS_CACHE=str(tmp_path / "kept")) == "(1, 3) 0"
+    assert list((tmp_path / "kept").rglob("*.nbi"))
+
+
+def test_works_with_one_note_where_nothing_can_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert run(HOME=str(tmp_path / "file"), LARVATUS_CACHE=str(tmp_path / "file" / "x")) == "(1, 3) 1"

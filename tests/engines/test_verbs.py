@@ -1,0 +1,196 @@
+"""The verbs of every engine on one table of cases, against independent arithmetic on the plain frame."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from found import ENGINES
+from sample import ROLES, people
+
+import larvatus as lv
+from larvatus.data.contracts import Block, Column
+
+WORDS = lambda record: (record.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(12345)  # noqa: E731
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request) -> str:
+    return request.param
+
+
+@pytest.fixture
+def data(engine, frame) -> lv.Microdata:
+    return lv.read(frame, **ROLES, engine=engine)
+
+
+def column(data: lv.Microdata, name: str) -> pd.Series:
+    """A column by record id."""
+    parts = [pd.Series(b[name], index=b.record) for _, b in data.table.blocks([name])]
+    return pd.concat(parts).sort_index()
+
+
+def expected(frame: pd.DataFrame, name: str) -> pd.Series:
+    return frame.set_index("id")[name].astype(float).sort_index()
+
+
+def test_blocks_hold_every_record_once_and_in_its_sub_group(data, frame):
+    seen = []
+    by_id = frame.set_index("id")
+    for group, block in data.table.blocks(["income"]):
+        region, sex = data.groups.labels[group]
+        assert (by_id.loc[block.record, "region"] == region).all()
+        assert (by_id.loc[block.record, "sex"] == sex).all()
+        seen.append(block.record)
+    assert sorted(np.concatenate(seen)) == sorted(frame["id"])
+
+
+def test_groups_have_their_sizes_and_names(data, frame):
+    sizes = frame.groupby(["region", "sex"]).size()
+    assert dict(zip(data.groups.labels, data.groups.sizes, strict=True)) == sizes.to_dict()
+    assert data.groups.names[0] == "region=north, sex=1"
+
+
+def test_counts(data, frame):
+    found = data.table.counts(["region", "job"])
+    wanted = frame.fillna({"job": "?"}).groupby(["region", "job"]).size()
+    assert {(r, j or "?"): n for (r, j), n in found.items()} == wanted.to_dict()
+
+
+def test_reduce_runs_over_record_order(data, frame):
+    firsts = data.reduce(["income"], lambda g, b: b.record.tolist(), lambda a, b: a + b)
+    for group, ids in enumerate(firsts):
+        assert ids == sorted(ids)
+        assert len(ids) == data.groups.sizes[group]
+
+
+def test_moments(data, frame):
+    names = ["income", "wealth", "rooms"]
+    for group, m in enumerate(data.moments(names)):
+        region, sex = data.groups.labels[group]
+        inside = frame[(frame.region == region) & (frame.sex == sex)][names]
+        assert m.mean == pytest.approx(inside.mean().to_numpy())
+        assert m.covariance == pytest.approx(inside.cov().to_numpy())
+
+
+def test_quantiles(data, frame):
+    found = data.table.quantiles("income", [0, 0.1, 0.5, 0.9, 1])
+    for group, row in enumerate(found):
+        region, sex = data.groups.labels[group]
+        inside = frame[(frame.region == region) & (frame.sex == sex)].income.dropna()
+        assert row == pytest.approx(np.quantile(inside, [0, 0.1, 0.5, 0.9, 1]))
+
+
+@pytest.mark.parametrize("name", ["income", "wealth", "rooms"])
+def test_average_ranks(data, frame, name):
+    found = column(data.holding(data.table.ranks({"r": name})), "r")
+    assert found.to_numpy() == pytest.approx(
+        frame.set_index("id").groupby(["region", "sex"])[name].rank().sort_index().to_numpy(), nan_ok=True
+    )
+
+
+@pytest.mark.parametrize("name", ["income", "wealth", "rooms"])
+def test_keyed_ranks(data, frame, name):
+    found = column(data.holding(data.table.ranks({"r": name}, WORDS)), "r")
+    keyed = frame.assign(word=WORDS(frame["id"].to_numpy())).sort_values([name, "word", "id"]).dropna(subset=[name])
+    wanted = keyed.groupby(["region", "sex"]).cumcount() + 1
+    wanted.index = keyed["id"]
+    pd.testing.assert_series_equal(found.dropna(), wanted.sort_index().astype(float), check_names=False)
+    assert found.isna().sum() == frame[name].isna().sum()
+
+
+def test_ranks_of_a_computed_column(data, frame):
+    made = data.map_rows(lambda g, b: {"neg": -b["income"]}, ["income"], [Column("neg", "number")])
+    found = column(made.holding(made.table.ranks({"r": "neg"})), "r")
+    wanted = frame.set_index("id").assign(neg=lambda f: -f.income).groupby(["region", "sex"]).neg.rank().sort_index()
+    assert found.to_numpy() == pytest.approx(wanted.to_numpy(), nan_ok=True)
+
+
+def test_place_gives_the_rth_smallest_to_the_rth_ranked(data, frame):
+    placed = data.place("z", "rooms", "wealth", WORDS)
+    z = column(placed, "z")
+    both = pd.DataFrame({"z": z, "id": z.index}).merge(frame, on="id").assign(word=lambda f: WORDS(f["id"].to_numpy()))
+    for _, inside in both.groupby(["region", "sex"]):
+        assert sorted(inside.z) == sorted(inside.wealth)
+        assert inside.sort_values(["rooms", "word", "id"]).z.is_monotonic_increasing
+
+
+def test_place_from_another_number_of_records(data, frame):
+    fewer = data.take(lambda g, b: b.record % 2 == 0, ())
+    z = column(data.place("z", "wealth", "rooms", WORDS, fewer), "z")
+    even = frame[frame["id"] % 2 == 0].groupby(["region", "sex"]).rooms.agg(set)
+    for label, ids in frame.groupby(["region", "sex"])["id"]:
+        assert set(z[ids]) <= even[label]
+
+
+def test_map_rows_and_map_groups(data, frame):
+    doubled = data.map_rows(lambda g, b: {"income": 2 * b["income"]}, ["income"])
+    assert column(doubled, "income").to_numpy() == pytest.approx(2 * expected(frame, "income").to_numpy(), nan_ok=True)
+    centred = data.map_groups(lambda g, b: {"wealth": b["wealth"] - b["wealth"].mean()}, ["wealth"])
+    wanted = frame.set_index("id").groupby(["region", "sex"]).wealth.transform(lambda w: w - w.mean()).sort_index()
+    assert column(centred, "wealth").to_numpy() == pytest.approx(wanted.to_numpy(), abs=1e-6)
+    assert column(data, "income").equals(expected(frame, "income").rename(None))
+
+
+def test_scan_carries_in_sorted_order(data, frame):
+    def running(carry: float, block: Block) -> tuple[float, dict]:
+        total = carry + np.cumsum(block["rooms"])
+        return float(total[-1]), {"sum": total}
+
+    made = data.holding(data.table.scan("wealth", ["rooms"], 0.0, running, WORDS, [Column("sum", "number")]))
+    found = column(made, "sum")
+    ordered = frame.assign(word=WORDS(frame["id"].to_numpy())).sort_values(["wealth", "word", "id"])
+    wanted = ordered.groupby(["region", "sex"]).rooms.cumsum()
+    wanted.index = ordered["id"]
+    assert found.to_numpy() == pytest.approx(wanted.sort_index().to_numpy())
+
+
+def test_pair_joins_by_record_and_says_what_lacks(data):
+    fewer = data.take(lambda g, b: b.record % 2 == 0, ())
+    joined = fewer.holding(fewer.table.pair(data.table, {"again": "income"}))
+    assert column(joined, "again").equals(column(fewer, "income"))
+    with pytest.raises(lv.LarvatusError, match="no counterpart"):
+        data.table.pair(fewer.table, {"again": "income"})
+    partly = data.holding(data.table.pair(fewer.table, {"again": "wealth"}, partly=True))
+    assert (column(partly, "again").isna() == (column(partly, "again").index % 2 == 1)).all()
+
+
+def test_stack_holds_both_with_an_indicator(data, frame):
+    other = data.map_rows(lambda g, b: {"income": -b["income"]}, ["income"])
+    both = data.table.stack(other.table, ["income"], "released")
+    assert both.rows == 2 * len(frame)
+    values = np.concatenate([np.column_stack([b["income"], b["released"]]) for _, b in both.blocks(["income", "released"])])
+    assert np.nansum(values[:, 0]) == pytest.approx(0, abs=1e-6)
+    assert (values[values[:, 1] == 1, 0] < 0).sum() == frame.income.notna().sum()
+    assert both.groups.labels == data.groups.labels
+
+
+def test_take_keeps_only_what_is_asked_and_drops_empty_groups(data, frame):
+    north = data.groups.labels
+    kept = data.take(lambda g, b: np.full(len(b), north[g][0] == "north"), ())
+    assert kept.rows == (frame.region == "north").sum()
+    assert {label[0] for label in kept.groups.labels} == {"north"}
+
+
+def test_regroup_and_ungrouped(data, frame):
+    assert data.ungrouped().groups.sizes == (len(frame),)
+    merged = data.table.regroup(
+        lambda g, b: np.full(len(b), 0 if data.groups.labels[g][0] == "north" else 1), (), ("region",), [("n",), ("other",)]
+    )
+    assert merged.groups.sizes == ((frame.region == "north").sum(), (frame.region != "north").sum())
+
+
+def test_blocks_cannot_be_written_to(engine, frame):
+    data = lv.read(frame, **ROLES, engine="memory")
+    _, block = next(iter(data.table.blocks(["income"])))
+    with pytest.raises(ValueError, match="read-only"):
+        block["income"][0] = 1.0
+
+
+def test_a_large_file_gives_the_same_on_threads_and_in_pieces():
+    many = people(300_000, seed=4)
+    release = [
+        lv.mask(lv.read(many, **ROLES, engine=e), "additive_noise", secret=b"0123456789abcdef").frame().income.to_numpy()
+        for e in ("memory", "pieces")
+    ]
+    assert release[0] == pytest.approx(release[1], rel=1e-12, nan_ok=True)

@@ -1,0 +1,45 @@
+"""Data that every contract runs over: mixed types, ties, zeros, missing values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+SECRET = b"sixteen bytes or more for tests"
+
+
+def people(n: int = 600, seed: int = 1, missing: bool = True) -> pd.DataFrame:
+    """Mixed types, ties, zeros, missing values, an integer column, nominal S and two sub-group columns."""
+    rng = np.random.default_rng(seed)
+    region = rng.choice(["north", "south", "west"], n, p=[0.5, 0.3, 0.2])
+    sex = rng.integers(1, 3, n)
+    age = rng.integers(18, 91, n)
+    z = rng.normal(size=(n, 3)) @ np.linalg.cholesky([[1, 0.6, 0.3], [0.6, 1, 0.4], [0.3, 0.4, 1]]).T
+    income = np.exp(9 + 0.8 * z[:, 0] + 0.01 * age)
+    wealth = np.where(rng.random(n) < 0.3, 0.0, np.exp(10 + 1.2 * z[:, 1]))
+    rooms = np.clip(np.rint(4 + 1.5 * z[:, 2]), 1, 12).astype(np.int64)
+    frame = pd.DataFrame({
+        "id": np.arange(n) * 7 + 3, "name": [f"person {i}" for i in range(n)], "region": region, "sex": sex, "age": age,
+        "job": rng.choice(["none", "part", "full"], n), "income": income, "wealth": wealth, "rooms": rooms,
+    })
+    if missing:
+        frame.loc[rng.random(n) < 0.05, "income"] = np.nan
+        frame.loc[rng.random(n) < 0.05, "job"] = None
+    return frame
+
+
+ROLES = {
+    "confidential": ["income", "wealth", "rooms"], "non_confidential": ["age", "job"], "sub_groups": ["region", "sex"],
+    "record_id": "id",
+}
+
+
+def close(one: object, other: object) -> bool:
+    """Nested plain values that agree, floats to nine digits."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(close(one[k], other[k]) for k in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(close, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return abs(one - other) <= 1e-9 * max(1.0, abs(one))
+    return one == other

@@ -1,0 +1,102 @@
+"""Imports point down only; methods stay light; names say what files hold."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import larvatus
+
+ROOT = Path(larvatus.__file__).parent
+LAYERS = [
+    ["cli", "web"], ["papers"], ["walk", "study"], ["comparison"], ["reporting"], ["masks", "risks", "utilities", "engines"],
+    ["data"], ["stats"], ["core"],
+]
+LEVEL = {part: len(LAYERS) - i for i, parts in enumerate(LAYERS) for part in parts}
+ALONE = {"analysis", "datasets"}
+FILES = sorted(ROOT.rglob("*.py"))
+METHOD_FILES = [f for f in FILES if f.parent.name in {"masks", "risks", "utilities"} and not f.name.startswith("_")]
+
+
+def part_of(path: Path) -> str:
+    inside = path.relative_to(ROOT).parts
+    return inside[0] if len(inside) > 1 else path.stem
+
+
+def imports(path: Path, top_only: bool = False) -> set[str]:
+    """Modules a file imports, those only for type checking left out."""
+    tree = ast.parse(path.read_text())
+    found: set[str] = set()
+    skipped = {id(n) for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+               for n in ast.walk(node)}
+    nodes = tree.body if top_only else ast.walk(tree)
+    for node in nodes:
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {a.name for a in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path.name}: imports name the whole path"
+            found |= {node.module} | {f"{node.module}.{a.name}" for a in node.names}
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_down(path):
+    here = part_of(path)
+    if here == "__init__":
+        return
+    for module in imports(path):
+        if not module.startswith("larvatus.") or module == "larvatus.__version__":
+            continue
+        there = module.split(".")[1]
+        if there == here or there in ALONE or here in ALONE:
+            continue
+        assert there in LEVEL, f"{path.name} imports {module}, which is in no layer"
+        below = LEVEL[there] < LEVEL[here] or {here, there} == {"walk", "study"}
+        assert below, f"{path.relative_to(ROOT)} imports {module}, which is not below it"
+
+
+def test_datasets_need_nothing_of_the_package():
+    for path in (ROOT / "datasets").glob("*.py"):
+        assert all(m.startswith("larvatus.datasets") for m in imports(path) if m.startswith("larvatus"))
+
+
+def test_data_libraries_stay_in_their_engine():
+    for library in ("duckdb", "pyspark"):
+        users = {str(f.relative_to(ROOT)) for f in FILES if any(m.split(".")[0] == library for m in imports(f))}
+        assert all("engines/" in u and library.removeprefix("py") in u for u in users), users
+
+
+@pytest.mark.parametrize("path", METHOD_FILES, ids=lambda p: p.stem)
+def test_method_files_import_little_at_the_top(path):
+    allowed = {"__future__", "collections", "typing", "dataclasses", "functools", "itertools", "math", "pydantic", "numpy", "larvatus"}
+    assert {m.split(".")[0] for m in imports(path, top_only=True)} <= allowed
+
+
+def test_no_file_is_a_bag():
+    assert not [f for f in FILES if f.stem.strip("_") in {"utils", "util", "misc", "helpers", "common", "tools"}]
+
+
+HEAVY = {"scipy", "numba", "pyarrow", "pandas", "polars", "narwhals", "sklearn", "duckdb", "pyspark", "jinja2", "llvmlite"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["describe", "additive_noise"], ["mask", "--help"], ["--version"]])
+def test_help_and_listing_import_nothing_heavy(arguments):
+    code = (
+        "import sys; from larvatus.cli.main import main; code = main(sys.argv[1:]); "
+        "print('LOADED', *sorted({m.split('.')[0] for m in sys.modules})); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.rpartition("LOADED")[2].split())
+    assert not loaded & HEAVY
+
+
+def test_importing_the_package_imports_nothing():
+    code = "import sys, larvatus; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(done.stdout.split()) & (HEAVY | {"numpy", "pydantic"})
