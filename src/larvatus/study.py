@@ -10,12 +10,13 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
+from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import method_of, validation_problems
-from larvatus.data.roles import Roles, SubGroups, role_problems
+from larvatus.data.roles import Roles, SubGroups, released_columns, role_problems
 
 V = TypeVar("V", bound=BaseModel)
 M = TypeVar("M", bound=Method)
@@ -86,6 +87,12 @@ class Study(BaseModel):
         if not any(p.startswith(("roles", "sub_groups")) for p in problems):
             roles, groups = parts.get("roles", Roles()), parts.get("sub_groups", SubGroups())
             problems += _against_source(str(raw.get("source", "")), folder, roles, groups)
+            known_to = released_columns(roles, groups)
+            problems += [
+                f"intruder.known: {n!r} is not a released column; {nearest_names(n, known_to)}"
+                for n in parts.get("intruder", Intruder()).known if n not in known_to
+            ]
+        problems = list(dict.fromkeys(problems))
         if not problems:
             try:
                 return cls(**parts, folder=folder)
@@ -142,6 +149,8 @@ def _part(name: str, value: Any, problems: list[str]) -> Any:
         return [m for m in made if m is not None]
     if not isinstance(value, str):
         problems.append(f"{name}: needs text, got {type(value).__name__}.")
+    elif name == "engine" and value not in file_names("larvatus.engines"):
+        problems.append(f"engine: there is no {value!r}; {nearest_names(value, file_names('larvatus.engines'))}")
     return value
 
 
@@ -184,27 +193,40 @@ def _releases(value: Any, problems: list[str]) -> list[Planned]:
         where = f"release {name!r}"
         unknown = [k for k in raw if k not in Planned.model_fields]
         problems += [f"{where}: no such setting {k!r}; {nearest_names(k, Planned.model_fields)}" for k in unknown]
-        steps = _list(f"{where}: steps", raw.get("steps", []), problems)
+        steps = raw.get("steps", [])
+        if not isinstance(steps, list | tuple):
+            steps = [steps]
         if not steps:
             problems.append(f"{where}: has no steps. Give at least one, such as steps = [{{ method = \"additive_noise\" }}].")
             continue
+        problems += [f"{where}: grid.{key} is empty. Give it at least one value." for _, key, v in _axes(steps) if not v]
         for suffix, chosen in _expanded(steps):
             made = [_tried(where, Mask, s, problems) for s in chosen]
-            if None not in made:
+            if None in made:
+                continue
+            try:
                 out.append(Planned(name=name + suffix, steps=tuple(m for m in made if m is not None)))
+            except ValidationError as error:
+                problems += validation_problems(f"release {i}", error, list(Planned.model_fields))
     names = [r.name for r in out]
     twice = sorted({n for n in names if names.count(n) > 1})
     problems += [f"two releases are named {n!r}; give each a name of its own." for n in twice]
     return out
 
 
-def _expanded(steps: Sequence[Any]) -> list[tuple[str, list[Any]]]:
-    """Every combination of the values under `grid` in the steps, with the part of the name that tells them apart."""
+def _axes(steps: Sequence[Any]) -> list[tuple[int, str, Sequence[Any]]]:
+    """The step, the setting and the values of everything under `grid`."""
     axes: list[tuple[int, str, Sequence[Any]]] = []
     for i, step in enumerate(steps):
         grid = step.get("grid") if isinstance(step, Mapping) else None
         if isinstance(grid, Mapping):
             axes += [(i, key, values if isinstance(values, list | tuple) else [values]) for key, values in grid.items()]
+    return axes
+
+
+def _expanded(steps: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+    """Every combination of the values under `grid` in the steps, with the part of the name that tells them apart."""
+    axes = _axes(steps)
     if not axes:
         return [("", list(steps))]
     out = []

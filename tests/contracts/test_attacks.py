@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from sample import SECRET, close
-from found import ATTACKS, ENGINES
 
 import larvatus as lv
+from found import ATTACKS, ENGINES
 from larvatus.stats.intervals import wilson
+from sample import SECRET, close
 
 FALSE_ALARM = 1e-6
 Z = 4.9

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from sample import ROLES, SECRET, people
-from found import ENGINES, MASKS
 
 import larvatus as lv
+from found import ENGINES, MASKS
+from sample import ROLES, SECRET, people
 
 SAME = 1e-9
 
 
-def masked(frame: pd.DataFrame, mask: lv.masks.Mask, engine: str = "memory", secret: bytes = SECRET, **roles: object) -> pd.DataFrame:
+def masked(frame: pd.DataFrame, mask, engine: str = "memory", secret: bytes = SECRET, **roles: object) -> pd.DataFrame:
     data = lv.read(frame, **{**ROLES, **roles}, engine=engine)
     return lv.mask(data, mask, secret=secret).frame()
 
@@ -102,10 +102,10 @@ def test_a_file_without_sub_groups_and_without_s(mask, n):
 
 
 @pytest.mark.parametrize("mask", MASKS)
-def test_says_what_the_public_may_know(mask):
+def test_says_what_the_public_may_know(mask, frame):
     assert mask.public_sentence().endswith(".")
     assert mask.publishable <= set(type(mask).model_fields)
-    assert mask.smallest(lv.Roles(confidential=["a", "b", "c"])) >= 1
+    assert mask.smallest(lv.read(frame, **ROLES)) >= 1
     assert mask.needs in {"rows", "verbs", "sub_group"}
 
 
@@ -114,9 +114,15 @@ def test_constant_and_tiny_tables_give_a_release_or_a_clear_refusal(mask):
     for n in range(1, 6):
         for column in ([1.0] * n, list(range(n)), [np.nan] * n, [0.0] * (n - 1) + [5.0]):
             table = pd.DataFrame({"x": column, "y": np.arange(n) * 1.5})
-            try:
-                release = lv.mask(lv.read(table, confidential=["x", "y"]), mask, secret=SECRET)
-            except lv.LarvatusError as refusal:
-                assert len(str(refusal)) > 20
+            said, release = refusal_or_release(table, mask)
+            if release is None:
+                assert len(said) > 20
             else:
                 assert not release.frame().y.equals(table.y) or any(note.kind == "status" for note in release.notes)
+
+
+def refusal_or_release(table: pd.DataFrame, mask):
+    try:
+        return "", lv.mask(lv.read(table, confidential=["x", "y"]), mask, secret=SECRET)
+    except lv.LarvatusError as refusal:
+        return str(refusal), None

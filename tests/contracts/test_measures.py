@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sample import ROLES, SECRET, close
-from found import ENGINES, MEASURES
 
 import larvatus as lv
+from found import ENGINES, MEASURES
+from sample import ROLES, SECRET, close
 
 NO_ID = {k: v for k, v in ROLES.items() if k != "record_id"}
 

@@ -8,8 +8,8 @@ import tomllib
 import pydantic
 import pytest
 import tomli_w
-from found import ATTACKS, MASKS, MEASURES, METHODS
 
+from found import ATTACKS, MASKS, MEASURES, METHODS
 from larvatus.core.discovery import class_name
 from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.description import described

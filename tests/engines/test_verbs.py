@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from found import ENGINES
-from sample import ROLES, people
 
 import larvatus as lv
+from found import ENGINES
 from larvatus.data.contracts import Block, Column
+from sample import ROLES, people
 
 WORDS = lambda record: (record.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(12345)  # noqa: E731
 

@@ -74,7 +74,8 @@ def test_data_libraries_stay_in_their_engine():
 
 @pytest.mark.parametrize("path", METHOD_FILES, ids=lambda p: p.stem)
 def test_method_files_import_little_at_the_top(path):
-    allowed = {"__future__", "collections", "typing", "dataclasses", "functools", "itertools", "math", "pydantic", "numpy", "larvatus"}
+    standard = {"__future__", "collections", "contextlib", "dataclasses", "functools", "itertools", "math", "typing"}
+    allowed = standard | {"pydantic", "numpy", "larvatus"}
     assert {m.split(".")[0] for m in imports(path, top_only=True)} <= allowed
 
 

@@ -20,7 +20,10 @@ def dense(targets: np.ndarray, candidates: np.ndarray, guesses: int) -> np.ndarr
 
 
 @settings(max_examples=120, deadline=None)
-@given(n=st.integers(1, 60), p=st.integers(1, 4), seed=st.integers(0, 10**6), grid=st.sampled_from([None, 2, 5]), k=st.integers(1, 8))
+@given(
+    n=st.integers(1, 60), p=st.integers(1, 4), seed=st.integers(0, 10**6), grid=st.sampled_from([None, 2, 5]),
+    k=st.integers(1, 8),
+)
 def test_credits_are_those_of_a_dense_matrix(n, p, seed, grid, k):
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(2, n, p))

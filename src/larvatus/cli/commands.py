@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,6 +11,7 @@ from cyclopts import Parameter
 from larvatus.cli.inputs import RoleOptions, data_of, secret_of, toml_value
 from larvatus.cli.terminal import Terminal
 from larvatus.core.errors import StudyError, nearest_names
+from larvatus.data.score import Cell, Row, Score
 
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False, help="print nothing but errors")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="print JSON for scripts")]
@@ -52,7 +54,10 @@ def run(
 
 
 def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
-    terminal.table(comparison.table(), "Risks beside chance and beside what S alone gives; losses, 0 is best")
+    risks = [_headline(c.name, c.of_kind("risk")) for c in comparison.candidates]
+    losses = [_headline(c.name, c.of_kind("loss")) for c in comparison.candidates]
+    terminal.table([r for r in risks if len(r) > 1], "\nRisk, beside chance and beside what S alone gives")
+    terminal.table([r for r in losses if len(r) > 1], "\nLoss, 0 is best")
     for candidate in comparison.candidates:
         told = [n for n in candidate.notes if n.kind != "information"]
         if told:
@@ -60,6 +65,17 @@ def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
             terminal.notes(told)
     terminal.say(f"\nReport: {output / 'report.html'}")
     terminal.data(comparison.plain())
+
+
+def _headline(name: str, scores: Sequence[Score]) -> Row:
+    """One row per release: the value of each score, a risk with its baselines."""
+    row: dict[str, Cell] = {"release": name}
+    for score in scores:
+        row[score.method] = score.value
+        if score.kind == "risk":
+            of = "" if len(scores) == 1 else f" ({score.method})"
+            row |= {f"chance{of}": score.chance, f"S alone{of}": score.s_alone}
+    return row
 
 
 def mask(

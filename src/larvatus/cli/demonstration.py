@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from larvatus.core.errors import WriteError
+from larvatus.core.errors import LarvatusError, WriteError
 from larvatus.core.files import write_text
 
+FEWEST = 300
 STUDY = """\
 source = "households.csv"
 purpose = "Show how strongly three levels of noise protect the built-in households, and what they cost."
@@ -37,10 +38,15 @@ def prepare(folder: Path, records: int, force: bool) -> Path:
     from larvatus.datasets import households
     from larvatus.engines._targets import check_target, write_table
 
+    if records < FEWEST:
+        raise LarvatusError(f"--records: {records} are too few for 24 sub-groups; at least {FEWEST} are needed.")
     study = folder / "study.toml"
     if study.exists() and not force:
         raise WriteError(f"{study} exists already. Choose another folder with -o, or overwrite with --force.")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(f"folder {folder} cannot be made: {error.strerror}. Choose another one with -o.") from None
     source = folder / "households.csv"
     check_target(source, force)
     write_table(households(records), source)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -52,7 +52,8 @@ class Terminal:
         shown = Table(title=title or None, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
         for name in names:
             numeric = all(isinstance(r.get(name), int | float | None) for r in rows)
-            shown.add_column(name.replace("_", " "), justify="right" if numeric else "left", overflow="fold")
+            side: Literal["left", "right"] = "right" if numeric else "left"
+            shown.add_column(name.replace("_", " "), justify=side, overflow="fold", no_wrap=name == names[0])
         for row in rows:
             shown.add_row(*(cell_text(row.get(n)) for n in names))
         self.out.print(shown)

@@ -53,9 +53,9 @@ def in_groups_of(original: Microdata, released: Microdata) -> Microdata:
 
 
 def in_records_of(released: Microdata, original: Microdata) -> Microdata:
-    """A release read from a file, in the sub-groups that its records have in the original."""
+    """A release read from a file, in the sub-groups and with the S (found to be the same) of its records in the original."""
     marked = original.table.map_rows(_group_of, (), [Column(GROUP, "number")])
-    joined = released.table.pair(marked, {GROUP: GROUP})
+    joined = released.table.pair(marked, {GROUP: GROUP, **{n: n for n in _given(original, released)}})
     groups = original.groups
     table = joined.regroup(
         lambda g, block: block[GROUP].astype(np.int64), [GROUP], groups.columns, groups.labels, groups.declared
@@ -67,13 +67,24 @@ def _group_of(group: int, block: Block) -> Mapping[str, Array]:
     return {GROUP: np.full(len(block), float(group))}
 
 
+def _given(original: Microdata, released: Microdata) -> list[str]:
+    return [n for n in (*original.sub_groups.columns, *original.non_confidential) if n in released.table.columns]
+
+
 def check_same_given(original: Microdata, released: Microdata) -> None:
     """Refuse a pairing in which columns that are released as they are differ between the two files."""
-    names = [n for n in (*original.sub_groups.columns, *original.non_confidential) if n in released.table.columns]
-    mine = original.table.columns
+    names = _given(original, released)
+    mine, theirs = original.table.columns, released.table.columns
+    for name in names:
+        if mine[name].kind != theirs[name].kind:
+            what = {"number": "numbers", "nominal": "names"}
+            raise PairingError(
+                f"{name!r} holds {what[mine[name].kind]} in the original and {what[theirs[name].kind]} in the released file. "
+                f"Give it the same type in both; if it was masked too, declare it confidential."
+            )
     joined = released.table.pair(original.table, {f"original {n}": n for n in names})
     for name in names:
-        levels = (mine[name].levels, released.table.columns[name].levels)
+        levels = (mine[name].levels, theirs[name].levels)
         differ = sum(joined.reduce([name, f"original {name}"], _differing(name, levels), int.__add__))
         if differ:
             raise PairingError(
@@ -83,9 +94,15 @@ def check_same_given(original: Microdata, released: Microdata) -> None:
             )
 
 
+def _as_text(level: object) -> str:
+    """A level as CSV holds it, where codes that were text come back as numbers."""
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
 def _differing(name: str, levels: tuple[tuple[object, ...], tuple[object, ...]]) -> Callable[[int, Block], int]:
     theirs = {v: i for i, v in enumerate(levels[1])}
-    code = np.array([*(theirs.get(v, -2) for v in levels[0]), -1])
+    written = {_as_text(v): i for i, v in enumerate(levels[1])} | {"": -1}
+    code = np.array([*(theirs.get(v, written.get(_as_text(v), -2)) for v in levels[0]), -1])
 
     def count(group: int, block: Block) -> int:
         now, was = block[name], block[f"original {name}"]

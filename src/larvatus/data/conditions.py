@@ -33,15 +33,18 @@ class Condition:
 def condition(text: str, columns: Mapping[str, Column]) -> Condition:
     """Parse comparisons of a column with a value, joined by and, or, not and brackets."""
     try:
-        tree = ast.parse(text, mode="eval").body
-    except SyntaxError:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         example = 'income > 50000 and region == "north"'
         raise RolesError(f"condition {text!r} cannot be read; write for example: {example}") from None
     used = tuple(dict.fromkeys(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)))
     for name in used:
         if name not in columns:
             raise RolesError(f"condition {text!r}: no column {name!r}; {nearest_names(name, columns)}")
-    return Condition(text, used, _compile(tree, columns, text))
+    try:
+        return Condition(text, used, _compile(tree, columns, text))
+    except RecursionError:
+        raise RolesError("condition: its brackets or nots lie too deep to be read. Write it flatter.") from None
 
 
 def _compile(node: ast.expr, columns: Mapping[str, Column], text: str) -> Callable[[Block], NDArray[np.bool_]]:
@@ -75,19 +78,25 @@ def _comparison(
         return _two_columns(column, kind, columns[right.id], text)
     try:
         value = ast.literal_eval(right)
-    except ValueError:
+    except (ValueError, TypeError):
         raise RolesError(f"condition {text!r}: the right side must be a number, a text or a list of them.") from None
     if kind in (ast.In, ast.NotIn):
         options = list(value) if isinstance(value, list | tuple | set) else [value]
-        parts = [_against(column, ast.Eq, v, text) for v in options]
-        return lambda block: np.logical_or.reduce([p(block) for p in parts]) ^ (kind is ast.NotIn)
+        if not options:
+            raise RolesError(f"condition {text!r}: the list is empty. Name at least one value.")
+        same, join = (ast.Eq, np.logical_or) if kind is ast.In else (ast.NotEq, np.logical_and)
+        parts = [_against(column, same, v, text) for v in options]
+        return lambda block: join.reduce([p(block) for p in parts])
     return _against(column, kind, value, text)
 
 
 def _two_columns(one: Column, kind: type, other: Column, text: str) -> Callable[[Block], NDArray[np.bool_]]:
     if kind not in COMPARE or "nominal" in (one.kind, other.kind):
         raise RolesError(f"condition {text!r}: two columns can be compared only where both hold numbers.")
-    return lambda block: np.asarray(COMPARE[kind](block[one.name], block[other.name]))
+    return lambda block: (
+        np.asarray(COMPARE[kind](block[one.name], block[other.name]))
+        & ~np.isnan(block[one.name]) & ~np.isnan(block[other.name])
+    )
 
 
 def _against(column: Column, kind: type, value: Any, text: str) -> Callable[[Block], NDArray[np.bool_]]:

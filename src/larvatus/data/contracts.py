@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
@@ -43,8 +43,8 @@ class Column:
 class Block:
     """Rows of one sub-group handed to a method: one contiguous array per column, and the record ids."""
 
-    record: NDArray[np.int64]
-    values: Mapping[str, Array]
+    record: NDArray[np.int64] = field(repr=False)
+    values: Mapping[str, Array] = field(repr=False)
 
     def __getitem__(self, name: str) -> Array:
         return self.values[name]
@@ -147,7 +147,7 @@ class Mask(Method):
         default="sub_group", description="run within each sub-group, or over the whole file at once"
     )
 
-    def smallest(self, roles: Roles) -> int:
+    def smallest(self, data: Microdata) -> int:
         """Fewest records with which the mask can do its work in a sub-group."""
         return 1
 

@@ -56,8 +56,14 @@ class Settled:
     declared: tuple[tuple[Label, ...], ...]
 
 
-def settle(groups: Groups, workable: Sequence[int], limit: int, small: Small, asked_by: str) -> Settled:
-    """Refuse, pool or suppress sub-groups whose workable size is under the limit, once, before the first step."""
+def usable(present: Sequence[int], limit: int) -> int:
+    """Fewest present values over the columns that have any; a group without values has nothing to protect."""
+    return min((n for n in present if n), default=limit)
+
+
+def settle(groups: Groups, present: Sequence[Sequence[int]], limit: int, small: Small, asked_by: str) -> Settled:
+    """Refuse, pool or suppress sub-groups with too few present values in some column, once, before the first step."""
+    workable = [usable(counts, limit) for counts in present]
     too_small = [g for g in range(len(groups)) if workable[g] < limit]
     labels = list(groups.labels)
     if too_small and small == "refuse":
@@ -70,7 +76,7 @@ def settle(groups: Groups, workable: Sequence[int], limit: int, small: Small, as
         place = {g: i for i, g in enumerate(kept)}
         target = tuple(place.get(g, -1) for g in range(len(groups)))
         return Settled(target, tuple(labels[g] for g in kept), tuple((labels[g],) for g in kept))
-    pooled = _pool(groups, labels, workable, limit, asked_by) if too_small else labels
+    pooled = _pool(groups, labels, present, limit, asked_by) if too_small else labels
     held: dict[Label, list[Label]] = {}
     for effective, label in zip(pooled, labels, strict=True):
         held.setdefault(effective, []).append(label)
@@ -79,24 +85,29 @@ def settle(groups: Groups, workable: Sequence[int], limit: int, small: Small, as
 
 
 def _pool(
-    groups: Groups, labels: Sequence[Label], workable: Sequence[int], limit: int, asked_by: str
+    groups: Groups, labels: Sequence[Label], present: Sequence[Sequence[int]], limit: int, asked_by: str
 ) -> list[Label]:
     """Shorten labels from the end, for all that share the shortened label, until every pool is large enough."""
     pooled = list(labels)
+    whole = usable(_added(present), limit)
+    if whole < limit:
+        raise SubGroupError(
+            f"{asked_by}: the whole file has {whole} usable records and {limit} are needed; "
+            "pooling cannot help. Use a mask that needs fewer, or fewer confidential columns."
+        )
     for length in range(len(groups.columns) - 1, -1, -1):
-        sizes: dict[Label, int] = {}
-        for label, size in zip(pooled, workable, strict=True):
-            sizes[label] = sizes.get(label, 0) + size
-        short = {label[:length] for label, size in sizes.items() if size < limit}
+        held: dict[Label, list[Sequence[int]]] = {}
+        for label, counts in zip(pooled, present, strict=True):
+            held.setdefault(label, []).append(counts)
+        short = {label[:length] for label, parts in held.items() if usable(_added(parts), limit) < limit}
         if not short:
             break
         pooled = [label[:length] if label[:length] in short else label for label in pooled]
-    if sum(workable) < limit:
-        raise SubGroupError(
-            f"{asked_by}: the whole file has {sum(workable)} usable records and {limit} are needed; "
-            "pooling cannot help. Use a mask that needs fewer, or fewer confidential columns."
-        )
     return pooled
+
+
+def _added(present: Sequence[Sequence[int]]) -> list[int]:
+    return [sum(column) for column in zip(*present, strict=True)]
 
 
 def _refusal(groups: Groups, workable: Sequence[int], too_small: Sequence[int], limit: int, asked_by: str) -> str:

@@ -103,14 +103,12 @@ class Microdata:
         """The same roles over another table."""
         return replace(self, table=table)
 
-    def workable(self) -> NDArray[np.int64]:
-        """Per sub-group, the fewest present values over the confidential columns that have any."""
+    def present(self) -> NDArray[np.int64]:
+        """Sub-groups × confidential columns: how many values are there; records where no column is confidential."""
         names = self.confidential
         if not names:
-            return np.array(self.groups.sizes, dtype=np.int64)
-        present = self.reduce(names, _present(names, self.table.columns), np.add)
-        sizes = [min((int(n) for n in counts if n), default=0) for counts in present]
-        return np.array(sizes, dtype=np.int64)
+            return np.array(self.groups.sizes, dtype=np.int64)[:, None]
+        return np.array(self.reduce(names, _present(names, self.table.columns), np.add))
 
     def frame(self) -> Any:
         """The columns that may leave, as the kind of frame the source was, in its row order."""

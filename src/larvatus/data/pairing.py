@@ -58,7 +58,7 @@ def _check_by_position(data: Microdata, released: Microdata, keyed: bool) -> Non
 def _roles_for(data: Microdata, names: Sequence[str]) -> tuple[Roles, SubGroups]:
     """The original's roles as far as the released file has their columns."""
     roles = data.roles
-    there = set(names)
+    there, columns = set(names), data.table.columns
     confidential = tuple(n for n in roles.confidential if n in there)
     if not confidential:
         raise RolesError("the released file has none of the confidential columns "
@@ -69,7 +69,7 @@ def _roles_for(data: Microdata, names: Sequence[str]) -> tuple[Roles, SubGroups]
         "identifiers": (),
         "weight": roles.weight if roles.weight in there else None,
         "record_id": roles.record_id if roles.record_id in there else None,
-        "nominal": tuple(n for n in roles.nominal if n in there),
+        "nominal": tuple(n for n in names if n in columns and columns[n].kind == "nominal" and n not in confidential),
         "ordered": {n: v for n, v in roles.ordered.items() if n in there},
     })
     whole = all(c in there for c in data.sub_groups.columns)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from larvatus.core.errors import WriteError
+from larvatus.core.files import check_free
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask
 from larvatus.data.notes import Note
@@ -48,14 +50,18 @@ class Release:
         Rows leave in keyed random order unless `row_order="keep"`; `pairing` names a file, readable by the owner
         only, that lets a later call match the rows with the original's.
         """
-        for target, data in zip(copy_paths(Path(path), len(self.copies)), self.copies, strict=True):
-            secret_order = self.order
-            words = None
-            if row_order == "random" and secret_order is not None:
-                words = _row_words(secret_order)
-            data.engine.write(
-                data.table, data.released, target, words, Path(pairing) if pairing else None, force
-            )
+        if row_order not in ("random", "keep"):
+            raise WriteError(f"row_order: {row_order!r} is neither \"random\" nor \"keep\".")
+        targets = copy_paths(Path(path), len(self.copies))
+        beside = Path(pairing) if pairing else None
+        for target in targets:
+            check_free(target, force)
+            if beside is not None and beside.absolute() == target.absolute():
+                raise WriteError(f"{beside} is the released file itself. Give the pairing file another name.")
+        words = _row_words(self.order) if row_order == "random" and self.order is not None else None
+        for target, data in zip(targets, self.copies, strict=True):
+            data.engine.write(data.table, data.released, target, words, beside, force)
+            beside = None
 
     def described(self) -> Mapping[str, Any]:
         """Name and steps as plain values."""

@@ -66,14 +66,14 @@ def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] |
         "identifiers": roles.identifiers,
         "sub_groups": sub_groups.columns,
         "weight": (roles.weight,) if roles.weight else (),
+        "record_id": (roles.record_id,) if roles.record_id else (),
     }
     for role, names in spoken.items():
         for name in sorted({n for n in names if names.count(n) > 1}):
             problems.append(f"{role}: {name!r} is named twice. Name it once.")
     problems += _contradictions(spoken)
     if existing is not None:
-        extra = {"record_id": (roles.record_id,) if roles.record_id else (), "nominal": roles.nominal,
-                 "ordered": tuple(roles.ordered)}
+        extra = {"nominal": roles.nominal, "ordered": tuple(roles.ordered)}
         problems += _missing({**spoken, **extra}, existing)
     return problems
 
@@ -81,6 +81,7 @@ def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] |
 def _contradictions(spoken: dict[str, tuple[str, ...]]) -> Iterable[str]:
     exclusive = [("confidential", other) for other in ("non_confidential", "sub_groups", "identifiers", "weight")]
     exclusive += [("identifiers", other) for other in ("non_confidential", "sub_groups", "weight")]
+    exclusive += [("record_id", other) for other in ("confidential", "non_confidential", "sub_groups", "weight")]
     for one, other in exclusive:
         for name in (n for n in spoken[one] if n in spoken[other]):
             yield f"{name!r} is {one} and {other} at once. Keep it in one of the two."

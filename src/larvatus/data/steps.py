@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from larvatus.core.errors import MaskError
+from larvatus.core.errors import MaskError, SubGroupError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
-from larvatus.data.groups import settle
+from larvatus.data.groups import settle, usable
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 
@@ -32,10 +32,17 @@ def check_kinds(data: Microdata, masks: Sequence[Mask]) -> None:
 
 def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdata, list[Note]]:
     """Small sub-groups refused, pooled or suppressed, for the most demanding step."""
-    needs = [(m.smallest(data.roles) if m.scope == "sub_group" else 1, m.name()) for m in masks]
+    needs = [(m.smallest(data) if m.scope == "sub_group" else 1, m.name()) for m in masks]
     limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
-    workable = [int(w) for w in data.workable()]
-    outcome = settle(data.groups, [w or limit for w in workable], limit, data.sub_groups.small, asked_by)
+    present = data.present().tolist()
+    for m in masks:
+        there = usable([sum(column) for column in zip(*present, strict=True)], m.smallest(data))
+        if there < m.smallest(data):
+            raise SubGroupError(
+                f"{m.name()}: some confidential column has {there} values in the whole file and {m.smallest(data)} are "
+                "needed. Leave that column out, or use a mask that needs fewer."
+            )
+    outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by)
     if outcome.target == tuple(range(len(data.groups))):
         return data, []
     after = data.settled(outcome)
@@ -112,16 +119,15 @@ def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
         for n in names:
             now, was = block[n], block[f"original {n}"]
             there = ~np.isnan(was) if was.dtype.kind == "f" else was >= 0
-            varied = len(np.unique(was[there])) > 1
-            out.append((int((there & (now == was)).sum()), int(there.sum()), int(varied)))
+            same = int((now == was).sum()) if was.dtype.kind == "f" else int((there & (now == was)).sum())
+            out.append((same, int(there.sum())))
         return np.array(out)
 
     tables = joined.reduce([*names, *(f"original {n}" for n in names)], count, np.add)
-    same, there, varied = np.sum(tables, axis=0).T
+    same, there = np.sum(tables, axis=0).T
     if there.sum() and (same == there).all():
-        what = "do not vary" if not varied.any() else "came through every step unchanged"
         raise MaskError(
-            f"mask: the release would be the original: all confidential columns {what}. "
+            "mask: the release would be the original: every confidential value came through unchanged. "
             "Use a stronger mask, or leave columns that do not vary out of confidential."
         )
     return [

@@ -46,6 +46,8 @@ def _number(name: str, column: pa.ChunkedArray, kind: Any, confidential: bool) -
     if pa.types.is_temporal(kind):
         if confidential:
             raise RolesError(f"{name!r} holds dates or times; masks need numbers. Convert it, for example to days or a year.")
+        if pa.types.is_interval(kind):
+            raise ReadError(f"{name!r} holds {kind}, which has no order. Convert it to text first, or give it no role.")
         column = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
     integer = pa.types.is_integer(kind)
     if integer and confidential:
@@ -71,8 +73,14 @@ def _nominal(name: str, column: pa.ChunkedArray, roles: Roles) -> tuple[Column, 
     if pa.types.is_dictionary(flat.type):
         flat = flat.cast(flat.type.value_type)
     if pa.types.is_floating(flat.type):
+        flat = pc.add(flat.cast(pa.float64()), 0.0)  # -0.0 and 0.0 are one level
         flat = pc.if_else(pc.is_nan(flat), pa.scalar(None, flat.type), flat)
-    coded = pc.dictionary_encode(flat)
+    try:
+        coded = pc.dictionary_encode(flat)
+    except pa.ArrowNotImplementedError:
+        raise ReadError(
+            f"{name!r} holds {flat.type}, which is neither numbers nor names. Convert it to text first, or give it no role."
+        ) from None
     levels = coded.dictionary.to_pylist()
     order = _order(name, levels, roles)
     place = np.empty(len(levels) + 1, dtype=np.int32)

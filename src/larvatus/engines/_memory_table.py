@@ -28,10 +28,10 @@ class MemoryTable:
 
     columns: Mapping[str, Column]
     groups: Groups
-    record: Ints
-    position: Ints
-    values: Mapping[str, Array]
-    starts: Ints
+    record: Ints = field(repr=False)
+    position: Ints = field(repr=False)
+    values: Mapping[str, Array] = field(repr=False)
+    starts: Ints = field(repr=False)
     source: Any = field(default=None, repr=False)
 
     @property

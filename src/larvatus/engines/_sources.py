@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+BLOCK, LONGEST_HEADER = 1 << 24, 10_000
 CSV, PARQUET = {".csv", ".tsv", ".txt"}, {".parquet", ".pq"}
 MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A", "."]
 
@@ -41,7 +43,17 @@ def arrow_table(source: Any, names: Sequence[str]) -> pa.Table:
         table = _from_frame(source, names)
     if table.num_rows == 0:
         raise ReadError("the source has a header but no records.")
-    return table
+    return _without_views(table)
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """Text views as plain text: Arrow cannot reorder them."""
+    import pyarrow as pa
+
+    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    if not any(field.type in plain for field in table.schema):
+        return table
+    return table.cast(pa.schema([field.with_type(plain.get(field.type, field.type)) for field in table.schema]))
 
 
 def keyed_order_of(source: Any) -> bool:
@@ -70,15 +82,17 @@ def existing(source: str | Path) -> Path:
 
 
 def _csv_header(path: Path) -> tuple[list[str], str]:
-    """Column names and the delimiter: the one of comma, semicolon, tab and bar that the header has most of."""
+    """Column names and the delimiter: the one of comma, semicolon, tab and bar most frequent outside quotes in the header."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            line = file.readline()
-            delimiter = max(",;\t|", key=lambda d: (line.count(d), d == ","))
+            bare = re.sub(r'"[^"]*"', "", _first_record(file))
+            delimiter = max(",;\t|", key=lambda d: (bare.count(d), d == ","))
             file.seek(0)
             names = next(csv.reader(file, delimiter=delimiter), [])
     except UnicodeDecodeError:
         raise ReadError(f"{path.name} is not UTF-8 text. Convert it first, for example with iconv.") from None
+    except csv.Error:
+        raise ReadError(f"{path.name} has a header that cannot be read. Look for a quotation mark left open in it.") from None
     except OSError as error:
         raise ReadError(f"{path.name} cannot be read: {error.strerror}.") from None
     blank = [str(i) for i, n in enumerate(names, 1) if not n.strip()]
@@ -89,20 +103,28 @@ def _csv_header(path: Path) -> tuple[list[str], str]:
     return names, delimiter
 
 
+def _first_record(file: IO[str]) -> str:
+    """The first line, and those after it while a quotation mark is open."""
+    lines, marks = [file.readline()], 0
+    while (marks := marks + lines[-1].count('"')) % 2 and lines[-1] and len(lines) < LONGEST_HEADER:
+        lines.append(file.readline())
+    return "".join(lines)
+
+
 def _read_csv(path: Path, names: Sequence[str]) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     header, delimiter = _csv_header(path)
-    read = arrow_csv.ReadOptions(column_names=header, skip_rows=_header_lines(path, delimiter))
-    parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    read = arrow_csv.ReadOptions(column_names=header, skip_rows=_header_lines(path, delimiter), block_size=BLOCK)
+    parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(header) > 1)
     convert = arrow_csv.ConvertOptions(
         include_columns=list(names), column_types={n: pa.string() for n in names}, strings_can_be_null=False
     )
     try:
         raw = arrow_csv.read_csv(path, read, parse, convert)
     except pa.ArrowInvalid as error:
-        if "Empty CSV" in str(error):
+        if "Empty CSV" in str(error) or "skip initial" in str(error):
             raise ReadError(f"{path.name} has a header but no records.") from None
         raise ReadError(f"{path.name} cannot be read as CSV with {delimiter!r} between columns: "
                         f"{_shape_of(str(error))}. Check for rows with too many or too few cells.") from None
@@ -127,7 +149,7 @@ def _shape_of(message: str) -> str:
 
 
 def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whole numbers, then numbers, then truth values, else text; codes with leading zeros stay text."""
+    """Whole numbers, then numbers, then truth values, else text; codes with leading zeros or too many digits stay text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -136,15 +158,16 @@ def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     values = pc.if_else(blank, pa.scalar(None, pa.string()), trimmed)
     if pc.all(blank).as_py():
         return pa.chunked_array([pa.nulls(len(column), pa.float64())])
-    if not pc.any(pc.match_substring_regex(values, r"^[-+]?0[0-9]")).as_py():
-        for kind in (pa.int64(), pa.float64()):
+    if not pc.any(pc.match_substring_regex(values, r"^[-+]?0[0-9xX]")).as_py():
+        too_long = pc.any(pc.match_substring_regex(values, r"^[-+]?[0-9]{19,}$")).as_py()
+        for kind in (pa.int64(),) if too_long else (pa.int64(), pa.float64()):
             try:
                 return pc.cast(values, kind)
             except pa.ArrowInvalid:
                 continue
-        if pc.all(pc.is_in(pc.utf8_lower(values), value_set=pa.array(["true", "false"]))).as_py():
+        if pc.all(pc.or_(blank, pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(["true", "false"])))).as_py():
             return pc.cast(values, pa.bool_())
-    return column
+    return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), column)
 
 
 def _parquet_names(path: Path) -> list[str]:
@@ -168,6 +191,8 @@ def _read_parquet(path: Path, names: Sequence[str]) -> pa.Table:
 
 
 def _native_columns(source: Any) -> Sequence[Any]:
+    if type(source).__name__ == "LazyFrame":
+        raise ReadError("a lazy frame has no rows yet. Pass it after .collect().")
     columns = getattr(source, "column_names", None)
     if columns is None:
         columns = getattr(source, "columns", None)

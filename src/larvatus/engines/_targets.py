@@ -21,12 +21,23 @@ def check_target(path: Path, force: bool) -> None:
     check_free(path, force)
 
 
-def write_table(table: pa.Table, path: Path, row_order: str = "keep", private: bool = False) -> None:
+def write_table(table: pa.Table, path: Path, row_order: str = "keep") -> None:
     """CSV or Parquet by the path's ending, at full precision."""
+    with moved_in_place(path) as temporary:
+        _fill(temporary, table, path, row_order)
+
+
+def write_with_pairing(table: pa.Table, path: Path, row_order: str, pairs: pa.Table, pairing: Path) -> None:
+    """A release and its pairing file, readable by the owner only: both or neither."""
+    with moved_in_place(pairing, private=True) as inside, moved_in_place(path) as outside:
+        _fill(inside, pairs, pairing, row_order)
+        _fill(outside, table, path, row_order)
+
+
+def _fill(file: Path, table: pa.Table, path: Path, row_order: str) -> None:
     from pyarrow import csv, parquet
 
-    with moved_in_place(path, private) as temporary:
-        if path.suffix.lower() == ".csv":
-            csv.write_csv(table, temporary)
-        else:
-            parquet.write_table(table.replace_schema_metadata({ROW_ORDER: row_order.encode()}), temporary)
+    if path.suffix.lower() == ".csv":
+        csv.write_csv(table, file)
+    else:
+        parquet.write_table(table.replace_schema_metadata({ROW_ORDER: row_order.encode()}), file)

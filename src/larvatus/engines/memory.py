@@ -17,7 +17,7 @@ from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
 from larvatus.engines._columns import as_array, to_arrow
 from larvatus.engines._memory_table import MemoryTable, as_memory, decoded, laid_out
 from larvatus.engines._sources import arrow_table, column_names, keyed_order_of
-from larvatus.engines._targets import check_target, write_table
+from larvatus.engines._targets import check_target, write_table, write_with_pairing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,6 +33,7 @@ class _Source:
     kept: pa.Table
     types: Mapping[str, pa.DataType]
     kind: str
+    dtypes: Mapping[str, Any]
     index: Any = None
 
 
@@ -62,7 +63,8 @@ class Memory:
         record = self._records(table, roles.record_id, pairing)
         kept = table.select([n for n in wanted if n not in roles.confidential])
         types = {n: table.schema.field(n).type for n in wanted}
-        held = _Source(kept, types, _kind(source), getattr(source, "index", None) if _kind(source) == "pandas" else None)
+        index = source.index if _kind(source) == "pandas" else None
+        held = _Source(kept, types, _kind(source), _dtypes(source, wanted), index)
         code, labels = _cross(values, columns, sub_groups.columns, table.num_rows)
         declared = [(label,) for label in labels]
         position = np.arange(table.num_rows, dtype=np.int64)
@@ -86,6 +88,8 @@ class Memory:
         import narwhals as nw
 
         frame: Any = nw.from_arrow(out, backend=cast(Any, source.kind)).to_native()
+        same = {n: d for n, d in source.dtypes.items() if n in names and out.schema.field(n).type == source.types[n]}
+        frame = _retyped(frame, out, same)
         if source.index is not None:
             frame.index = source.index[held.position[order]]
         return frame
@@ -100,11 +104,13 @@ class Memory:
         held = as_memory(table)
         by_position = np.argsort(held.position, kind="stable")
         rows = by_position if order is None else np.lexsort((held.record, order(held.record)))
-        write_table(self._arrow(held, names, rows), path, "keep" if order is None else "keyed")
-        if pairing is not None:
-            import pyarrow as pa
+        out, row_order = self._arrow(held, names, rows), "keep" if order is None else "keyed"
+        if pairing is None:
+            write_table(out, path, row_order)
+            return
+        import pyarrow as pa
 
-            write_table(pa.table({"record": held.record[rows]}), pairing, private=True)
+        write_with_pairing(out, path, row_order, pa.table({"record": held.record[rows]}), pairing)
 
     def _arrow(self, table: MemoryTable, names: Sequence[str], rows: Ints) -> pa.Table:
         import pyarrow as pa
@@ -122,6 +128,26 @@ class Memory:
 def _kind(source: Any) -> str:
     library = type(source).__module__.partition(".")[0]
     return library if library in {"pandas", "polars"} else "pyarrow"
+
+
+def _dtypes(source: Any, names: Sequence[str]) -> dict[str, Any]:
+    """The frame's own types, some of which Arrow does not give back."""
+    kind = _kind(source)
+    if kind == "pyarrow":
+        return {}
+    return {n: source[n].dtype for n in names}
+
+
+def _retyped(frame: Any, table: pa.Table, dtypes: Mapping[str, Any]) -> Any:
+    """Columns as the source had them: nullable integers and truth values of pandas, enumerations of polars."""
+    for name in (n for n, dtype in dtypes.items() if frame[n].dtype != dtype):
+        if hasattr(frame, "with_columns"):
+            frame = frame.with_columns(frame[name].cast(dtypes[name]))
+        elif hasattr(dtypes[name], "__from_arrow__"):
+            frame[name] = dtypes[name].__from_arrow__(table.column(name))
+        else:
+            frame[name] = frame[name].astype(dtypes[name])
+    return frame
 
 
 def _cross(
@@ -145,24 +171,35 @@ def _record_ids(name: str, column: pa.ChunkedArray) -> Ints:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_nested(column.type):
+        raise ReadError(f"record_id: {name!r} holds {column.type}; whole numbers or text are needed.")
     if column.null_count or pc.count_distinct(column).as_py() != len(column):
         raise ReadError(f"record_id: {name!r} is missing or repeated in some records; it must name each record once.")
     if pa.types.is_integer(column.type):
-        ids = np.asarray(column.cast(pa.int64()).to_numpy(), dtype=np.int64)
-        if np.abs(ids).max() >= LARGEST_ID:
+        bounds = pc.min_max(column).as_py()
+        if max(-bounds["min"], bounds["max"]) >= LARGEST_ID:
             raise ReadError(f"record_id: {name!r} holds numbers of 2**61 and more. Use smaller numbers, or text.")
-        return ids
+        return np.asarray(column.cast(pa.int64()).to_numpy(), dtype=np.int64)
     texts = column.cast(pa.string()).to_pylist()
     hashed = [int.from_bytes(hashlib.blake2b(t.encode(), digest_size=8).digest(), "little") >> 3 for t in texts]
     return np.array(hashed, dtype=np.int64)
 
 
 def _paired(path: Path, rows: int) -> Ints:
+    import pyarrow as pa
+
     table = arrow_table(path, column_names(path))
     if table.column_names != ["record"]:
         raise PairingError(f"{path.name} is not a pairing file written by this package.")
+    if not pa.types.is_integer(table.schema.field("record").type) or table.column("record").null_count:
+        raise PairingError(f"{path.name} holds something other than the row numbers of a pairing file.")
     if table.num_rows != rows:
         raise PairingError(
             f"{path.name} pairs {table.num_rows} rows and the released file has {rows}. Use the pairing file written with it."
         )
-    return np.asarray(table.column("record").to_numpy(), dtype=np.int64)
+    record = np.asarray(table.column("record").to_numpy(), dtype=np.int64)
+    if len(np.unique(record)) != rows:
+        raise PairingError(f"{path.name} names some records twice. Use the pairing file as it was written.")
+    return record

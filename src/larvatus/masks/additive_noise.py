@@ -16,7 +16,6 @@ from larvatus.data.law import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.parameters import per_column
-from larvatus.data.roles import Roles
 
 Share = Annotated[float, Field(gt=0, le=1e6)]
 MOST_DRAWS = 1000
@@ -51,7 +50,7 @@ class AdditiveNoise(Mask):
     def examples(cls) -> Sequence[Self]:
         return cls(), cls(variance=0.5, noise="laplace", zeros="keep"), cls(noise="mixture"), cls(noise="uniform", scope="file")
 
-    def smallest(self, roles: Roles) -> int:
+    def smallest(self, data: Microdata) -> int:
         return 2
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:

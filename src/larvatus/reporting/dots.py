@@ -27,7 +27,7 @@ def drawn_dots(title: str, sentence: str, panels: Sequence[str], lanes: Sequence
             body.append(f'<rect class="stripe" x="0" y="{y - LANE / 2:.1f}" width="{WIDTH:.0f}" height="{LANE:.0f}"/>')
         short = shortened(lane.name, names - 16)
         body.append(text(6, y + 4, short, hint=lane.name if short != lane.name else ""))
-    for p, panel in enumerate(panels):
+    for p, panel in enumerate(panels if len(panels) > 1 else [""]):
         left = names + p * (wide + GAP)
         scale = Scale.to(highest, left, left + wide, ceiling=1.0 if tone == "risk" else None, steps=8)
         body.append(_frame(panel, scale, wide, bottom, tone))
@@ -38,7 +38,7 @@ def drawn_dots(title: str, sentence: str, panels: Sequence[str], lanes: Sequence
 def _frame(panel: str, scale: Scale, wide: float, bottom: float, tone: Tone) -> str:
     ticks = scale.ticks(4 if wide > 200 else 2)
     short = shortened(panel, wide)
-    out = [text(scale.start, TOP - 12, short, "panel", hint=panel if short != panel else "")]
+    out = [text(scale.start, TOP - 12, short, "panel", hint=panel if short != panel else "")] if panel else []
     for t in ticks:
         anchor = "end" if scale(t) > scale.end - 12 else "start" if t == 0 else "middle"
         out.append(line(scale(t), TOP - 4, scale(t), bottom, "grid"))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from larvatus.data.score import Score
 from larvatus.reporting.contents import Block, Figure, Fold, Paragraph
 from larvatus.reporting.dots import Tone, drawn_dots
-from larvatus.reporting.headline import Headline, unbeaten
+from larvatus.reporting.headline import Headline, excess, unbeaten, under
 from larvatus.reporting.lanes import Lane, chosen
-from larvatus.reporting.numbers import count, loss, plural, share
+from larvatus.reporting.numbers import EXACT, count, loss, plural, share, words
 from larvatus.reporting.risk_utility_map import drawn_map, points_of
 from larvatus.reporting.sentences import FEW, loss_sentence, map_sentence, risk_sentence
 from larvatus.reporting.strips import drawn_strips
@@ -18,16 +19,27 @@ MOST_LANES = 30
 MOST_STRIPS = 80
 
 
-def map_block(heads: Sequence[Headline], measures: Sequence[str]) -> Block:
-    """The risk–utility map, or why there is none."""
+def map_block(heads: Sequence[Headline], attacks: Mapping[str, Sequence[Score | None]], measures: Sequence[str]) -> Block:
+    """The risk–utility map under the attack that goes furthest beyond its baseline anywhere, or why there is none."""
+    if not attacks or not measures:
+        lacking = "attack was run" if not attacks else "measure has a figure for every release"
+        return Paragraph(f"There is no risk–utility map: no {lacking}.", "quiet")
+    name = max(attacks, key=lambda n: max(excess(s) for s in attacks[n] if s))
+    return attack_map(name, under(heads, attacks[name]), heads, measures)
+
+
+def attack_map(name: str, heads: Sequence[Headline], strongest: Sequence[Headline], measures: Sequence[str]) -> Block:
+    """The map under one attack; `strongest` are the same releases, each under its own strongest attack."""
     points = points_of(heads)
     if not points:
-        lacking = "attack" if all(h.attack is None for h in heads) else "loss that all releases share"
-        return Paragraph(f"There is no risk–utility map: no {lacking} is known.", "quiet")
-    title = "Risk and loss of each release"
+        return Paragraph("There is no risk–utility map: no release has both a risk and a loss.", "quiet")
+    title = f"Risk and loss of each release: {words(name)}"
     sentence = map_sentence(points, len(heads) - len(points))
-    axis = f"loss: {measures[0].replace('_', ' ')}" if len(measures) == 1 else f"loss: mean of {count(len(measures))} measures"
-    return Figure(title, sentence, drawn_map(points, title, sentence, axis))
+    others = sum(a.attack is not b.attack for a, b in zip(heads, strongest, strict=True))
+    if others:
+        sentence += f" Against {plural(others, 'release')} another attack goes further beyond its baseline."
+    axis = f"loss: {words(measures[0])}" if len(measures) == 1 else f"loss: mean of {count(len(measures))} measures"
+    return Figure(title, sentence, drawn_map(points, title, sentence, words(name), axis))
 
 
 def lanes_blocks(name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone) -> tuple[Block, ...]:
@@ -36,7 +48,7 @@ def lanes_blocks(name: str, what: str, heads: Sequence[Headline], lanes: Sequenc
         return (Paragraph(f"No figure by {what} is given.", "quiet"),)
     if len(lanes) == 1 and what == "sub-group":
         return (Paragraph("There is one sub-group, so the overall figure is also its figure.", "quiet"),)
-    if all(m.value == 0 for lane in lanes for m in lane.marks if m):
+    if all(abs(m.value) < EXACT for lane in lanes for m in lane.marks if m):
         return (Paragraph(f"The {tone} is 0 in every {what} of every release.", "quiet"),)
     whole = lanes_table(f"{name}: {tone} by {what}", what, heads, lanes, tone)
     return (*_drawn(name, what, heads, lanes, tone), Fold(f"All {plural(len(lanes), what)} as a table", (whole,)))
@@ -51,7 +63,7 @@ def _drawn(name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane
         few = [heads[p] for p in places]
         kept = chosen(lanes, places)
         if kept:
-            out.append(_dots(f"{name}: {tone} by {what}, the least risky unbeaten releases", what, few, kept, tone))
+            out.append(_dots(f"{name}: {tone} by {what}, the least risky releases that no other beats", what, few, kept, tone))
     return tuple(out)
 
 

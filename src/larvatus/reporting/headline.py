@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from larvatus.data.score import Score
 from larvatus.reporting.compared import Candidate, by_method
 from larvatus.reporting.numbers import number
 
+AT_MOST_TIMES = 2.0
+AT_MOST_ABOVE = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A release with its number in the report, the attack that gains most, and its loss over common measures."""
+    """A release with its number in the report, its strongest attack, and its mean loss over common measures."""
 
     number: int
     name: str
@@ -34,18 +37,21 @@ def baseline(score: Score) -> float | None:
     return max(known, default=None)
 
 
-def gain(score: Score) -> float:
-    """The share of the way from the baseline to certainty that an attack goes."""
-    value, base = number(score.value), baseline(score) or 0.0
+def excess(score: Score) -> float:
+    """How far an attack goes beyond what may pass; at most 1 where it is near its baseline."""
+    value, base = number(score.value), baseline(score)
     if value is None:
         return float("-inf")
-    return (value - base) / (1 - base) if base < 1 else 0.0
+    above = (value - (base or 0.0)) / AT_MOST_ABOVE
+    if base is None or value == 0:
+        return above
+    return max(above, value / (AT_MOST_TIMES * base) if base > 0 else float("inf"))
 
 
 def strongest(candidate: Candidate) -> Score | None:
-    """The attack that gains most over its baseline."""
+    """The attack that goes furthest beyond its baseline."""
     usable = [s for s in candidate.of_kind("risk") if number(s.value) is not None]
-    return max(usable, key=gain, default=None)
+    return max(usable, key=excess, default=None)
 
 
 def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[float]]:
@@ -66,6 +72,11 @@ def headlines(candidates: Sequence[Candidate]) -> tuple[Headline, ...]:
         Headline(i + 1, c.name, strongest(c), sum(m[i] for m in losses) / len(losses) if losses else None)
         for i, c in enumerate(candidates)
     )
+
+
+def under(heads: Sequence[Headline], scores: Sequence[Score | None]) -> tuple[Headline, ...]:
+    """The same releases under one attack instead of each one's strongest."""
+    return tuple(replace(h, attack=s) for h, s in zip(heads, scores, strict=True))
 
 
 def unbeaten(heads: Sequence[Headline]) -> tuple[Headline, ...]:

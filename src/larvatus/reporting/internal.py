@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from larvatus.reporting.compared import Comparison
+from larvatus.reporting.compared import Comparison, by_method
 from larvatus.reporting.contents import Block, Fold, KeyFigure, KeyFigures, NotesList, Paragraph, Report, Section, Table
 from larvatus.reporting.figures import map_block
 from larvatus.reporting.headline import Headline, common_measures, headlines
@@ -43,12 +43,14 @@ def internal(comparison: Comparison, version: str) -> Report:
         "release. The secret of a release is not part of any report."
     )
     sections = tuple(section(subject) for section in SECTIONS)
-    return Report("Masked releases compared", "internal", tuple(opening), sections, closing)
+    title = "Masked releases compared" if len(subject.heads) > 1 else "A masked release examined"
+    return Report(title, "internal", tuple(opening), sections, closing)
 
 
 def _summary(subject: Subject) -> Section:
     table = summary_table(subject.heads, subject.measures)
-    return Section("Summary", (map_block(subject.heads, list(subject.measures)), table))
+    drawn = map_block(subject.heads, by_method(subject.comparison.candidates, "risk"), list(subject.measures))
+    return Section("Summary", (drawn, table))
 
 
 def _data(subject: Subject) -> Section:
@@ -79,8 +81,11 @@ def _intruder(subject: Subject) -> Section:
     known = subject.comparison.about.intruder_knows
     if not known:
         return Section("What the intruder is assumed to know", (Paragraph("Nothing is stated."),))
+    about = subject.comparison.about
+    whole = {*about.confidential, *about.non_confidential, *about.sub_groups} <= set(known)
+    columns = "all released columns" if whole else f"{plural(len(known), 'column')}: {listed(known, 20)}"
     text = (
-        f"For every record, the original values of {plural(len(known), 'column')}: {listed(known)}. "
+        f"For every record, the original values of {columns}. "
         "The attacks are granted this and no more; an intruder who knows less does worse."
     )
     return Section("What the intruder is assumed to know", (Paragraph(text),))

@@ -10,6 +10,7 @@ from larvatus.data.score import Cell, cell_text
 NONE = "–"
 SPACE = "\N{NO-BREAK SPACE}"
 EXACT = 1e-9
+LONGEST = 60
 
 
 def number(value: Cell) -> float | None:
@@ -87,6 +88,11 @@ def plural(n: int, one: str, many: str = "") -> str:
 def words(name: str) -> str:
     """A method's or a column's name as words."""
     return name.replace("_", " ")
+
+
+def quoted(name: str) -> str:
+    """A release's name inside a sentence, its end left out where it is long."""
+    return f"“{name if len(name) <= LONGEST else name[: LONGEST - 1] + '…'}”"
 
 
 def listed(names: Sequence[str], most: int = 60) -> str:

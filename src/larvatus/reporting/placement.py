@@ -1,4 +1,4 @@
-"""Labels beside points such that none lies on another label, a point or a line of text."""
+"""Labels beside points such that none lies on another label or on a point."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Label:
 
 
 def placed(
-    points: Sequence[tuple[float, float]], names: Sequence[Sequence[str]], taken: Iterable[Box], frame: Box
+    points: Sequence[tuple[float, float]], names: Sequence[Sequence[str]], frame: Box
 ) -> list[Label | None]:
     """For each point the first of its names that fits in one of the places around it; nothing where none does."""
-    busy = [*taken, *(Box(x - 6, y - 6, x + 6, y + 6) for x, y in points)]
+    busy = [Box(x - 6, y - 6, x + 6, y + 6) for x, y in points]
     out: list[Label | None] = []
     for (x, y), wanted in zip(points, names, strict=True):
         found = next(((b, label) for said in wanted for b, label in _around(x, y, said) if _free(b, busy, frame)), None)
@@ -60,7 +60,7 @@ def _around(x: float, y: float, said: str) -> Iterable[tuple[Box, Label]]:
     width = text_width(said)
     for dx, dy, anchor in (
         (10, 4, "start"), (-10, 4, "end"), (8, -9, "start"), (8, 17, "start"), (-8, -9, "end"), (-8, 17, "end"),
-        (0, -12, "middle"), (0, 21, "middle"), (10, -22, "start"), (10, 30, "start"),
+        (0, -12, "middle"), (0, 21, "middle"),
     ):
         left = x + dx - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
         yield Box(left, y + dy - 11, left + width, y + dy + 3), Label(said, x + dx, y + dy, anchor)

@@ -27,8 +27,7 @@ NAME = "the release"
 
 def public(candidate: Candidate, about: About, version: str) -> Report:
     """The report on one release for whoever uses it."""
-    losses = by_method([candidate], "loss")
-    sections = (_done(candidate), _columns(about), _losses(losses, about), _limitations(candidate, about))
+    sections = (_done(candidate), _columns(about), _losses(candidate, about), _limitations(candidate, about))
     opening = Paragraph("What was done to protect these data, what analysts lose by it, and what to keep in mind.", "lead")
     closing = f"Made with larvatus {version}."
     return Report("How these data were protected", "public", (opening, _size(candidate, about)), sections, closing)
@@ -63,10 +62,12 @@ def _columns(about: About) -> Section:
     return Section("The columns", (table,))
 
 
-def _losses(losses: dict[str, list[Score | None]], about: About) -> Section:
-    there = {name: s for name, (s,) in losses.items() if s}
+def _losses(candidate: Candidate, about: About) -> Section:
+    losses = by_method([candidate], "loss")
+    there = {name: s for name, (s,) in losses.items() if s and candidate.records >= SMALLEST}
     if not there:
-        return Section("What analysts lose", (Paragraph("No loss was measured."),))
+        why = "No loss was measured." if not losses else f"Losses of fewer than {SMALLEST} records are not shown."
+        return Section("What analysts lose", (Paragraph(why),))
     rows = tuple((words(name).capitalize(), s.meaning, rounded_text(s.value)) for name, s in there.items())
     blocks: list[Block] = [
         Paragraph("A loss of 0 is best. Losses are rounded to two decimals."),
@@ -74,7 +75,7 @@ def _losses(losses: dict[str, list[Score | None]], about: About) -> Section:
     ]
     for name, score in there.items():
         blocks += _by_variable(words(name).capitalize(), score, about)
-    groups = {words(n).capitalize(): _large(lanes_of([s], "by_group")) for n, s in there.items()}
+    groups = {words(n).capitalize(): _large(lanes_of([s], "by_group"), about) for n, s in there.items()}
     return Section("What analysts lose", (*blocks, *_by_group(groups)))
 
 
@@ -93,9 +94,10 @@ def _by_variable(title: str, score: Score, about: About) -> list[Block]:
     return [Figure(caption, sentence, drawn_dots(caption, sentence, [NAME], lanes[:MOST_LANES], "loss"))]
 
 
-def _large(lanes: Sequence[Lane]) -> list[Lane]:
+def _large(lanes: Sequence[Lane], about: About) -> list[Lane]:
     """Sub-groups that may be shown; one whose size is not known may not."""
-    return [lane for lane in lanes if lane.records is not None and lane.records >= SMALLEST]
+    small = {name for name, size in about.group_sizes if size < SMALLEST}
+    return [lane for lane in lanes if lane.records is not None and lane.records >= SMALLEST and lane.name not in small]
 
 
 def _by_group(groups: dict[str, list[Lane]]) -> list[Block]:

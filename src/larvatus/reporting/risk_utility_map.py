@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from larvatus.reporting.headline import Headline, unbeaten
 from larvatus.reporting.numbers import interval, loss, number, share, shares, words
 from larvatus.reporting.placement import Box, placed
-from larvatus.reporting.svg import Scale, document, dot, element, line, shortened, text, text_width, tick_text
+from larvatus.reporting.svg import Scale, document, dot, element, line, shortened, text, tick_text
 
-WIDTH, HEIGHT = 720.0, 460.0
-LEFT, RIGHT, TOP, BOTTOM = 62.0, 700.0, 34.0, 408.0
+WIDTH, HEIGHT = 760.0, 460.0
+LEFT, RIGHT, TOP, BOTTOM = 62.0, 596.0, 34.0, 408.0
 LONGEST = 200.0  # pixels a label may take
+MOST_NAMES = 12  # points beyond which numbers are easier to read than names
+LINE = 16.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +43,19 @@ def _or(value: float | None, otherwise: float) -> float:
     return otherwise if value is None else value
 
 
-def drawn_map(points: Sequence[Point], title: str, sentence: str, x_name: str) -> str:
+def drawn_map(points: Sequence[Point], title: str, sentence: str, y_name: str, x_name: str) -> str:
     """The map as SVG text."""
     chance, alone = _range(points, "chance"), _range(points, "s_alone")
     tops = [*(p.high for p in points), *chance[1:], *alone[1:]]
     x = Scale.to(max(p.loss for p in points), LEFT + 14, RIGHT - 24)
     y = Scale.to(max(tops), BOTTOM, TOP, ceiling=1.0)
-    references, taken = _references(chance, alone, y)
     best = {p.number for p in unbeaten([p.head for p in points])}
     order = sorted(points, key=lambda p: (p.head.number not in best, p.risk))
     at = [(x(p.loss), y(p.risk)) for p in order]
-    names = [(shortened(p.head.name, LONGEST), str(p.head.number)) for p in order]
-    labels = placed(at, names, taken, Box(LEFT, TOP - 4, RIGHT + 6, BOTTOM - 2))
-    body = [_axes(x, y, x_name), references, *(_whisker(p, x, y) for p in points)]
+    few = len(points) <= MOST_NAMES
+    names = [(*([shortened(p.head.name, LONGEST)] if few else []), str(p.head.number)) for p in order]
+    labels = placed(at, names, Box(LEFT, TOP - 4, RIGHT + 6, BOTTOM - 2))
+    body = [_axes(x, y, x_name, y_name), _references(chance, alone, y), *(_whisker(p, x, y) for p in points)]
     body += [dot(*place, "point" if p.head.number in best else "point beaten", _hint(p), 5)
              for p, place in reversed(list(zip(order, at, strict=True)))]
     body += [text(label.x, label.y, label.said, "label name", label.anchor) for label in labels if label]
@@ -67,32 +69,29 @@ def _range(points: Sequence[Point], which: str) -> tuple[float, ...]:
     return (min(known), max(known)) if known else ()
 
 
-def _axes(x: Scale, y: Scale, x_name: str) -> str:
+def _axes(x: Scale, y: Scale, x_name: str, y_name: str) -> str:
     out = [line(LEFT, y(t), RIGHT, y(t), "grid") for t in y.ticks()]
     out += [text(LEFT - 8, y(t) + 4, tick_text(t, y.ticks()[1], y.high <= 1), "tick", "end") for t in y.ticks()]
     out += [line(x(t), BOTTOM, x(t), BOTTOM + 5, "axis") for t in x.ticks()]
     out += [text(x(t), BOTTOM + 20, tick_text(t, x.ticks()[1], False), "tick", "middle") for t in x.ticks()]
     out.append(line(LEFT, BOTTOM, RIGHT, BOTTOM, "axis"))
-    out.append(text(LEFT - 52, 16, "risk: success of the strongest attack ↑", "axis-name"))
+    out.append(text(LEFT - 52, 16, f"risk: success of {y_name} ↑", "axis-name"))
     out.append(text(RIGHT, HEIGHT - 10, f"{x_name} →", "axis-name", "end"))
     return "".join(out)
 
 
-def _references(chance: Sequence[float], alone: Sequence[float], y: Scale) -> tuple[str, list[Box]]:
-    """Lines or bands for both baselines, named at the right; the names are taken room."""
+def _references(chance: Sequence[float], alone: Sequence[float], y: Scale) -> str:
+    """Lines or bands for both baselines, named to the right of the plot."""
     same = chance and alone and shares(chance) == shares(alone)
-    wanted = [("chance and S alone", chance, "chance")] if same else [("S alone", alone, "alone"), ("chance", chance, "chance")]
-    out, taken, above = [], [], BOTTOM + 1
+    wanted = [("chance, S alone", chance, "chance")] if same else [("S alone", alone, "alone"), ("chance", chance, "chance")]
+    out, lowest = [], BOTTOM + LINE + 4
     for name, ends, class_ in sorted((w for w in wanted if w[1]), key=lambda w: w[1][1]):
         low, high = y(ends[0]), y(ends[1])
         out.append(element("rect", x=LEFT, y=high, width=RIGHT - LEFT, height=max(low - high, 0.0), class_=f"band {class_}")
                    if low - high > 1.5 else line(LEFT, high, RIGHT, high, f"reference {class_}"))
-        said = f"{name} {shares(ends)}"
-        baseline = min(high - 5, above - 5)
-        out.append(text(RIGHT, baseline, said, f"label {class_}-name", "end"))
-        taken.append(Box(RIGHT - text_width(said) - 6, baseline - 12, RIGHT, baseline + 4))
-        above = baseline - 12
-    return "".join(out), taken
+        lowest = min(high + 4, lowest - LINE)
+        out.append(text(RIGHT + 8, lowest, f"{name} {shares(ends)}", "tick"))
+    return "".join(out)
 
 
 def _whisker(point: Point, x: Scale, y: Scale) -> str:

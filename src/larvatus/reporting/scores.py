@@ -8,14 +8,13 @@ from larvatus.data.score import Rows, Score
 from larvatus.reporting.compared import Candidate, by_method
 from larvatus.reporting.contents import Block, Fold, Paragraph, Section
 from larvatus.reporting.figures import lanes_blocks
-from larvatus.reporting.headline import Headline
+from larvatus.reporting.headline import Headline, under
 from larvatus.reporting.lanes import lanes_of
-from larvatus.reporting.numbers import loss, number, words
+from larvatus.reporting.numbers import loss, number, quoted, words
 from larvatus.reporting.steps import setting_text
-from larvatus.reporting.tables import attack_table, rows_table
+from larvatus.reporting.tables import attack_table, folded, rows_table
 
 MOST_PAIRS = 60
-LONG = 40
 
 
 def risk_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section:
@@ -30,9 +29,11 @@ def risk_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> 
     return Section("Risk", (opening, *(_attack(name, heads, scores) for name, scores in methods.items())))
 
 
-def _attack(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Section:
+def _attack(name: str, own: Sequence[Headline], scores: Sequence[Score | None]) -> Section:
     title = words(name).capitalize()
-    blocks: list[Block] = [_meaning(scores), attack_table(f"{title}: all releases", heads, scores)]
+    heads = under(own, scores)
+    overall = attack_table(f"{title}: all releases", heads, scores)
+    blocks: list[Block] = [_meaning(scores), folded("All releases, as a table", overall)]
     blocks += _details(title, heads, scores)
     blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "risk")
     if any(s and len(s.by_variable) for s in scores):
@@ -82,7 +83,7 @@ def _range(heads: Sequence[Headline], scores: Sequence[Score | None]) -> str:
     low, high = min(found), max(found)
     if low[0] == high[0]:
         return f"The loss is {loss(low[0])}." if len(found) == 1 else f"The loss is {loss(low[0])} for every release."
-    return f"The loss runs from {loss(low[0])} (“{low[1]}”) to {loss(high[0])} (“{high[1]}”)."
+    return f"The loss runs from {loss(low[0])} ({quoted(low[1])}) to {loss(high[0])} ({quoted(high[1])})."
 
 
 def _details(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
@@ -93,7 +94,7 @@ def _details(title: str, heads: Sequence[Headline], scores: Sequence[Score | Non
         parts = _parts(heads, [s.details.get(name, Rows()) if s else Rows() for s in scores])
         table = rows_table(f"{title}: {words(name)}", parts, next(s.kind for s in scores if s))
         if table.rows:
-            out.append(Fold(f"{words(name).capitalize()}, as a table", (table,)) if len(table.rows) > LONG else table)
+            out.append(folded(f"{words(name).capitalize()}, as a table", table))
     return out
 
 
@@ -115,4 +116,4 @@ def _pairs(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]
         Rows(tuple(sorted(s.by_pair, key=lambda r: -(number(r.get("loss")) or 0.0))[:each])) if s else Rows() for s in scores
     ]
     table = rows_table(f"{title}: the pairs that lost most", _parts(heads, worst), "loss")
-    return Fold("The pairs that lost most", (table,)) if len(table.rows) > LONG else table
+    return folded("The pairs that lost most", table)

@@ -7,40 +7,37 @@ from statistics import median
 
 from larvatus.reporting.headline import Headline, unbeaten
 from larvatus.reporting.lanes import Lane
-from larvatus.reporting.numbers import count, listed, loss, plural, share, words
-from larvatus.reporting.risk_utility_map import Point
+from larvatus.reporting.numbers import count, loss, plural, quoted, share
+from larvatus.reporting.risk_utility_map import MOST_NAMES, Point
 
 FEW = 4
 
 
 def map_sentence(points: Sequence[Point], left_out: int) -> str:
     """Who has the lowest risk, who the least loss, and which releases no other beats."""
-    attacks = sorted({words(p.head.attack.method) for p in points if p.head.attack})
-    said = f"Attack: {attacks[0]}."
-    if len(attacks) > 1:
-        said = f"Each release is shown under its own strongest attack ({listed(attacks)})."
     low, least = min(points, key=lambda p: (p.risk, p.loss)), min(points, key=lambda p: (p.loss, p.risk))
     if len(points) == 1:
-        found = f"“{low.head.name}” has risk {share(low.risk)} and loss {loss(low.loss)}."
+        found = f"{quoted(low.head.name)} has risk {share(low.risk)} and loss {loss(low.loss)}."
     elif low is least:
-        found = f"“{low.head.name}” has both the lowest risk ({share(low.risk)}) and the least loss ({loss(low.loss)})."
+        found = f"{quoted(low.head.name)} has both the lowest risk ({share(low.risk)}) and the least loss ({loss(low.loss)})."
     else:
         found = (
-            f"Risk is lowest under “{low.head.name}” ({share(low.risk)}, loss {loss(low.loss)}); "
-            f"loss is least under “{least.head.name}” ({loss(least.loss)}, risk {share(least.risk)})."
+            f"Risk is lowest under {quoted(low.head.name)} ({share(low.risk)}, loss {loss(low.loss)}); "
+            f"loss is least under {quoted(least.head.name)} ({loss(least.loss)}, risk {share(least.risk)})."
         )
     best = unbeaten([p.head for p in points])
     if 1 < len(points) != len(best):
         found += f" Filled points ({count(len(best))}) are beaten by no other on both."
     missing = f" {plural(left_out, 'release')} without a risk or a loss cannot be placed." if left_out else ""
-    return f"{found} {said}{missing}"
+    numbered = " Points carry the releases' numbers in the table below." if len(points) > MOST_NAMES else ""
+    return f"{found}{numbered}{missing}"
 
 
 def risk_sentence(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
     """The worst sub-group, and in how many the whole interval lies above the baselines."""
     worst = max(lanes, key=lambda lane: lane.worst)
     place, mark = max(((i, m) for i, m in enumerate(worst.marks) if m), key=lambda pair: pair[1].value)
-    under = f" under “{heads[place].name}”" if len(heads) > 1 else ""
+    under = f" under {quoted(heads[place].name)}" if len(heads) > 1 else ""
     of = f" of {plural(worst.records, 'record')}" if worst.records else ""
     chance = f", against {share(mark.chance)} by chance" if mark.chance is not None else ""
     return f"Risk is highest in {worst.name}{under}: {share(mark.value)}{of}{chance}. {_above(lanes, heads)}".strip()
@@ -57,8 +54,10 @@ def _above(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
     if len(counted) == 1:
         return f"{head} {count(counted[0][0])} of {plural(counted[0][1], 'sub-group')}."
     if len(counted) <= FEW:
-        return f"{head} " + ", ".join(f"{count(k)} of {count(n)} under “{name}”" for k, n, name in counted) + "."
+        return f"{head} " + ", ".join(f"{count(k)} of {count(n)} under {quoted(name)}" for k, n, name in counted) + "."
     clear = sum(k == 0 for k, _, _ in counted)
+    if clear == 0:
+        return "In every release some sub-group's whole interval lies above the baselines."
     return f"In {count(clear)} of {count(len(counted))} releases no sub-group's whole interval lies above the baselines."
 
 
@@ -66,7 +65,7 @@ def loss_sentence(lanes: Sequence[Lane], heads: Sequence[Headline], what: str) -
     """The largest loss and the usual one."""
     worst = max(lanes, key=lambda lane: lane.worst)
     place, mark = max(((i, m) for i, m in enumerate(worst.marks) if m), key=lambda pair: pair[1].value)
-    under = f" under “{heads[place].name}”" if len(heads) > 1 else ""
+    under = f" under {quoted(heads[place].name)}" if len(heads) > 1 else ""
     usual = median(m.value for lane in lanes for m in lane.marks if m)
     over = f"{what}s and releases" if len(heads) > 1 else f"{what}s"
     return f"Loss is largest for {worst.name}{under}: {loss(mark.value)}. The median over {over} is {loss(usual)}."

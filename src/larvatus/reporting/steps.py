@@ -8,6 +8,7 @@ from typing import Any
 from larvatus.reporting.compared import Candidate
 from larvatus.reporting.contents import Block, Listing, Paragraph, Section, Table
 from larvatus.reporting.numbers import count, plural, words
+from larvatus.reporting.tables import folded
 
 ELSEWHERE = "This release was masked elsewhere; its steps are not known here."
 MOST_VALUES = 12
@@ -21,7 +22,8 @@ def done(candidates: Sequence[Candidate]) -> tuple[Block, ...]:
             (c.name, str(i), count(c.records), " Then: ".join(step_texts(c, c.steps)) or ELSEWHERE)
             for i, c in enumerate(candidates, 1)
         )
-        return (Table("Steps of each release", ("Release", "No.", "Records", "Steps"), rows, frozenset({0, 3})),)
+        table = Table("Steps of each release", ("Release", "No.", "Records", "Steps"), rows, frozenset({0, 3}))
+        return (folded(f"Steps of all {plural(len(candidates), 'release')}", table),)
     return tuple(Section(f"{i}. {c.name}", _one(c)) for i, c in enumerate(candidates, 1))
 
 

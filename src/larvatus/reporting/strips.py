@@ -1,4 +1,4 @@
-"""Many releases at once: one lane per sub-group or variable, one cell per release, the darker the worse."""
+"""Many releases at once: one lane per sub-group or variable, one cell per release, the stronger its colour the worse."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 from larvatus.reporting.dots import Tone
 from larvatus.reporting.lanes import Lane
-from larvatus.reporting.numbers import loss, share
+from larvatus.reporting.numbers import EXACT, loss, share
 from larvatus.reporting.svg import document, element, shortened, text, text_width
 
 WIDTH, NAMES = 760.0, 270.0
@@ -19,7 +19,7 @@ def drawn_strips(title: str, sentence: str, numbers: Sequence[int], lanes: Seque
     """Cells in the report's own numbering of releases."""
     names = min(NAMES, max(text_width(lane.name) for lane in lanes) + 16)
     wide = min((WIDTH - names - 8) / len(numbers), 44.0)
-    highest = max(lane.worst for lane in lanes) or 1.0
+    highest = max(EXACT, *(lane.worst for lane in lanes))
     hints = len(numbers) * len(lanes) <= HINTS
     show = share if tone == "risk" else loss
     body = [_legend(show(highest), tone), text(names - 10, TOP - 8, "release", "tick", "end")]

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from html import escape
 
+from larvatus.reporting.numbers import EXACT, SPACE
+
 LETTER = 7.4  # mean width of a letter of the figures' type in the widest of the usual system fonts
 
 
@@ -74,8 +76,9 @@ class Scale:
 
     @classmethod
     def to(cls, highest: float, start: float, end: float, ceiling: float | None = None, steps: int = 5) -> Scale:
-        step = _round_step(highest or 1.0, steps)
-        high = step * math.ceil(round((highest or 1.0) / step, 9))
+        top = highest if highest > EXACT else 1.0
+        step = _round_step(top, steps)
+        high = step * math.ceil(round(top / step, 9))
         return cls(min(high, ceiling) if ceiling and highest <= ceiling else high, start, end)
 
     def __call__(self, value: float) -> float:
@@ -95,5 +98,7 @@ def _round_step(high: float, about: int) -> float:
 def tick_text(value: float, step: float, as_share: bool) -> str:
     """All ticks of an axis with the same number of decimals."""
     shown, unit = (100 * value, 100 * step) if as_share else (value, step)
-    decimals = next((d for d in range(8) if abs(round(unit, d) - unit) < 1e-6 * unit), 8)
-    return f"{shown:,.{decimals}f}" + ("\N{NO-BREAK SPACE}%" if as_share else "")
+    if unit >= 1e5:
+        return f"{shown:.3g}"
+    decimals = next((d for d in range(12) if abs(round(unit, d) - unit) < 1e-6 * unit), 12)
+    return f"{shown:,.{decimals}f}" + (f"{SPACE}%" if as_share else "")

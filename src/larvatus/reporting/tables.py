@@ -6,16 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from larvatus.data.score import Cell, Row, Rows, Score, cell_text
-from larvatus.reporting.contents import Table
+from larvatus.reporting.contents import Block, Fold, Table
 from larvatus.reporting.headline import Headline
 from larvatus.reporting.lanes import Lane, Mark
 from larvatus.reporting.numbers import NONE, SPACE, count, interval, loss, share, shares, words
 from larvatus.reporting.sentences import FEW
 
 MOST_CELLS = 20_000
+LONG = 12
 S_ALONE = f"S{SPACE}alone"
 TITLES = {"s_alone": S_ALONE, "sub_group": "Sub-group"}
-SHARES = frozenset({"value", "chance", "s_alone"})
+SHARES = frozenset({"value", "chance", "s_alone", "x_alone"})
+
+
+def folded(summary: str, table: Table) -> Block:
+    """The table itself where it is short, else behind its summary."""
+    return Fold(summary, (table,)) if len(table.rows) > LONG else table
 
 
 def within_budget(rows: Sequence[Any], columns: int) -> tuple[Sequence[Any], str]:

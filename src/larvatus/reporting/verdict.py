@@ -3,50 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from larvatus.data.score import Row
-from larvatus.reporting.headline import Headline
-from larvatus.reporting.numbers import count, loss, number, plural, share, times, words
+from larvatus.reporting.headline import AT_MOST_ABOVE, AT_MOST_TIMES, Headline, excess
+from larvatus.reporting.numbers import count, loss, number, plural, quoted, share, times, words
 
-AT_MOST = 2.0
-BASE = "what chance or the non-confidential columns alone give"
+NEAR = (
+    f"near its baseline (at most {AT_MOST_TIMES:.0f} times, and at most {100 * AT_MOST_ABOVE:.0f} percentage points above, "
+    "what chance or the non-confidential columns alone give)"
+)
+ENDING = "This rule weighs whole-file figures of the attacks and measures that were run; it does not decide for you."
 
 
 def verdict(heads: Sequence[Headline], measures: int) -> str:
-    """By the rule: the least loss among releases whose strongest attack is at most twice its baseline."""
+    """By the rule: the least loss among releases that keep every attack near its baseline."""
     scored = [h for h in heads if h.risk is not None]
     if not scored:
         return "No attack was run, so nothing can be said about disclosure risk. " + _least_loss(heads, measures)
-    beside = [h for h in scored if h.base is not None]
-    if not beside:
-        return f"No attack has a baseline to be held against. {_lowest(scored, measures)}"
     if len(heads) == 1:
-        return _one(beside[0], measures)
-    within = [h for h in beside if _within(h, h.risk)]
-    if not within:
-        found = f"None of the {count(len(heads))} releases keeps its strongest attack within twice {BASE}."
-        return f"{found} {_lowest(beside, measures)}"
-    chosen = min(within, key=lambda h: (h.loss if h.loss is not None else 0.0, h.risk or 0.0))
-    keeps = "keeps its" if len(within) == 1 else "keep their"
-    found = f"{count(len(within))} of {count(len(heads))} releases {keeps} strongest attack"
-    best = f"has the least loss ({_lost(chosen, measures)})" if chosen.loss is not None else "has the lowest risk"
-    return f"{found} within twice {BASE}. Among these, “{chosen.name}” {best}: {_risk(chosen)}. {_limits(chosen)}"
+        keeps = "keeps" if _near(scored[0]) else "does not keep"
+        return _said(f"{quoted(scored[0].name)} {keeps} every attack {NEAR}.", "The strongest attack", scored[0], measures)
+    near = [h for h in scored if _near(h)]
+    if not near:
+        closest = min(scored, key=_beyond)
+        found = f"None of the {count(len(heads))} releases keeps every attack {NEAR}."
+        return _said(found, f"{quoted(closest.name)} comes closest; its strongest attack", closest, measures)
+    chosen = min(near, key=lambda h: (h.loss if h.loss is not None else 0.0, _beyond(h)))
+    found = f"{count(len(near))} of {count(len(heads))} releases {'keeps' if len(near) == 1 else 'keep'} every attack {NEAR}."
+    best = "has the least loss" if chosen.loss is not None else "has the lowest risk"
+    if len(near) == 1:
+        return _said(found, f"It is {quoted(chosen.name)}; its strongest attack", chosen, measures)
+    return _said(found, f"Among these, {quoted(chosen.name)} {best}; its strongest attack", chosen, measures)
 
 
-def _within(head: Headline, risk: float | None) -> bool:
-    return risk is not None and head.base is not None and risk <= AT_MOST * head.base
+def _beyond(head: Headline) -> float:
+    return excess(head.attack) if head.attack else float("inf")
 
 
-def _one(head: Headline, measures: int) -> str:
-    side = "within" if _within(head, head.risk) else "more than"
-    lost = f" It costs {_lost(head, measures)}." if head.loss is not None else ""
-    return f"The strongest attack on “{head.name}” reaches {side} twice {BASE}: {_risk(head)}.{lost} {_limits(head)}"
+def _near(head: Headline) -> bool:
+    return _beyond(head) <= 1
 
 
-def _lowest(heads: Sequence[Headline], measures: int) -> str:
-    low = min(heads, key=lambda h: (h.risk or 0.0, h.loss or 0.0))
-    lost = f" It costs {_lost(low, measures)}." if low.loss is not None else ""
-    return f"The lowest risk is that of “{low.name}”: {_risk(low)}.{lost} {_limits(low)}"
+def _said(found: str, lead: str, head: Headline, measures: int) -> str:
+    lost = f"It costs {_lost(head, measures)}." if head.loss is not None else ""
+    parts = [found, f"{lead}, {_risk(head)}.", _upper_end(head), _worst_sub_group(head), lost, ENDING]
+    return " ".join(p for p in parts if p)
 
 
 def _least_loss(heads: Sequence[Headline], measures: int) -> str:
@@ -54,7 +56,7 @@ def _least_loss(heads: Sequence[Headline], measures: int) -> str:
     if not known:
         return "No loss is known for every release either."
     low = min(known, key=lambda h: h.loss or 0.0)
-    return f"“{low.name}” has {'' if len(heads) == 1 else 'the least '}loss: {_lost(low, measures)}."
+    return f"{quoted(low.name)} has {'' if len(heads) == 1 else 'the least '}loss: {_lost(low, measures)}."
 
 
 def _lost(head: Headline, measures: int) -> str:
@@ -66,26 +68,21 @@ def _risk(head: Headline) -> str:
     if head.attack is None or head.risk is None:
         return "no attack was run"
     meaning = f" ({head.attack.meaning})" if head.attack.meaning else ""
-    said = f"{words(head.attack.method)}{meaning} reaches {share(head.risk)}"
+    said = f"{words(head.attack.method)}{meaning}, reaches {share(head.risk)}"
     if head.base is None:
-        return said
+        return f"{said}; it has no baseline to be held against"
     ratio = f", {times(head.risk, head.base)} as much" if head.base > 0 and head.risk > head.base else ""
     return f"{said}, against {share(head.base)}{ratio}"
 
 
-def _limits(head: Headline) -> str:
-    said = [_upper_end(head), _worst_sub_group(head)]
-    said.append("This rule weighs whole-file figures of the attacks and measures that were run; it does not decide for you.")
-    return " ".join(s for s in said if s)
-
-
 def _upper_end(head: Headline) -> str:
-    if head.attack is None or head.attack.interval is None or not _within(head, head.risk):
+    """A warning where the figure passes but its interval does not."""
+    if head.attack is None or head.attack.interval is None or not _near(head):
         return ""
     high = number(head.attack.interval[1])
-    if high is None or _within(head, high):
+    if high is None or excess(replace(head.attack, value=high)) <= 1:
         return ""
-    return f"The upper end of its interval, {share(high)}, is above twice the baseline."
+    return f"The upper end of its interval, {share(high)}, is no longer near the baseline."
 
 
 def _worst_sub_group(head: Headline) -> str:

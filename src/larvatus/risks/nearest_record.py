@@ -49,13 +49,13 @@ class NearestRecord(Attack):
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         data = release.data
-        masked, given = intruder.columns(data.confidential, data.non_confidential)
+        pool = _pool(data, intruder)
+        masked, given = intruder.columns(data.confidential, (*_merged(data, pool), *data.non_confidential))
         masked = tuple(n for n in masked if n in data.numeric(masked))
         if not masked:
             raise RiskError("nearest_record: the intruder knows no numeric confidential column of the release. "
                             "Name one in intruder.known, or leave it empty for all.")
         guesses = (self.within,) if isinstance(self.within, int) else self.within
-        pool = _pool(data, intruder)
         joined = pool.holding(pool.table.pair(original.table, {_original(n): n for n in masked}))
         credits = _credits(joined, masked, given, guesses, data)
         return risk_score(
@@ -102,6 +102,12 @@ def _pool(data: Microdata, intruder: Intruder) -> Microdata:
     """Where the intruder looks: the sub-group, or the whole file where its columns are not all known."""
     unknown = [c for c in data.sub_groups.columns if intruder.known and c not in intruder.known]
     return data.ungrouped() if unknown else data
+
+
+def _merged(data: Microdata, pool: Microdata) -> tuple[str, ...]:
+    """Sub-group columns that differ inside the pool: they leave as they are, so the intruder tells records apart by them."""
+    shortest = min(len(label) for label in pool.groups.labels)
+    return data.sub_groups.columns[shortest:]
 
 
 def _keys(x: Sequence[Array], y: Sequence[Array]) -> tuple[Floats, Floats]:

@@ -1,0 +1,35 @@
+"""Row-by-row linear maps whose rounding does not depend on where a row stands in a block."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.kernels import kernel
+
+Matrix = NDArray[np.float64]
+TILE = 256
+
+
+@kernel()
+def _mapped(columns: Matrix, weights: Matrix, out: Matrix) -> None:
+    k, n = columns.shape
+    r = weights.shape[1]
+    for low in range(0, n, TILE):
+        high = min(low + TILE, n)
+        for j in range(r):
+            for i in range(low, high):
+                out[j, i] = columns[0, i] * weights[0, j]
+            for c in range(1, k):
+                w = weights[c, j]
+                if w != 0.0:
+                    for i in range(low, high):
+                        out[j, i] += columns[c, i] * w
+
+
+def mapped_rows(columns: Matrix, weights: Matrix) -> Matrix:
+    """For columns given as k × n, the r × n columns of (rows times weights), weights k × r."""
+    out = np.zeros((weights.shape[1], columns.shape[1]))
+    if len(columns) and out.size:
+        _mapped(np.ascontiguousarray(columns), np.ascontiguousarray(weights), out)
+    return out

@@ -1,0 +1,170 @@
+"""Sufficiency-based masking: Y shares mean and covariance with X exactly (Burridge 2003; 000 §3.3).
+
+Columns of [1, S, X] are centred and scaled and get an orthonormal basis, column by column, dependent ones left out. Then
+
+    Y = X + (Q (Mᵀ - I) + E root) Kᵀ,      root rootᵀ = I - M Mᵀ
+
+where Q is the basis of X given S, K = Xᵀ Q, M is the similarity seen in that basis, and E is noise made orthonormal and
+orthogonal to 1, S and X. The difference of Y from X lies in the span of K, so every identity among columns of X stays.
+All factors are the ones with positive diagonals or symmetric, hence the same however the work was cut.
+
+Arrays here are columns × rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.kernels import kernel
+from larvatus.stats.rows import mapped_rows
+
+Matrix = NDArray[np.float64]
+Status = Literal["exact", "rotated", "reflected", "forced", "constant"]
+THIN = 1e-13
+LEAST_NOISE = 1e-14
+SLACK = 1e-9
+AMPLE = 20
+
+
+class Infeasible(Exception):
+    """A similarity that would need noise of negative variance in some direction of the standardised columns."""
+
+    def __init__(self, direction: Matrix, eigenvalue: float) -> None:
+        super().__init__()
+        self.direction, self.eigenvalue = direction / np.sqrt(direction @ direction), eigenvalue
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """How rows of [1, S, X] become rows of an almost orthonormal basis: `given` columns for [1, S], then X given S."""
+
+    weights: Matrix
+    given: int
+
+    def rows(self, columns: Matrix) -> Matrix:
+        """Computed the same way each time, to the last bit, so that corrections found once hold later."""
+        return mapped_rows(columns, self.weights)
+
+
+@kernel()
+def _independent(r: Matrix, thin: float) -> tuple[Matrix, NDArray[np.int64], int]:
+    """Gram-Schmidt over the columns of R, each projected twice: directions, the columns they come from, how many."""
+    k = r.shape[1]
+    basis = np.zeros((k, r.shape[0]))
+    chosen = np.zeros(k, dtype=np.int64)
+    rank = 0
+    for j in range(k):
+        v = r[:, j].copy()
+        for _ in range(2):
+            for b in range(rank):
+                v -= (basis[b] @ v) * basis[b]
+        norm = np.sqrt(v @ v)
+        if norm > thin and rank < r.shape[0]:
+            basis[rank] = v / norm
+            chosen[rank] = j
+            rank += 1
+    return basis, chosen, rank
+
+
+def basis_of(r: Matrix, given: int, rows: int) -> Basis:
+    """From the R of a QR of [1, S, X]; a column that depends on those before it gives no direction."""
+    directions, chosen, rank = _independent(np.ascontiguousarray(r), THIN * np.sqrt(max(rows - 1, 1)))
+    kept = chosen[:rank]
+    weights = np.zeros((r.shape[1], rank))
+    weights[kept] = np.linalg.inv(np.triu(directions[:rank] @ r[:, kept]))
+    return Basis(weights, int((kept < given).sum()))
+
+
+def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
+    """M with K M = β K, and a factor of I - M Mᵀ; refused where β leads out of the span of X or the factor does not exist."""
+    rank = k.shape[1]
+    if np.array_equal(beta, beta[0, 0] * np.eye(len(beta))):
+        d = beta[0, 0]
+        return d * np.eye(rank), np.sqrt(1 - d * d) * np.eye(rank)
+    inverse = np.linalg.pinv(k, rcond=THIN)
+    m = inverse @ beta @ k
+    left = beta @ k - k @ m
+    if np.abs(left).max(initial=0.0) > SLACK * max(np.abs(k).max(initial=0.0), 1e-300):
+        worst = left[:, np.argmax((left**2).sum(axis=0))]
+        raise Infeasible(worst, -float(worst @ worst) / max(float((k * k).sum()), 1e-300))
+    values, vectors = np.linalg.eigh(np.eye(rank) - m @ m.T)
+    if rank and values[0] < -SLACK:
+        raise Infeasible(inverse.T @ vectors[:, 0], float(values[0]))
+    kept = values > LEAST_NOISE
+    root = vectors[:, kept] * np.sqrt(values[kept])
+    return m, root @ vectors.T if kept.all() else root
+
+
+def status_of(freedom: int, rank: int, noise: int) -> Status:
+    """What can be done with `freedom` residual dimensions for X of a rank and noise of a rank."""
+    if freedom <= 0 or rank == 0:
+        return "forced"
+    if freedom >= rank + noise:
+        return "exact"
+    return "rotated" if freedom >= 2 else "reflected"
+
+
+def standardised(values: Matrix) -> tuple[Matrix, Matrix]:
+    """Columns less their mean, over their standard deviation; 0 and 1 where they do not vary."""
+    centre = values.mean(axis=1, keepdims=True)
+    d = values - centre
+    d -= d.mean(axis=1, keepdims=True)
+    sd = np.sqrt((d * d).sum(axis=1) / max(values.shape[1] - 1, 1))
+    flat = sd <= 64 * np.finfo(float).eps * np.abs(centre[:, 0])
+    scale = np.where(flat, 1.0, sd)
+    d /= scale[:, None]
+    d[flat] = 0.0
+    return d, scale
+
+
+def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, Status, NDArray[np.bool_]]:
+    """Y for one group held whole, its status, and which columns of X could be moved at all.
+
+    `w` holds a column of noise for each of X; where the status is neither exact nor rotated, Y is X.
+    """
+    n, given = x.shape[1], 1 + len(s)
+    a = np.empty((given + len(x), n))
+    a[0] = 1.0
+    a[1:given], _ = standardised(s)
+    a[given:], scale = standardised(x)
+    basis = basis_of(np.asarray(np.linalg.qr(a.T, mode="r")), given, n)
+    rank = basis.weights.shape[1] - basis.given
+    if rank == 0:
+        return x, "forced" if a[given:].any() else "constant", np.zeros(len(x), dtype=bool)
+    rows = _orthonormal(basis.rows(a), n > AMPLE * len(a))
+    k = a[given:] @ rows[basis.given :].T
+    free = np.asarray((k * k).sum(axis=1) > (THIN**2) * n)
+    m, root = noise_root(k, beta * scale / scale[:, None])
+    status = status_of(n - basis.given, rank, root.shape[1])
+    q = rows[basis.given :]
+    if status == "exact":
+        e = _noise(w[: root.shape[1]], rows, n > AMPLE * len(a))
+        change = ((m - np.eye(rank)).T @ k.T).T @ q + (k @ root) @ e
+    elif status == "rotated":
+        change = k @ (_noise(w[:rank], rows[: basis.given], False) - q)
+    else:
+        return x, status, free
+    return x + change * scale[:, None], status, free
+
+
+def _orthonormal(rows: Matrix, ample: bool) -> Matrix:
+    """The same directions in the same order, orthonormal to rounding: by Cholesky where rows are ample, else by QR."""
+    if ample:
+        return np.linalg.inv(np.linalg.cholesky(rows @ rows.T)) @ rows
+    q, r = np.linalg.qr(rows.T)
+    return np.asarray((q * np.where(np.diag(r) < 0, -1.0, 1.0)).T)
+
+
+def _noise(w: Matrix, basis: Matrix, ample: bool) -> Matrix:
+    """Noise made orthogonal to the basis and orthonormal, projected before and after."""
+    for last in (False, True):
+        for _ in range(1 if ample else 2):
+            w = w - (w @ basis.T) @ basis
+        w = _orthonormal(w, ample)
+        if last:
+            w = w - (w @ basis.T) @ basis
+    return w

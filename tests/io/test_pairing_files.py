@@ -1,0 +1,146 @@
+"""A released file and its original: paired by a pairing file, an id or position, or refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import larvatus as lv
+from larvatus.core.errors import PairingError, RolesError
+from sample import ROLES, SECRET, people
+
+FRAME = people(200)
+POOLED = lv.SubGroups(columns=("region", "sex"), smallest=30, small="pool")
+SUPPRESSED = POOLED.model_copy(update={"small": "suppress"})
+
+
+def plain(scores: lv.Scores) -> list[dict]:
+    return [s.plain() for s in scores]
+
+
+def flat(value: object) -> list[float]:
+    """Every number in nested plain values, in order."""
+    if isinstance(value, dict):
+        return [n for v in value.values() for n in flat(v)]
+    if isinstance(value, list):
+        return [n for v in value for n in flat(v)]
+    return [float(value)] if isinstance(value, int | float) else []
+
+
+@pytest.mark.parametrize("roles", [
+    ROLES, {**ROLES, "record_id": None}, {**ROLES, "sub_groups": ()}, {**ROLES, "sub_groups": SUPPRESSED, "record_id": None},
+], ids=["id", "position", "no groups", "suppressed"])
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_a_file_with_its_pairing_scores_as_the_release_in_memory(tmp_path, roles, name):
+    data = lv.read(FRAME, **roles)
+    release = lv.mask(data, "additive_noise", secret=SECRET)
+    release.write(tmp_path / name, pairing=tmp_path / "pairs.parquet")
+    for score in (lv.risk, lv.utility):
+        inside, outside = score(data, release), score(data, tmp_path / name, pairing=tmp_path / "pairs.parquet")
+        assert [s.method for s in inside] == [s.method for s in outside]
+        np.testing.assert_allclose(flat(plain(outside)), flat(plain(inside)), rtol=1e-9, atol=1e-12)
+
+
+def test_sub_group_columns_that_were_pooled_away_still_tell_records_apart(tmp_path):
+    data = lv.read(FRAME, **{**ROLES, "sub_groups": POOLED})
+    release = lv.mask(data, "additive_noise", secret=SECRET)
+    assert "region=south" in release.data.groups.names
+    release.write(tmp_path / "out.csv", pairing=tmp_path / "pairs.csv")
+    inside, outside = lv.risk(data, release)[0], lv.risk(data, tmp_path / "out.csv", pairing=tmp_path / "pairs.csv")[0]
+    assert inside.s_alone == pytest.approx(outside.s_alone)
+    knows = lv.Intruder(known=["income", "wealth", "region", "sex"])
+    fewer = lv.Intruder(known=["income", "wealth", "region"])
+    one, other = (lv.risk(data, release, intruder=who)[0] for who in (knows, fewer))
+    assert one.s_alone == pytest.approx(6 / 200)
+    assert other.s_alone == pytest.approx(3 / 200)
+
+
+def test_codes_kept_as_text_are_recognised_in_csv(tmp_path):
+    frame = FRAME.assign(sex=FRAME["sex"].astype(str), age=FRAME["age"].astype(str), job=FRAME["job"].fillna(""))
+    data = lv.read(frame, **{**ROLES, "non_confidential": ["job"], "sub_groups": ["sex"]})
+    release = lv.mask(data, "additive_noise", secret=SECRET)
+    release.write(tmp_path / "out.csv", pairing=tmp_path / "pairs.csv")
+    inside, outside = lv.risk(data, release), lv.risk(data, tmp_path / "out.csv", pairing=tmp_path / "pairs.csv")
+    assert outside[0].value == pytest.approx(inside[0].value)
+    assert outside[0].by_group.column("sub_group") == ["sex=1", "sex=2"]
+
+
+def test_rows_kept_in_order_are_paired_by_position(tmp_path):
+    data = lv.read(FRAME, **{**ROLES, "record_id": None})
+    release = lv.mask(data, "additive_noise", secret=SECRET)
+    release.write(tmp_path / "out.parquet", row_order="keep")
+    assert lv.risk(data, tmp_path / "out.parquet")[0].value == lv.risk(data, release)[0].value
+    assert lv.risk(data, release.frame())[0].value == lv.risk(data, release)[0].value
+
+
+def test_a_file_in_random_order_is_not_paired_by_position(tmp_path):
+    data = lv.read(FRAME, **{**ROLES, "record_id": None})
+    release = lv.mask(data, "additive_noise", secret=SECRET)
+    release.write(tmp_path / "out.parquet")
+    release.write(tmp_path / "out.csv")
+    with pytest.raises(PairingError, match=r"random row order.*pairing file"):
+        lv.risk(data, tmp_path / "out.parquet")
+    with pytest.raises(PairingError, match=r"'region', which is released as it is, differs in \d+ of 200 rows"):
+        lv.risk(data, tmp_path / "out.csv")
+
+
+def test_a_released_frame_with_the_record_id_is_paired_by_it():
+    data = lv.read(FRAME, **ROLES)
+    release = lv.mask(data, "additive_noise", secret=SECRET)
+    mixed = release.frame().assign(id=FRAME["id"]).sample(frac=1, random_state=2)
+    assert lv.risk(data, mixed)[0].value == lv.risk(data, release)[0].value
+    with pytest.raises(PairingError, match=r"no column 'id' to pair records by"):
+        lv.risk(data, release.frame())
+
+
+BY_POSITION = {**ROLES, "record_id": None}
+WRONG = {
+    "rows missing": (lambda f: f.iloc[:-3], r"has 197 rows and the original 200"),
+    "rows moved": (lambda f: f.iloc[::-1], "do not match the original's"),
+    "one S changed": (lambda f: f.assign(age=[99, *f["age"][1:]]), r"'age', which is released as it is, differs in 1 of 200"),
+    "S as text": (lambda f: f.assign(age="old"), r"'age' holds numbers in the original and names in the released file"),
+    "another S level": (lambda f: f.assign(job="other"), r"'job'.*differs in"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_released_file_whose_rows_do_not_match(case):
+    change, said = WRONG[case]
+    data = lv.read(FRAME, **BY_POSITION)
+    with pytest.raises(PairingError, match=said):
+        lv.risk(data, change(FRAME))
+
+
+def test_a_file_without_confidential_columns_is_the_wrong_file():
+    with pytest.raises(RolesError, match=r"none of the confidential columns \(income, wealth, rooms\)"):
+        lv.risk(lv.read(FRAME, **BY_POSITION), FRAME[["age", "region", "sex"]])
+
+
+def test_a_file_that_cannot_be_paired_is_still_measured_as_a_whole():
+    data = lv.read(FRAME, **BY_POSITION)
+    shuffled = lv.utility(data, FRAME.iloc[::-1], ["moments"])
+    assert shuffled.moments.value == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    ("record\n" + "7\n" * 200, "names some records twice"),
+    ("record\n" + "text\n" * 200, "something other than the row numbers"),
+    ("record\n" + "1\n" * 3, "pairs 3 rows and the released file has 200"),
+    ("a,b\n1,2\n", "is not a pairing file"),
+    ("record\n" + "".join(f"{i}\n" for i in range(900, 1100)), "200 of 200 records have no counterpart"),
+])
+def test_pairing_files_that_do_not_fit(tmp_path, content, said):
+    (tmp_path / "pairs.csv").write_text(content, encoding="utf-8")
+    with pytest.raises(PairingError, match=said):
+        lv.risk(lv.read(FRAME, **BY_POSITION), FRAME, pairing=tmp_path / "pairs.csv")
+
+
+def test_columns_the_release_lacks_are_noted():
+    from larvatus.data.pairing import as_release
+
+    data = lv.read(FRAME, **BY_POSITION)
+    release = as_release(data, pa.Table.from_pandas(pd.DataFrame(FRAME.drop(columns=["wealth", "name", "id"]))))
+    assert [str(n) for n in release.notes] == ["wealth is not in the released file"]
+    assert release.data.confidential == ("income", "rooms")

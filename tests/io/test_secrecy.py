@@ -1,0 +1,110 @@
+"""Confidential values and the secret reach no representation, error, note, score, report or file left behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import larvatus as lv
+from larvatus.core.randomness import RecordRandom, stream_key
+
+SECRET = b"ZmFrZS1zZWNyZXQ-for-tests"
+MARKS = (SECRET, SECRET.hex().encode(), SECRET.hex().upper().encode(), repr(list(SECRET)).encode())
+N = 80
+INCOME = np.random.default_rng(8).permutation(N) * 1013.0 + 700_000.123
+FRAME = pd.DataFrame({"id": np.arange(N) + 555_000, "g": ["p", "q"] * 40, "s": np.arange(N) % 7, "income": INCOME})
+VALUES = [f"{v:.3f}" for v in INCOME] + [f"{v:.0f}" for v in INCOME] + [str(i) for i in FRAME["id"]]
+STUDY = """
+source = "in.csv"
+[roles]
+confidential = ["income"]
+non_confidential = ["s"]
+record_id = "id"
+[sub_groups]
+columns = ["g"]
+[[release]]
+name = "noise"
+steps = [{ method = "additive_noise" }]
+"""
+
+
+@pytest.fixture(scope="module")
+def data() -> lv.Microdata:
+    return lv.read(FRAME, confidential="income", non_confidential="s", sub_groups="g", record_id="id")
+
+
+@pytest.fixture(scope="module")
+def release(data) -> lv.Release:
+    return lv.mask(data, "additive_noise(variance=1.0)", secret=SECRET)
+
+
+def clean(text: str) -> bool:
+    return not any(m.decode() in text for m in MARKS) and not any(v in text for v in VALUES)
+
+
+def test_representations_hold_neither_values_nor_the_secret(data, release):
+    block = next(iter(data.table.blocks(["income"])))[1]
+    for thing in (data, data.table, release, release.order, block, RecordRandom(stream_key(SECRET, "x"))):
+        assert clean(repr(thing)), type(thing).__name__
+        assert clean(str(thing)), type(thing).__name__
+    assert "key" not in repr(release.order).replace("RecordRandom", "")
+
+
+def test_notes_and_scores_hold_neither(data, release):
+    comparison = lv.compare(data, [release])
+    assert clean(" ".join(str(n) for n in release.notes))
+    assert clean(json.dumps(comparison.plain()))
+    assert clean(repr(comparison))
+    assert all(s.by_record is None or "by_record" not in repr(s) for c in comparison.candidates for s in c.scores)
+
+
+@pytest.mark.parametrize("edition", ["internal", "public"])
+def test_reports_hold_neither(data, release, edition):
+    assert clean(lv.compare(data, [release]).html(edition))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_whole_run_leaves_neither_in_any_file(tmp_path, suffix):
+    FRAME.to_csv(tmp_path / "in.csv", index=False)
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    lv.run(lv.Study.read(tmp_path / "study.toml"), tmp_path / "out", secret=SECRET, suffix=suffix)
+    written = [p for p in (tmp_path / "out").rglob("*") if p.is_file()]
+    assert sorted(p.name for p in written) == sorted(["scores.json", "scores.csv", "report.html", f"noise{suffix}"])
+    for path in written:
+        raw = path.read_bytes()
+        assert not any(m in raw for m in MARKS), path.name
+        if path.suffix != ".parquet":
+            assert not any(v.encode() in raw for v in VALUES), path.name
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv", "out", "study.toml"]
+
+
+def test_a_different_secret_gives_a_different_release_and_none_a_fresh_one(data, release):
+    other = lv.mask(data, "additive_noise(variance=1.0)", secret=SECRET[::-1]).frame()["income"]
+    fresh = [lv.mask(data, "additive_noise(variance=1.0)").frame()["income"] for _ in range(2)]
+    frames = [release.frame()["income"], other, *fresh]
+    assert not any(np.isclose(a, b).any() for i, a in enumerate(frames) for b in frames[:i])
+
+
+@pytest.mark.parametrize("secret", [b"", b"fifteen bytes..", "text that is long enough", 12345678901234567890])
+def test_bad_secrets_are_refused_without_being_quoted(data, secret):
+    with pytest.raises(lv.LarvatusError, match=r"^secret: ") as caught:
+        lv.mask(data, "additive_noise", secret=secret)
+    assert len(secret if isinstance(secret, bytes | str) else "x") == 0 or str(secret) not in str(caught.value)
+
+
+def test_temporary_files_lie_beside_the_target_and_nowhere_else(tmp_path, monkeypatch, release):
+    import tempfile
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("a temporary file elsewhere")
+
+    for name in ("mkstemp", "NamedTemporaryFile", "TemporaryDirectory", "mkdtemp"):
+        monkeypatch.setattr(tempfile, name, refuse)
+    before = Path.cwd().stat().st_mtime_ns
+    release.write(tmp_path / "out.csv", pairing=tmp_path / "pairs.csv")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "pairs.csv"]
+    assert Path.cwd().stat().st_mtime_ns == before
