@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+import larvatus as lv
+
 SECRET = b"sixteen bytes or more for tests"
 
 
@@ -29,8 +31,8 @@ def people(n: int = 600, seed: int = 1, missing: bool = True) -> pd.DataFrame:
 
 
 ROLES = {
-    "confidential": ["income", "wealth", "rooms"], "non_confidential": ["age", "job"], "sub_groups": ["region", "sex"],
-    "record_id": "id",
+    "confidential": ["income", "wealth", "rooms"], "non_confidential": ["age", "job"], "record_id": "id",
+    "sub_groups": lv.SubGroups(columns=("region", "sex"), small="pool"),
 }
 
 

@@ -75,6 +75,8 @@ def mask(
         raise MaskError("mask: no step is given. Name at least one, for example \"additive_noise\".")
     secret = checked_secret(secret)
     check_kinds(data, masks)
+    for i, step in enumerate(masks):
+        step.check_order(masks[:i])
     original, notes = in_workable_groups(data, masks)
     context = original.roles.model_dump_json() + original.sub_groups.model_dump_json()
     current = original

@@ -53,11 +53,11 @@ HOSTILE = [
     "(lambda: 1)() > x", "[x for x in y]", "x > [y for y in x][0]", "x if y else r", "exec('1')", "x > 1; import os",
     "(z := 5) > x", "x > 10**10**10", "f'{x}' == 1", "x @ y > 1", "x[0] > 1", "x > {[]: 1}", "x in {[]}", "await x",
     "x > 1j", "x > ...", "x > b'a'", "*x", "x\x00 > 1", "-x > 1", "x + 1 > 2", "print", "x is 1", "x == None",
-    "globals()['x'] > 1", "x > 'a' * 1000000000", "{**x}", "yield x", "x > 1 #", "",
+    "globals()['x'] > 1", "x > 'a' * 1000000000", "{**x}", "yield x", "",
 ]
 
 
-@pytest.mark.parametrize("text", [t for t in HOSTILE if t != "x > 1 #"])
+@pytest.mark.parametrize("text", HOSTILE)
 def test_anything_else_is_refused_before_any_row_is_seen(text):
     with pytest.raises(RolesError, match=r"^condition "):
         condition(text, COLUMNS)

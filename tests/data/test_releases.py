@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from sample import SECRET
 
 import larvatus as lv
 from larvatus.core.errors import WriteError
 from larvatus.data.release import copy_paths
+from sample import SECRET
 
 TABLE = pa.table({"row": np.arange(30), "x": np.exp(np.linspace(0, 3, 30))})
 

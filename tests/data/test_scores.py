@@ -31,7 +31,7 @@ def test_rows_are_a_sequence_that_prints_itself():
     assert ROWS.column("value") == [0.25, None]
     assert ROWS[1]["n"] == 3
     assert isinstance(ROWS[:1], Rows)
-    assert str(ROWS).splitlines() == ["name   value      n  more", "a     0.2500  1,200", "<b>                3  True"]
+    assert str(ROWS).splitlines() == ["name   value      n  more", "a     0.2500  1,200", "<b>               3  True"]
 
 
 def test_html_is_escaped():

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from sample import SECRET
 
 import larvatus as lv
 from larvatus.core.errors import MaskError, RolesError, SubGroupError
 from larvatus.data.design import design_of
+from sample import SECRET
 
 REGION = ["n"] * 9 + ["s"] * 6
 SEX = [1] * 8 + [2] + [1] * 3 + [2] * 3

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 import pytest
-from sample import SECRET
 
 import larvatus as lv
 from larvatus.core.errors import MaskError, RolesError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
+from sample import SECRET
 
 N = 40
 X = np.exp(np.linspace(0, 4, N))

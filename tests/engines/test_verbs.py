@@ -7,11 +7,17 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
+from larvatus.core.randomness import RecordRandom, stream_key
 from found import ENGINES
 from larvatus.data.contracts import Block, Column
 from sample import ROLES, people
 
-WORDS = lambda record: (record.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(12345)  # noqa: E731
+RANDOM = RecordRandom(stream_key(b"a stated secret for these tests"))
+
+
+def words(record: pd.Series, column: str) -> np.ndarray:
+    """The words that settle ties of a column."""
+    return RANDOM.words(record.to_numpy(), purpose=f"ties {column}")[0]
 
 
 @pytest.fixture(params=ENGINES)
@@ -91,8 +97,8 @@ def test_average_ranks(data, frame, name):
 
 @pytest.mark.parametrize("name", ["income", "wealth", "rooms"])
 def test_keyed_ranks(data, frame, name):
-    found = column(data.holding(data.table.ranks({"r": name}, WORDS)), "r")
-    keyed = frame.assign(word=WORDS(frame["id"].to_numpy())).sort_values([name, "word", "id"]).dropna(subset=[name])
+    found = column(data.holding(data.table.ranks({"r": name}, RANDOM)), "r")
+    keyed = frame.assign(word=words(frame["id"], name)).sort_values([name, "word", "id"]).dropna(subset=[name])
     wanted = keyed.groupby(["region", "sex"]).cumcount() + 1
     wanted.index = keyed["id"]
     pd.testing.assert_series_equal(found.dropna(), wanted.sort_index().astype(float), check_names=False)
@@ -107,9 +113,9 @@ def test_ranks_of_a_computed_column(data, frame):
 
 
 def test_place_gives_the_rth_smallest_to_the_rth_ranked(data, frame):
-    placed = data.place("z", "rooms", "wealth", WORDS)
+    placed = data.place({"z": ("rooms", "wealth")}, RANDOM)
     z = column(placed, "z")
-    both = pd.DataFrame({"z": z, "id": z.index}).merge(frame, on="id").assign(word=lambda f: WORDS(f["id"].to_numpy()))
+    both = pd.DataFrame({"z": z, "id": z.index}).merge(frame, on="id").assign(word=lambda f: words(f["id"], "rooms"))
     for _, inside in both.groupby(["region", "sex"]):
         assert sorted(inside.z) == sorted(inside.wealth)
         assert inside.sort_values(["rooms", "word", "id"]).z.is_monotonic_increasing
@@ -117,7 +123,7 @@ def test_place_gives_the_rth_smallest_to_the_rth_ranked(data, frame):
 
 def test_place_from_another_number_of_records(data, frame):
     fewer = data.take(lambda g, b: b.record % 2 == 0, ())
-    z = column(data.place("z", "wealth", "rooms", WORDS, fewer), "z")
+    z = column(data.place({"z": ("wealth", "rooms")}, RANDOM, fewer), "z")
     even = frame[frame["id"] % 2 == 0].groupby(["region", "sex"]).rooms.agg(set)
     for label, ids in frame.groupby(["region", "sex"])["id"]:
         assert set(z[ids]) <= even[label]
@@ -137,9 +143,9 @@ def test_scan_carries_in_sorted_order(data, frame):
         total = carry + np.cumsum(block["rooms"])
         return float(total[-1]), {"sum": total}
 
-    made = data.holding(data.table.scan("wealth", ["rooms"], 0.0, running, WORDS, [Column("sum", "number")]))
+    made = data.holding(data.table.scan("wealth", ["rooms"], 0.0, running, RANDOM, [Column("sum", "number")]))
     found = column(made, "sum")
-    ordered = frame.assign(word=WORDS(frame["id"].to_numpy())).sort_values(["wealth", "word", "id"])
+    ordered = frame.assign(word=words(frame["id"], "wealth")).sort_values(["wealth", "word", "id"])
     wanted = ordered.groupby(["region", "sex"]).rooms.cumsum()
     wanted.index = ordered["id"]
     assert found.to_numpy() == pytest.approx(wanted.sort_index().to_numpy())

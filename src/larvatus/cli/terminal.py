@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from larvatus.core.progress import Progress, silent
 from larvatus.data.notes import Note
@@ -21,12 +22,19 @@ PATIENCE, QUIET_FOR = 1.0, 5.0
 MOST_NOTES = 12
 
 
+class _Output(Console):
+    """Standard output whose reader may have gone: that is for the command to settle, not an error."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 class Terminal:
     """Results go to standard output, everything else to standard error."""
 
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet, self.as_json = quiet, as_json
-        self.out = Console(highlight=False)
+        self.out = _Output(highlight=False)
         self.err = Console(stderr=True, highlight=False)
 
     def say(self, text: str) -> None:
@@ -49,13 +57,13 @@ class Terminal:
         if self.quiet or self.as_json or not rows:
             return
         names = list(dict.fromkeys(n for row in rows for n in row))
-        shown = Table(title=title or None, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
+        shown = Table(title=Text(title) if title else None, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
         for name in names:
             numeric = all(isinstance(r.get(name), int | float | None) for r in rows)
             side: Literal["left", "right"] = "right" if numeric else "left"
-            shown.add_column(name.replace("_", " "), justify=side, overflow="fold", no_wrap=name == names[0])
+            shown.add_column(Text(name.replace("_", " ")), justify=side, overflow="fold", no_wrap=name == names[0])
         for row in rows:
-            shown.add_row(*(cell_text(row.get(n)) for n in names))
+            shown.add_row(*(Text(cell_text(row.get(n))) for n in names))
         self.out.print(shown)
 
     def notes(self, notes: Sequence[Note]) -> None:

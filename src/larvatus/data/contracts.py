@@ -31,11 +31,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What a column holds: numbers (float64, NaN where missing) or names (codes of levels, -1 where missing)."""
+    """What a column holds: numbers (float64, NaN where missing) or names (codes of levels, -1 where missing).
+
+    `missing` is false only where it is known that no value is.
+    """
 
     name: str
     kind: Literal["number", "nominal"]
     integer: bool = False
+    missing: bool = True
     levels: tuple[Level, ...] = ()
 
 
@@ -75,13 +79,15 @@ class Table(Protocol):
         self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
     ) -> list[T]: ...
     def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]: ...
-    def ranks(self, names: Mapping[str, str], words: Words | None = None) -> Table: ...
-    def place(self, into: str, order: str, values: str, words: Words, source: Table | None = None) -> Table: ...
+    def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> Table: ...
+    def place(
+        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Table | None = None
+    ) -> Table: ...
     def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> Table: ...
     def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> Table: ...
     def scan(
         self, order: str, names: Sequence[str], start: T,
-        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], words: Words, made: Sequence[Column] = (),
+        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
     ) -> Table: ...
     def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> Table: ...
     def stack(self, other: Table, names: Sequence[str], indicator: str) -> Table: ...
@@ -137,6 +143,8 @@ class Mask(Method):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "rows"
     record_wise: ClassVar[bool] = False
     keeps_ranks: ClassVar[bool] = False
+    permutes: ClassVar[bool] = False
+    follows: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number"})
     publishable: ClassVar[frozenset[str]] = frozenset()
 
@@ -150,6 +158,9 @@ class Mask(Method):
     def smallest(self, data: Microdata) -> int:
         """Fewest records with which the mask can do its work in a sub-group."""
         return 1
+
+    def check_order(self, before: Sequence[Mask]) -> None:
+        """Refuse a place in the sequence of steps where the mask would do harm."""
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         raise NotImplementedError

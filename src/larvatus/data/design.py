@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -70,19 +71,21 @@ def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True) 
             )
         first = 1 if drop_first else 0
         terms += [Term(f"{name}={v}", name, level=i) for i, v in enumerate(column.levels) if i >= first]
-        if _absent(data, name).any():
+        if _some_absent(data, name):
             terms.append(Term(f"{name} missing", name, level=-1))
     return Design(tuple(terms))
 
 
-def _absent(data: Microdata, name: str) -> NDArray[np.int64]:
-    numeric = data.table.columns[name].kind == "number"
-    counts = data.reduce([name], lambda g, b: int((np.isnan(b[name]) if numeric else b[name] < 0).sum()), int.__add__)
-    return np.array(counts)
+def _some_absent(data: Microdata, name: str) -> bool:
+    column = data.table.columns[name]
+    if not column.missing:
+        return False
+    numeric = column.kind == "number"
+    return any(data.reduce([name], lambda g, b: bool((np.isnan(b[name]) if numeric else b[name] < 0).any()), operator.or_))
 
 
 def _numeric(data: Microdata, name: str) -> list[Term]:
-    if not _absent(data, name).any():
+    if not _some_absent(data, name):
         return [Term(name, name)]
 
     def total(group: int, block: Block) -> NDArray[np.float64]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.data.contracts import Array, Block, Column, Engine, RowFunction, Table, Words
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Column, Engine, RowFunction, Table
 from larvatus.data.groups import Groups, Settled
 from larvatus.data.roles import Roles, SubGroups, released_columns
 
@@ -76,9 +77,15 @@ class Microdata:
 
         return self.reduce(names, lambda group, block: Moments.of(block.matrix(names)), Moments.merge)
 
-    def place(self, into: str, order: str, values: str, words: Words, source: Microdata | None = None) -> Microdata:
-        """Give the row ranked r-th by `order` the r-th smallest of `values`."""
-        return self.holding(self.table.place(into, order, values, words, source.table if source else None))
+    def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> Microdata:
+        """New columns with the ranks of others: ties averaged, or settled by keyed words where `random` is given."""
+        return self.holding(self.table.ranks(names, random))
+
+    def place(
+        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Microdata | None = None
+    ) -> Microdata:
+        """For each new column, from (order, values): the row ranked r-th by `order` gets the r-th smallest of `values`."""
+        return self.holding(self.table.place(placed, random, source.table if source else None))
 
     def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> Microdata:
         """Only the rows where `keep` is true."""
@@ -106,8 +113,8 @@ class Microdata:
     def present(self) -> NDArray[np.int64]:
         """Sub-groups × confidential columns: how many values are there; records where no column is confidential."""
         names = self.confidential
-        if not names:
-            return np.array(self.groups.sizes, dtype=np.int64)[:, None]
+        if not any(self.table.columns[n].missing for n in names):
+            return np.repeat(np.array(self.groups.sizes, dtype=np.int64)[:, None], max(len(names), 1), axis=1)
         return np.array(self.reduce(names, _present(names, self.table.columns), np.add))
 
     def frame(self) -> Any:

@@ -1,18 +1,20 @@
-"""Missing confidential values as one more sub-group level: records that lack the same columns are masked together."""
+"""Which columns are missing, or zero, as one more sub-group level: records with the same pattern are masked together."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.data.contracts import Block
+from larvatus.core.errors import SubGroupError
+from larvatus.data.contracts import Array, Block
 from larvatus.data.groups import Groups, Label, settle
 from larvatus.data.microdata import Microdata
 
 Pattern = bytes
+Test = Callable[[Array], Array]
 
 
 def by_missing_pattern(
@@ -23,35 +25,53 @@ def by_missing_pattern(
     A pattern with too few records is refused, pooled over trailing sub-group columns, or left out, as the study says of
     small sub-groups. Records that lack every column have nothing to mask and are never too few.
     """
-    gone = data.reduce(names, lambda g, b: sum(int(np.isnan(b[n]).sum()) for n in names), int.__add__)
-    if not any(gone):
+    if not any(data.table.columns[n].missing for n in names):
         return data, [tuple(names)] * len(data.groups)
-    seen = data.reduce(names, lambda g, b: Counter(_patterns(b, names)), lambda a, b: a + b)
-    found = [(pattern, g) for pattern in sorted(set().union(*seen)) for g in range(len(data.groups)) if seen[g][pattern]]
-    labels: list[Label] = [(_level(pattern, names), *data.groups.labels[g]) for pattern, g in found]
+    split, patterns = _by_pattern(data, names, np.isnan, "missing", smallest, asked_by)
+    return split, [tuple(n for n, gone in zip(names, p, strict=True) if not gone) for p in patterns]
+
+
+def by_zero_pattern(data: Microdata, names: Sequence[str], smallest: int, asked_by: str) -> Microdata:
+    """The data in sub-groups in which the same columns are zero."""
+    return _by_pattern(data, names, lambda x: x == 0, "zero", smallest, asked_by)[0]
+
+
+def _by_pattern(
+    data: Microdata, names: Sequence[str], test: Test, level: str, smallest: int, asked_by: str
+) -> tuple[Microdata, list[Pattern]]:
+    """The data split by which columns pass a test, and the pattern of each sub-group."""
+    some = data.reduce(names, lambda g, b: any(bool(test(b[n]).any()) for n in names), lambda a, b: a or b)
+    if not any(some):
+        return data, [bytes(len(names))] * len(data.groups)
+    seen = data.reduce(names, lambda g, b: Counter(_patterns(b, names, test)), lambda a, b: a + b)
+    every: set[Pattern] = set().union(*seen)
+    found = [(pattern, g) for pattern in sorted(every) for g in range(len(data.groups)) if seen[g][pattern]]
+    labels: list[Label] = [(_text(pattern, names), *data.groups.labels[g]) for pattern, g in found]
     sizes = [seen[g][pattern] for pattern, g in found]
-    nothing = bytes([1]) * len(names)
-    workable = [size if pattern != nothing else max(size, smallest) for size, (pattern, _) in zip(sizes, found, strict=True)]
-    columns = ("missing", *data.groups.columns)
-    outcome = settle(Groups(columns, tuple(labels), tuple(sizes)), workable, smallest, data.sub_groups.small, asked_by)
+    all_pass = bytes([1]) * len(names)
+    counts = [[size if pattern != all_pass else max(size, smallest)] for size, (pattern, _) in zip(sizes, found, strict=True)]
+    columns = (level, *data.groups.columns)
+    outcome = settle(Groups(columns, tuple(labels), tuple(sizes)), counts, smallest, data.sub_groups.small, asked_by)
+    if () in outcome.labels:
+        raise SubGroupError(
+            f"{asked_by}: too few records share a pattern of {level} values, even pooled over all sub-groups ({smallest} are "
+            "needed). Leave those records out (small = \"suppress\"), or fill or drop the column first."
+        )
     target = dict(zip(found, outcome.target, strict=True))
 
     def assign(group: int, block: Block) -> NDArray[np.int64]:
-        return np.array([target[pattern, group] for pattern in _patterns(block, names)], dtype=np.int64)
+        return np.array([target[pattern, group] for pattern in _patterns(block, names, test)], dtype=np.int64)
 
     table = data.table.regroup(assign, names, columns, outcome.labels, outcome.declared)
-    lacking = {_level(pattern, names): pattern for pattern, _ in found}
-    present = [
-        tuple(n for n, gone in zip(names, lacking[str(label[0])], strict=True) if not gone) for label in table.groups.labels
-    ]
-    return data.holding(table), present
+    by_text = {_text(pattern, names): pattern for pattern in every}
+    return data.holding(table), [by_text[str(label[0])] for label in table.groups.labels]
 
 
-def _patterns(block: Block, names: Sequence[str]) -> list[Pattern]:
-    """One byte per column, 1 where missing, for each row."""
-    gone = np.isnan(block.matrix(names)).astype(np.uint8)
-    return [row.tobytes() for row in np.ascontiguousarray(gone)]
+def _patterns(block: Block, names: Sequence[str], test: Test) -> list[Pattern]:
+    """One byte per column, 1 where the test passes, for each row."""
+    passed = np.array([test(block[n]) for n in names], dtype=np.uint8)
+    return [row.tobytes() for row in np.ascontiguousarray(passed.T)]
 
 
-def _level(pattern: Pattern, names: Sequence[str]) -> str:
-    return "+".join(n for n, gone in zip(names, pattern, strict=True) if gone) or "none"
+def _text(pattern: Pattern, names: Sequence[str]) -> str:
+    return "+".join(n for n, passed in zip(names, pattern, strict=True) if passed) or "none"

@@ -60,7 +60,7 @@ def _number(name: str, column: pa.ChunkedArray, kind: Any, confidential: bool) -
     infinite = int(np.isinf(values).sum())
     if infinite:
         raise ReadError(f"{name!r} holds {infinite} infinite values. Make them missing, or leave those records out.")
-    return Column(name, "number", integer=integer), values
+    return Column(name, "number", integer=integer, missing=bool(np.isnan(values).any())), values
 
 
 def _nominal(name: str, column: pa.ChunkedArray, roles: Roles) -> tuple[Column, NDArray[np.int32]]:
@@ -87,7 +87,8 @@ def _nominal(name: str, column: pa.ChunkedArray, roles: Roles) -> tuple[Column, 
     place[order] = np.arange(len(order), dtype=np.int32)
     place[-1] = -1
     codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return Column(name, "nominal", levels=tuple(_plain(levels[i]) for i in order)), place[codes]
+    plain = tuple(_plain(levels[i]) for i in order)
+    return Column(name, "nominal", missing=bool((codes < 0).any()), levels=plain), place[codes]
 
 
 def _order(name: str, levels: list[Any], roles: Roles) -> NDArray[np.int64]:

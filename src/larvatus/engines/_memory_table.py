@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import PairingError
+from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, RowFunction, Table, Words
 from larvatus.data.groups import Groups, Label, Level
 from larvatus.engines._chunks import CHUNK, pieces_of
@@ -19,7 +21,7 @@ from larvatus.stats.ranks import average_ranks, by_rank, keyed_order, keyed_rank
 
 T = TypeVar("T")
 Ints = NDArray[np.int64]
-WORTH_THREADS = 1 << 18
+WORTH_THREADS, WORTH_A_JOB = 1 << 18, 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,28 +76,41 @@ class MemoryTable:
                 out[g] = np.quantile(x, probabilities)
         return out
 
-    def ranks(self, names: Mapping[str, str], words: Words | None = None) -> MemoryTable:
-        def ranked(group: int, block: Block) -> Mapping[str, Array]:
-            if words is None:
-                return {new: average_ranks(block[old]) for new, old in names.items()}
-            return {new: keyed_ranks(block[old], block.record, words) for new, old in names.items()}
+    def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> MemoryTable:
+        def ranked(new: str, low: int, high: int) -> Array:
+            x = self.values[names[new]][low:high]
+            return average_ranks(x) if random is None else keyed_ranks(x, self.record[low:high], ties(random, names[new]))
 
-        return self.map_groups(ranked, list(names.values()), [Column(n, "number") for n in names])
+        return self._by_column({n: Column(n, "number") for n in names}, lambda n, g, a, b: ranked(n, a, b))
 
-    def place(self, into: str, order: str, values: str, words: Words, source: Table | None = None) -> MemoryTable:
+    def place(
+        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Table | None = None
+    ) -> MemoryTable:
         other = self if source is None else as_memory(source)
 
-        def placed(group: int, block: Block) -> Mapping[str, Array]:
-            low, high = other.starts[group], other.starts[group + 1]
-            given = other.values[values][low:high]
-            ordered = np.sort(given[~np.isnan(given)])
-            rows = keyed_order(block[order], block.record, words)
-            out = np.full(len(block), np.nan)
+        def place(into: str, group: int, low: int, high: int) -> Array:
+            order, values = placed[into]
+            given = other.values[values][other.starts[group] : other.starts[group + 1]]
+            ordered = np.sort(given)
+            ordered = ordered[: len(given) - int(np.isnan(given).sum())]
+            rows = keyed_order(self.values[order][low:high], self.record[low:high], ties(random, order))
+            out = np.empty(high - low) if len(rows) == high - low and len(ordered) else np.full(high - low, np.nan)
             if len(ordered):
                 out[rows] = by_rank(ordered, len(rows))
-            return {into: out}
+            return out
 
-        return self.map_groups(placed, [order], [replace(other.columns[values], name=into)])
+        return self._by_column({n: replace(other.columns[v], name=n, missing=True) for n, (_, v) in placed.items()}, place)
+
+    def _by_column(self, made: Mapping[str, Column], function: Callable[[str, int, int, int], Array]) -> MemoryTable:
+        """New columns from whole sub-groups, columns and sub-groups at once on all cores."""
+        new = {n: np.empty(self.rows) for n in made}
+
+        def run(job: tuple[str, int, int, int]) -> None:
+            new[job[0]][job[2] : job[3]] = function(*job)
+
+        for _ in self._work(run, [(n, *part) for part in self.slices() for n in made]):
+            pass
+        return replace(self, columns={**self.columns, **made}, values={**self.values, **frozen(new)})
 
     def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> MemoryTable:
         return self._mapped(function, names, made, CHUNK)
@@ -108,23 +123,27 @@ class MemoryTable:
     ) -> MemoryTable:
         columns = {**self.columns, **{c.name: c for c in made}}
         new: dict[str, Array] = {}
+        lock = threading.Lock()
 
-        def run(job: tuple[int, int, int]) -> tuple[int, int, Mapping[str, Array]]:
-            return job[1], job[2], function(job[0], self.block(job[1], job[2], names))
-
-        for low, high, result in self._work(run, list(self.slices(size))):
-            for name, part in result.items():
+        def run(job: tuple[int, int, int]) -> None:
+            group, low, high = job
+            for name, part in function(group, self.block(low, high, names)).items():
                 if name not in new:
-                    new[name] = np.empty(self.rows, dtype=dtype_of(columns[name]))
+                    with lock:
+                        new.setdefault(name, np.empty(self.rows, dtype=dtype_of(columns[name])))
                 new[name][low:high] = part
+
+        for _ in self._work(run, list(self.slices(size))):
+            pass
+        columns |= {n: replace(columns[n], missing=True) for n in new}
         return replace(self, columns=columns, values={**self.values, **frozen(new)})
 
     def scan(
         self, order: str, names: Sequence[str], start: T,
-        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], words: Words, made: Sequence[Column] = (),
+        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
     ) -> MemoryTable:
         def run(group: int, block: Block) -> Mapping[str, Array]:
-            rows = keyed_order(block[order], block.record, words)
+            rows = keyed_order(block[order], block.record, ties(random, order))
             carry, out = start, {c.name: blank(c, len(block)) for c in made}
             for low, high in pieces_of(0, len(rows)):
                 part = rows[low:high]
@@ -193,11 +212,16 @@ class MemoryTable:
     def _work(self, function: Callable[[Any], T], jobs: Sequence[Any]) -> Iterator[T]:
         """Results in the order of the jobs, on all cores where there is enough to do."""
         cores = os.cpu_count() or 1
-        if self.rows < WORTH_THREADS or len(jobs) < 2 or cores < 2:
+        if self.rows < max(WORTH_THREADS, WORTH_A_JOB * len(jobs)) or len(jobs) < 2 or cores < 2:
             yield from map(function, jobs)
             return
         with ThreadPoolExecutor(cores) as pool:
             yield from pool.map(function, jobs)
+
+
+def ties(random: RecordRandom, name: str) -> Words:
+    """The words that settle ties of a column."""
+    return lambda record: random.words(record, purpose=f"ties {name}")[0]
 
 
 def _matched(record: Ints, among: Ints) -> tuple[Ints, NDArray[np.bool_]]:

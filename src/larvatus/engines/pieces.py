@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, RowFunction, Table, Words
 from larvatus.data.groups import Groups, Label
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.engines._chunks import CHUNK, pieces_of
-from larvatus.engines._memory_table import MemoryTable, blank, dtype_of, frozen
+from larvatus.engines._memory_table import MemoryTable, blank, dtype_of, frozen, ties
 from larvatus.engines.memory import Memory
 
 T = TypeVar("T")
@@ -85,41 +86,48 @@ class _PiecesTable:
             out.append(x[below] + (spot - below) * (x[above] - x[below]) if len(x) else np.full(len(spot), np.nan))
         return np.array(out)
 
-    def ranks(self, names: Mapping[str, str], words: Words | None = None) -> _PiecesTable:
+    def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> _PiecesTable:
         def ranked(group: int, block: Block) -> Mapping[str, Array]:
-            return {new: self._rank(block, old, words) for new, old in names.items()}
+            return {new: self._rank(block, old, random) for new, old in names.items()}
 
         return self.map_groups(ranked, list(names.values()), [Column(n, "number") for n in names])
 
-    def _rank(self, block: Block, name: str, words: Words | None) -> Array:
+    def _rank(self, block: Block, name: str, random: RecordRandom | None) -> Array:
         x = block[name]
         there = ~np.isnan(x)
         out = np.full(len(x), np.nan)
-        if words is None:
-            out[there] = [(np.sum(x[there] < v) + np.sum(x[there] <= v) + 1) / 2 for v in x[there]]
+        if random is None:
+            ordered = np.sort(x[there])
+            low, high = np.searchsorted(ordered, x[there]), np.searchsorted(ordered, x[there], side="right")
+            out[there] = (low + high + 1) / 2
             return out
-        out[self._sorted(block, name, words)] = np.arange(1, there.sum() + 1)
+        out[self._sorted(block, name, random)] = np.arange(1, there.sum() + 1)
         return out
 
-    def _sorted(self, block: Block, name: str, words: Words) -> NDArray[np.int64]:
-        order = np.lexsort((block.record, words(block.record), block[name]))
+    def _sorted(self, block: Block, name: str, random: RecordRandom) -> NDArray[np.int64]:
+        order = np.lexsort((block.record, ties(random, name)(block.record), block[name]))
         return order[: np.count_nonzero(~np.isnan(block[name]))]
 
-    def place(self, into: str, order: str, values: str, words: Words, source: Table | None = None) -> _PiecesTable:
+    def place(
+        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Table | None = None
+    ) -> _PiecesTable:
         other = self if source is None else _pieces(source)
 
-        def placed(group: int, block: Block) -> Mapping[str, Array]:
+        def place(group: int, block: Block) -> Mapping[str, Array]:
             low, high = other.held.starts[group], other.held.starts[group + 1]
-            given = np.sort(other.held.values[values][low:high])
-            given = given[~np.isnan(given)]
-            rows = self._sorted(block, order, words)
-            out = np.full(len(block), np.nan)
-            for r, row in enumerate(rows, 1):
-                if len(given):
-                    out[row] = given[-(-r * len(given) // len(rows)) - 1]
-            return {into: out}
+            out = {}
+            for into, (order, values) in placed.items():
+                given = np.sort(other.held.values[values][low:high])
+                given = given[~np.isnan(given)]
+                rows = self._sorted(block, order, random)
+                out[into] = np.full(len(block), np.nan)
+                for r, row in enumerate(rows, 1):
+                    if len(given):
+                        out[into][row] = given[-(-r * len(given) // len(rows)) - 1]
+            return out
 
-        return self.map_groups(placed, [order], [replace(other.columns[values], name=into)])
+        made = [replace(other.columns[v], name=n, missing=True) for n, (_, v) in placed.items()]
+        return self.map_groups(place, [order for order, _ in placed.values()], made)
 
     def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> _PiecesTable:
         return self._mapped(((g, rows, function(g, self._rows(rows, names))) for g, rows in self._random_pieces()), made)
@@ -137,14 +145,15 @@ class _PiecesTable:
         for _, rows, result in results:
             for name, part in result.items():
                 new.setdefault(name, np.empty(self.rows, dtype=dtype_of(columns[name])))[rows] = part
+        columns |= {n: replace(columns[n], missing=True) for n in new}
         return self.with_held(replace(self.held, columns=columns, values={**self.held.values, **frozen(new)}))
 
     def scan(
         self, order: str, names: Sequence[str], start: T,
-        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], words: Words, made: Sequence[Column] = (),
+        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
     ) -> _PiecesTable:
         def run(group: int, block: Block) -> Mapping[str, Array]:
-            rows = self._sorted(block, order, words)
+            rows = self._sorted(block, order, random)
             carry, out = start, {c.name: blank(c, len(block)) for c in made}
             for low, high in pieces_of(0, len(rows), int(self.rng.integers(1, 50))):
                 part = rows[low:high]

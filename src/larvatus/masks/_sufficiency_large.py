@@ -1,0 +1,130 @@
+"""Sufficiency-based masking of sub-groups that are not held whole: three reductions and a map of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.errors import MaskError
+from larvatus.data.contracts import Array, Block
+from larvatus.data.design import Design
+from larvatus.data.microdata import Microdata
+
+Matrix = NDArray[np.float64]
+T = TypeVar("T")
+Draws = Callable[[NDArray[np.int64], int], Matrix]
+
+
+@contextmanager
+def feasible(names: Sequence[str], group: str) -> Iterator[None]:
+    """Turn a similarity without a noise to go with it into an error that names the direction."""
+    from larvatus.stats.sufficiency import Infeasible
+
+    try:
+        yield
+    except Infeasible as problem:
+        direction = problem.direction
+        order = [j for j in np.argsort(-np.abs(direction))[:4] if abs(direction[j]) > 0.05]
+        told = " ".join(f"{direction[j]:+.2f}·{names[j]}" for j in order)
+        raise MaskError(
+            f"sufficiency_based: in sub-group ({group}) this similarity needs noise of negative variance "
+            f"({problem.eigenvalue:.3g}) in the direction {told} of the standardised columns. Use one similarity for all "
+            "columns, or bring the values of correlated columns closer together."
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Large:
+    """The groups to be masked, their columns and similarity, and where noise comes from."""
+
+    groups: Collection[int]
+    names: Mapping[int, tuple[str, ...]]
+    beta: Mapping[int, Matrix]
+    design: Design
+    draws: Draws
+
+    def reduced(
+        self, data: Microdata, columns: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
+    ) -> dict[int, T]:
+        """A reduction over the large groups alone."""
+
+        def chosen(group: int, block: Block) -> list[T]:
+            return [function(group, block)] if group in self.groups else []
+
+        def both(one: list[T], other: list[T]) -> list[T]:
+            return [combine(a, b) for a, b in zip(one, other, strict=True)]
+
+        found = data.reduce(columns, chosen, both)
+        return {g: found[g][0] for g in self.groups}
+
+
+def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, tuple[str, tuple[str, ...]]]]:
+    """The data with its large groups masked, and what became of each: status and columns that could not be moved."""
+    from larvatus.stats import sufficiency_blocks as blocks
+    from larvatus.stats.gaussian import Moments
+    from larvatus.stats.rows import mapped_rows
+    from larvatus.stats.sufficiency import basis_of
+
+    every = tuple(dict.fromkeys(n for names in job.names.values() for n in names))
+    columns = list(dict.fromkeys([*every, *job.design.columns]))
+    given = 1 + len(job.design.terms)
+
+    def raw(group: int, block: Block) -> Matrix:
+        names = job.names[group]
+        a = np.empty((given + len(names), len(block)))
+        a[0] = 1.0
+        a[1:given] = job.design.matrix(group, block).T
+        for j, name in enumerate(names):
+            a[given + j] = block[name]
+        return a
+
+    moments = job.reduced(data, columns, lambda g, b: Moments.of(raw(g, b)[1:].T), Moments.merge)
+    centre = {g: m.mean for g, m in moments.items()}
+    scale = {g: np.where(m.constant, 1.0, np.sqrt(m.variance)) for g, m in moments.items()}
+
+    def scaled(group: int, block: Block) -> Matrix:
+        a = raw(group, block)
+        a[1:] -= centre[group][:, None]
+        a[1:] /= scale[group][:, None]
+        return a
+
+    r = job.reduced(data, columns, lambda g, b: blocks.triangle(scaled(g, b)), blocks.merged_triangle)
+    basis = {g: basis_of(r[g], given, data.groups.sizes[g]) for g in job.groups}
+
+    def first(group: int, block: Block) -> Matrix:
+        a = scaled(group, block)
+        return blocks.gram(basis[group].rows(a), a[given:], job.draws(block.record, len(job.names[group])))
+
+    g1 = job.reduced(data, columns, first, np.add)
+    steps = {}
+    for g in job.groups:
+        spread = scale[g][given - 1 :]
+        with feasible(job.names[g], data.groups.name(g)):
+            beta = job.beta[g] * spread / spread[:, None]
+            steps[g] = blocks.projection_of(basis[g], g1[g], len(spread), beta, data.groups.sizes[g])
+
+    def second(group: int, block: Block) -> Matrix:
+        rows = basis[group].rows(scaled(group, block))
+        return blocks.gram(rows, steps[group].noise(rows, job.draws(block.record, len(job.names[group]))))
+
+    g2 = job.reduced(data, columns, second, np.add)
+    weights = {g: blocks.change_weights(steps[g], g2[g]) * scale[g][given - 1 :] for g in job.groups}
+
+    def mask_block(group: int, block: Block) -> Mapping[str, Array]:
+        if group not in job.groups:
+            return {n: block[n] for n in every}
+        names = job.names[group]
+        rows = basis[group].rows(scaled(group, block))
+        noise = steps[group].noise(rows, job.draws(block.record, len(names)))
+        change = mapped_rows(np.vstack([rows, noise]), weights[group])
+        return {**{n: block[n] for n in every}, **{n: block[n] + change[j] for j, n in enumerate(names)}}
+
+    outcomes: dict[int, tuple[str, tuple[str, ...]]] = {
+        g: (s.status, tuple(n for n, free in zip(job.names[g], s.free, strict=True) if not free)) for g, s in steps.items()
+    }
+    return data.map_rows(mask_block, columns), outcomes

@@ -1,0 +1,93 @@
+"""Shuffle values of X among records by a normal copula given S, in each sub-group (Muralidhar, Sarathy 2006; 000 §3.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.copula import Copula, copula_of, ranked
+from larvatus.data.design import design_of
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.patterns import by_zero_pattern
+
+
+class DataShuffling(Mask):
+    """Give every record values of X that other records of its sub-group had, so that rank correlations stay.
+
+    Each column keeps exactly its values in every sub-group; rank correlations among X and with S are kept in expectation;
+    given S the new values are independent of the old, so an intruder learns nothing beyond S. Relations that are not
+    monotone are lost, and the smallest and largest values leave unmodified.
+
+    Parameters:
+        zeros: "latent" treats zeros as tied values; "sub_group" shuffles records with the same zero pattern together.
+        where: mask only these records: a condition on columns, or a list of record ids.
+        scope: run within each sub-group, or over the whole file at once.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    permutes: ClassVar[bool] = True
+    publishable: ClassVar[frozenset[str]] = frozenset({"zeros"})
+
+    zeros: Literal["latent", "sub_group"] = Field(
+        default="latent", description="zeros as tied values, or their pattern as one more sub-group level"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(scope="file")
+
+    def smallest(self, data: Microdata) -> int:
+        terms = len(design_of(data, data.non_confidential).terms)
+        return max(len(data.confidential) + terms + 2, 5)
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        names = current.confidential
+        data = by_zero_pattern(current, names, self.smallest(current), self.name()) if self.zeros == "sub_group" else current
+        source = ranked(data, names, random)
+        copulas, given = copula_of(source), source.given
+        latent = [f" latent {n}" for n in names]
+
+        def draw(group: int, block: Block) -> Mapping[str, Array]:
+            values = _drawn(copulas[group], block, given, random)
+            return {into: np.where(np.isnan(block[n]), np.nan, y) for into, n, y in zip(latent, names, values, strict=True)}
+
+        drawn = source.data.map_rows(draw, [*names, *given], [Column(n, "number") for n in latent])
+        placed = drawn.place({n: (order, n) for n, order in zip(names, latent, strict=True)}, random)
+        return Masked(placed, _notes(data, copulas))
+
+    def public_sentence(self) -> str:
+        return (
+            "Confidential values were exchanged between records so that each column keeps its values and the rank "
+            "correlations between columns are preserved on average."
+        )
+
+
+def _drawn(
+    copula: Copula, block: Block, given: Sequence[str], random: RecordRandom
+) -> NDArray[np.float64]:
+    """Latent values of every column: what S says of them plus fresh noise, columns in perfect agreement sharing one draw."""
+    from larvatus.stats.rows import mapped_rows
+
+    noise = random.normal(block.record, len(copula.root), purpose="shuffle")
+    parts = np.vstack([*(block[s][None] for s in given), noise])
+    latent = mapped_rows(parts, np.vstack([copula.weights, copula.root]))
+    return np.asarray(latent[copula.member] * copula.sign[:, None])
+
+
+def _notes(data: Microdata, copulas: Sequence[Copula]) -> list[Note]:
+    notes = [Note("the smallest and the largest value of every column leave unmodified", "warning")]
+    repaired = [(g, c.repaired) for g, c in enumerate(copulas) if c.repaired > 1e-6]
+    if repaired:
+        worst = max(repaired, key=lambda pair: pair[1])
+        notes.append(Note(
+            f"rank correlations of {len(repaired)} sub-groups do not fit one normal copula and were moved to the nearest that "
+            f"do (by {worst[1]:.2g} in the worst, {data.groups.name(worst[0])})",
+        ))
+    return notes

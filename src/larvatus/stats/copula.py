@@ -1,0 +1,144 @@
+"""Latent correlations of a normal copula that give the observed rank correlations, ties included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+TERMS = 160
+GRID, INDICATOR_GRID = 512, 128
+LARGEST = 0.999
+HALVINGS = 60
+
+
+def latent_of_untied(spearman: Matrix) -> Matrix:
+    """2 sin(πρ/6): the latent correlation behind a rank correlation without ties (Pearson 1907)."""
+    return np.asarray(2.0 * np.sin(np.pi / 6.0 * spearman))
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """Runs of equal values of a column, as shares of its records: where each begins and ends in (0, 1)."""
+
+    low: Matrix
+    high: Matrix
+
+    @property
+    def variance(self) -> float:
+        """Variance of average ranks over n: 1/12 less what ties take away."""
+        return float(1.0 - ((self.high - self.low) ** 3).sum()) / 12.0
+
+
+def tied_runs(rank: Matrix, count: Matrix, n: int) -> Ties:
+    """Runs from the average rank of each tied value and how often it occurs."""
+    order = np.argsort(rank)
+    rank, count = rank[order], count[order]
+    return Ties((rank - (count - 1) / 2 - 1) / n, (rank + (count - 1) / 2) / n)
+
+
+def jumps(ties: Ties, grid: int = GRID) -> tuple[Matrix, Matrix]:
+    """Where, on the normal scale, average rank (over n) rises, and by how much.
+
+    It jumps at both ends of every run by half the run's length; elsewhere it follows the normal distribution function,
+    which a grid of small jumps stands for.
+    """
+    from scipy.special import ndtri
+
+    cuts = np.unique(np.concatenate([np.linspace(0.0, 1.0, grid + 1), ties.low, ties.high]))
+    middle = (cuts[1:] + cuts[:-1]) / 2
+    inside = np.searchsorted(ties.low, middle, side="right") - 1
+    ends = np.append(ties.high, 0.0)[inside] if len(ties.low) else np.zeros(len(middle))
+    covered = (inside >= 0) & (middle < ends)
+    half = (ties.high - ties.low) / 2
+    place = np.concatenate([middle[~covered], ties.low, ties.high])
+    rise = np.concatenate([np.diff(cuts)[~covered], half, half])
+    real = (place > 0) & (place < 1)
+    return np.asarray(ndtri(place[real])), rise[real]
+
+
+def hermite_weights(ties: Ties) -> Matrix:
+    """Coefficients of average rank, as a function of a normal variable, in normalised Hermite polynomials 1, 2, …"""
+    z, rise = jumps(ties)
+    weight = rise * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    out = np.empty(TERMS)
+    before, current = np.zeros_like(z), np.ones_like(z)
+    for k in range(1, TERMS + 1):
+        out[k - 1] = (weight @ current) / np.sqrt(k)
+        before, current = current, (z * current - np.sqrt(k - 1) * before) / np.sqrt(k)
+    return out
+
+
+def latent_with_indicator(observed: Matrix, share: Matrix, ties: Ties) -> Matrix:
+    """Correlation of a latent normal with indicators, from the correlations of average ranks with them.
+
+    Given the indicator of a level that a share of the records has, the latent value is normal with a shifted mean.
+    """
+    from scipy.special import ndtr
+
+    z, rise = jumps(ties, INDICATOR_GRID)
+    spread = np.sqrt(np.maximum(share * (1 - share), 1e-300))
+    target = observed * np.sqrt(ties.variance) / spread
+    low, high = -np.full(len(share), LARGEST), np.full(len(share), LARGEST)
+    for _ in range(HALVINGS // 2):
+        rho = (low + high) / 2
+        sigma, shift = np.sqrt(1 - rho * rho)[:, None], rho / spread
+        with_it = ndtr(((shift * (1 - share))[:, None] - z) / sigma) @ rise
+        without = ndtr(((-shift * share)[:, None] - z) / sigma) @ rise
+        above = with_it - without > target
+        high, low = np.where(above, rho, high), np.where(above, low, rho)
+    return np.asarray((low + high) / 2)
+
+
+def latent_correlation(spearman: float, one: Ties, other: Ties) -> float:
+    """The latent correlation whose tied rank correlation is the observed one; ±1 where none is large enough."""
+    if len(one.low) == 0 and len(other.low) == 0:
+        return float(latent_of_untied(np.array(spearman)))
+    product = hermite_weights(one) * hermite_weights(other)
+    return float(solved(np.array([spearman]), product[None], np.sqrt(one.variance * other.variance))[0])
+
+
+def solved(spearman: Matrix, products: Matrix, scale: Matrix | float) -> Matrix:
+    """For each pair, the latent correlation that yields the rank correlation; rows of `products` are the series in it."""
+    low, high = -np.ones(len(spearman)), np.ones(len(spearman))
+    target = spearman * scale
+    powers = np.arange(1, products.shape[1] + 1)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        value = (products * middle[:, None] ** powers).sum(axis=1)
+        above = value > target
+        high, low = np.where(above, middle, high), np.where(above, low, middle)
+    return np.asarray((low + high) / 2)
+
+
+def latent_matrix(spearman: Matrix, ties: list[Ties]) -> Matrix:
+    """Latent correlations for all pairs of columns; NaN, where a column does not vary, becomes 0."""
+    p = len(ties)
+    r = np.nan_to_num(spearman)
+    out = latent_of_untied(r)
+    tied = np.array([len(t.low) > 0 for t in ties])
+    i, j = np.triu_indices(p, 1)
+    chosen = tied[i] | tied[j]
+    if chosen.any():
+        i, j = i[chosen], j[chosen]
+        weights = np.array([hermite_weights(t) for t in ties])
+        scale = np.sqrt(np.array([t.variance for t in ties]))
+        found = solved(r[i, j], weights[i] * weights[j], scale[i] * scale[j])
+        out[i, j] = out[j, i] = found
+    np.fill_diagonal(out, 1.0)
+    return out
+
+
+def conditional(latent: Matrix, cross: Matrix, given: Matrix) -> tuple[Matrix, Matrix, float]:
+    """Weights of standardised S, a symmetric factor of the rest of X, and how far the matrix had to be repaired.
+
+    `latent` holds the latent correlations of X, `cross` those of X with the columns that stand for S, `given` the
+    correlations of these columns as they are used.
+    """
+    weights = np.linalg.pinv(given, rcond=1e-10) @ cross.T if given.size else np.zeros((0, len(latent)))
+    rest = latent - cross @ weights if given.size else latent
+    values, vectors = np.linalg.eigh((rest + rest.T) / 2)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return weights, root, max(float(-values.min(initial=0.0)), 0.0)

@@ -1,0 +1,167 @@
+"""Every command through the front door: what is printed, what is written, what is returned."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+import larvatus as lv
+from larvatus.cli.main import main
+from sample import people
+
+SECRET = "a secret line that nobody prints"
+ROLES = ["--confidential", "income,wealth", "--non-confidential", "age", "--sub-groups", "region"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    people(150).to_csv(tmp_path / "in.csv", index=False)
+    (tmp_path / "secret").write_text(SECRET + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr("larvatus.cli.terminal.PATIENCE", 600.0)
+    return tmp_path
+
+
+def ran(capsys, *arguments: str) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = main(list(arguments))
+    out, err = capsys.readouterr()
+    assert SECRET not in out + err
+    return code, out, err
+
+
+def mask(capsys, *more: str, output: str = "out.parquet") -> tuple[int, str, str]:
+    return ran(capsys, "mask", "in.csv", "-o", output, *ROLES, "--secret-file", "secret", *more)
+
+
+def test_mask_tells_what_it_wrote(folder, capsys):
+    code, out, err = mask(capsys, "--method", "additive_noise", "--variance", "0.5")
+    assert code == 0
+    assert "out.parquet: 150 records, 4 columns, 2 of them masked" in out
+    assert "random order" in err
+    assert parquet.read_table("out.parquet").column_names == ["region", "age", "income", "wealth"]
+
+
+def test_a_mask_is_the_same_as_from_python_and_by_step(folder, capsys):
+    mask(capsys, "--method", "additive_noise", "--variance", "0.5", "--row-order", "keep")
+    mask(capsys, "--step", "additive_noise(variance=0.5)", "--row-order", "keep", output="two.parquet")
+    data = lv.read("in.csv", confidential="income, wealth", non_confidential="age", sub_groups="region")
+    release = lv.mask(data, "additive_noise(variance=0.5)", secret=SECRET.encode())
+    tables = [parquet.read_table(p) for p in ("out.parquet", "two.parquet")]
+    assert tables[0].equals(tables[1])
+    assert tables[0].to_pydict() == release.frame().to_pydict()
+
+
+def test_settings_are_toml_values_and_text_needs_no_quotes(folder, capsys):
+    code, out, _ = mask(capsys, "--method", "additive_noise", "--variance", "{income = 0.5, wealth = 2}", "--noise", "uniform",
+                        "--where", "age > 40", "--json")
+    assert code == 0
+    assert any("records chosen by where" in n["text"] for n in json.loads(out)["notes"])
+
+
+def test_mask_then_risk_and_utility_with_the_pairing_file(folder, capsys):
+    mask(capsys, "--method", "additive_noise", "--pairing", "pairs.parquet")
+    files = ("in.csv", "out.parquet", "--pairing", "pairs.parquet", *ROLES)
+    code, out, err = ran(capsys, "risk", *files, "--method", "nearest_record(within=[1, 5])")
+    assert (code, err) == (0, "")
+    assert "nearest_record" in out
+    assert "worst sub-groups" in out
+    code, out, err = ran(capsys, "utility", *files, "--method", "moments", "--method", "correlation", "--json")
+    assert code == 0
+    assert [s["method"] for s in json.loads(out)] == ["moments", "correlation"]
+    code, _, err = ran(capsys, "risk", "in.csv", "out.parquet", *ROLES)
+    assert code == 2
+    assert "random row order" in err
+
+
+@pytest.mark.parametrize("command", [
+    ("mask", "in.csv", "-o", "x.csv", *ROLES, "--method", "additive_noise", "--secret-file", "secret"),
+    ("run", "study.toml", "-o", "results", "--secret-file", "secret"),
+    ("demo", "-o", "shown", "--records", "400"),
+    ("list",), ("describe", "additive_noise"),
+])
+def test_json_is_one_value_on_standard_output(folder, capsys, command):
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    code, out, _ = ran(capsys, *command, "--json")
+    assert code == 0
+    assert isinstance(json.loads(out), dict)
+
+
+@pytest.mark.parametrize("command", [
+    ("mask", "in.csv", "-o", "x.csv", *ROLES, "--method", "additive_noise"), ("run", "study.toml", "-o", "results"),
+    ("demo", "-o", "shown", "--records", "400"), ("risk", "in.csv", "in.csv", *ROLES), ("utility", "in.csv", "in.csv", *ROLES),
+])
+def test_quiet_prints_nothing(folder, capsys, command):
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    assert ran(capsys, *command, "--quiet") == (0, "", "")
+
+
+STUDY = """
+source = "in.csv"
+[roles]
+confidential = ["income"]
+[[release]]
+name = "one"
+steps = ["additive_noise"]
+[[release]]
+name = "two"
+steps = ["additive_noise(variance=2.0)"]
+"""
+
+
+def test_run_writes_and_shows_a_table(folder, capsys):
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    code, out, _ = ran(capsys, "run", "study.toml", "-o", "results", "--secret-file", "secret", "--format", "csv")
+    assert code == 0
+    assert all(words in out for words in ("nearest record", "moments", "one", "two", "Report: results/report.html"))
+    assert sorted(p.name for p in (folder / "results" / "releases").iterdir()) == ["one.csv", "two.csv"]
+    for path in (folder / "results").rglob("*"):
+        assert path.is_dir() or SECRET.encode() not in path.read_bytes()
+
+
+def test_a_release_of_a_study_by_name(folder, capsys):
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    assert ran(capsys, "mask", "in.csv", "-o", "x.csv", "--study", "study.toml", "--release", "two")[0] == 0
+    code, _, err = ran(capsys, "mask", "in.csv", "-o", "y.csv", "--study", "study.toml", "--release", "tow")
+    assert code == 2
+    assert "did you mean 'two'" in err
+    assert not (folder / "y.csv").exists()
+
+
+def test_options_win_over_the_study(folder, capsys):
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    code, out, _ = ran(capsys, "mask", "in.csv", "-o", "x.csv", "--study", "study.toml", "--release", "one",
+                       "--confidential", "wealth", "--json")
+    assert code == 0
+    assert json.loads(out)["masked"] == ["wealth"]
+
+
+def test_the_demonstration_leaves_a_study_that_can_be_run_again(folder, capsys):
+    assert ran(capsys, "demo", "-o", "shown", "--records", "400")[0] == 0
+    assert sorted(p.name for p in (folder / "shown").iterdir()) == [
+        "households.csv", "releases", "report.html", "scores.csv", "scores.json", "study.toml"]
+    tomllib.loads((folder / "shown" / "study.toml").read_text(encoding="utf-8"))
+    assert ran(capsys, "run", "shown/study.toml", "-o", "again", "-q")[0] == 0
+    code, _, err = ran(capsys, "demo", "-o", "shown")
+    assert code == 2
+    assert "--force" in err
+
+
+def test_list_and_describe_use_the_methods_own_words(folder, capsys):
+    code, out, _ = ran(capsys, "list")
+    assert code == 0
+    assert all(name in out for name in ("additive_noise", "nearest_record", "moments", "engines: memory"))
+    code, out, _ = ran(capsys, "describe", "nearest_record")
+    assert code == 0
+    assert "numbers of nearest records to try" in out
+
+
+def test_help_of_mask_lists_the_settings_of_its_method(folder, capsys):
+    code, out, _ = ran(capsys, "mask", "--method", "additive_noise", "--help")
+    assert code == 0
+    assert "noise variance as a fraction" in out

@@ -1,0 +1,88 @@
+"""What a person sees: tables, notes, and progress on anything over a second."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from rich.console import Console
+
+from larvatus.cli import terminal as module
+from larvatus.cli.terminal import Terminal
+from larvatus.data.notes import Note
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 0.02)
+    monkeypatch.setattr(module, "QUIET_FOR", 0.02)
+
+
+def work(terminal: Terminal, seconds: float = 0.08) -> None:
+    with terminal.progress() as progress:
+        progress("masking: additive_noise", 0, 2)
+        time.sleep(seconds)
+        progress("attacking: nearest_record", 1, 2)
+        time.sleep(seconds)
+
+
+def test_long_work_says_what_it_is_doing_on_standard_error(impatient, capsys):
+    work(Terminal())
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "masking: additive_noise (1 of 2)" in err
+    assert "attacking: nearest_record (2 of 2)" in err
+
+
+def test_short_work_is_silent(capsys):
+    work(Terminal(), 0.0)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_quiet_work_is_silent_however_long(impatient, capsys):
+    work(Terminal(quiet=True))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_progress_goes_beside_json_and_not_into_it(impatient, capsys):
+    terminal = Terminal(as_json=True)
+    work(terminal)
+    terminal.data({"a": 1})
+    assert capsys.readouterr().out == '{\n "a": 1\n}\n'
+
+
+def test_a_clock_on_a_real_terminal_is_started_and_stopped(impatient):
+    terminal = Terminal()
+    terminal.err = Console(stderr=True, force_terminal=True, width=80)
+    with terminal.err.capture() as shown:
+        work(terminal)
+    assert "attacking: nearest_record" in shown.get()
+
+
+def test_the_clock_stops_when_work_fails(impatient, capsys):
+    with pytest.raises(ValueError, match="broken"), Terminal().progress():
+        raise ValueError("broken")
+    time.sleep(0.06)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_tables_show_numbers_short_and_text_whole(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    Terminal().table([{"score": "[red]moments[/red]", "s_alone": 0.123456}, {"score": "b", "s_alone": None}], "Title")
+    out = capsys.readouterr().out
+    assert [line.split() for line in out.splitlines()] == [
+        ["Title"], ["score", "s", "alone"], ["[red]moments[/red]", "0.1235"], ["b"]]
+
+
+def test_an_empty_table_is_not_shown(capsys):
+    Terminal().table([])
+    assert capsys.readouterr().out == ""
+
+
+def test_warnings_come_first_and_many_notes_are_cut(capsys):
+    notes = [Note(f"information {i}") for i in range(20)] + [Note("look [here]", "warning", "step")]
+    Terminal().notes(notes)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "warning: step: look [here]"
+    assert lines[-1] == "… and 9 more notes"
+    assert len(lines) == 13

@@ -1,0 +1,115 @@
+"""Carrying out a study: what is written where, reproducibly, and nothing unasked."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+import larvatus as lv
+from larvatus.core.errors import WriteError
+from larvatus.walk import file_stem
+from sample import SECRET, people
+
+STUDY = """
+source = "people.parquet"
+purpose = "A purpose."
+[roles]
+confidential = ["income", "wealth"]
+non_confidential = ["age"]
+[sub_groups]
+columns = ["region"]
+[[release]]
+name = "noise"
+steps = [{ method = "additive_noise", grid.variance = [0.1, 1.0] }]
+[[release]]
+name = "noise: variance/0.1"
+steps = ["additive_noise(variance=0.1)", "additive_noise"]
+"""
+
+
+@pytest.fixture
+def study(tmp_path) -> lv.Study:
+    people(150).to_parquet(tmp_path / "people.parquet")
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    return lv.Study.read(tmp_path / "study.toml")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_releases_scores_and_report_are_written(tmp_path, study):
+    comparison = lv.run(study, tmp_path / "out", secret=SECRET)
+    assert list(contents(tmp_path / "out")) == [
+        "releases/noise-variance-0.1.parquet", "releases/noise-variance=0.1.parquet", "releases/noise-variance=1.0.parquet",
+        "report.html", "scores.csv", "scores.json",
+    ]
+    scores = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
+    assert scores == json.loads(json.dumps(comparison.plain()))
+    assert [r["name"] for r in scores["releases"]] == ["noise variance=0.1", "noise variance=1.0", "noise: variance/0.1"]
+    with (tmp_path / "out" / "scores.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    overall = {(r["release"], r["score"]): float(r["value"]) for r in rows if r["level"] == "overall"}
+    assert overall == {(c.name, s.method): s.value for c in comparison.candidates for s in c.scores}
+    assert {r["level"] for r in rows} >= {"overall", "sub_group", "variable", "pair"}
+    table = parquet.read_table(tmp_path / "out" / "releases" / "noise-variance=1.0.parquet")
+    assert table.column_names == ["region", "age", "income", "wealth"]
+    assert table.num_rows == 150
+
+
+def test_more_noise_less_risk_more_loss(study):
+    weak, strong, _ = lv.run(study, secret=SECRET).candidates
+    assert weak.scores.nearest_record.value > strong.scores.nearest_record.value > strong.scores.nearest_record.chance
+    assert weak.scores.moments.value < strong.scores.moments.value
+
+
+def test_the_same_secret_gives_the_same_files_to_the_byte(tmp_path, study):
+    for name in ("one", "two"):
+        lv.run(study, tmp_path / name, secret=SECRET, suffix=".csv")
+    one, two = contents(tmp_path / "one"), contents(tmp_path / "two")
+    assert one.keys() == two.keys()
+    assert [n for n in one if one[n] != two[n] and n != "report.html"] == []
+
+
+def test_nothing_is_overwritten_without_force(tmp_path, study):
+    lv.run(study, tmp_path / "out", secret=SECRET)
+    before = contents(tmp_path / "out")
+    with pytest.raises(WriteError, match=r"exists already.*--force"):
+        lv.run(study, tmp_path / "out", secret=SECRET[::-1])
+    assert contents(tmp_path / "out") == before
+    lv.run(study, tmp_path / "out", secret=SECRET[::-1], force=True)
+    assert contents(tmp_path / "out").keys() == before.keys()
+    assert contents(tmp_path / "out") != before
+
+
+def test_a_folder_that_cannot_be_made(tmp_path, study):
+    with pytest.raises(WriteError, match="cannot be made"):
+        lv.run(study, tmp_path / "study.toml" / "out", secret=SECRET)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["people.parquet", "study.toml"]
+
+
+def test_a_run_that_fails_in_a_step_leaves_nothing(tmp_path, study):
+    broken = study.model_copy(update={"sub_groups": lv.SubGroups(columns="region, sex, age")})
+    with pytest.raises(lv.LarvatusError):
+        lv.run(broken, tmp_path / "out", secret=SECRET)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["people.parquet", "study.toml"]
+
+
+@pytest.mark.parametrize(("name", "stem"), [
+    ("noise variance=0.1", "noise-variance=0.1"), ("../../etc/passwd", "etc-passwd"), ("a/b\\c", "a-b-c"),
+    (".hidden", "hidden"), ("ä ö", "ä-ö"), ("***", "release"), ("a\x00b", "a-b"),
+])
+def test_names_as_file_names(name, stem):
+    assert file_stem(name) == stem
+
+
+def test_names_that_become_the_same_file_name_are_kept_apart(tmp_path, study):
+    steps = study.release[0].steps
+    twice = study.model_copy(update={"release": tuple(
+        type(study.release[0])(name=n, steps=steps) for n in ("a b", "a/b", "a?b"))})
+    lv.run(twice, tmp_path / "out", secret=SECRET)
+    assert len(list((tmp_path / "out" / "releases").iterdir())) == 3
