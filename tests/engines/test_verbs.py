@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.core.randomness import RecordRandom, stream_key
 from found import ENGINES
+from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Block, Column
 from sample import ROLES, people
 

@@ -86,6 +86,15 @@ def test_nothing_is_overwritten_without_force(tmp_path, study):
     assert contents(tmp_path / "out") != before
 
 
+@pytest.mark.parametrize("name", ["scores.json", "scores.csv", "report.html", "releases/noise-variance=1.0.parquet"])
+def test_one_file_in_the_way_and_nothing_is_written(tmp_path, study, name):
+    (tmp_path / "out" / "releases").mkdir(parents=True)
+    (tmp_path / "out" / name).write_text("mine", encoding="utf-8")
+    with pytest.raises(WriteError, match="exists already"):
+        lv.run(study, tmp_path / "out", secret=SECRET)
+    assert contents(tmp_path / "out") == {name: b"mine"}
+
+
 def test_a_folder_that_cannot_be_made(tmp_path, study):
     with pytest.raises(WriteError, match="cannot be made"):
         lv.run(study, tmp_path / "study.toml" / "out", secret=SECRET)

@@ -57,11 +57,13 @@ class Terminal:
         if self.quiet or self.as_json or not rows:
             return
         names = list(dict.fromkeys(n for row in rows for n in row))
-        shown = Table(title=Text(title) if title else None, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
+        named = Text(title) if title else None
+        shown = Table(title=named, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
         for name in names:
             numeric = all(isinstance(r.get(name), int | float | None) for r in rows)
             side: Literal["left", "right"] = "right" if numeric else "left"
-            shown.add_column(Text(name.replace("_", " ")), justify=side, overflow="fold", no_wrap=name == names[0])
+            head = Text(name.replace("_", " "))
+            shown.add_column(head, justify=side, overflow="fold", no_wrap=name == names[0])
         for row in rows:
             shown.add_row(*(Text(cell_text(row.get(n))) for n in names))
         self.out.print(shown)
