@@ -12,7 +12,7 @@ from typing import Any, Literal
 from larvatus.comparison.comparison import Candidate, Comparison, about
 from larvatus.core.discovery import file_names, load
 from larvatus.core.errors import MaskError, PairingError, ReadError, RolesError, StudyError, WriteError, nearest_names
-from larvatus.core.files import write_text
+from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
 from larvatus.data.alignment import in_groups_of
@@ -110,8 +110,13 @@ def risk(
     out: list[Score] = []
     for i, method in enumerate(methods):
         progress(f"attacking: {method.name()}", i, len(methods))
-        out.append(method.attack(original, candidate, who, _attack_random(method)))
+        out.append(_told(method.attack(original, candidate, who, _attack_random(method)), candidate, release))
     return Scores(out)
+
+
+def _told(score: Score, candidate: Release, given: Any) -> Score:
+    """The score of a file masked elsewhere, with what was noticed when it was read."""
+    return score if given is candidate else replace(score, notes=(*score.notes, *(str(n) for n in candidate.notes)))
 
 
 def _check_known(data: Microdata, intruder: Intruder) -> None:
@@ -131,7 +136,7 @@ def utility(
     out: list[Score] = []
     for i, method in enumerate(methods):
         progress(f"measuring: {method.name()}", i, len(methods))
-        out.append(method.score(original, candidate, _attack_random(method)))
+        out.append(_told(method.score(original, candidate, _attack_random(method)), candidate, release))
     return Scores(out)
 
 
@@ -177,35 +182,29 @@ def run(
         data, releases, study.attack, study.measure, intruder=study.intruder, progress=progress, purpose=study.purpose
     )
     if out is not None:
-        folder = _made(Path(out))
-        for release in releases:
-            release.write(targets[release.name], row_order, force=force)
-        write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), force)
-        write_text(folder / "scores.csv", csv_text(comparison.tidy()), force)
-        comparison.report(folder / "report.html", force=force)
+        with moved_into(Path(out)) as folder:
+            (folder / "releases").mkdir()
+            for release in releases:
+                release.write(folder / targets[release.name], row_order)
+            write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), force)
+            write_text(folder / "scores.csv", csv_text(comparison.tidy()), force)
+            comparison.report(folder / "report.html")
     return comparison
 
 
 def _targets(folder: Path, study: Study, suffix: str, force: bool) -> dict[str, Path]:
-    """The file of each release, once it is sure that nothing there would be overwritten unasked."""
+    """The file of each release inside the folder, once it is sure that nothing there would be overwritten unasked."""
     targets: dict[str, Path] = {}
     for planned in study.release:
         stem = file_stem(planned.name)
         taken = sum(t.stem == stem or t.stem.startswith(f"{stem}~") for t in targets.values())
-        targets[planned.name] = folder / "releases" / f"{stem}{f'~{taken + 1}' if taken else ''}{suffix}"
+        targets[planned.name] = Path("releases") / f"{stem}{f'~{taken + 1}' if taken else ''}{suffix}"
     names = [folder / n for n in ("scores.json", "scores.csv", "report.html")]
-    there = [p for p in (*names, *targets.values()) if p.exists()]
+    check_folder(folder)
+    there = [p for p in (*names, *(folder / t for t in targets.values())) if p.exists()]
     if there and not force:
         raise WriteError(f"{there[0]} exists already. Choose another folder, or overwrite with --force (force=True).")
     return targets
-
-
-def _made(folder: Path) -> Path:
-    try:
-        (folder / "releases").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError(f"folder {folder} cannot be made: {error.strerror}.") from None
-    return folder
 
 
 def file_stem(name: str) -> str:

@@ -118,7 +118,7 @@ def test_run_writes_and_shows_a_table(folder, capsys):
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     code, out, _ = ran(capsys, "run", "study.toml", "-o", "results", "--secret-file", "secret", "--format", "csv")
     assert code == 0
-    assert all(words in out for words in ("nearest record", "moments", "one", "two", "Report: results/report.html"))
+    assert all(words in out for words in ("nearest_record", "moments", "one", "two", "Report: results/report.html"))
     assert sorted(p.name for p in (folder / "results" / "releases").iterdir()) == ["one.csv", "two.csv"]
     for path in (folder / "results").rglob("*"):
         assert path.is_dir() or SECRET.encode() not in path.read_bytes()

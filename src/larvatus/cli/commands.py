@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,8 +9,8 @@ from cyclopts import Parameter
 
 from larvatus.cli.inputs import RoleOptions, data_of, secret_of, toml_value
 from larvatus.cli.terminal import Terminal
-from larvatus.core.errors import StudyError, nearest_names
-from larvatus.data.score import Cell, Row, Score
+from larvatus.core.errors import StudyError, WriteError, nearest_names
+from larvatus.data.score import Row
 
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False, help="print nothing but errors")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="print JSON for scripts")]
@@ -54,9 +53,14 @@ def run(
 
 
 def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
-    risks = [_headline(c.name, c.of_kind("risk")) for c in comparison.candidates]
-    losses = [_headline(c.name, c.of_kind("loss")) for c in comparison.candidates]
-    terminal.table([r for r in risks if len(r) > 1], "\nRisk, beside chance and beside what S alone gives")
+    risks: list[Row] = [
+        {"release": c.name, "attack": s.method, "value": s.value, "chance": s.chance, "S alone": s.s_alone}
+        for c in comparison.candidates for s in c.of_kind("risk")
+    ]
+    losses: list[Row] = [
+        {"release": c.name, **{s.method: s.value for s in c.of_kind("loss")}} for c in comparison.candidates
+    ]
+    terminal.table(risks, "\nRisk, beside chance and beside what S alone gives")
     terminal.table([r for r in losses if len(r) > 1], "\nLoss, 0 is best")
     for candidate in comparison.candidates:
         told = [n for n in candidate.notes if n.kind != "information"]
@@ -65,17 +69,6 @@ def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
             terminal.notes(told)
     terminal.say(f"\nReport: {output / 'report.html'}")
     terminal.data(comparison.plain())
-
-
-def _headline(name: str, scores: Sequence[Score]) -> Row:
-    """One row per release: the value of each score, a risk with its baselines."""
-    row: dict[str, Cell] = {"release": name}
-    for score in scores:
-        row[score.method] = score.value
-        if score.kind == "risk":
-            of = "" if len(scores) == 1 else f" ({score.method})"
-            row |= {f"chance{of}": score.chance, f"S alone{of}": score.s_alone}
-    return row
 
 
 def mask(
@@ -106,6 +99,8 @@ def mask(
     for target in (output, pairing):
         if target is not None:
             check_target(target, force)
+            if target.exists() and Path(source).exists() and target.samefile(source):
+                raise WriteError(f"{target} is the confidential source itself. Choose another name.")
     with terminal.progress() as progress:
         data = data_of(source, study)
         made = walk(data, *steps, secret=secret, progress=progress)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from larvatus.core.errors import WriteError
@@ -43,3 +44,35 @@ def write_text(path: Path, text: str, force: bool) -> None:
     check_free(path, force)
     with moved_in_place(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse early a folder that could not be made or written to later."""
+    there = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists())
+    if not there.is_dir():
+        raise WriteError(f"folder {folder} cannot be made: {there} is a file. Choose another place.")
+    if not os.access(there, os.W_OK):
+        raise WriteError(f"folder {there} cannot be written to. Choose another one.")
+
+
+@contextmanager
+def moved_into(folder: Path) -> Iterator[Path]:
+    """A private folder to write several files in; all are moved into the target at the end, or none."""
+    folder = folder.absolute()
+    made = [p for p in (folder, *folder.parents) if not p.exists()]
+    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary.mkdir(mode=0o700)
+        yield temporary
+        for file in sorted(p for p in temporary.rglob("*") if p.is_file()):
+            target = folder / file.relative_to(temporary)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(file, target)
+    except OSError as error:
+        raise WriteError(f"{folder} cannot be written: {error.strerror or 'unknown error'}.") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        for empty in made:
+            with suppress(OSError):
+                empty.rmdir()

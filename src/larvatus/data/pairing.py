@@ -30,6 +30,8 @@ def as_release(
         if pairing is None and roles.record_id is None:
             _check_by_position(data, released, data.engine.keyed(other))
         check_same_given(data, released)
+        if pairing is None and roles.record_id is None and not (groups.columns or released.non_confidential):
+            notes.append(Note("rows are paired by position, and no column is there to check that by", "warning"))
         return Release(label, (in_records_of(released, data),), notes=tuple(notes))
     except PairingError:
         if must_pair:
