@@ -8,6 +8,7 @@ import numpy as np
 
 from larvatus.core.errors import PairingError, UtilityError
 from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.design import Design, design_of, term_name, with_terms
 from larvatus.data.groups import Settled
 from larvatus.data.microdata import Microdata
 
@@ -29,6 +30,18 @@ def common_given(original: Microdata, released: Microdata) -> tuple[str, ...]:
         n for n in original.non_confidential
         if n in theirs and (mine[n].kind, mine[n].levels) == (theirs[n].kind, theirs[n].levels)
     )
+
+
+def common_terms(original: Microdata, released: Microdata) -> tuple[Microdata, Microdata, list[str]]:
+    """Both with the terms of the non-confidential columns they share as columns, and the names of these."""
+    given = common_given(original, released)
+    designs = [design_of(data, given) for data in (original, released)]
+    shared = [t for t in designs[0].names if t in designs[1].names]
+    before, after = (
+        with_terms(data, Design(tuple(t for t in design.terms if t.name in shared)))
+        for data, design in zip((original, released), designs, strict=True)
+    )
+    return before, after, [term_name(t) for t in shared]
 
 
 def common_groups(original: Microdata, released: Microdata) -> list[tuple[str, int, int]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column
-from larvatus.data.design import Design, design_of
+from larvatus.data.design import design_of, term_name, with_terms
 from larvatus.data.microdata import Microdata
 from larvatus.stats.copula import Ties, conditional, latent_matrix, latent_with_indicator, tied_runs
 from larvatus.stats.gaussian import Moments
@@ -42,12 +42,12 @@ class Ranked:
     @property
     def given(self) -> list[str]:
         """The columns that stand for S."""
-        return [*(f" score {t}" for t in self.numeric), *(f" term {t}" for t in self.indicators)]
+        return [*(f" score {t}" for t in self.numeric), *(term_name(t) for t in self.indicators)]
 
     @property
     def ranks(self) -> list[str]:
         """Average ranks of X, then of numeric S."""
-        return [f" rank {n}" for n in (*self.names, *(f" term {t}" for t in self.numeric))]
+        return [f" rank {n}" for n in (*self.names, *(term_name(t) for t in self.numeric))]
 
 
 def ranked(data: Microdata, names: Sequence[str], random: RecordRandom) -> Ranked:
@@ -55,22 +55,11 @@ def ranked(data: Microdata, names: Sequence[str], random: RecordRandom) -> Ranke
     design = design_of(data, data.non_confidential)
     numeric = tuple(t.name for t in design.terms if t.level is None and not t.missing)
     indicators = tuple(t.name for t in design.terms if t.name not in numeric)
-    out = Ranked(_with_terms(data, design), tuple(names), numeric, indicators)
-    terms = {f" rank {n}": n for n in [*names, *(f" term {t}" for t in numeric)]}
+    out = Ranked(with_terms(data, design), tuple(names), numeric, indicators)
+    terms = {f" rank {n}": n for n in [*names, *(term_name(t) for t in numeric)]}
     data = out.data.ranks(terms)
-    scored = {f" score {t}": f" term {t}" for t in numeric}
+    scored = {f" score {t}": term_name(t) for t in numeric}
     return Ranked(_with_scores(data, scored, random), out.names, numeric, indicators)
-
-
-def _with_terms(data: Microdata, design: Design) -> Microdata:
-    if not design.terms:
-        return data
-    terms = [f" term {t}" for t in design.names]
-
-    def expand(group: int, block: Block) -> Mapping[str, Array]:
-        return dict(zip(terms, design.matrix(group, block).T, strict=True))
-
-    return data.map_rows(expand, design.columns, [Column(t, "number") for t in terms])
 
 
 def _with_scores(data: Microdata, scored: Mapping[str, str], random: RecordRandom) -> Microdata:

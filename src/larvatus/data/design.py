@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import RolesError
-from larvatus.data.contracts import Block
+from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 
 MOST_LEVELS = 50
@@ -96,3 +96,20 @@ def _numeric(data: Microdata, name: str) -> list[Term]:
     sums = data.reduce([name], total, np.add)
     fill = tuple(float(s[1] / s[0]) if s[0] else 0.0 for s in sums)
     return [Term(name, name, fill=fill), Term(f"{name} missing", name, missing=True)]
+
+
+def term_name(term: str) -> str:
+    """The column that holds a term once it is made one."""
+    return f" term {term}"
+
+
+def with_terms(data: Microdata, design: Design) -> Microdata:
+    """The data with every term of the design as a column of its own."""
+    if not design.terms:
+        return data
+    terms = [term_name(t) for t in design.names]
+
+    def expand(group: int, block: Block) -> Mapping[str, Array]:
+        return dict(zip(terms, design.matrix(group, block).T, strict=True))
+
+    return data.map_rows(expand, design.columns, [Column(t, "number") for t in terms])

@@ -12,6 +12,7 @@ from larvatus.core.errors import SubGroupError
 from larvatus.data.contracts import Array, Block
 from larvatus.data.groups import Groups, Label, settle
 from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
 
 Pattern = bytes
 Test = Callable[[Array], Array]
@@ -29,6 +30,13 @@ def by_missing_pattern(
         return data, [tuple(names)] * len(data.groups)
     split, patterns = _by_pattern(data, names, np.isnan, "missing", smallest, asked_by)
     return split, [tuple(n for n, gone in zip(names, p, strict=True) if not gone) for p in patterns]
+
+
+def left_out(before: Microdata, after: Microdata, level: str) -> list[Note]:
+    """What to say of records whose pattern was too rare."""
+    lost = before.rows - after.rows
+    what = f"{lost:,} records with a rare pattern of {level} values are left out of the release"
+    return [Note(what, "warning")] if lost else []
 
 
 def by_zero_pattern(data: Microdata, names: Sequence[str], smallest: int, asked_by: str) -> Microdata:

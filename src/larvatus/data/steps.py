@@ -11,11 +11,11 @@ from larvatus.core.errors import MaskError, SubGroupError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
-from larvatus.data.groups import settle, usable
+from larvatus.data.groups import Settled, settle, usable
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 
-TAKEN = " taken"
+TAKEN, KEPT = " taken", " kept"
 
 
 def check_kinds(data: Microdata, masks: Sequence[Mask]) -> None:
@@ -61,6 +61,7 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
 
 def applied(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
     """One mask, over the records and within the sub-groups it was asked for; only confidential columns may change."""
+    original = _in_same_groups(original, current)
     base, beside = current, original
     if step.scope == "file":
         base, beside = current.ungrouped(), original.ungrouped()
@@ -92,16 +93,30 @@ def _marked(step: Mask, original: Microdata) -> Microdata:
     )
 
 
+def _in_same_groups(original: Microdata, current: Microdata) -> Microdata:
+    """The original without the sub-groups that a step before left out."""
+    if original.groups.labels == current.groups.labels:
+        return original
+    place = {label: i for i, label in enumerate(current.groups.labels)}
+    target = tuple(place.get(label, -1) for label in original.groups.labels)
+    return original.settled(Settled(target, current.groups.labels, current.groups.declared))
+
+
 def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = None) -> Microdata:
-    """The current data with the confidential columns of a mask's result, for the marked records where any are."""
+    """The current data with the confidential columns of a mask's result, for the marked records where any are.
+
+    Records that the mask was given and did not return are left out.
+    """
     names = [n for n in current.confidential if n in masked.table.columns]
-    if marked is None and masked.rows == current.rows and masked.groups == current.groups:
+    if marked is None and masked.rows == current.rows:
         return current.holding(current.table.pair(masked.table, {n: n for n in names}))
-    new = {f"masked {n}": n for n in names}
-    joined = current.table.pair(masked.table, new, partly=True)
+    kept = masked.map_rows(lambda g, b: {KEPT: np.ones(len(b))}, (), [Column(KEPT, "number")])
     if marked is None:
+        joined = current.table.pair(kept.table, {KEPT: KEPT}, partly=True).take(lambda g, b: b[KEPT] == 1, [KEPT])
         return current.holding(joined.pair(masked.table, {n: n for n in names}))
-    joined = joined.pair(marked.table, {TAKEN: TAKEN})
+    new = {f"masked {n}": n for n in names}
+    joined = current.table.pair(kept.table, {**new, KEPT: KEPT}, partly=True).pair(marked.table, {TAKEN: TAKEN})
+    joined = joined.take(lambda g, b: (b[KEPT] == 1) | (b[TAKEN] == 0), [KEPT, TAKEN])
 
     def choose(group: int, block: Block) -> Mapping[str, Array]:
         return {n: np.where(block[TAKEN] == 1, block[f"masked {n}"], block[n]) for n in names}

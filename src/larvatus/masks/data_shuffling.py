@@ -15,7 +15,7 @@ from larvatus.data.copula import Copula, copula_of, ranked
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.patterns import by_zero_pattern
+from larvatus.data.patterns import by_zero_pattern, left_out
 
 
 class DataShuffling(Mask):
@@ -60,7 +60,7 @@ class DataShuffling(Mask):
 
         drawn = source.data.map_rows(draw, [*names, *given], [Column(n, "number") for n in latent])
         placed = drawn.place({n: (order, n) for n, order in zip(names, latent, strict=True)}, random)
-        return Masked(placed, _notes(data, copulas))
+        return Masked(placed, [*_notes(data, copulas), *left_out(current, data, "zero")])
 
     def public_sentence(self) -> str:
         return (

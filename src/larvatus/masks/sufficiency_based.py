@@ -17,7 +17,7 @@ from larvatus.data.law import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.parameters import per_column
-from larvatus.data.patterns import by_missing_pattern
+from larvatus.data.patterns import by_missing_pattern, left_out
 from larvatus.masks._sufficiency_large import Draws, Large, feasible, masked_large
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -84,7 +84,7 @@ class SufficiencyBased(Mask):
             job = Large(large, {g: present[g] for g in large}, {g: betas[g] for g in large}, design, draws)
             masked, more = masked_large(masked, job)
             outcomes |= more
-        return Masked(masked, _settled(data, outcomes, present, design))
+        return Masked(masked, [*_settled(data, outcomes, present, design), *left_out(current, data, "missing")])
 
     def law(self, original: Microdata) -> Law | None:
         from larvatus.stats.gaussian import Moments

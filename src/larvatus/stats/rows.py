@@ -33,3 +33,33 @@ def mapped_rows(columns: Matrix, weights: Matrix) -> Matrix:
     if len(columns) and out.size:
         _mapped(np.ascontiguousarray(columns), np.ascontiguousarray(weights), out)
     return out
+
+
+@kernel()
+def _solved(columns: Matrix, chosen: NDArray[np.int64], triangle: Matrix, out: Matrix) -> None:
+    n = columns.shape[1]
+    for low in range(0, n, TILE):
+        high = min(low + TILE, n)
+        for j in range(len(chosen)):
+            own = chosen[j]
+            for i in range(low, high):
+                out[j, i] = columns[own, i]
+            for c in range(j):
+                w = triangle[c, j]
+                if w != 0.0:
+                    for i in range(low, high):
+                        out[j, i] -= out[c, i] * w
+            scale = 1.0 / triangle[j, j]
+            for i in range(low, high):
+                out[j, i] *= scale
+
+
+def solved_rows(columns: Matrix, chosen: NDArray[np.int64], triangle: Matrix) -> Matrix:
+    """The rows Q with (rows Q times triangle) = the chosen columns, to rounding however thin the triangle's directions.
+
+    Solved row by row: a product with the inverse would leave the span of the columns by rounding over the thinnest direction.
+    """
+    out = np.zeros((len(chosen), columns.shape[1]))
+    if out.size:
+        _solved(np.ascontiguousarray(columns), chosen, np.ascontiguousarray(triangle), out)
+    return out

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.kernels import kernel
-from larvatus.stats.rows import mapped_rows
+from larvatus.stats.rows import solved_rows
 
 Matrix = NDArray[np.float64]
 Status = Literal["exact", "rotated", "reflected", "forced", "constant"]
@@ -40,14 +40,22 @@ class Infeasible(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """How rows of [1, S, X] become rows of an almost orthonormal basis: `given` columns for [1, S], then X given S."""
+    """How rows of [1, S, X] become rows of an almost orthonormal basis: `given` columns for [1, S], then X given S.
 
-    weights: Matrix
+    The chosen columns are the basis times the triangle, to rounding.
+    """
+
+    chosen: NDArray[np.int64]
+    triangle: Matrix
     given: int
+
+    @property
+    def rank(self) -> int:
+        return len(self.chosen)
 
     def rows(self, columns: Matrix) -> Matrix:
         """Computed the same way each time, to the last bit, so that corrections found once hold later."""
-        return mapped_rows(columns, self.weights)
+        return solved_rows(columns, self.chosen, self.triangle)
 
 
 @kernel()
@@ -74,9 +82,7 @@ def basis_of(r: Matrix, given: int, rows: int) -> Basis:
     """From the R of a QR of [1, S, X]; a column that depends on those before it gives no direction."""
     directions, chosen, rank = _independent(np.ascontiguousarray(r), THIN * np.sqrt(max(rows - 1, 1)))
     kept = chosen[:rank]
-    weights = np.zeros((r.shape[1], rank))
-    weights[kept] = np.linalg.inv(np.triu(directions[:rank] @ r[:, kept]))
-    return Basis(weights, int((kept < given).sum()))
+    return Basis(kept, np.triu(directions[:rank] @ r[:, kept]), int((kept < given).sum()))
 
 
 def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
@@ -132,7 +138,7 @@ def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, S
     a[1:given], _ = standardised(s)
     a[given:], scale = standardised(x)
     basis = basis_of(np.asarray(np.linalg.qr(a.T, mode="r")), given, n)
-    rank = basis.weights.shape[1] - basis.given
+    rank = basis.rank - basis.given
     if rank == 0:
         return x, "forced" if a[given:].any() else "constant", np.zeros(len(x), dtype=bool)
     rows = _orthonormal(basis.rows(a), n > AMPLE * len(a))

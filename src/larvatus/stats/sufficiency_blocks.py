@@ -50,7 +50,7 @@ class Projection:
 
 def projection_of(basis: Basis, g: Matrix, p: int, beta: Matrix, rows: int) -> Projection:
     """From the Gram matrix of [basis, X, noise]."""
-    b = basis.weights.shape[1]
+    b = basis.rank
     square = np.linalg.inv(np.linalg.cholesky(g[:b, :b])).T
     k = g[b : b + p, :b] @ square[:, basis.given :]
     free = np.asarray((k * k).sum(axis=1) > (THIN**2) * rows)
@@ -61,7 +61,7 @@ def projection_of(basis: Basis, g: Matrix, p: int, beta: Matrix, rows: int) -> P
 
 def change_weights(step: Projection, g: Matrix) -> Matrix:
     """How Y differs from X as a map of [basis, projected noise]; from the Gram matrix of the two."""
-    b = step.basis.weights.shape[1]
+    b = step.basis.rank
     left = step.square.T @ g[:b, b:]
     inverse = np.linalg.inv(np.linalg.cholesky(g[b:, b:] - left.T @ left)).T
     from_noise = inverse @ step.root.T @ step.k.T
