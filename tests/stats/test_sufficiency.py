@@ -220,7 +220,7 @@ def test_a_matrix_that_breaks_an_identity_is_refused_along_it():
     x = standardised(x)[0]
     x = np.vstack([x, x[0] + x[1]])
     w = np.vstack([w, w[0]])
-    y, status, _ = mask_group(x, s, w, 0.3 * np.eye(3))
+    y, _, _ = mask_group(x, s, w, 0.3 * np.eye(3))
     assert np.abs(y[0] + y[1] - y[2]).max() < 1e-13
     with pytest.raises(Infeasible):
         mask_group(x, s, w, np.diag([0.3, 0.3, 0.8]))

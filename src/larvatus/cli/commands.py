@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,7 +11,7 @@ from cyclopts import Parameter
 from larvatus.cli.inputs import RoleOptions, data_of, secret_of, toml_value
 from larvatus.cli.terminal import Terminal
 from larvatus.core.errors import StudyError, WriteError, nearest_names
-from larvatus.data.score import Row
+from larvatus.data.score import Cell, Row
 
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False, help="print nothing but errors")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="print JSON for scripts")]
@@ -20,6 +21,7 @@ RowOrder = Annotated[Literal["random", "keep"], Parameter(help="order of the row
 SecretFile = Annotated[Path | None, Parameter(help="file with the secret, 16 bytes or more; a fresh one is made without it")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with the original's; keep it inside")]
 
+ACROSS = 4
 Several = Parameter(negative=())
 Steps = Annotated[list[str] | None, Several, Parameter(help="one step such as 'additive_noise(variance=0.25)'; repeat it")]
 Attacks = Annotated[list[str] | None, Several, Parameter(help="attack such as 'nearest_record(within=[1, 5])'; repeat it")]
@@ -57,11 +59,8 @@ def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
         {"release": c.name, "attack": s.method, "value": s.value, "chance": s.chance, "S alone": s.s_alone}
         for c in comparison.candidates for s in c.of_kind("risk")
     ]
-    losses: list[Row] = [
-        {"release": c.name, **{s.method: s.value for s in c.of_kind("loss")}} for c in comparison.candidates
-    ]
     terminal.table(risks, "\nRisk, beside chance and beside what S alone gives")
-    terminal.table([r for r in losses if len(r) > 1], "\nLoss, 0 is best")
+    terminal.table(_losses(comparison.candidates), "\nLoss, 0 is best")
     for candidate in comparison.candidates:
         told = [n for n in candidate.notes if n.kind != "information"]
         if told:
@@ -69,6 +68,17 @@ def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
             terminal.notes(told)
     terminal.say(f"\nReport: {output / 'report.html'}")
     terminal.data(comparison.plain())
+
+
+def _losses(candidates: Sequence[Any]) -> list[Row]:
+    """Measures down and releases across where few enough to read, else one row for each of both."""
+    if len(candidates) > ACROSS:
+        return [{"release": c.name, "measure": s.method, "value": s.value} for c in candidates for s in c.of_kind("loss")]
+    rows: dict[str, dict[str, Cell]] = {}
+    for c in candidates:
+        for s in c.of_kind("loss"):
+            rows.setdefault(s.method, {"measure": s.method})[c.name] = s.value
+    return list(rows.values())
 
 
 def mask(
@@ -205,13 +215,13 @@ def demo(
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Mask the built-in households, attack and measure the releases, and leave a report."""
-    from larvatus.cli.demonstration import prepare
+    from larvatus.cli.demonstration import NOT_A_SECRET, prepare
     from larvatus.study import Study
     from larvatus.walk import run as walk
 
     terminal = Terminal(quiet, json)
     with terminal.progress() as progress:
         study = prepare(output, records, force)
-        comparison = walk(Study.read(study), output, force=force, progress=progress)
+        comparison = walk(Study.read(study), output, secret=NOT_A_SECRET, force=force, progress=progress)
     terminal.say(f"Study:  {study}")
     _summary(terminal, comparison, output)

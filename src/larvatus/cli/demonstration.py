@@ -8,6 +8,7 @@ from larvatus.core.errors import LarvatusError, WriteError
 from larvatus.core.files import write_text
 
 FEWEST = 300
+NOT_A_SECRET = b"made-up households have nothing to hide"
 STUDY = """\
 source = "households.csv"
 purpose = "Show on the built-in households why values made from a model keep more and give away less than added noise."
@@ -17,6 +18,7 @@ confidential = ["home_value", "mortgage_balance", "net_assets"]
 
 [sub_groups]
 columns = ["gender", "marital", "age_group"]
+small = "pool"
 
 [[release]]
 name = "noise"

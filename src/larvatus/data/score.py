@@ -25,7 +25,7 @@ def cell_text(value: Cell) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     size = abs(value)
-    if value == 0:
+    if size < 1e-12:
         return "0"
     if size >= 1e7 or size < 1e-4:
         return f"{value:.3g}"

@@ -124,7 +124,12 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, tupl
         change = mapped_rows(np.vstack([rows, noise]), weights[group])
         return {**{n: block[n] for n in every}, **{n: block[n] + change[j] for j, n in enumerate(names)}}
 
+    flat = {g for g in job.groups if moments[g].constant[given - 1 :].all()}
     outcomes: dict[int, tuple[str, tuple[str, ...]]] = {
-        g: (s.status, tuple(n for n, free in zip(job.names[g], s.free, strict=True) if not free)) for g, s in steps.items()
+        g: (
+            "constant" if g in flat else s.status,
+            tuple(n for n, free in zip(job.names[g], s.free, strict=True) if not free),
+        )
+        for g, s in steps.items()
     }
     return data.map_rows(mask_block, columns), outcomes

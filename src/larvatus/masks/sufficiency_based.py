@@ -90,6 +90,8 @@ class SufficiencyBased(Mask):
         from larvatus.stats.gaussian import Moments
 
         names = original.confidential
+        if (original.present() < np.array(original.groups.sizes)[:, None]).any():
+            return None
         design = design_of(original, original.non_confidential)
         beta, p = self._beta(names), len(names)
 

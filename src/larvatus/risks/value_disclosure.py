@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ Floats = NDArray[np.float64]
 class ValueDisclosure(Attack):
     """The intruder regresses each confidential column on S and on all released columns, within each sub-group.
 
-    The value is the share of variance explained, over all columns and sub-groups; S alone shows what is known without the
+    The value is the share of variance explained, its mean over columns and records; S alone shows what is known without the
     release. Chance is what as many unrelated columns would explain. The width of a confidence interval for a value, beside
     the width without the release, is in the details: 1 means that nothing was learnt.
 
@@ -41,8 +42,10 @@ class ValueDisclosure(Attack):
         whole = _Explained.total(parts)
         sizes = joined.groups.sizes
         return Score(
-            "value_disclosure", "risk", whole.both, "share of the variance of confidential values that the release explains",
-            self.settings(), chance=whole.chance, s_alone=whole.alone, interval=_interval(whole, sum(sizes), len(names)),
+            "value_disclosure", "risk", float(whole.both.mean()),
+            "share of the variance of confidential values that the release explains", self.settings(),
+            chance=float(whole.chance.mean()), s_alone=float(whole.s_alone.mean()),
+            interval=_interval(whole, sum(sizes), len(names)),
             by_group=Rows.of(
                 {"sub_group": joined.groups.name(g), "records": sizes[g], **part.row()} for g, part in enumerate(parts)
             ),
@@ -51,55 +54,51 @@ class ValueDisclosure(Attack):
         )
 
 
+@dataclass(frozen=True, slots=True)
 class _Explained:
-    """Sums of squares of each column: in all, left by S, left by S and the release, left by S and unrelated columns."""
+    """Per column: shares of variance explained by S, by S and the release, by S and unrelated columns; what is left; records."""
 
-    def __init__(self, total: Floats, left_s: Floats, left_both: Floats, left_chance: Floats) -> None:
-        self.sums = np.array([total, left_s, left_both, left_chance])
+    s_alone: Floats
+    both: Floats
+    chance: Floats
+    left: Floats
+    records: Floats
 
     @classmethod
     def of(cls, m: Moments, p: int, q: int) -> _Explained:
         from larvatus.stats.regression import unexplained
 
-        n = m.present[:p]
         covariance = np.nan_to_num(m.covariance) * ~np.logical_or.outer(m.constant, m.constant)
         targets, given, released = list(range(p)), list(range(2 * p, 2 * p + q)), list(range(p, 2 * p))
         variance = np.diag(covariance)[:p]
         alone = unexplained(covariance, targets, given)
         both = unexplained(covariance, targets, [*released, *given])
-        freedom = np.maximum(n - 1 - q, 1.0)
-        dof = np.maximum(n - 1, 0.0)
-        return cls(variance * dof, alone * dof, both * dof, alone * dof * np.maximum(1 - p / freedom, 0.0))
+        freedom = np.maximum(m.present[:p] - 1 - q, 1.0)
+        chance = alone * np.maximum(1 - p / freedom, 0.0)
+        shares = [1 - _ratio(left, variance, 1.0) for left in (alone, both, chance)]
+        return cls(*shares, _ratio(both, alone, 1.0), np.where(variance > 0, m.present[:p], 0.0))
 
     @classmethod
     def total(cls, parts: Sequence[_Explained]) -> _Explained:
-        return cls(*np.sum([p.sums for p in parts], axis=0))
-
-    def explained(self, row: int) -> Floats:
-        """Per column, the share that is not left; 0 where a column does not vary."""
-        total, blank = self.sums[0], np.zeros(self.sums.shape[1])
-        return np.asarray(np.divide(total - self.sums[row], total, out=blank, where=total > 0))
-
-    @property
-    def alone(self) -> float:
-        return float(self.explained(1).mean())
-
-    @property
-    def both(self) -> float:
-        return float(self.explained(2).mean())
-
-    @property
-    def chance(self) -> float:
-        return float(self.explained(3).mean())
+        """The mean over sub-groups, each counting by its records."""
+        records = np.array([p.records for p in parts])
+        weights = np.divide(records, records.sum(axis=0), out=np.zeros_like(records), where=records.sum(axis=0) > 0)
+        means = [
+            np.sum(weights * np.array([getattr(p, name) for p in parts]), axis=0) for name in ("s_alone", "both", "chance", "left")
+        ]
+        return cls(*means, records.sum(axis=0))
 
     @property
     def width(self) -> Floats:
         """Width of an interval given S and the release, over the width given S alone."""
-        left = np.divide(self.sums[2], self.sums[1], out=np.ones(self.sums.shape[1]), where=self.sums[1] > 0)
-        return np.asarray(np.sqrt(np.maximum(left, 0.0)))
+        return np.asarray(np.sqrt(np.maximum(self.left, 0.0)))
 
     def row(self) -> Row:
-        return {"value": self.both, "chance": self.chance, "s_alone": self.alone}
+        return {name: float(v.mean()) for name, v in (("value", self.both), ("chance", self.chance), ("s_alone", self.s_alone))}
+
+
+def _ratio(part: Floats, whole: Floats, otherwise: float) -> Floats:
+    return np.asarray(np.divide(part, whole, out=np.full(len(whole), otherwise), where=whole > 0))
 
 
 def _moments(before: Sequence[str], names: Sequence[str], design: Design) -> Callable[[int, Block], Moments]:
@@ -112,13 +111,13 @@ def _moments(before: Sequence[str], names: Sequence[str], design: Design) -> Cal
 def _interval(whole: _Explained, n: int, p: int) -> tuple[float, float]:
     from larvatus.stats.regression import share_interval
 
-    return share_interval(whole.both, n, p)
+    return share_interval(float(whole.both.mean()), n, p)
 
 
 def _variable(name: str, whole: _Explained, j: int) -> Row:
     return {
-        "variable": name, "value": float(whole.explained(2)[j]), "chance": float(whole.explained(3)[j]),
-        "s_alone": float(whole.explained(1)[j]), "interval_width": float(whole.width[j]),
+        "variable": name, "value": float(whole.both[j]), "chance": float(whole.chance[j]),
+        "s_alone": float(whole.s_alone[j]), "interval_width": float(whole.width[j]),
     }
 
 
