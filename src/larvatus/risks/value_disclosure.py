@@ -56,7 +56,7 @@ class ValueDisclosure(Attack):
 
 @dataclass(frozen=True, slots=True)
 class _Explained:
-    """Per column: shares of variance explained by S, by S and the release, by S and unrelated columns; what is left; records."""
+    """Per column: shares of variance explained by S, by S and the release, by S and chance; what is left; records."""
 
     s_alone: Floats
     both: Floats
@@ -75,18 +75,22 @@ class _Explained:
         both = unexplained(covariance, targets, [*released, *given])
         freedom = np.maximum(m.present[:p] - 1 - q, 1.0)
         chance = alone * np.maximum(1 - p / freedom, 0.0)
-        shares = [1 - _ratio(left, variance, 1.0) for left in (alone, both, chance)]
-        return cls(*shares, _ratio(both, alone, 1.0), np.where(variance > 0, m.present[:p], 0.0))
+        by_s, by_both, by_chance = (1 - _ratio(left, variance, 1.0) for left in (alone, both, chance))
+        return cls(by_s, by_both, by_chance, _ratio(both, alone, 1.0), np.where(variance > 0, m.present[:p], 0.0))
 
     @classmethod
     def total(cls, parts: Sequence[_Explained]) -> _Explained:
         """The mean over sub-groups, each counting by its records."""
         records = np.array([p.records for p in parts])
         weights = np.divide(records, records.sum(axis=0), out=np.zeros_like(records), where=records.sum(axis=0) > 0)
-        means = [
-            np.sum(weights * np.array([getattr(p, name) for p in parts]), axis=0) for name in ("s_alone", "both", "chance", "left")
-        ]
-        return cls(*means, records.sum(axis=0))
+
+        def mean(values: Sequence[Floats]) -> Floats:
+            return np.asarray((weights * np.array(values)).sum(axis=0))
+
+        return cls(
+            mean([p.s_alone for p in parts]), mean([p.both for p in parts]), mean([p.chance for p in parts]),
+            mean([p.left for p in parts]), records.sum(axis=0),
+        )
 
     @property
     def width(self) -> Floats:

@@ -27,7 +27,7 @@ Status = Literal["exact", "rotated", "reflected", "forced", "constant"]
 THIN = 1e-13
 LEAST_NOISE = 1e-14
 SLACK = 1e-9
-AMPLE = 20
+EPSILON = float(np.finfo(float).eps)
 
 
 class Infeasible(Exception):
@@ -114,17 +114,39 @@ def status_of(freedom: int, rank: int, noise: int) -> Status:
     return "rotated" if freedom >= 2 else "reflected"
 
 
-def standardised(values: Matrix) -> tuple[Matrix, Matrix]:
-    """Columns less their mean, over their standard deviation; 0 and 1 where they do not vary."""
-    centre = values.mean(axis=1, keepdims=True)
-    d = values - centre
-    d -= d.mean(axis=1, keepdims=True)
-    sd = np.sqrt((d * d).sum(axis=1) / max(values.shape[1] - 1, 1))
-    flat = sd <= 64 * np.finfo(float).eps * np.abs(centre[:, 0])
-    scale = np.where(flat, 1.0, sd)
-    d /= scale[:, None]
-    d[flat] = 0.0
-    return d, scale
+@kernel()
+def _standardised(values: Matrix, out: Matrix, scale: Matrix) -> None:
+    """Columns less their mean, over their standard deviation; 0 and scale 1 where they do not vary."""
+    k, n = values.shape
+    for c in range(k):
+        centre = values[c].mean()
+        centre += (values[c] - centre).mean()
+        total = 0.0
+        for i in range(n):
+            out[c, i] = values[c, i] - centre
+            total += out[c, i] * out[c, i]
+        sd = np.sqrt(total / max(n - 1, 1))
+        flat = sd <= 64 * EPSILON * abs(centre)
+        scale[c] = 1.0 if flat else sd
+        for i in range(n):
+            out[c, i] = 0.0 if flat else out[c, i] / sd
+
+
+@kernel()
+def _grown(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
+    """Add to an orthonormal basis what each column has outside it, projecting three times; how many rows it has then."""
+    for c in range(len(columns)):
+        if filled == len(basis):
+            break
+        v = columns[c].copy()
+        for _ in range(3):
+            if filled:
+                v -= (basis[:filled] @ v) @ basis[:filled]
+        norm = np.sqrt(v @ v)
+        if norm > thin:
+            basis[filled] = v / norm
+            filled += 1
+    return filled
 
 
 def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, Status, NDArray[np.bool_]]:
@@ -132,45 +154,28 @@ def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, S
 
     `w` holds a column of noise for each of X; where the status is neither exact nor rotated, Y is X.
     """
-    n, given = x.shape[1], 1 + len(s)
-    a = np.empty((given + len(x), n))
+    n, q, p = x.shape[1], len(s), len(x)
+    thin = THIN * np.sqrt(max(n - 1, 1))
+    a, scale = np.empty((1 + q + p, n)), np.empty(q + p)
     a[0] = 1.0
-    a[1:given], _ = standardised(s)
-    a[given:], scale = standardised(x)
-    basis = basis_of(np.asarray(np.linalg.qr(a.T, mode="r")), given, n)
-    rank = basis.rank - basis.given
+    _standardised(np.ascontiguousarray(np.vstack([s, x])), a[1:], scale)
+    xs, scale = a[1 + q :], scale[q:]
+    basis = np.empty((min(1 + q + 2 * p, n), n))
+    given = _grown(basis, 0, a[: 1 + q], thin)
+    filled = _grown(basis, given, xs, thin)
+    rank = filled - given
     if rank == 0:
-        return x, "forced" if a[given:].any() else "constant", np.zeros(len(x), dtype=bool)
-    rows = _orthonormal(basis.rows(a), n > AMPLE * len(a))
-    k = a[given:] @ rows[basis.given :].T
-    free = np.asarray((k * k).sum(axis=1) > (THIN**2) * n)
+        return x, "forced" if xs.any() else "constant", np.zeros(p, dtype=bool)
+    own = basis[given:filled].copy()
+    k = xs @ own.T
+    free = np.asarray((k * k).sum(axis=1) > thin * thin)
     m, root = noise_root(k, beta * scale / scale[:, None])
-    status = status_of(n - basis.given, rank, root.shape[1])
-    q = rows[basis.given :]
+    status = status_of(n - given, rank, root.shape[1])
     if status == "exact":
-        e = _noise(w[: root.shape[1]], rows, n > AMPLE * len(a))
-        change = ((m - np.eye(rank)).T @ k.T).T @ q + (k @ root) @ e
+        noise = basis[filled : _grown(basis, filled, w[: root.shape[1]], 0.0)]
+        change = (k @ (m - np.eye(rank))) @ own + (k @ root) @ noise
     elif status == "rotated":
-        change = k @ (_noise(w[:rank], rows[: basis.given], False) - q)
+        change = k @ (basis[given : _grown(basis, given, w[:rank], 0.0)] - own)
     else:
         return x, status, free
     return x + change * scale[:, None], status, free
-
-
-def _orthonormal(rows: Matrix, ample: bool) -> Matrix:
-    """The same directions in the same order, orthonormal to rounding: by Cholesky where rows are ample, else by QR."""
-    if ample:
-        return np.linalg.inv(np.linalg.cholesky(rows @ rows.T)) @ rows
-    q, r = np.linalg.qr(rows.T)
-    return np.asarray((q * np.where(np.diag(r) < 0, -1.0, 1.0)).T)
-
-
-def _noise(w: Matrix, basis: Matrix, ample: bool) -> Matrix:
-    """Noise made orthogonal to the basis and orthonormal, projected before and after."""
-    for last in (False, True):
-        for _ in range(1 if ample else 2):
-            w = w - (w @ basis.T) @ basis
-        w = _orthonormal(w, ample)
-        if last:
-            w = w - (w @ basis.T) @ basis
-    return w
