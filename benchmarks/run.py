@@ -11,6 +11,7 @@ import json
 import pkgutil
 import platform
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -33,9 +34,43 @@ class Claim:
     repeats: int = 7
 
 
-def claims() -> list[Callable[[], Claim]]:
+@dataclass(frozen=True)
+class MemoryClaim:
+    """Code that defines `work` and `INPUT` (bytes); its peak memory above the warmed-up process, as a ratio to the input."""
+
+    name: str
+    at_most: float
+    floor_name: str
+    code: str
+
+    def measured(self) -> dict[str, object]:
+        done = subprocess.run(
+            [sys.executable, "-c", PRELUDE.format(here=str(HERE)) + self.code + POSTLUDE],
+            capture_output=True, text=True, check=True,
+        )
+        peak, size = (int(v) for v in done.stdout.split()[-2:])
+        return {
+            "claim": self.name, "against": self.floor_name, "peak_mb": peak // 10**6, "input_mb": size // 10**6,
+            "ratio": round(peak / size, 2), "at_most": self.at_most, "kept": peak / size <= self.at_most,
+        }
+
+
+PRELUDE = "import sys; sys.path.insert(0, {here!r})\n"
+POSTLUDE = """
+from pathlib import Path
+def status(key):
+    line = next(l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith(key))
+    return int(line.split()[1]) * 1024
+Path("/proc/self/clear_refs").write_text("5")
+before = status("VmRSS")
+kept = work()
+print(status("VmHWM") - before, INPUT)
+"""
+
+
+def claims() -> list[Callable[[], Claim | MemoryClaim]]:
     """Every function named claim_… in the files beside this one."""
-    found: list[Callable[[], Claim]] = []
+    found: list[Callable[[], Claim | MemoryClaim]] = []
     for module in sorted(m.name for m in pkgutil.iter_modules([str(HERE / "claims")])):
         loaded = importlib.import_module(f"claims.{module}")
         found += [v for k, v in vars(loaded).items() if k.startswith("claim_")]
@@ -81,7 +116,8 @@ def main() -> int:
     for make in claims():
         if options.names and not any(n in make.__name__ for n in options.names):
             continue
-        row = measured(make(), options.repeats)
+        claim = make()
+        row = claim.measured() if isinstance(claim, MemoryClaim) else measured(claim, options.repeats)
         results.append(row)
         verdict = "kept" if row["kept"] else "BROKEN"
         limit = f"at most {row['at_most']}×, {verdict}"
@@ -93,4 +129,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    sys.modules["run"] = sys.modules["__main__"]
     raise SystemExit(main())

@@ -11,6 +11,7 @@ from larvatus.reporting.figures import lanes_blocks
 from larvatus.reporting.headline import Headline, under
 from larvatus.reporting.lanes import lanes_of
 from larvatus.reporting.numbers import loss, number, quoted, words
+from larvatus.reporting.pictures import DRAWN_ONLY, pictures
 from larvatus.reporting.steps import setting_text
 from larvatus.reporting.tables import attack_table, folded, rows_table
 
@@ -34,6 +35,7 @@ def _attack(name: str, own: Sequence[Headline], scores: Sequence[Score | None]) 
     heads = under(own, scores)
     overall = attack_table(f"{title}: all releases", heads, scores)
     blocks: list[Block] = [_meaning(scores), folded("All releases, as a table", overall)]
+    blocks += pictures(heads, scores)
     blocks += _details(title, heads, scores)
     blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "risk")
     if any(s and len(s.by_variable) for s in scores):
@@ -54,7 +56,7 @@ def loss_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> 
 
 def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Section:
     title = words(name).capitalize()
-    blocks: list[Block] = [_meaning(scores), Paragraph(_range(heads, scores))]
+    blocks: list[Block] = [_meaning(scores), Paragraph(_range(heads, scores)), *pictures(heads, scores)]
     if any(s and len(s.by_variable) for s in scores):
         blocks += lanes_blocks(title, "variable", heads, lanes_of(scores, "by_variable"), "loss")
         blocks += _wide_variables(title, heads, scores)
@@ -87,8 +89,8 @@ def _range(heads: Sequence[Headline], scores: Sequence[Score | None]) -> str:
 
 
 def _details(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
-    """The tables a score brings along, under their own names; long ones fold."""
-    names = dict.fromkeys(name for s in scores if s for name in s.details)
+    """The tables a score brings along that are not drawn, under their own names; long ones fold."""
+    names = dict.fromkeys(name for s in scores if s for name in s.details if (s.method, name) not in DRAWN_ONLY)
     out: list[Block] = []
     for name in names:
         parts = _parts(heads, [s.details.get(name, Rows()) if s else Rows() for s in scores])

@@ -14,23 +14,26 @@ TILE = 256
 @kernel()
 def _mapped(columns: Matrix, weights: Matrix, out: Matrix) -> None:
     k, n = columns.shape
-    r = weights.shape[1]
     for low in range(0, n, TILE):
         high = min(low + TILE, n)
-        for j in range(r):
-            for i in range(low, high):
-                out[j, i] = columns[0, i] * weights[0, j]
+        for j in range(weights.shape[1]):
+            into, source, w = out[j, low:high], columns[0, low:high], weights[0, j]
+            for i in range(high - low):
+                into[i] = source[i] * w
             for c in range(1, k):
                 w = weights[c, j]
                 if w != 0.0:
-                    for i in range(low, high):
-                        out[j, i] += columns[c, i] * w
+                    source = columns[c, low:high]
+                    for i in range(high - low):
+                        into[i] += source[i] * w
 
 
 def mapped_rows(columns: Matrix, weights: Matrix) -> Matrix:
     """For columns given as k × n, the r × n columns of (rows times weights), weights k × r."""
-    out = np.zeros((weights.shape[1], columns.shape[1]))
-    if len(columns) and out.size:
+    if len(columns) == 0:
+        return np.zeros((weights.shape[1], columns.shape[1]))
+    out = np.empty((weights.shape[1], columns.shape[1]))
+    if out.size:
         _mapped(np.ascontiguousarray(columns), np.ascontiguousarray(weights), out)
     return out
 

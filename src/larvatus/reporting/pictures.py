@@ -1,0 +1,20 @@
+"""Which tables of which scores are drawn instead of printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from larvatus.data.score import Score
+from larvatus.reporting.contents import Block
+from larvatus.reporting.distribution_figures import distribution_figures
+from larvatus.reporting.headline import Headline
+
+Draw = Callable[[Sequence[Headline], Sequence[Score | None]], list[Block]]
+PICTURES: dict[str, Draw] = {"distributions": distribution_figures}
+DRAWN_ONLY = frozenset({("distributions", "histogram"), ("scatter", "grid")})
+
+
+def pictures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+    """The figures made for a method, none where it has none or the scores hold nothing to draw."""
+    method = next((s.method for s in scores if s), "")
+    return PICTURES[method](heads, scores) if method in PICTURES else []
