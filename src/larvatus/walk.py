@@ -21,7 +21,8 @@ from larvatus.data.groups import settings_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairing import as_release
+from larvatus.data.notes import Note
+from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.data.score import Score, Scores, csv_text
@@ -97,26 +98,34 @@ def _attack_random(method: Attack | Measure) -> RecordRandom:
 
 def risk(
     data: Microdata, release: Any, attacks: Any = None, *, intruder: Intruder | None = None,
-    pairing: str | Path | None = None, progress: Progress = silent,
+    pairing: str | Path | None = None, row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Scores:
     """Attack a release (a Release, a frame or a path); every attack there is unless some are named."""
     methods = all_of(Attack, attacks)
-    candidate = as_release(data, release, pairing)
+    candidate = as_release(data, release, pairing, row_order=row_order)
     if not candidate.paired:
         raise PairingError("the release is not paired with the original, and attacks need the truth. Give its pairing file.")
-    original = in_groups_of(data, candidate.data)
+    original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
     who = intruder or Intruder()
     _check_known(data, who)
     out: list[Score] = []
     for i, method in enumerate(methods):
         progress(f"attacking: {method.name()}", i, len(methods))
-        out.append(_told(method.attack(original, candidate, who, _attack_random(method)), candidate, release))
+        score = method.attack(original, candidate, who, _attack_random(method))
+        if declared is not None:
+            score = _beside(score, method.attack(data, declared, who, _attack_random(method)))
+        out.append(_told(score, candidate, release))
     return Scores(out)
 
 
 def _told(score: Score, candidate: Release, given: Any) -> Score:
     """The score of a file masked elsewhere, with what was noticed when it was read."""
     return score if given is candidate else replace(score, notes=(*score.notes, *(str(n) for n in candidate.notes)))
+
+
+def _beside(score: Score, declared: Score) -> Score:
+    """A score in effective sub-groups, with the one in declared sub-groups in its details."""
+    return replace(score, details={**score.details, "declared_sub_groups": declared.by_group})
 
 
 def _check_known(data: Microdata, intruder: Intruder) -> None:
@@ -127,16 +136,19 @@ def _check_known(data: Microdata, intruder: Intruder) -> None:
 
 def utility(
     data: Microdata, release: Any, measures: Any = None, *, pairing: str | Path | None = None,
-    progress: Progress = silent,
+    row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Scores:
     """Measure what analysts lost; every measure there is unless some are named."""
     methods = all_of(Measure, measures)
-    candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods))
-    original = in_groups_of(data, candidate.data)
+    candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods), row_order=row_order)
+    original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
     out: list[Score] = []
     for i, method in enumerate(methods):
         progress(f"measuring: {method.name()}", i, len(methods))
-        out.append(_told(method.score(original, candidate, _attack_random(method)), candidate, release))
+        score = method.score(original, candidate, _attack_random(method))
+        if declared is not None:
+            score = _beside(score, method.score(data, declared, _attack_random(method)))
+        out.append(_told(score, candidate, release))
     return Scores(out)
 
 
@@ -166,18 +178,27 @@ def _named(progress: Progress, label: str) -> Progress:
 
 def run(
     study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False,
-    suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", progress: Progress = silent,
+    suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", pairings: bool = False,
+    public: str | None = None, progress: Progress = silent,
 ) -> Comparison:
-    """Carry out a study: make every release, score them, and write releases, scores and report into a folder."""
+    """Carry out a study: make every release, score them, and write releases, scores and report into a folder.
+
+    With `pairings`, a file for each release that pairs its rows with the original's is kept in a folder only the owner can
+    read; `public` names the release that a public edition of the report is written for.
+    """
     if not study.release:
         raise StudyError(["release: none is planned. Add [[release]] with a name and steps."])
+    if public is not None and public not in [r.name for r in study.release]:
+        raise StudyError([f"public: no release {public!r}; {nearest_names(public, [r.name for r in study.release])}"])
     data = read(study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine)
     targets = _targets(Path(out), study, suffix, force) if out is not None else {}
     secret = checked_secret(secret)
     releases = []
     for i, planned in enumerate(study.release):
         progress(f"masking: {planned.name}", i, len(study.release))
-        releases.append(mask(data, *planned.steps, secret=secret, name=planned.name))
+        made = mask(data, *planned.steps, secret=secret, name=planned.name)
+        kept = [Note("rows leave in the original's order", "warning", "row order")] if row_order == "keep" and out else []
+        releases.append(replace(made, notes=(*made.notes, *kept)))
     comparison = compare(
         data, releases, study.attack, study.measure, intruder=study.intruder, progress=progress, purpose=study.purpose
     )
@@ -185,10 +206,16 @@ def run(
         with moved_into(Path(out)) as folder:
             (folder / "releases").mkdir()
             for release in releases:
-                release.write(folder / targets[release.name], row_order)
+                target = targets[release.name]
+                pairing = folder / "pairings" / f"{target.stem}.parquet" if pairings else None
+                if pairing is not None:
+                    pairing.parent.mkdir(mode=0o700, exist_ok=True)
+                release.write(folder / target, row_order, pairing)
             write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), force)
             write_text(folder / "scores.csv", csv_text(comparison.tidy()), force)
             comparison.report(folder / "report.html")
+            if public is not None:
+                comparison.report(folder / "report_public.html", "public", release=public)
     return comparison
 
 

@@ -42,7 +42,7 @@ def mask(capsys, *more: str, output: str = "out.parquet") -> tuple[int, str, str
 def test_mask_tells_what_it_wrote(folder, capsys):
     code, out, err = mask(capsys, "--method", "additive_noise", "--variance", "0.5")
     assert code == 0
-    assert "out.parquet: 150 records, 4 columns, 2 of them masked" in out
+    assert "out.parquet: 150 records, 4 columns, 2 of them confidential" in out
     assert "random order" in err
     assert parquet.read_table("out.parquet").column_names == ["region", "age", "income", "wealth"]
 

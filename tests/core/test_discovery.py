@@ -56,7 +56,8 @@ def test_nearest_names():
     assert nearest_names("Incme", ["income", "wealth"]) == "did you mean 'income'?"
     assert "there are: a, b" in nearest_names("zzz", ["a", "b"])
     assert "none" in nearest_names("x", [])
-    assert "(20 in all)" in nearest_names("zzz", [str(i) for i in range(20)])
+    assert "(20 in all)" in nearest_names("zzz", [f"c{i}" for i in range(20)])
+    assert nearest_names("income", ["3", "0.31", "north"]) == "there are 3, some of them numbers: has the file a header line?"
 
 
 def test_every_error_has_the_one_root():

@@ -86,6 +86,9 @@ def test_other_purposes_attempts_keys_and_lanes_share_no_draw():
         random.child("step").normal(some, 4), RecordRandom(stream_key(b"another secret, as long", "apart")).normal(some, 4),
     ]
     assert len(np.unique(np.concatenate(seen))) == 5 * 4 * 2000
+    words = [random.words(some, 2, purpose=p, attempt=a) for p in ("ties x", "ties y") for a in (0, 1)]
+    uniform = [random.uniform(some, 2, purpose=p, attempt=a) for p in ("ties x", "ties y") for a in (0, 1)]
+    assert len(np.unique(np.concatenate(words))) == len(np.unique(np.concatenate(uniform))) == 4 * 2 * 2000
 
 
 def test_stream_keys_keep_words_apart_and_the_secret_hidden():

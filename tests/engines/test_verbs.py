@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -68,6 +70,16 @@ def test_reduce_runs_over_record_order(data, frame):
     for group, ids in enumerate(firsts):
         assert ids == sorted(ids)
         assert len(ids) == data.groups.sizes[group]
+
+
+def test_chunks_are_folded_in_record_order_whatever_the_order_of_rows(engine):
+    many = people(150_000, seed=6).sample(frac=1, random_state=2)
+    data = lv.read(many, **{**ROLES, "sub_groups": ()}, engine=engine)
+    seen = data.reduce(["income"], lambda g, b: [(int(b.record[0]), int(b.record[-1]), len(b))], lambda a, b: a + b)[0]
+    assert [n for _, _, n in seen] == [65_536, 65_536, 150_000 - 2 * 65_536]
+    ids = np.sort(many["id"].to_numpy())
+    assert [low for low, _, _ in seen] == ids[::65_536].tolist()
+    assert all(one[1] < other[0] for one, other in pairwise(seen))
 
 
 def test_moments(data, frame):

@@ -26,7 +26,7 @@ def pandas_frame() -> pd.DataFrame:
         "when": pd.to_datetime(["2020-01-01", None, "2021-06-01"] * 4), "nothing": [None] * N,
         "number": [np.nan if e is None else e / 7 for e in every],
         "secret": [f"person {i}" for i in range(N)], "x": X, "k": np.arange(N) * 10,
-    }, index=[f"row {i}" for i in range(N)][::-1])
+    }, index=range(100, 100 - N, -1))
 
 
 def polars_frame() -> pl.DataFrame:
@@ -97,6 +97,32 @@ def test_a_change_of_the_frame_after_reading_changes_no_release():
     source["small"] = np.int8(0)
     expected = lv.mask(lv.read(pandas_frame(), **ROLES, non_confidential=["small"]), "additive_noise", secret=SECRET)
     pd.testing.assert_frame_equal(lv.mask(data, "additive_noise", secret=SECRET).frame(), expected.frame())
+
+
+@pytest.mark.parametrize("index", [pd.Index([f"SSN-{i}" for i in range(N)]), pd.RangeIndex(N, name="person")])
+def test_an_index_that_says_more_than_the_row_does_not_leave(index):
+    source = pandas_frame().set_index(index)
+    out = lv.mask(lv.read(source, confidential="x"), "additive_noise", secret=SECRET).frame()
+    assert out.index.equals(pd.RangeIndex(N))
+    assert out.index.name is None
+
+
+def test_a_later_change_of_the_frame_does_not_reach_the_release():
+    source = pd.DataFrame({"s": np.arange(float(N)), "x": X})
+    data = lv.read(source, confidential="x", non_confidential="s")
+    source.to_numpy()
+    source.loc[:, "s"] = -1.0
+    source["s"].array[:] = -1.0
+    assert lv.mask(data, "additive_noise", secret=SECRET).frame()["s"].tolist() == list(range(N))
+
+
+def test_levels_of_records_left_out_do_not_leave(tmp_path):
+    source = pd.DataFrame({"g": pd.Categorical(["b"] * (N - 1) + ["rare"]), "x": X})
+    small = lv.SubGroups(columns=("g",), small="suppress")
+    release = lv.mask(lv.read(source, confidential="x", sub_groups=small), "additive_noise", secret=SECRET)
+    assert list(release.frame()["g"].cat.categories) == ["b"]
+    release.write(tmp_path / "out.parquet")
+    assert b"rare" not in (tmp_path / "out.parquet").read_bytes()
 
 
 def test_the_index_of_pandas_stays_with_its_rows():

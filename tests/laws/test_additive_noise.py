@@ -74,6 +74,24 @@ def test_two_settings_share_no_noise(table):
     assert abs(np.corrcoef(one.x, other.x)[0, 1]) < limit
 
 
+def test_two_equal_steps_share_no_noise(table):
+    data = lv.read(table, confidential=["x", "y"], sub_groups=["g"])
+    once = lv.masks.AdditiveNoise(variance=1.0, scope="file")
+    first = lv.mask(data, once, secret=SECRET).frame().x - table.x
+    second = lv.mask(data, once, once, secret=SECRET).frame().x - table.x - first
+    assert abs(np.corrcoef(first, second)[0, 1]) < stats.norm.isf(FALSE_ALARM / 2) / np.sqrt(N) * 1.05
+
+
+@pytest.mark.parametrize("scope", ["sub_group", "file"])
+def test_its_law_knows_the_scope(table, scope):
+    data = lv.read(table, confidential=["x", "y"], sub_groups=["g"])
+    mask = lv.masks.AdditiveNoise(variance=0.5, scope=scope)
+    e = lv.mask(data, mask, secret=SECRET).frame().x - table.x
+    for g, here in enumerate(mask.law(data).groups):
+        check_variance(e[table.g == g], here.covariance[0, 0], 3.0)
+    assert lv.masks.AdditiveNoise(where="x > 1").law(data) is None
+
+
 def test_two_sub_group_settings_share_no_noise(table):
     data = [lv.read(table, confidential=["x", "y"], sub_groups=s) for s in (["g"], [])]
     one, other = (lv.mask(d, "additive_noise", secret=SECRET).frame().x - table.x for d in data)

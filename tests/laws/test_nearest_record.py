@@ -65,6 +65,20 @@ def test_an_intruder_who_knows_less_finds_less():
         lv.risk(data, release, intruder=lv.Intruder(known=["w"]))
 
 
+def test_the_weight_is_known_like_any_column_that_leaves_as_it_is():
+    rng = np.random.default_rng(8)
+    table = pd.DataFrame({"w": rng.permutation(400) + 1.0, "x": rng.normal(size=400)})
+    data = lv.read(table, confidential="x", weight="w")
+    scores = lv.risk(data, lv.mask(data, "additive_noise(variance=10)", secret=SECRET), ["nearest_record"])
+    assert scores[0].s_alone == scores[0].value == 1.0
+
+
+@pytest.mark.parametrize("x", [1e15 + np.arange(200.0), 1e9 + 1e-3 * np.arange(200)])
+def test_a_small_spread_on_a_large_level_still_identifies(x):
+    table = pd.DataFrame({"x": x})
+    assert lv.risk(lv.read(table, confidential="x"), table, ["nearest_record"])[0].value == 1.0
+
+
 def test_missing_is_nearest_to_missing():
     table = pd.DataFrame({"x": [1.0, 2.0, 3.0, np.nan], "y": [0.0, 0.0, 0.0, 0.0]})
     data = lv.read(table, confidential=["x", "y"])

@@ -325,11 +325,11 @@ def test_small_sub_groups_by_size(table):
         assert ((now - was)[X].abs().max() / was[X].std()).min() > 1e-3
 
 
-@pytest.mark.parametrize(("chosen", "said"), [((0, 1), "only the original values"), ((0, 1, 2), "mirror image")])
-def test_chosen_records_that_leave_no_choice_are_refused(chosen, said):
+@pytest.mark.parametrize("chosen", [(0, 1), (0, 1, 2)])
+def test_chosen_records_that_leave_no_choice_are_refused(chosen):
     table = pd.DataFrame({"s": np.arange(9.0) ** 2, "x": np.sin(np.arange(9.0))})
     data = lv.read(table, confidential="x", non_confidential="s")
-    with pytest.raises(lv.LarvatusError, match=rf"has {len(chosen)} records for 1 confidential .*{said}"):
+    with pytest.raises(lv.LarvatusError, match=rf"with where: .* has {len(chosen)} usable records and 4 are needed"):
         lv.mask(data, lv.masks.SufficiencyBased(where=chosen), secret=SECRET)
 
 

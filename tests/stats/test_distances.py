@@ -33,6 +33,16 @@ def test_credits_are_those_of_a_dense_matrix(n, p, seed, grid, k):
     assert found == pytest.approx(dense(x, y, k), abs=1e-12)
 
 
+def test_more_ties_than_the_search_looks_at_share_the_credit():
+    angle = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    ring = np.round(np.column_stack([np.cos(angle), np.sin(angle)]) * 2**20) / 2**20
+    corners = np.array([[3.0, 4.0], [4.0, 3.0], [-3.0, 4.0], [-4.0, 3.0], [3.0, -4.0], [4.0, -3.0], [-3.0, -4.0], [5.0, 0.0]])
+    targets = np.zeros_like(corners)
+    assert credit_within(*nearer_and_tied(targets, corners, 1), 1) == pytest.approx(1 / 8)
+    assert credit_within(*nearer_and_tied(targets, corners, 3), 3) == pytest.approx(3 / 8)
+    assert credit_within(*nearer_and_tied(ring, ring, 2), 2) == pytest.approx(1.0)
+
+
 def test_credits_sum_to_the_number_of_guesses_over_identical_records():
     x = np.zeros((50, 2))
     assert credit_within(*nearer_and_tied(x, x, 3), 3) == pytest.approx(3 / 50)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import linalg
 
 from larvatus.stats.rows import mapped_rows, solved_rows
-from larvatus.stats.sufficiency import Infeasible, basis_of, mask_group, noise_root, standardised, status_of
+from larvatus.stats.sufficiency import Infeasible, basis_of, mask_group, noise_root, status_of
 from larvatus.stats.sufficiency_blocks import change_weights, gram, merged_triangle, projection_of, triangle
 
 EXACT = 1e-12
@@ -24,6 +24,13 @@ def gap(before: Array, after: Array) -> float:
     shift = abs((other.mean(axis=1, keepdims=True) - centre) / sd).max()
     a, b = ((v - v.mean(axis=1, keepdims=True)) / sd for v in (one, other))
     return float(max(shift, abs(a @ a.T - b @ b.T).max() / one.shape[1]))
+
+
+def standardised(values: Array) -> tuple[Array, Array]:
+    """Columns × rows less their means, over their standard deviations, and these."""
+    sd = values.std(axis=1, ddof=1)
+    d = (values - values.mean(axis=1, keepdims=True)) / sd[:, None]
+    return d - d.mean(axis=1, keepdims=True), sd
 
 
 def residuals(x: Array, s: Array) -> Array:

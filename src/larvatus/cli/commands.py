@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from larvatus.cli.inputs import RoleOptions, data_of, secret_of, toml_value
+from larvatus.cli.inputs import MaskOptions, RoleOptions, data_of, secret_of, toml_value
 from larvatus.cli.terminal import Terminal
 from larvatus.core.errors import StudyError, WriteError, nearest_names
 from larvatus.data.score import Cell, Row
@@ -18,6 +18,9 @@ Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False,
 Force = Annotated[bool, Parameter(negative=(), show_default=False, help="overwrite files that exist")]
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 RowOrder = Annotated[Literal["random", "keep"], Parameter(help="order of the rows in the released file")]
+ReleasedOrder = Annotated[
+    Literal["checked", "keep"], Parameter(help="keep: the released rows are known to be in the original's order")
+]
 SecretFile = Annotated[Path | None, Parameter(help="file with the secret, 16 bytes or more; a fresh one is made without it")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with the original's; keep it inside")]
 
@@ -31,6 +34,8 @@ Measures = Annotated[list[str] | None, Several, Parameter(help="measure such as 
 def run(
     study: Path, *, output: Output, secret_file: SecretFile = None, row_order: RowOrder = "random",
     format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the releases")] = "parquet",
+    pairings: Annotated[bool, Parameter(negative=(), show_default=False, help="keep pairing files in pairings/")] = False,
+    public: Annotated[str | None, Parameter(help="name of the release to write report_public.html for")] = None,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Carry out a study: mask, attack, measure, compare; write releases, scores and report.
@@ -49,7 +54,7 @@ def run(
     with terminal.progress() as progress:
         comparison = walk(
             Study.read(study), output, secret=secret_of(secret_file), force=force, suffix=f".{format}",
-            row_order=row_order, progress=progress,
+            row_order=row_order, pairings=pairings, public=public, progress=progress,
         )
     _summary(terminal, comparison, output)
 
@@ -82,7 +87,7 @@ def _losses(candidates: Sequence[Any]) -> list[Row]:
 
 
 def mask(
-    source: str, *, output: Output, roles: RoleOptions = RoleOptions(),  # noqa: B008 (frozen)
+    source: str, *, output: Output, roles: MaskOptions = MaskOptions(),  # noqa: B008 (frozen)
     method: Annotated[str | None, Parameter(help="name of one mask; its settings follow as options")] = None,
     step: Steps = None,
     release: Annotated[str | None, Parameter(help="name of a release in the study, where it has several")] = None,
@@ -116,10 +121,10 @@ def mask(
         made = walk(data, *steps, secret=secret, progress=progress)
         made.write(output, row_order, pairing, force)
     masked = len(made.data.confidential)
-    terminal.say(f"{output}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them masked")
+    terminal.say(f"{output}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them confidential")
     terminal.notes(made.notes)
     if row_order == "random" and pairing is None:
-        terminal.hint("Rows are in random order. To attack this file later, mask again with --pairing FILE.")
+        terminal.hint("Rows are in random order: this file cannot be attacked later. Write one that can with --pairing FILE.")
     terminal.data({
         "output": str(output), "records": made.data.rows, "columns": list(made.data.released),
         "masked": list(made.data.confidential), "notes": [{"kind": n.kind, "text": str(n)} for n in made.notes],
@@ -152,7 +157,7 @@ def _steps(study: Any, method: str | None, step: list[str] | None, release: str 
 
 def risk(
     original: str, released: str, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
-    method: Attacks = None,
+    row_order: ReleasedOrder = "checked", method: Attacks = None,
     quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Attack a released file, made here or elsewhere, knowing its original.
@@ -169,13 +174,16 @@ def risk(
     terminal, study = Terminal(quiet, json), roles.load()
     with terminal.progress() as progress:
         data = data_of(original, study)
-        scores = walk(data, released, method or study.attack, intruder=study.intruder, pairing=pairing, progress=progress)
+        scores = walk(
+            data, released, method or study.attack, intruder=study.intruder, pairing=pairing, row_order=row_order,
+            progress=progress,
+        )
     _scores(terminal, scores)
 
 
 def utility(
     original: str, released: str, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
-    method: Measures = None,
+    row_order: ReleasedOrder = "checked", method: Measures = None,
     quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Measure what analysts lost between an original and a released file.
@@ -192,11 +200,13 @@ def utility(
     terminal, study = Terminal(quiet, json), roles.load()
     with terminal.progress() as progress:
         data = data_of(original, study)
-        scores = walk(data, released, method or study.measure, pairing=pairing, progress=progress)
+        scores = walk(data, released, method or study.measure, pairing=pairing, row_order=row_order, progress=progress)
     _scores(terminal, scores)
 
 
 def _scores(terminal: Terminal, scores: Any) -> None:
+    for note in dict.fromkeys(n for score in scores for n in score.notes):
+        terminal.hint(f"note: {note}")
     terminal.table(scores.table())
     for score in scores:
         for name, rows in (*score.details.items(), ("variable", score.by_variable)):
@@ -204,8 +214,6 @@ def _scores(terminal: Terminal, scores: Any) -> None:
         if len(score.by_group) > 1:
             worst = sorted(score.by_group, key=lambda r: -float(r["value"] or 0))[:10]
             terminal.table(worst, f"\n{score.method}: worst sub-groups")
-        for note in score.notes:
-            terminal.say(f"{score.method}: {note}")
     terminal.data([s.plain() for s in scores])
 
 

@@ -32,20 +32,34 @@ class RoleOptions:
     weight: Annotated[str | None, Parameter(help="survey weight, released as it is")] = None
     record_id: Annotated[str | None, Parameter(help="column that names each record; never released")] = None
     nominal: Annotated[str | None, Parameter(help="numeric codes to be read as names")] = None
-    smallest: Annotated[int | None, Parameter(help="fewest records a sub-group may have")] = None
-    small: Annotated[str | None, Parameter(help="what becomes of smaller ones: refuse, pool or suppress")] = None
     engine: Annotated[str | None, Parameter(help="where the work is done")] = None
+
+    def about_small(self) -> dict[str, Any]:
+        """What was said of small sub-groups: nothing, where nothing is masked."""
+        return {}
 
     def load(self) -> Study:
         """The study file, or an empty study, with the options laid over it."""
         study = Study.read(self.study) if self.study else Study()
         roles = {n: getattr(self, n) for n in ROLES}
-        groups = {"columns": self.sub_groups, "smallest": self.smallest, "small": self.small}
+        groups = {"columns": self.sub_groups, **self.about_small()}
         return study.model_copy(update={
             "roles": over(Roles, study.roles, roles),
             "sub_groups": over(SubGroups, study.sub_groups, groups),
             "engine": self.engine or study.engine,
         })
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class MaskOptions(RoleOptions):
+    """Roles, and what becomes of small sub-groups when they are masked."""
+
+    smallest: Annotated[int | None, Parameter(help="fewest records a sub-group may have")] = None
+    small: Annotated[str | None, Parameter(help="what becomes of smaller ones: refuse, pool or suppress")] = None
+
+    def about_small(self) -> dict[str, Any]:
+        return {"smallest": self.smallest, "small": self.small}
 
 
 def over(kind: Any, value: Any, options: Mapping[str, Any]) -> Any:
@@ -88,6 +102,6 @@ def secret_of(path: Path | None) -> bytes | None:
     except OSError as error:
         raise ReadError(f"secret file {path} cannot be read: {error.strerror}.") from None
     try:
-        return checked_secret(raw.rstrip(b"\r\n"))
+        return checked_secret(raw.removesuffix(b"\n").removesuffix(b"\r"))
     except LarvatusError as error:
         raise ReadError(f"secret file {path}: {error}") from None

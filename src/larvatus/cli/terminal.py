@@ -63,7 +63,7 @@ class Terminal:
             numeric = all(isinstance(r.get(name), int | float | None) for r in rows)
             side: Literal["left", "right"] = "right" if numeric else "left"
             head = Text(name.replace("_", " "))
-            shown.add_column(head, justify=side, overflow="fold", no_wrap=name == names[0])
+            shown.add_column(head, justify=side, overflow="fold", no_wrap=numeric or name == names[0])
         for row in rows:
             shown.add_row(*(Text(cell_text(row.get(n))) for n in names))
         self.out.print(shown)

@@ -63,12 +63,15 @@ def about(data: Microdata, intruder: Intruder, purpose: str = "") -> About:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """Candidates in the order they were given."""
 
     candidates: tuple[Candidate, ...]
     about: About
+
+    def __repr__(self) -> str:
+        return f"Comparison of {len(self.candidates)} releases\n{self.table()}"
 
     def table(self) -> Rows:
         """One row per release and score."""

@@ -45,15 +45,23 @@ class UtilityError(LarvatusError):
 class StudyError(LarvatusError):
     """A study has problems; all of them are in the message."""
 
-    def __init__(self, problems: Sequence[str], where: str = "study") -> None:
+    def __init__(self, problems: Sequence[str], where: str = "") -> None:
         self.problems = tuple(problems)
         count = len(self.problems)
-        head = f"{where} has {count} problem{'s' if count > 1 else ''}:"
+        head = f"{where + ' has ' if where else ''}{count} problem{'s' if count > 1 else ''}:"
         super().__init__("\n".join([head, *(f"  {i}. {p}" for i, p in enumerate(self.problems, 1))]))
 
 
 class WriteError(LarvatusError):
     """An output cannot be written; nothing was left under its name."""
+
+
+def _numeric(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def nearest_names(name: str, known: Iterable[str], most: int = 3) -> str:
@@ -65,5 +73,7 @@ def nearest_names(name: str, known: Iterable[str], most: int = 3) -> str:
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
     if not names:
         return "there are none."
+    if any(_numeric(n) for n in names):
+        return f"there are {len(names)}, some of them numbers: has the file a header line?"
     shown = ", ".join(names[:8]) + (f" … ({len(names)} in all)" if len(names) > 8 else "")
     return f"there are: {shown}."

@@ -81,7 +81,7 @@ def _group_of(group: int, block: Block) -> Mapping[str, Array]:
 
 
 def _given(original: Microdata, released: Microdata) -> list[str]:
-    return [n for n in (*original.sub_groups.columns, *original.non_confidential) if n in released.table.columns]
+    return [n for n in (*original.sub_groups.columns, *original.known) if n in released.table.columns]
 
 
 def check_same_given(original: Microdata, released: Microdata) -> None:

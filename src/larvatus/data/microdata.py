@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Microdata:
     """Columns held by an engine, what each of them is, and the sub-groups that masks run within."""
 
@@ -47,6 +47,13 @@ class Microdata:
         """Non-confidential columns that vary inside sub-groups, in role order."""
         inside = (c for c in self.roles.non_confidential if c not in self.sub_groups.columns)
         return tuple(c for c in inside if c in self.table.columns)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """What leaves as it is beside the sub-groups: non-confidential columns and the weight."""
+        weight = self.roles.weight
+        extra = (weight,) if weight and weight in self.table.columns and weight not in self.non_confidential else ()
+        return (*self.non_confidential, *extra)
 
     @property
     def released(self) -> tuple[str, ...]:
@@ -116,6 +123,10 @@ class Microdata:
         if not any(self.table.columns[n].missing for n in names):
             return np.repeat(np.array(self.groups.sizes, dtype=np.int64)[:, None], max(len(names), 1), axis=1)
         return np.array(self.reduce(names, _present(names, self.table.columns), np.add))
+
+    def __repr__(self) -> str:
+        groups = f", {len(self.groups)} sub-groups by {', '.join(self.groups.columns)}" if self.groups.columns else ""
+        return f"Microdata({self.rows:,} records, confidential: {', '.join(self.confidential)}{groups})"
 
     def frame(self) -> Any:
         """The columns that may leave, as the kind of frame the source was, in its row order."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from larvatus.core.errors import PairingError, RolesError
+from larvatus.core.errors import PairingError, RolesError, nearest_names
 from larvatus.data.alignment import check_same_given, in_records_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -15,9 +16,14 @@ from larvatus.data.roles import Roles, SubGroups
 
 
 def as_release(
-    data: Microdata, other: Any, pairing: str | Path | None = None, must_pair: bool = True, name: str | None = None
+    data: Microdata, other: Any, pairing: str | Path | None = None, must_pair: bool = True, name: str | None = None,
+    row_order: Literal["checked", "keep"] = "checked",
 ) -> Release:
-    """A Release as it is; a frame or a file masked elsewhere, paired with the original by row, id or pairing file."""
+    """A Release as it is; a frame or a file masked elsewhere, paired with the original by row, id or pairing file.
+
+    A CSV file is paired by position only where a column that leaves as it is confirms the order, or the caller says that
+    the order was kept: nothing in the file tells whether its rows were shuffled.
+    """
     if isinstance(other, Release):
         return other
     names = data.engine.names(other)
@@ -25,19 +31,54 @@ def as_release(
     label = name or (Path(other).name if isinstance(other, str | Path) else "released")
     table = data.engine.read(other, roles, groups, Path(pairing) if pairing else None)
     released = Microdata(table, roles, groups, data.engine)
-    notes = [Note(f"{n} is not in the released file", "warning") for n in data.confidential if n not in names]
+    for n in released.confidential:
+        if (table.columns[n].kind, data.table.columns[n].kind) == ("nominal", "number"):
+            raise RolesError(
+                f"the released file: {n!r} holds text where the original holds numbers. Remove what is not a number from the "
+                "column (only empty cells and NA count as missing)."
+            )
+    absent = [n for n in data.confidential if n not in names]
+    notes = [Note(f"{n} is not in the released file; {nearest_names(n, names)}", "warning") for n in absent]
     try:
         if pairing is None and roles.record_id is None:
             _check_by_position(data, released, data.engine.keyed(other))
         check_same_given(data, released)
-        if pairing is None and roles.record_id is None and not (groups.columns or released.non_confidential):
+        if pairing is None and roles.record_id is None and row_order == "checked" and not _confirms(released):
+            _check_order_is_known(other)
             notes.append(Note("rows are paired by position, and no column is there to check that by", "warning"))
         return Release(label, (in_records_of(released, data),), notes=tuple(notes))
     except PairingError:
         if must_pair:
             raise
-    notes.append(Note("rows are not paired with the original's; compared as two files", "warning"))
+    counts = f"{released.rows:,} rows against {data.rows:,}"
+    notes.append(Note(f"rows are not paired with the original's; compared as two files ({counts})", "warning"))
     return Release(label, (released,), notes=tuple(notes), paired=False)
+
+
+def _confirms(released: Microdata) -> bool:
+    """Whether some column that leaves as it is varies, so that rows in another order would not have matched."""
+    columns = released.table.columns
+    given = [n for n in (*released.sub_groups.columns, *released.known) if n in columns]
+    names = [n for n in given if columns[n].kind == "nominal" and len(columns[n].levels) > 1]
+    numbers = [n for n in given if columns[n].kind == "number"]
+    varies = not all(m.constant.all() for m in released.ungrouped().moments(numbers)) if numbers else False
+    return bool(names) or varies
+
+
+def _check_order_is_known(other: Any) -> None:
+    if isinstance(other, str | Path) and Path(other).suffix.lower() not in {".parquet", ".pq"}:
+        raise PairingError(
+            "the released file's rows can only be matched by position, and no column that is released as it is confirms "
+            "their order. Give its pairing file (--pairing), or say that the order was kept (--row-order keep)."
+        )
+
+
+def in_declared_groups(data: Microdata, release: Release) -> Release | None:
+    """A release whose sub-groups were pooled, in the declared ones; nothing where none were."""
+    groups = release.data.groups
+    if not release.paired or all(len(held) <= 1 for held in groups.declared):
+        return None
+    return replace(release, copies=tuple(in_records_of(copy, data) for copy in release.copies))
 
 
 def _check_by_position(data: Microdata, released: Microdata, keyed: bool) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from larvatus.data.microdata import Microdata
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Release:
     """What may leave, paired with the original by record id inside."""
 
@@ -27,6 +27,10 @@ class Release:
     notes: tuple[Note, ...] = ()
     paired: bool = True
     order: RecordRandom | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        steps = " + ".join(s.name() for s in self.steps) or "masked elsewhere"
+        return f"Release({self.name!r}: {steps}; {self.data.rows:,} records, {len(self.notes)} notes)"
 
     @property
     def data(self) -> Microdata:

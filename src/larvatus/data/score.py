@@ -113,9 +113,9 @@ def csv_text(rows: Rows) -> str:
 
 
 def mean_of(rows: Iterable[Row], name: str = "loss") -> float:
-    """Mean of a numeric column, 0 where there is nothing to average."""
+    """Mean of a numeric column, NaN where there is nothing to average."""
     values = [float(v) for v in (row.get(name) for row in rows) if isinstance(v, int | float)]
-    return sum(values) / len(values) if values else 0.0
+    return sum(values) / len(values) if values else math.nan
 
 
 @dataclass(frozen=True, slots=True)

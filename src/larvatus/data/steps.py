@@ -14,8 +14,10 @@ from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.groups import Settled, settle, usable
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.roles import Small
 
 TAKEN, KEPT = " taken", " kept"
+NOTABLE = 0.1
 
 
 def check_kinds(data: Microdata, masks: Sequence[Mask]) -> None:
@@ -50,12 +52,13 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
     for g, held in enumerate(outcome.declared):
         if len(held) > 1:
             names = "; ".join(after.groups.holds(g)[:5]) + (" …" if len(held) > 5 else "")
-            text = f"{len(held)} sub-groups are pooled into ({after.groups.name(g)}): {names}"
-            notes.append(Note(text, "warning", "sub_groups"))
+            gone = ", ".join(after.groups.columns[len(after.groups.labels[g]) :])
+            pooled = f"{len(held)} sub-groups are pooled into ({after.groups.name(g)})"
+            notes.append(Note(f"{pooled}, relations with {gone} are not kept: {names}", "warning", "sub_groups"))
     lost = data.rows - after.rows
     if lost:
-        gone = outcome.target.count(-1)
-        notes.append(Note(f"{lost:,} records of {gone} small sub-groups are left out of the release", "warning", "sub_groups"))
+        few = outcome.target.count(-1)
+        notes.append(Note(f"{lost:,} records of {few} small sub-groups are left out of the release", "warning", "sub_groups"))
     return after, notes
 
 
@@ -68,16 +71,26 @@ def applied(step: Mask, current: Microdata, original: Microdata, random: RecordR
     if step.where is None:
         masked = step.apply(base, beside, random)
         return Masked(_adopted(current, masked.data), masked.notes)
-    marked = _marked(step, original)
+    marked = _marked(step, beside)
     chosen = sum(marked.reduce([TAKEN], lambda g, b: int(b[TAKEN].sum()), int.__add__))
     if chosen == 0:
         raise MaskError(f"{step.name()}: where = {step.where!r} chooses no record, so nothing would be masked.")
     if not step.record_wise:
-        ids = marked.take(lambda g, b: b[TAKEN] == 1, [TAKEN])
-        base, beside = (d.holding(ids.table.pair(d.table, {n: n for n in d.table.columns})) for d in (base, beside))
+        taken = _workable(marked.take(lambda g, b: b[TAKEN] == 1, [TAKEN]), step)
+        base, beside = (d.holding(taken.table.pair(d.table, {n: n for n in d.table.columns})) for d in (base, beside))
     masked = step.apply(base, beside, random)
     notes = [*masked.notes, Note(f"{chosen:,} of {current.rows:,} records chosen by where")]
+    if isinstance(step.where, tuple) and chosen < len(set(step.where)):
+        notes.append(Note(f"{len(set(step.where)) - chosen} of the record ids in where are not in the data", "warning"))
     return Masked(_adopted(current, masked.data, marked), notes)
+
+
+def _workable(taken: Microdata, step: Mask) -> Microdata:
+    """The chosen records in sub-groups that are large enough for the step: pooled where the study says so, else refused."""
+    small: Small = "pool" if taken.sub_groups.small == "pool" else "refuse"
+    asked_by = f"{step.name()} with where"
+    outcome = settle(taken.groups, taken.present().tolist(), step.smallest(taken), small, asked_by)
+    return taken if outcome.target == tuple(range(len(taken.groups))) else taken.settled(outcome)
 
 
 def _marked(step: Mask, original: Microdata) -> Microdata:
@@ -147,6 +160,6 @@ def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
         )
     return [
         Note(f"{same[j]:,} of {there[j]:,} values of {name} ({same[j] / there[j]:.1%}) are unchanged",
-             "warning" if same[j] == there[j] else "information")
+             "warning" if same[j] > NOTABLE * there[j] else "information")
         for j, name in enumerate(names) if same[j]
     ]

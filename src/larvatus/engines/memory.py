@@ -61,9 +61,9 @@ class Memory:
         columns = {n: c for n, (c, _) in arrays.items()}
         values = {n: v for n, (_, v) in arrays.items()}
         record = self._records(table, roles.record_id, pairing)
-        kept = table.select([n for n in wanted if n not in roles.confidential])
+        kept = _own(table.select([n for n in wanted if n not in roles.confidential]), _kind(source))
         types = {n: table.schema.field(n).type for n in wanted}
-        index = source.index if _kind(source) == "pandas" else None
+        index = _plain_index(source) if _kind(source) == "pandas" else None
         held = _Source(kept, types, _kind(source), _dtypes(source, wanted), index)
         code, labels = _cross(values, columns, sub_groups.columns, table.num_rows)
         declared = [(label,) for label in labels]
@@ -88,7 +88,11 @@ class Memory:
         import narwhals as nw
 
         frame: Any = nw.from_arrow(out, backend=cast(Any, source.kind)).to_native()
-        same = {n: d for n, d in source.dtypes.items() if n in names and out.schema.field(n).type == source.types[n]}
+        whole = out.num_rows == source.kept.num_rows or not source.kept.num_columns
+        same = {
+            n: d for n, d in source.dtypes.items()
+            if n in names and out.schema.field(n).type == source.types[n] and (whole or not hasattr(d, "categories"))
+        }
         frame = _retyped(frame, out, same)
         if source.index is not None:
             frame.index = source.index[held.position[order]]
@@ -119,7 +123,7 @@ class Memory:
         out = {}
         for name in names:
             if name in source.kept.column_names:
-                out[name] = source.kept.column(name).take(pa.array(table.position[rows]))
+                out[name] = _taken(source.kept.column(name), table.position[rows])
             else:
                 out[name] = to_arrow(table.columns[name], table.values[name][rows], source.types.get(name))
         return pa.table(out)
@@ -148,6 +152,27 @@ def _retyped(frame: Any, table: pa.Table, dtypes: Mapping[str, Any]) -> Any:
         else:
             frame[name] = frame[name].astype(dtypes[name])
     return frame
+
+
+def _own(table: pa.Table, kind: str) -> pa.Table:
+    """A copy that a later change of the caller's frame cannot reach; only pandas shares memory that can be written."""
+    return table.take(np.arange(table.num_rows)) if kind == "pandas" else table
+
+
+def _plain_index(frame: Any) -> Any:
+    """The index where it only numbers rows; one with a name or with other values is a column without a role."""
+    index = frame.index
+    return index if index.nlevels == 1 and index.name is None and index.dtype.kind in "iu" else None
+
+
+def _taken(column: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
+    """Rows of a column; levels that only rows left out had do not leave."""
+    import pyarrow as pa
+
+    out = column.take(pa.array(rows))
+    if len(rows) == len(column) or not pa.types.is_dictionary(column.type):
+        return out
+    return out.cast(column.type.value_type).dictionary_encode().cast(column.type)
 
 
 def _cross(

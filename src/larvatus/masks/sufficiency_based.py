@@ -90,6 +90,8 @@ class SufficiencyBased(Mask):
         from larvatus.stats.gaussian import Moments
 
         names = original.confidential
+        if self.where is not None or self.scope == "file":
+            return None
         if (original.present() < np.array(original.groups.sizes)[:, None]).any():
             return None
         design = design_of(original, original.non_confidential)
@@ -111,8 +113,8 @@ class SufficiencyBased(Mask):
 
     def public_sentence(self) -> str:
         return (
-            "Confidential values were replaced by values from a linear model, made so that all means, variances and "
-            "correlations of the released columns equal those of the original."
+            "Confidential values were replaced by values from a linear model, made so that at this step their means, "
+            "variances and correlations, with each other and with the columns left as they are, equal those of the original."
         )
 
     def _beta(self, names: Sequence[str]) -> NDArray[np.float64]:

@@ -59,6 +59,28 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class HeatCell:
+    """A figure as text on a ground of colour, from 0, none, to 1, the deepest."""
+
+    text: str
+    depth: float
+    tone: Literal["risk", "loss"]
+
+
+@dataclass(frozen=True, slots=True)
+class HeatTable:
+    """Named rows of coloured cells; `spans` head so many columns each; a column has a name and what to hold it against."""
+
+    kind: ClassVar[str] = "heat_table"
+    caption: str
+    sentence: str
+    spans: tuple[tuple[str, int], ...]
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A drawing as SVG text, with the sentence that says what to see in it."""
 
@@ -94,7 +116,7 @@ class Section:
     blocks: tuple[Block, ...]
 
 
-Block: TypeAlias = Paragraph | Listing | KeyFigures | Table | Figure | NotesList | Fold | Section
+Block: TypeAlias = Paragraph | Listing | KeyFigures | Table | HeatTable | Figure | NotesList | Fold | Section
 
 
 @dataclass(frozen=True, slots=True)

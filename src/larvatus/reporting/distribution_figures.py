@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from larvatus.data.score import Score
-from larvatus.reporting.contents import Block, Figure, Fold
+from larvatus.reporting.contents import Block, Figure, Fold, Paragraph
 from larvatus.reporting.distribution_panels import Panel, Row, drawn_distributions
 from larvatus.reporting.drawn_releases import drawn_releases
 from larvatus.reporting.headline import Headline
 from larvatus.reporting.histograms import WHOLE, Histogram, histograms_of
-from larvatus.reporting.numbers import EXACT, count, plural, quoted, share
+from larvatus.reporting.numbers import EXACT, plural, quoted, share
 
 MOST_VARIABLES = 6
 MOST_PLACES = 3
 WIDENING = " Bins widen towards the tails, so equal steps along the axis are not equal steps in value."
-OPEN = " The outermost bins have no end."
+OPEN = " The outermost bins hold all that lies beyond."
 ByPlace = dict[str, dict[str, Histogram]]
 
 
@@ -33,7 +33,7 @@ def distribution_figures(heads: Sequence[Headline], scores: Sequence[Score | Non
     title = "Original against released distributions"
     sentence = _sentence(rows, len(whole)) + _variables_text(variables) + left_out + _bins_text(rows)
     figure = Figure(title, sentence, drawn_distributions(title, sentence, rows))
-    inside = [made for head, places in found if (made := _sub_groups(head, places, len(heads)))]
+    inside = [made for head, places in found for made in _sub_groups(head, places, len(heads))]
     if not inside:
         return [figure]
     return [figure, Fold("The same for the sub-groups that changed most", tuple(inside))]
@@ -71,21 +71,20 @@ def _bins_text(rows: Sequence[Row]) -> str:
     return OPEN + (WIDENING if any(p.histogram.axis.widens for row in rows for p in row.panels) else "")
 
 
-def _sub_groups(head: Headline, places: ByPlace, releases: int) -> Figure | None:
-    """One release: its most changed sub-groups beside each other."""
+def _sub_groups(head: Headline, places: ByPlace, releases: int) -> list[Block]:
+    """One release: its most changed sub-groups beside each other, or that none changed."""
     chosen = [place for place in places if place != WHOLE][:MOST_PLACES]
     variables = _worst([places[place] for place in chosen])
     if not variables:
-        return None
+        return []
     rows = tuple(
         Row(v, tuple(Panel(place, places[place][v]) for place in chosen if v in places[place]))
         for v in variables[:MOST_VARIABLES]
     )
-    title = f"{head.name}: {plural(len(chosen), 'sub-group')}" if releases > 1 else f"The {plural(len(chosen), 'sub-group')}"
-    title += " that changed most"
     most, variable, place = max((p.histogram.moved, row.heading, p.name) for row in rows for p in row.panels)
-    sentence = f"{variable} changes most in {place}: {share(most)} of the records would have to change bin."
     if most < EXACT:
-        sentence = f"Even there every histogram is the same before and after ({count(len(variables))} variables)."
+        return [Paragraph(f"{quoted(head.name)} keeps every histogram as it was in every sub-group.", "quiet")]
+    title = f"{head.name}: " * (releases > 1) + f"the {plural(len(chosen), 'sub-group')} that changed most"
+    sentence = f"{variable} changes most in {place}: {share(most)} of the records would have to change bin."
     sentence += _variables_text(variables)
-    return Figure(title, sentence, drawn_distributions(title, sentence, rows))
+    return [Figure(title, sentence, drawn_distributions(title, sentence, rows))]

@@ -51,12 +51,13 @@ def _row(row: Row, y: float, most: int) -> str:
         lower = Frame(places[2 * i + 1][0], y + NAMES, wide, HIGH) if beside else (
             Frame(x, upper.base + BETWEEN, wide, CUMULATED)
         )
-        out += [heading(x, y + 39, wide, panel.name, moved_text(panel.histogram.moved)), _panel(panel.histogram, upper, lower, highest)]
+        out.append(heading(x, y + 39, wide, panel.name, _moved(panel.histogram.moved)))
+        out.append(_panel(panel.histogram, upper, lower, highest))
         out.append(value_ticks(panel.histogram.axis, lower) + (value_ticks(panel.histogram.axis, upper) if beside else ""))
     return "".join(out)
 
 
-def moved_text(moved: float) -> str:
+def _moved(moved: float) -> str:
     return "the same in every bin" if moved < EXACT else f"{share(moved)} change bin"
 
 

@@ -14,13 +14,15 @@ TOP, LANE = 58.0, 21.0
 Tone = Literal["risk", "loss"]
 
 
-def drawn_dots(title: str, sentence: str, panels: Sequence[str], lanes: Sequence[Lane], tone: Tone) -> str:
-    """All lanes in all panels, on one scale, so that panels can be compared."""
+def drawn_dots(
+    title: str, sentence: str, panels: Sequence[str], lanes: Sequence[Lane], tone: Tone, named: str = ""
+) -> str:
+    """All lanes in all panels, on one scale, so that panels can be compared; `named` says what the dots are if not tone."""
     bottom = TOP + LANE * len(lanes)
     names = min(NAMES, max(text_width(lane.name) for lane in lanes) + 16)
     wide = (WIDTH - names - GAP * (len(panels) - 1) - 16) / len(panels)
     highest = max(v for lane in lanes for m in lane.marks if m for v in (m.value, m.high, m.chance, m.s_alone) if v is not None)
-    body = [_legend(lanes, tone)]
+    body = [_legend(lanes, tone, named)]
     for i, lane in enumerate(lanes):
         y = TOP + LANE * (i + 0.5)
         if i % 2 == 0:
@@ -63,15 +65,17 @@ def _hint(mark: Mark, tone: Tone) -> str:
     if tone == "loss":
         return f"loss {loss(mark.value)}"
     ends = "" if mark.low is None else f" ({interval(mark.low, mark.high)})"
-    return f"{share(mark.value)}{ends}; chance {share(mark.chance)}, S alone {share(mark.s_alone)}"
+    known = [f"{name} {share(v)}" for name, v in (("chance", mark.chance), ("S alone", mark.s_alone)) if v is not None]
+    return f"{share(mark.value)}{ends}" + (f"; {', '.join(known)}" if known else "")
 
 
-def _legend(lanes: Sequence[Lane], tone: Tone) -> str:
+def _legend(lanes: Sequence[Lane], tone: Tone, named: str) -> str:
     """The marks that are there, named once."""
     marks = [m for lane in lanes for m in lane.marks if m]
     ends = any(m.low is not None for m in marks)
     out = [line(6, 14, 26, 14, f"whisker {tone}") if ends else "", dot(16, 14, f"dot {tone}", "", 4)]
-    named = ("risk, with its interval" if ends else "risk") if tone == "risk" else "loss; 0 is best"
+    if not named:
+        named = ("risk, with its interval" if ends else "risk") if tone == "risk" else "loss; 0 is best"
     out.append(text(34, 18, named, "tick"))
     x = 34 + text_width(named) + 20
     if any(m.chance is not None for m in marks):

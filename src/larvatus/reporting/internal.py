@@ -12,6 +12,7 @@ from statistics import median
 from larvatus.reporting.compared import Comparison, by_method
 from larvatus.reporting.contents import Block, Fold, KeyFigure, KeyFigures, NotesList, Paragraph, Report, Section, Table
 from larvatus.reporting.figures import map_block
+from larvatus.reporting.glance import glance
 from larvatus.reporting.headline import Headline, common_measures, headlines
 from larvatus.reporting.numbers import count, listed, plural, words
 from larvatus.reporting.scores import loss_section, risk_section
@@ -50,7 +51,7 @@ def internal(comparison: Comparison, version: str) -> Report:
 def _summary(subject: Subject) -> Section:
     table = summary_table(subject.heads, subject.measures)
     drawn = map_block(subject.heads, by_method(subject.comparison.candidates, "risk"), list(subject.measures))
-    return Section("Summary", (drawn, table))
+    return Section("Summary", (*glance(subject.comparison.candidates, subject.heads), drawn, table))
 
 
 def _data(subject: Subject) -> Section:

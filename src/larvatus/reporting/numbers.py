@@ -29,9 +29,9 @@ def share(value: Cell) -> str:
     found = number(value)
     if found is None:
         return NONE if value is None or value != value else str(value)
-    if not 0 <= found <= 1:
+    if not -EXACT < found <= 1:
         return cell_text(found)
-    return f"{_percent(100 * found)}{SPACE}%"
+    return f"{_percent(100 * max(found, 0.0))}{SPACE}%"
 
 
 def _percent(percent: float) -> str:

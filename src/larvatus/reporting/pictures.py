@@ -6,11 +6,18 @@ from collections.abc import Callable, Sequence
 
 from larvatus.data.score import Score
 from larvatus.reporting.contents import Block
+from larvatus.reporting.correlation_figures import correlation_figures
 from larvatus.reporting.distribution_figures import distribution_figures
 from larvatus.reporting.headline import Headline
+from larvatus.reporting.interval_figures import interval_figures
+from larvatus.reporting.rank_change_figures import rank_change_figures
+from larvatus.reporting.scatter_figures import scatter_figures
 
 Draw = Callable[[Sequence[Headline], Sequence[Score | None]], list[Block]]
-PICTURES: dict[str, Draw] = {"distributions": distribution_figures}
+PICTURES: dict[str, Draw] = {
+    "correlation": correlation_figures, "rank_correlation": correlation_figures, "distributions": distribution_figures,
+    "scatter": scatter_figures, "rank_disclosure": rank_change_figures, "value_disclosure": interval_figures,
+}
 DRAWN_ONLY = frozenset({("distributions", "histogram"), ("scatter", "grid")})
 
 

@@ -16,6 +16,7 @@ from larvatus.reporting.contents import Block, Figure, KeyFigure, KeyFigures, Li
 from larvatus.reporting.dots import drawn_dots
 from larvatus.reporting.lanes import Lane, lanes_of
 from larvatus.reporting.numbers import NONE, count, listed, number, words
+from larvatus.reporting.released_histograms import released_histograms
 from larvatus.reporting.steps import step_texts
 from larvatus.reporting.tables import within_budget
 
@@ -75,6 +76,7 @@ def _losses(candidate: Candidate, about: About) -> Section:
     ]
     for name, score in there.items():
         blocks += _by_variable(words(name).capitalize(), score, about)
+        blocks += _histograms(score, about)
     groups = {words(n).capitalize(): _large(lanes_of([s], "by_group"), about) for n, s in there.items()}
     return Section("What analysts lose", (*blocks, *_by_group(groups)))
 
@@ -92,6 +94,12 @@ def _by_variable(title: str, score: Score, about: About) -> list[Block]:
     if len(lanes) > MOST_LANES:
         sentence += f" The {MOST_LANES} largest of {count(len(lanes))} are drawn."
     return [Figure(caption, sentence, drawn_dots(caption, sentence, [NAME], lanes[:MOST_LANES], "loss"))]
+
+
+def _histograms(score: Score, about: About) -> list[Block]:
+    """Released histograms beside the rounded loss of each column; never an original count."""
+    losses = {str(row.get("variable")): f"loss {rounded_text(number(row.get('loss')))}" for row in score.by_variable}
+    return released_histograms(score, {*about.confidential, *_as_they_are(about)}, SMALLEST, losses)
 
 
 def _large(lanes: Sequence[Lane], about: About) -> list[Lane]:

@@ -50,15 +50,18 @@ def _above(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
         (sum(m.above_chance for m in there), len(there), h.name)
         for p, h in enumerate(heads) if (there := [m for lane in lanes if (m := lane.marks[p])])
     ]
-    head = "The whole interval lies above the baselines in"
+    ends = any(m.low is not None for lane in lanes for m in lane.marks if m)
+    head = f"The {'whole interval' if ends else 'risk'} lies above the baselines in"
     if len(counted) == 1:
-        return f"{head} {count(counted[0][0])} of {plural(counted[0][1], 'sub-group')}."
+        return f"{head} {count(counted[0][0])} of {count(counted[0][1])}."
     if len(counted) <= FEW:
         return f"{head} " + ", ".join(f"{count(k)} of {count(n)} under {quoted(name)}" for k, n, name in counted) + "."
     clear = sum(k == 0 for k, _, _ in counted)
     if clear == 0:
-        return "In every release some sub-group's whole interval lies above the baselines."
-    return f"In {count(clear)} of {count(len(counted))} releases no sub-group's whole interval lies above the baselines."
+        return "In every release at least one lies above the baselines" + (" with its whole interval." if ends else ".")
+    return f"In {count(clear)} of {count(len(counted))} releases none lies above the baselines" + (
+        " with its whole interval." if ends else "."
+    )
 
 
 def loss_sentence(lanes: Sequence[Lane], heads: Sequence[Headline], what: str) -> str:

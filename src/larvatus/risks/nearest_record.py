@@ -50,7 +50,7 @@ class NearestRecord(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         data = release.data
         pool = _pool(data, intruder)
-        masked, given = intruder.columns(data.confidential, (*_merged(data, pool), *data.non_confidential))
+        masked, given = intruder.columns(data.confidential, (*_merged(data, pool), *data.known))
         masked = tuple(n for n in masked if n in data.numeric(masked))
         if not masked:
             raise RiskError("nearest_record: the intruder knows no numeric confidential column of the release. "
@@ -117,7 +117,7 @@ def _keys(x: Sequence[Array], y: Sequence[Array]) -> tuple[Floats, Floats]:
     for a, b in zip(x, y, strict=True):
         there = b[~np.isnan(b)]
         centre, sd = (float(there.mean()), float(there.std())) if len(there) else (0.0, 0.0)
-        if sd > 1e-12 * max(abs(centre), 1e-300):
+        if sd > 0 and float(there.max()) > float(there.min()):
             left.append(np.nan_to_num((a - centre) / sd))
             right.append(np.nan_to_num((b - centre) / sd))
         if np.isnan(a).any() or np.isnan(b).any():

@@ -34,7 +34,7 @@ class RankDisclosure(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
         ranked = _ranked(original, release, names)
-        design = design_of(ranked, ranked.non_confidential)
+        design = design_of(ranked, ranked.known)
         parts = [_Agreement.of(m, names, len(design.terms)) for m in ranked.reduce(
             list(dict.fromkeys([*_all(names), *design.columns])), _moments(names, design), Moments.merge
         )]

@@ -35,7 +35,7 @@ class ValueDisclosure(Attack):
         names = common_numbers(original, release.data)
         before = {f"original {n}": n for n in names}
         joined = release.data.holding(release.data.table.pair(original.table, before))
-        design = design_of(joined, joined.non_confidential)
+        design = design_of(joined, joined.known)
         columns = list(dict.fromkeys([*before, *names, *design.columns]))
         groups = joined.reduce(columns, _moments(list(before), names, design), Moments.merge)
         parts = [_Explained.of(m, len(names), len(design.terms)) for m in groups]
@@ -127,7 +127,8 @@ def _variable(name: str, whole: _Explained, j: int) -> Row:
 
 def _widths(data: Microdata, names: Sequence[str], parts: Sequence[_Explained], whole: _Explained) -> Rows:
     """Width with the release over width without, for the file and for every sub-group."""
-    places = [("all records", whole), *((data.groups.name(g), part) for g, part in enumerate(parts))]
+    inside = [(data.groups.name(g), part) for g, part in enumerate(parts)] if len(parts) > 1 else []
+    places = [("all records", whole), *inside]
     return Rows.of(
         {"sub_group": place, **{n: float(w) for n, w in zip(names, part.width, strict=True)}} for place, part in places
     )

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
 TERMS = 160
-GRID, INDICATOR_GRID = 512, 128
-LARGEST = 0.999
+GRID = 512
+PLACES = np.linspace(-6.0, 6.0, 241)
+LARGEST, NEARLY = 0.999, 0.999
 HALVINGS = 60
 
 
@@ -39,7 +40,7 @@ def tied_runs(rank: Matrix, count: Matrix, n: int) -> Ties:
     return Ties((rank - (count - 1) / 2 - 1) / n, (rank + (count - 1) / 2) / n)
 
 
-def jumps(ties: Ties, grid: int = GRID) -> tuple[Matrix, Matrix]:
+def jumps(ties: Ties) -> tuple[Matrix, Matrix]:
     """Where, on the normal scale, average rank (over n) rises, and by how much.
 
     It jumps at both ends of every run by half the run's length; elsewhere it follows the normal distribution function,
@@ -47,7 +48,7 @@ def jumps(ties: Ties, grid: int = GRID) -> tuple[Matrix, Matrix]:
     """
     from scipy.special import ndtri
 
-    cuts = np.unique(np.concatenate([np.linspace(0.0, 1.0, grid + 1), ties.low, ties.high]))
+    cuts = np.unique(np.concatenate([np.linspace(0.0, 1.0, GRID + 1), ties.low, ties.high]))
     middle = (cuts[1:] + cuts[:-1]) / 2
     inside = np.searchsorted(ties.low, middle, side="right") - 1
     ends = np.append(ties.high, 0.0)[inside] if len(ties.low) else np.zeros(len(middle))
@@ -72,24 +73,48 @@ def hermite_weights(ties: Ties) -> Matrix:
 
 
 def latent_with_indicator(observed: Matrix, share: Matrix, ties: Ties) -> Matrix:
-    """Correlation of a latent normal with indicators, from the correlations of average ranks with them.
+    """Correlation of a latent value with indicators, from the correlations of average ranks with them.
 
-    Given the indicator of a level that a share of the records has, the latent value is normal with a shifted mean.
+    Given the indicator of a level that a share of the records has, the latent value is normal with a shifted mean; over
+    all records it is a mixture of two normals, and ranks and ties are those of the mixture. A level that lies wholly inside
+    ties, or wholly beside the others, fits any large correlation: the least that gives nearly the same is taken.
     """
-    from scipy.special import ndtr
-
-    z, rise = jumps(ties, INDICATOR_GRID)
     spread = np.sqrt(np.maximum(share * (1 - share), 1e-300))
-    target = observed * np.sqrt(ties.variance) / spread
     low, high = -np.full(len(share), LARGEST), np.full(len(share), LARGEST)
+
+    def difference(rho: Matrix) -> Matrix:
+        return _rank_difference(rho / spread / np.sqrt(1 - rho * rho), share, ties)
+
+    target = NEARLY * np.clip(observed * np.sqrt(ties.variance) / spread, difference(low), difference(high))
     for _ in range(HALVINGS // 2):
         rho = (low + high) / 2
-        sigma, shift = np.sqrt(1 - rho * rho)[:, None], rho / spread
-        with_it = ndtr(((shift * (1 - share))[:, None] - z) / sigma) @ rise
-        without = ndtr(((-shift * share)[:, None] - z) / sigma) @ rise
-        above = with_it - without > target
+        above = difference(rho) > target
         high, low = np.where(above, rho, high), np.where(above, low, rho)
     return np.asarray((low + high) / 2)
+
+
+def _rank_difference(apart: Matrix, share: Matrix, ties: Ties) -> Matrix:
+    """By how much mean average rank (over n) differs between two normals of variance 1, `apart` and mixed in these shares."""
+    from scipy.special import ndtr
+
+    places = np.concatenate([PLACES + apart[:, None], np.broadcast_to(PLACES, (len(apart), len(PLACES)))], axis=1)
+    places.sort(axis=1)
+    one, other = ndtr(places - apart[:, None]), ndtr(places)
+    both = share[:, None] * one + (1 - share)[:, None] * other
+    step = np.diff(both)
+    rank = np.divide(np.diff(_summed_rank(both, ties)), step, out=np.zeros_like(step), where=step > 0)
+    return np.asarray((rank * np.diff(one - other)).sum(axis=1))
+
+
+def _summed_rank(share: Matrix, ties: Ties) -> Matrix:
+    """Average rank (over n) added up over a lowest share of the records."""
+    total = share * share / 2
+    if len(ties.low) == 0:
+        return total
+    run = np.maximum(np.searchsorted(ties.low, share, side="right") - 1, 0)
+    low, high = ties.low[run], ties.high[run]
+    inside = (share > low) & (share < high)
+    return np.where(inside, low * low / 2 + (low + high) / 2 * (share - low), total)
 
 
 def latent_correlation(spearman: float, one: Ties, other: Ties) -> float:

@@ -132,6 +132,13 @@ def _standardised(values: Matrix, out: Matrix, scale: Matrix) -> None:
             out[c, i] = 0.0 if flat else out[c, i] / sd
 
 
+def standardised(values: Matrix) -> tuple[Matrix, Matrix]:
+    """Columns less their mean, over their standard deviation, and these; 0 and 1 where a column does not vary."""
+    out, scale = np.empty(values.shape), np.empty(len(values))
+    _standardised(np.ascontiguousarray(values), out, scale)
+    return out, scale
+
+
 @kernel()
 def _grown(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
     """Add to an orthonormal basis what each column has outside it, projecting three times; how many rows it has then."""
@@ -156,12 +163,10 @@ def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, S
     """
     n, q, p = x.shape[1], len(s), len(x)
     thin = THIN * np.sqrt(max(n - 1, 1))
-    a, scale = np.empty((1 + q + p, n)), np.empty(q + p)
-    a[0] = 1.0
-    _standardised(np.ascontiguousarray(np.vstack([s, x])), a[1:], scale)
-    xs, scale = a[1 + q :], scale[q:]
+    ss, _ = standardised(s)
+    xs, scale = standardised(x)
     basis = np.empty((min(1 + q + 2 * p, n), n))
-    given = _grown(basis, 0, a[: 1 + q], thin)
+    given = _grown(basis, _grown(basis, 0, np.ones((1, n)), thin), ss, thin)
     filled = _grown(basis, given, xs, thin)
     rank = filled - given
     if rank == 0:

@@ -1,0 +1,81 @@
+"""Correlations before and after, and their difference, for every release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from larvatus.data.score import Score
+from larvatus.reporting.contents import Block, Figure
+from larvatus.reporting.correlation_panels import Matrix, Panel, drawn_correlations
+from larvatus.reporting.drawn_releases import drawn_releases
+from larvatus.reporting.headline import Headline
+from larvatus.reporting.numbers import EXACT, loss, number, plural, quoted, words
+
+MOST_COLUMNS = 15
+
+
+def correlation_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+    """One figure of the columns that changed most, or none where no pair has both figures."""
+    drawn, left_out = drawn_releases(heads, scores)
+    original: dict[tuple[str, str], float] = {}
+    panels: list[Panel] = []
+    for head, score in drawn:
+        before, after = _matrices(score)
+        original = {**before, **original}
+        if after:
+            panels.append(Panel(head.name, after, {pair: after[pair] - before[pair] for pair in after}))
+    names = _worst(panels)
+    if not names:
+        return []
+    kept = names[:MOST_COLUMNS]
+    inside = [abs(v) for p in panels for (a, b), v in p.difference.items() if a in kept and b in kept]
+    title = f"{words(drawn[0][1].method).capitalize()}: original, released and difference"
+    sentence = _sentence(panels) + (f" The {MOST_COLUMNS} most changed of {plural(len(names), 'column')} are drawn."
+                                    if len(names) > MOST_COLUMNS else "") + left_out
+    order = [n for n in dict.fromkeys(c for pair in original for c in pair) if n in kept]
+    largest = _scale(max(inside, default=0.0))
+    return [Figure(title, sentence, drawn_correlations(title, sentence, order, original, panels, largest))]
+
+
+def _matrices(score: Score) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
+    before, after = {}, {}
+    for row in score.by_pair:
+        was, now = number(row.get("original")), number(row.get("released"))
+        if was is not None and now is not None:
+            pair = str(row.get("first")), str(row.get("second"))
+            before[pair], after[pair] = was, now
+    return before, after
+
+
+def _worst(panels: Sequence[Panel]) -> list[str]:
+    """All columns, those with the largest change in any pair first."""
+    changed: dict[str, float] = {}
+    for p in panels:
+        for pair, value in p.difference.items():
+            for name in pair:
+                changed[name] = max(abs(value), changed.get(name, 0.0))
+    return sorted(changed, key=lambda name: -changed[name])
+
+
+def _sentence(panels: Sequence[Panel]) -> str:
+    """Who keeps all of them, and the pair that changed most."""
+    exact = [quoted(p.name) for p in panels if _most(p.difference)[0] < EXACT]
+    if len(exact) == len(panels):
+        return "Every correlation is the same before and after, but for rounding."
+    most, pair, panel = max((*_most(p.difference), p.name) for p in panels)
+    said = f"The largest change is that of {pair[0]} and {pair[1]} under {quoted(panel)}: {loss(most)}."
+    keeps = "keeps" if len(exact) == 1 else "keep"
+    return said + (f" {' and '.join(exact)} {keeps} every correlation, but for rounding." if exact else "")
+
+
+def _most(difference: Matrix) -> tuple[float, tuple[str, str]]:
+    return max((abs(v), pair) for pair, v in difference.items())
+
+
+def _scale(largest: float) -> float:
+    """The next round number, in which differences are coloured; 1 where there are none."""
+    if largest < EXACT:
+        return 1.0
+    step = 10.0 ** math.floor(math.log10(largest))
+    return min(float(f"{step * math.ceil(largest / step):.1g}"), 2.0)

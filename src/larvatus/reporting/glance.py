@@ -1,0 +1,86 @@
+"""All releases at a glance: every attack beside what is had without it, every loss, and the same in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from larvatus.data.score import Score
+from larvatus.reporting.compared import Candidate, by_method
+from larvatus.reporting.contents import Block, HeatCell, HeatTable, Listing
+from larvatus.reporting.drawn_releases import MOST_RELEASES
+from larvatus.reporting.glance_words import WITHOUT, at_baseline, in_words
+from larvatus.reporting.headline import Headline, baseline, excess, unbeaten
+from larvatus.reporting.numbers import EXACT, NONE, count, loss, number, quoted, share, shares, words
+from larvatus.reporting.tables import release_title
+
+SLIGHT = 0.1  # losses below this never get the deepest colour, however small all of them are
+NOTE = (
+    f"Risk is coloured where an attack does better than {WITHOUT}: by chance or from the non-confidential columns alone. "
+    "Loss is coloured by its size beside the largest in its column; “exact” is 0, but for rounding. "
+    "All are figures of the whole file; sub-groups are shown further below."
+)
+
+
+def glance(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> tuple[Block, ...]:
+    """A table with a row per release, and a sentence or two on each where they are few; nothing without scores."""
+    attacks, measures = by_method(candidates, "risk"), by_method(candidates, "loss")
+    if not attacks and not measures:
+        return ()
+    columns = [*((_title(n), _without(scores)) for n, scores in attacks.items()), *((_title(n), "") for n in measures)]
+    cells = [*(_risk_cells(s) for s in attacks.values()), *(_loss_cells(s) for s in measures.values())]
+    rows = tuple((release_title(h, len(heads)), tuple(column[i] for column in cells)) for i, h in enumerate(heads))
+    spans = tuple((name, len(of)) for name, of in (("Risk", attacks), ("Loss", measures)) if of)
+    table = HeatTable("At a glance", _sentence(candidates, heads), spans, tuple(columns), rows, NOTE)
+    shown = heads if len(heads) <= MOST_RELEASES else unbeaten(heads)[:MOST_RELEASES]
+    items = [(h, in_words(*(candidates[h.number - 1].of_kind(kind) for kind in ("risk", "loss")))) for h in shown]
+    said = tuple(f"{quoted(h.name)}: {text}" for h, text in items if text)
+    return (table, Listing(said)) if said else (table,)
+
+
+def _title(name: str) -> str:
+    return words(name).capitalize()
+
+
+def _without(scores: Sequence[Score | None]) -> str:
+    said = shares(baseline(s) for s in scores if s)
+    return "" if said == NONE else f"without: {said}"
+
+
+def _risk_cells(scores: Sequence[Score | None]) -> list[HeatCell]:
+    return [HeatCell(share(s.value) if s else NONE, _risk_depth(s) if s else 0.0, "risk") for s in scores]
+
+
+def _risk_depth(score: Score) -> float:
+    """None at the baseline, pale near it, then deeper with the order of magnitude."""
+    if number(score.value) is None or at_baseline(score):
+        return 0.0
+    beyond = min(excess(score), 1e3)
+    return 0.15 if beyond <= 1 else min(0.4 + 0.35 * math.log10(beyond), 1.0)
+
+
+def _loss_cells(scores: Sequence[Score | None]) -> list[HeatCell]:
+    values = [number(s.value) if s else None for s in scores]
+    largest = max([SLIGHT, *(abs(v) for v in values if v is not None)])
+    return [HeatCell(_loss_text(v), 0.0 if v is None else abs(v) / largest, "loss") for v in values]
+
+
+def _loss_text(value: float | None) -> str:
+    return "exact" if value is not None and abs(value) < EXACT else loss(value)
+
+
+def _sentence(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> str:
+    """Which releases give an intruder nothing, and which of them loses least."""
+    attacked = [h for h in heads if h.risk is not None]
+    safe = [h for h in attacked if all(at_baseline(s) for s in candidates[h.number - 1].of_kind("risk"))]
+    if not attacked:
+        return "No attack was run; the losses stand alone."
+    if not safe:
+        return f"Against every release some attack does better than {WITHOUT}."
+    few = len(safe) <= MOST_RELEASES
+    named = " and ".join(quoted(h.name) for h in safe) if few else f"{count(len(safe))} of {count(len(heads))} releases"
+    said = f"No attack on {named} does better than {WITHOUT}"
+    others = len(attacked) - len(safe)
+    said += f"; on {'the other' if others == 1 else 'each of the others'} some attack does." if others else "."
+    known = [(h.loss, h.name) for h in safe if h.loss is not None]
+    return said + (f" Of these, {quoted(min(known)[1])} has the least loss on average." if len(known) > 1 else "")
