@@ -29,7 +29,7 @@ def test_credits_are_those_of_a_dense_search_within_sub_group_and_same_s():
     table["b"] = rng.integers(0, 5, n)
     released = table.assign(a=table.a + rng.normal(0, 0.5, n), b=rng.permutation(table.b))
     data = lv.read(table, confidential=["a", "b"], non_confidential=["s"], sub_groups=["g"])
-    score = lv.risk(data, released, [lv.risks.NearestRecord(within=(1, 4))])[0]
+    score = lv.risk(data, released, [lv.risks.NearestRecord(within=(1, 4), distance="euclidean")])[0]
     scale = released.groupby("g")[["a", "b"]].transform("std", ddof=0).to_numpy()
     x, y = table[["a", "b"]].to_numpy() / scale, released[["a", "b"]].to_numpy() / scale
     pool = (table.g * 10 + table.s).to_numpy()
@@ -79,6 +79,20 @@ def test_a_small_spread_on_a_large_level_still_identifies(x):
     assert lv.risk(lv.read(table, confidential="x"), table, ["nearest_record"])[0].value == 1.0
 
 
+def test_correlated_columns_are_linked_by_the_stronger_distance():
+    """With strong correlation and noise that follows it, allowing for the correlation nearly doubles the hits."""
+    rng = np.random.default_rng(9)
+    x = rng.multivariate_normal(np.zeros(4), 0.05 * np.eye(4) + 0.95, size=2000)
+    table = pd.DataFrame(x, columns=list("abcd"))
+    data = lv.read(table, confidential=list("abcd"))
+    release = lv.mask(data, "sufficiency_based(similarity=0.9)", secret=SECRET)
+    found = {d: lv.risk(data, release, [lv.risks.NearestRecord(distance=d)])[0].value for d in ("euclidean", "mahalanobis")}
+    strongest = lv.risk(data, release, ["nearest_record"])[0]
+    assert found["mahalanobis"] > 1.3 * found["euclidean"]
+    assert strongest.value == found["mahalanobis"]
+    assert {r["distance"]: r["value"] for r in strongest.details["distance"]} == found
+
+
 def test_missing_is_nearest_to_missing():
     table = pd.DataFrame({"x": [1.0, 2.0, 3.0, np.nan], "y": [0.0, 0.0, 0.0, 0.0]})
     data = lv.read(table, confidential=["x", "y"])
@@ -96,7 +110,8 @@ def test_outliers_are_told_apart_on_census(real_files):
     found = []
     for i in range(8):
         release = lv.mask(data, "additive_noise(variance=0.25)", secret=bytes([i]) * 16)
-        found.append([row["value"] for row in lv.risk(data, release, ["nearest_record"])[0].details["outliers"]])
+        score = lv.risk(data, release, [lv.risks.NearestRecord(distance="euclidean")])[0]
+        found.append([row["value"] for row in score.details["outliers"]])
     outlying, interior = np.mean(found, axis=0)
     assert outlying == pytest.approx(0.45, abs=0.10)
     assert interior == pytest.approx(0.045, abs=0.014)

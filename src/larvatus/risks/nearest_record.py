@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Self
+from dataclasses import replace
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,11 @@ from larvatus.data.credits import (
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
-from larvatus.data.score import Score
+from larvatus.data.score import Row, Rows, Score
 
 Guesses = Annotated[int, Field(ge=1, le=1000)]
 Floats = NDArray[np.float64]
+THINNEST = 1e-9
 
 
 class NearestRecord(Attack):
@@ -39,33 +41,44 @@ class NearestRecord(Attack):
 
     Parameters:
         within: success means that the own record is among this many nearest; the first is the headline.
+        distance: "euclidean" over standardised columns, "mahalanobis" which allows for their correlation, or
+            "strongest": both are tried and the more successful one is reported.
     """
 
     within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of nearest records to try")
+    distance: Literal["strongest", "euclidean", "mahalanobis"] = Field(
+        default="strongest", description="how far apart records are"
+    )
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        return cls(), cls(within=3)
+        return cls(), cls(within=3, distance="mahalanobis")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         data = release.data
         pool = _pool(data, intruder)
         masked, given = intruder.columns(data.confidential, (*_merged(data, pool), *data.known))
-        masked = tuple(n for n in masked if n in data.numeric(masked))
+        unused = [n for n in masked if n not in data.numeric(masked)]
+        masked = data.numeric(masked)
         if not masked:
             raise RiskError("nearest_record: the intruder knows no numeric confidential column of the release. "
                             "Name one in intruder.known, or leave it empty for all.")
         guesses = (self.within,) if isinstance(self.within, int) else self.within
         joined = pool.holding(pool.table.pair(original.table, {_original(n): n for n in masked}))
-        credits = _credits(joined, masked, given, guesses, data)
-        return risk_score(
-            "nearest_record", "share of records whose own released record is the nearest one",
-            self.settings(), data.groups, guesses, credits,
+        both = self.distance == "strongest" and len(masked) > 1
+        tried = ("euclidean", "mahalanobis") if both else ("euclidean" if len(masked) == 1 else self.distance,)
+        found = {d: _credits(joined, masked, given, guesses, data, d == "mahalanobis") for d in tried}
+        best = max(found, key=lambda d: float(found[d].success[:, 0].mean()))
+        score = risk_score(
+            "nearest_record", "share of records whose own released record is the nearest one", self.settings(), data.groups,
+            guesses, found[best], [f"{n} holds names and is not used to link records" for n in unused],
         )
+        rows: list[Row] = [{"distance": d, "value": float(c.success[:, 0].mean())} for d, c in found.items()]
+        return replace(score, details={**score.details, "distance": Rows.of(rows)}) if both else score
 
 
 def _credits(
-    joined: Microdata, masked: Sequence[str], given: Sequence[str], guesses: Sequence[int], data: Microdata
+    joined: Microdata, masked: Sequence[str], given: Sequence[str], guesses: Sequence[int], data: Microdata, whiten: bool
 ) -> Credits:
     originals = [_original(n) for n in masked]
     centres = outlyingness(joined, originals)
@@ -75,6 +88,7 @@ def _credits(
 
     def link(group: int, block: Block) -> Mapping[str, Array]:
         x, y = _keys([block[n] for n in originals], [block[n] for n in masked])
+        x, y = _whitened(x, y) if whiten else (x, y)
         same = _same_s([block[n] for n in given], len(block))
         alone = np.minimum(k / np.bincount(same)[same], 1.0)
         even = np.broadcast_to(np.minimum(k / len(block), 1.0), alone.shape)
@@ -125,6 +139,16 @@ def _keys(x: Sequence[Array], y: Sequence[Array]) -> tuple[Floats, Floats]:
             right.append(np.isnan(b).astype(np.float64))
     n = len(x[0])
     return np.array(left).reshape(len(left), n).T, np.array(right).reshape(len(right), n).T
+
+
+def _whitened(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Both sides in the directions in which released values vary, each in its own standard deviation."""
+    if len(y) < 2 or y.shape[1] == 0:
+        return x, y
+    values, vectors = np.linalg.eigh(y.T @ y / len(y))
+    kept = values > THINNEST * values.max(initial=0.0)
+    turn = vectors[:, kept] / np.sqrt(values[kept])
+    return x @ turn, y @ turn
 
 
 def _same_s(columns: Sequence[Array], n: int) -> NDArray[np.int64]:
