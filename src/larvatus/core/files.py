@@ -67,7 +67,7 @@ def moved_into(folder: Path) -> Iterator[Path]:
         yield temporary
         for file in sorted(p for p in temporary.rglob("*") if p.is_file()):
             target = folder / file.relative_to(temporary)
-            target.parent.mkdir(parents=True, exist_ok=True)
+            target.parent.mkdir(file.parent.stat().st_mode & 0o777 if file.parent != temporary else 0o777, True, True)
             os.replace(file, target)
     except OSError as error:
         raise WriteError(f"{folder} cannot be written: {error.strerror or 'unknown error'}.") from None

@@ -64,7 +64,8 @@ def _sentence(panels: Sequence[Panel]) -> str:
     if len(exact) == len(panels):
         return "Every correlation is the same before and after, but for rounding."
     most, pair, panel = max((*_most(p.difference), p.name) for p in panels)
-    said = f"The largest change is that of {pair[0]} and {pair[1]} under {quoted(panel)}: {loss(most)}."
+    under = f" under {quoted(panel)}" if len(panels) > 1 else ""
+    said = f"The largest change is that of {pair[0]} and {pair[1]}{under}: {loss(most)}."
     keeps = "keeps" if len(exact) == 1 else "keep"
     return said + (f" {' and '.join(exact)} {keeps} every correlation, but for rounding." if exact else "")
 

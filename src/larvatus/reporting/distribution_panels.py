@@ -58,7 +58,7 @@ def _row(row: Row, y: float, most: int) -> str:
 
 
 def _moved(moved: float) -> str:
-    return "the same in every bin" if moved < EXACT else f"{share(moved)} change bin"
+    return "same in every bin" if moved < EXACT else f"{share(moved)} change bin"
 
 
 def _panel(drawn: Histogram, upper: Frame, lower: Frame, highest: float) -> str:

@@ -41,10 +41,15 @@ def _frame(panel: str, scale: Scale, wide: float, bottom: float, tone: Tone) -> 
     ticks = scale.ticks(4 if wide > 200 else 2)
     short = shortened(panel, wide)
     out = [text(scale.start, TOP - 12, short, "panel", hint=panel if short != panel else "")] if panel else []
+    taken = scale.start - 8
     for t in ticks:
         anchor = "end" if scale(t) > scale.end - 12 else "start" if t == 0 else "middle"
+        said = tick_text(t, ticks[1], tone == "risk" and scale.high <= 1)
+        left = scale(t) - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * text_width(said)
         out.append(line(scale(t), TOP - 4, scale(t), bottom, "grid"))
-        out.append(text(scale(t), bottom + 17, tick_text(t, ticks[1], tone == "risk" and scale.high <= 1), "tick", anchor))
+        if left >= taken + 4:
+            out.append(text(scale(t), bottom + 17, said, "tick", anchor))
+            taken = left + text_width(said)
     return "".join(out)
 
 

@@ -11,6 +11,7 @@ from larvatus.reporting.value_axis import ValueAxis
 WIDTH = 760.0
 GAP = 18.0
 WIDEST = 371.0
+SMALLER = 1.18  # how much more of the smaller type fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def heading(x: float, y: float, wide: float, name: str, said: str = "") -> str:
     """A panel's name and, below it, its figure in words."""
     short = shortened(name, wide)
     top = text(x, y, short, "panel", hint=name if short != name else "")
-    return top + (text(x, y + 15, shortened(said, wide + 12), "tick") if said else "")
+    return top + (text(x, y + 15, shortened(said, SMALLER * (wide + 12)), "tick") if said else "")
 
 
 def steps(ends: Sequence[float], heights: Sequence[float], frame: Frame, class_: str, highest: float) -> str:

@@ -86,17 +86,20 @@ def _drawn(title: str, sentence: str, variables: Sequence[str], found: Sequence[
             if variable in c.shares:
                 frame = Frame(x, y + NAMES, wide, HIGH)
                 ends = [n / len(tops) for n in range(len(c.tops) + 1)]
-                body += [heading(x, y + 39, wide, c.name, f"{share(c.near(variable))} within {NEAR} ranks"),
+                body += [heading(x, y + 39, wide, c.name, f"within {NEAR} ranks: {share(c.near(variable))}"),
                          steps(ends, c.shares[variable], frame, "moved", highest), base_line(frame), _ticks(tops, frame)]
     return document(title, sentence, WIDTH, TOP + high * len(variables), "".join(body))
 
 
 def _ticks(tops: Sequence[int], frame: Frame) -> str:
     """The upper ends of some steps below them, inside the panel."""
-    out = []
+    out: list[str] = []
+    taken = frame.x - 8
     for i in (i for i, top in enumerate(tops) if top in (0, 5, 50, 500, 5000, 100_000)):
         said = count(tops[i])
         half = text_width(said) / 2
         x = min(max(frame.along((i + 0.5) / len(tops)), frame.x + half), frame.x + frame.wide - half)
-        out.append(text(x, frame.base + 16, said, "tick", "middle"))
+        if x - half >= taken + 6:
+            out.append(text(x, frame.base + 16, said, "tick", "middle"))
+            taken = x + half
     return "".join(out)
