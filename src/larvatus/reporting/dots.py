@@ -11,6 +11,7 @@ from larvatus.reporting.svg import Scale, diamond, document, dot, line, shortene
 
 WIDTH, NAMES, GAP = 760.0, 270.0, 22.0
 TOP, LANE = 58.0, 21.0
+NARROW = 110.0  # width below which only the ends of a scale are named
 Tone = Literal["risk", "loss"]
 
 
@@ -47,7 +48,7 @@ def _frame(panel: str, scale: Scale, wide: float, bottom: float, tone: Tone) -> 
         said = tick_text(t, ticks[1], tone == "risk" and scale.high <= 1)
         left = scale(t) - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * text_width(said)
         out.append(line(scale(t), TOP - 4, scale(t), bottom, "grid"))
-        if left >= taken + 4:
+        if left >= taken + 4 and (wide >= NARROW or t in (ticks[0], ticks[-1])):
             out.append(text(scale(t), bottom + 17, said, "tick", anchor))
             taken = left + text_width(said)
     return "".join(out)

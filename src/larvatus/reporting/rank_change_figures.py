@@ -86,7 +86,7 @@ def _drawn(title: str, sentence: str, variables: Sequence[str], found: Sequence[
             if variable in c.shares:
                 frame = Frame(x, y + NAMES, wide, HIGH)
                 ends = [n / len(tops) for n in range(len(c.tops) + 1)]
-                body += [heading(x, y + 39, wide, c.name, f"within {NEAR} ranks: {share(c.near(variable))}"),
+                body += [heading(x, y + 39, wide, c.name, f"≤ {NEAR} ranks: {share(c.near(variable))}"),
                          steps(ends, c.shares[variable], frame, "moved", highest), base_line(frame), _ticks(tops, frame)]
     return document(title, sentence, WIDTH, TOP + high * len(variables), "".join(body))
 
