@@ -25,6 +25,7 @@ class Candidate:
     notes: tuple[Note, ...]
     records: int
     scores: Scores
+    permutes: bool = False
 
     @classmethod
     def of(cls, name: str, release: Release, scores: Scores) -> Candidate:
@@ -33,7 +34,8 @@ class Candidate:
             {"method": s.name(), **{k: v for k, v in s.settings().items() if k in s.publishable}} for s in release.steps
         )
         sentences = tuple(s.public_sentence() for s in release.steps)
-        return cls(name, steps, sentences, public, release.notes, release.data.rows, scores)
+        permutes = any(s.permutes for s in release.steps)
+        return cls(name, steps, sentences, public, release.notes, release.data.rows, scores, permutes)
 
     def of_kind(self, kind: Literal["risk", "loss"]) -> tuple[Score, ...]:
         """Its risks or its losses."""

@@ -63,7 +63,7 @@ def _drawn(name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane
         few = [heads[p] for p in places]
         kept = chosen(lanes, places)
         if kept:
-            out.append(_dots(f"{name}: {tone} by {what}, the least risky releases that no other beats", what, few, kept, tone))
+            out.append(_dots(f"{name}: {tone} by {what}, releases that no other beats", what, few, kept, tone))
     return tuple(out)
 
 

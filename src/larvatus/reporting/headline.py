@@ -11,6 +11,7 @@ from larvatus.reporting.numbers import number
 
 AT_MOST_TIMES = 2.0
 AT_MOST_ABOVE = 0.1
+EXACT = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[float]]:
     out: dict[str, list[float]] = {}
     for name, scores in by_method(candidates, "loss").items():
         values = [number(s.value) if s else None for s in scores]
-        there = [v for v in values if v is not None]
+        there = [0.0 if v < EXACT else v for v in values if v is not None]
         if len(there) == len(candidates):
             out[name] = there
     return out

@@ -135,6 +135,8 @@ def rounded_text(value: float | None) -> str:
 
 def _limitations(candidate: Candidate, about: About) -> Section:
     items = [
+        "Values of masked columns are collected values, but most of them were given to another record: no single record is "
+        "anyone's answer." if candidate.permutes else
         "Values of masked columns are not the collected ones: no single record is anyone's answer.",
         "The losses say how far the measured statistics moved. Statistics that were not measured may have moved further.",
     ]

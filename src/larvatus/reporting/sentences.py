@@ -38,9 +38,11 @@ def risk_sentence(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
     worst = max(lanes, key=lambda lane: lane.worst)
     place, mark = max(((i, m) for i, m in enumerate(worst.marks) if m), key=lambda pair: pair[1].value)
     under = f" under {quoted(heads[place].name)}" if len(heads) > 1 else ""
-    of = f" of {plural(worst.records, 'record')}" if worst.records else ""
+    of = f" ({plural(worst.records, 'record')})" if worst.records else ""
     chance = f", against {share(mark.chance)} by chance" if mark.chance is not None else ""
-    return f"Risk is highest in {worst.name}{under}: {share(mark.value)}{of}{chance}. {_above(lanes, heads)}".strip()
+    if mark.s_alone is not None and mark.s_alone != mark.chance:
+        chance += f" and {share(mark.s_alone)} from S alone"
+    return f"Risk is highest in {worst.name}{of}{under}: {share(mark.value)}{chance}. {_above(lanes, heads)}".strip()
 
 
 def _above(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
