@@ -24,7 +24,7 @@ ReleasedOrder = Annotated[
 SecretFile = Annotated[Path | None, Parameter(help="file with the secret, 16 bytes or more; a fresh one is made without it")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with the original's; keep it inside")]
 
-ACROSS = 4
+ACROSS, MOST_ROWS = 4, 24
 Several = Parameter(negative=())
 Steps = Annotated[list[str] | None, Several, Parameter(help="one step such as 'additive_noise(variance=0.25)'; repeat it")]
 Attacks = Annotated[list[str] | None, Several, Parameter(help="attack such as 'nearest_record(within=[1, 5])'; repeat it")]
@@ -210,7 +210,8 @@ def _scores(terminal: Terminal, scores: Any) -> None:
     terminal.table(scores.table())
     for score in scores:
         for name, rows in (*score.details.items(), ("variable", score.by_variable)):
-            terminal.table(rows, f"\n{score.method}: {name.replace('_', ' ')}")
+            if len(rows) <= MOST_ROWS:
+                terminal.table(rows, f"\n{score.method}: {name.replace('_', ' ')}")
         if len(score.by_group) > 1:
             worst = sorted(score.by_group, key=lambda r: -float(r["value"] or 0))[:10]
             terminal.table(worst, f"\n{score.method}: worst sub-groups")

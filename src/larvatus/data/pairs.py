@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from larvatus.data.score import Row, Rows, mean_of
 
+SHOWN = 3
+
 
 def pair_rows(
     labels: Sequence[str], masked: int, before: NDArray[np.float64], after: NDArray[np.float64]
@@ -23,6 +25,16 @@ def pair_rows(
             was = float(before[i, j])
             rows.append({"first": labels[i], "second": labels[j], "loss": abs(now - was), "original": was, "released": now})
     return rows
+
+
+def in_groups(
+    labels: Sequence[str], masked: int, groups: Sequence[tuple[str, int, NDArray[np.float64], NDArray[np.float64]]]
+) -> tuple[Rows, Rows]:
+    """From (name, records, before, after) of every sub-group: one row each, and the pairs of those that changed most."""
+    found = [(pair_rows(labels, masked, before, after), name, records) for name, records, before, after in groups]
+    rows = Rows.of({"sub_group": name, "records": records, "value": mean_of(pairs)} for pairs, name, records in found)
+    worst = sorted(found, key=lambda f: -np.nan_to_num(mean_of(f[0])))[:SHOWN] if len(found) > 1 else []
+    return rows, Rows.of({"sub_group": name, **pair} for pairs, name, _ in worst for pair in pairs)
 
 
 def by_variable(labels: Sequence[str], rows: Sequence[Row]) -> Rows:

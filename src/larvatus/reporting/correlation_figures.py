@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from larvatus.data.score import Score
-from larvatus.reporting.contents import Block, Figure
+from larvatus.data.score import Rows, Score
+from larvatus.reporting.contents import Block, Figure, Fold
 from larvatus.reporting.correlation_panels import Matrix, Panel, drawn_correlations
-from larvatus.reporting.drawn_releases import drawn_releases
+from larvatus.reporting.drawn_releases import Scored, drawn_releases
 from larvatus.reporting.headline import Headline
 from larvatus.reporting.numbers import EXACT, loss, number, plural, quoted, words
 
-MOST_COLUMNS = 15
+MOST_COLUMNS, MOST_PLACES = 15, 2
 
 
 def correlation_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
-    """One figure of the columns that changed most, or none where no pair has both figures."""
+    """One figure of the columns that changed most, and folded ones of the sub-groups that changed most."""
     drawn, left_out = drawn_releases(heads, scores)
+    inside = [figure for head, score in drawn for figure in _sub_groups(head, score)]
+    fold = [Fold("The same for the sub-groups that changed most", tuple(inside))] if inside else []
+    return [*_figure(drawn, left_out), *fold]
+
+
+def _sub_groups(head: Headline, score: Score) -> list[Block]:
+    """The correlations inside the sub-groups that changed most under one release."""
+    rows = score.details.get("sub_group_pairs", Rows())
+    places = [str(p) for p in dict.fromkeys(rows.column("sub_group"))][:MOST_PLACES]
+    out: list[Block] = []
+    for place in places:
+        there = replace(score, by_pair=Rows.of(r for r in rows if r.get("sub_group") == place))
+        if any((number(r.get("loss")) or 0.0) >= EXACT for r in there.by_pair):
+            out += _figure([(head, there)], "", f" in {place}")
+    return out
+
+
+def _figure(drawn: Sequence[Scored], left_out: str, where: str = "") -> list[Block]:
+    """Original, released and difference side by side, or nothing where no pair has both figures."""
     original: dict[tuple[str, str], float] = {}
     panels: list[Panel] = []
     for head, score in drawn:
@@ -30,7 +50,7 @@ def correlation_figures(heads: Sequence[Headline], scores: Sequence[Score | None
         return []
     kept = names[:MOST_COLUMNS]
     inside = [abs(v) for p in panels for (a, b), v in p.difference.items() if a in kept and b in kept]
-    title = f"{words(drawn[0][1].method).capitalize()}: original, released and difference"
+    title = f"{words(drawn[0][1].method).capitalize()}{where}: original, released and difference"
     sentence = _sentence(panels) + (f" The {MOST_COLUMNS} most changed of {plural(len(names), 'column')} are drawn."
                                     if len(names) > MOST_COLUMNS else "") + left_out
     order = [n for n in dict.fromkeys(c for pair in original for c in pair) if n in kept]

@@ -18,7 +18,10 @@ PICTURES: dict[str, Draw] = {
     "correlation": correlation_figures, "rank_correlation": correlation_figures, "distributions": distribution_figures,
     "scatter": scatter_figures, "rank_disclosure": rank_change_figures, "value_disclosure": interval_figures,
 }
-DRAWN_ONLY = frozenset({("distributions", "histogram"), ("scatter", "grid")})
+DRAWN_ONLY = frozenset({
+    ("distributions", "histogram"), ("scatter", "grid"), ("correlation", "sub_group_pairs"),
+    ("rank_correlation", "sub_group_pairs"),
+})
 
 
 def pictures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:

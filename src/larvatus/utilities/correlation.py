@@ -6,9 +6,9 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairs import by_variable, pair_rows
+from larvatus.data.pairs import by_variable, in_groups, pair_rows
 from larvatus.data.release import Release
-from larvatus.data.score import Row, Rows, Score, mean_of
+from larvatus.data.score import Rows, Score, mean_of
 from larvatus.stats.gaussian import Moments
 
 
@@ -28,11 +28,12 @@ class Correlation(Measure):
         columns = [*names, *terms]
         moments = [data.moments(columns) for data in (before, after)]
         rows = pair_rows(labels, len(names), *(Moments.total(m).correlation for m in moments))
-        groups: list[Row] = []
-        for name, a, b in common_groups(original, release.data):
-            value = mean_of(pair_rows(labels, len(names), moments[0][a].correlation, moments[1][b].correlation))
-            groups.append({"sub_group": name, "records": original.groups.sizes[a], "value": value})
+        groups, worst = in_groups(labels, len(names), [
+            (name, original.groups.sizes[a], moments[0][a].correlation, moments[1][b].correlation)
+            for name, a, b in common_groups(original, release.data)
+        ])
         return Score(
             "correlation", "loss", mean_of(rows), "mean absolute change of correlations over pairs", self.settings(),
-            by_pair=Rows.of(rows), by_group=Rows.of(groups), by_variable=by_variable(labels, rows),
+            by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),
+            details={"sub_group_pairs": worst} if len(worst) else {},
         )

@@ -8,9 +8,9 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairs import by_variable, pair_rows
+from larvatus.data.pairs import by_variable, in_groups, pair_rows
 from larvatus.data.release import Release
-from larvatus.data.score import Row, Rows, Score, mean_of
+from larvatus.data.score import Rows, Score, mean_of
 from larvatus.stats.gaussian import Moments
 
 
@@ -31,13 +31,14 @@ class RankCorrelation(Measure):
         whole = [Moments.total(_spearman(data.ungrouped(), columns)).correlation for data in (before, after)]
         rows = pair_rows(labels, len(names), *whole)
         inside = [[m.correlation for m in _spearman(data, columns)] for data in (before, after)]
-        groups: list[Row] = []
-        for name, a, b in common_groups(original, release.data):
-            value = mean_of(pair_rows(labels, len(names), inside[0][a], inside[1][b]))
-            groups.append({"sub_group": name, "records": original.groups.sizes[a], "value": value})
+        groups, worst = in_groups(labels, len(names), [
+            (name, original.groups.sizes[a], inside[0][a], inside[1][b])
+            for name, a, b in common_groups(original, release.data)
+        ])
         return Score(
             "rank_correlation", "loss", mean_of(rows), "mean absolute change of rank correlations over pairs",
-            self.settings(), by_pair=Rows.of(rows), by_group=Rows.of(groups), by_variable=by_variable(labels, rows),
+            self.settings(), by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),
+            details={"sub_group_pairs": worst} if len(worst) else {},
         )
 
 
