@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ from larvatus.data.notes import Note
 from larvatus.data.score import Row, cell_text
 
 PATIENCE, QUIET_FOR = 1.0, 5.0
-MOST_NOTES = 12
+MOST_NOTES, HEADER = 12, 16
 
 
 class _Output(Console):
@@ -62,7 +63,7 @@ class Terminal:
         for name in names:
             numeric = all(isinstance(r.get(name), int | float | None) for r in rows)
             side: Literal["left", "right"] = "right" if numeric else "left"
-            head = Text(name.replace("_", " "))
+            head = Text(textwrap.fill(name.replace("_", " "), HEADER))
             shown.add_column(head, justify=side, overflow="fold", no_wrap=numeric or name == names[0])
         for row in rows:
             shown.add_row(*(Text(cell_text(row.get(n))) for n in names))
