@@ -191,6 +191,15 @@ def test_columns_in_perfect_agreement_stay_so(tied, given):
         assert stats.spearmanr(after.x, after.v).statistic < 0.99
 
 
+def test_perfect_agreement_of_many_records_is_not_lost_to_rounding():
+    """Sixty thousand latent values lie so close that rounding alone would exchange neighbours."""
+    x = np.random.default_rng(3).normal(size=60_000)
+    table = pd.DataFrame({"x": x, "y": np.exp(x), "w": -x, "v": x + np.random.default_rng(4).normal(size=60_000)})
+    after = shuffled(table, names=["x", "y", "w", "v"]).frame()
+    assert np.array_equal(np.argsort(after.x), np.argsort(after.y))
+    assert np.array_equal(after.x, -after.w)
+
+
 def test_nearly_perfect_agreement_is_not_taken_for_perfect():
     x = np.arange(500.0)
     y = x.copy()

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 
-from larvatus.stats.rows import mapped_rows, solved_rows
+from larvatus.stats.rows import solved_rows
 from larvatus.stats.sufficiency import Infeasible, basis_of, mask_group, noise_root, status_of
-from larvatus.stats.sufficiency_blocks import change_weights, gram, merged_triangle, projection_of, triangle
 
 EXACT = 1e-12
 Array = np.ndarray
@@ -86,33 +85,6 @@ def test_directions_as_thin_as_they_come_cost_no_digits(n, thin):
         was, now = (v[2] - v[0] / 1e8 - v[1] for v in (x, y))
         assert now.std() == pytest.approx(was.std(), rel=1e-14 / thin)
         assert np.abs(y[4] - 1e3 * y[1] - 7 * y[2]).max() < 1e-9
-
-
-@pytest.mark.parametrize("cuts", [1, 2, 7])
-@pytest.mark.parametrize("thin", [1e-2, 1e-6, 1e-10])
-def test_blocks_give_what_a_whole_group_gives(cuts, thin):
-    """Moments to rounding; Y itself to rounding over the thinnest direction, which is all that either way knows of it."""
-    x, s, w = thin_data(900, thin)
-    beta = 0.4 * np.eye(5)
-    whole, *_ = mask_group(x, s, w, beta)
-    sx, scale = standardised(x)
-    a = np.vstack([np.ones(900), standardised(s)[0], sx])
-    parts = np.array_split(np.arange(900), cuts)
-    r = triangle(a[:, parts[0]])
-    for part in parts[1:]:
-        r = merged_triangle(r, triangle(a[:, part]))
-    basis = basis_of(r, 3, 900)
-    step = projection_of(basis, sum(gram(basis.rows(a[:, i]), a[3:, i], w[:, i]) for i in parts), 5, beta, 900)
-    assert step.status == "exact"
-
-    def rows(i: Array) -> Array:
-        q = basis.rows(a[:, i])
-        return np.vstack([q, step.noise(q, w[:, i])])
-
-    weights = change_weights(step, sum(gram(rows(i)) for i in parts)) * scale
-    y = x + np.hstack([mapped_rows(rows(i), weights) for i in parts])
-    assert gap(np.vstack([s, x]), np.vstack([s, y])) < EXACT
-    assert np.abs((y - whole) / scale[:, None]).max() < 1e-14 / thin
 
 
 def test_rows_of_the_basis_span_the_columns_however_thin():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -53,3 +54,17 @@ def kernel(**options: Any) -> Callable[[_F], _F]:
         return compiled
 
     return wrap
+
+
+@cache
+def _libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Linear algebra on one thread, while the work around it is spread over all of them."""
+    with _libraries().limit(limits=1, user_api="blas"):
+        yield

@@ -17,6 +17,7 @@ from larvatus.stats.gaussian import Moments
 
 Matrix = NDArray[np.float64]
 COUNTED = 1000
+UNTIED = Ties(np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +98,19 @@ def copula_of(source: Ranked) -> list[Copula]:
     data, ranks, given = source.data, source.ranks, source.given
     columns = [*ranks, *given]
     moments = data.reduce(columns, lambda g, b: Moments.of(b.matrix(columns)), Moments.merge)
-    repeats = data.reduce(ranks, lambda g, b: [_repeated(b[r]) for r in ranks], _joined)
+    tied = [_tied(m, len(ranks)) for m in moments]
+    repeats: list[list[dict[float, int]]] = [[{} for _ in ranks] for _ in moments]
+    if any(t.any() for t in tied):
+        repeats = data.reduce(
+            ranks, lambda g, b: [_repeated(b[r]) if t else {} for r, t in zip(ranks, tied[g], strict=True)], _joined
+        )
     return [_copula(source, *found) for found in zip(moments, repeats, strict=True)]
+
+
+def _tied(ranks: Moments, count: int) -> NDArray[np.bool_]:
+    """Columns of ranks whose squares fall short of those of 1, 2, … n: some are shared."""
+    n = ranks.present[:count]
+    return np.asarray((n**3 - n) / 12 - np.diag(ranks.square)[:count] > 0.25)
 
 
 def _repeated(ranks: Array) -> dict[float, int]:
@@ -123,9 +135,10 @@ def _joined(one: list[dict[float, int]], other: list[dict[float, int]]) -> list[
 
 def _copula(source: Ranked, moments: Moments, repeats: Sequence[dict[float, int]]) -> Copula:
     p, q = len(source.names), len(source.numeric)
-    r = np.nan_to_num(moments.correlation)
+    correlation, constant = moments.correlation, moments.constant
+    r = np.where(np.isnan(correlation), 0.0, correlation)
     ties = [_ties(found, float(n)) for found, n in zip(repeats, moments.present[: p + q], strict=True)]
-    member, sign, first = _classes(moments.correlation[:p, :p], moments.constant[:p])
+    member, sign, first = _classes(correlation[:p, :p], constant[:p])
     chosen = [*first, *range(p, p + q)]
     latent = latent_matrix(r[np.ix_(chosen, chosen)], [ties[j] for j in chosen])
     m, start = len(first), p + 2 * q
@@ -133,13 +146,15 @@ def _copula(source: Ranked, moments: Moments, repeats: Sequence[dict[float, int]
     if source.indicators:
         share = moments.mean[start:]
         cross = np.hstack([cross, [latent_with_indicator(r[j, start:], share, ties[j]) for j in first]])
-    scale = np.where(moments.constant[p + q :], 1.0, np.sqrt(np.nan_to_num(moments.variance[p + q :])))
+    scale = np.where(constant[p + q :], 1.0, np.sqrt(np.abs(moments.variance[p + q :])))
     weights, root, repaired = conditional(latent[:m, :m], cross, r[p + q :, p + q :])
     return Copula(weights / scale[:, None], root, member, sign, repaired)
 
 
 def _ties(found: Mapping[float, int], n: float) -> Ties:
     """Runs of equal values that hold at least a thousandth of the records."""
+    if not found:
+        return UNTIED
     kept = [(v, c) for v, c in found.items() if c >= max(2.0, n / COUNTED)]
     return tied_runs(np.array([v for v, _ in kept]), np.array([float(c) for _, c in kept]), max(int(n), 1))
 

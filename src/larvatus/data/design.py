@@ -30,6 +30,8 @@ class Term:
         values = block[self.column]
         if self.level is not None:
             return np.asarray(values == self.level, dtype=np.float64)
+        if not self.missing and not self.fill and values.dtype.kind == "f":
+            return values
         absent = np.isnan(values) if values.dtype.kind == "f" else values < 0
         if self.missing:
             return np.asarray(absent, dtype=np.float64)
@@ -53,7 +55,10 @@ class Design:
 
     def matrix(self, group: int, block: Block) -> NDArray[np.float64]:
         """Rows × terms."""
-        return np.array([t.of(group, block) for t in self.terms]).reshape(len(self.terms), len(block)).T
+        out = np.empty((len(self.terms), len(block)))
+        for j, term in enumerate(self.terms):
+            out[j] = term.of(group, block)
+        return out.T
 
 
 def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True) -> Design:

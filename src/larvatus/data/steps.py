@@ -146,9 +146,9 @@ def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
         out = []
         for n in names:
             now, was = block[n], block[f"original {n}"]
-            there = ~np.isnan(was) if was.dtype.kind == "f" else was >= 0
-            same = int((now == was).sum()) if was.dtype.kind == "f" else int((there & (now == was)).sum())
-            out.append((same, int(there.sum())))
+            absent = np.isnan(was) if was.dtype.kind == "f" else was < 0
+            same = np.count_nonzero((now == was) & ~absent)
+            out.append((same, len(was) - np.count_nonzero(absent)))
         return np.array(out)
 
     tables = joined.reduce([*names, *(f"original {n}" for n in names)], count, np.add)

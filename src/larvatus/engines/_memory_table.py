@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import PairingError
+from larvatus.core.kernels import one_blas_thread
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, RowFunction, Table, Words
 from larvatus.data.groups import Groups, Label, Level
@@ -92,7 +93,8 @@ class MemoryTable:
             order, values = placed[into]
             given = other.values[values][other.starts[group] : other.starts[group + 1]]
             ordered = np.sort(given)
-            ordered = ordered[: len(given) - int(np.isnan(given).sum())]
+            if len(ordered) and np.isnan(ordered[-1]):
+                ordered = ordered[: len(given) - np.count_nonzero(np.isnan(given))]
             rows = keyed_order(self.values[order][low:high], self.record[low:high], ties(random, order))
             out = np.empty(high - low) if len(rows) == high - low and len(ordered) else np.full(high - low, np.nan)
             if len(ordered):
@@ -215,7 +217,7 @@ class MemoryTable:
         if self.rows < max(WORTH_THREADS, WORTH_A_JOB * len(jobs)) or len(jobs) < 2 or cores < 2:
             yield from map(function, jobs)
             return
-        with ThreadPoolExecutor(cores) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(cores) as pool:
             yield from pool.map(function, jobs)
 
 

@@ -101,26 +101,20 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, tupl
         return blocks.gram(basis[group].rows(a), a[given:], job.draws(block.record, len(job.names[group])))
 
     g1 = job.reduced(data, columns, first, np.add)
-    steps = {}
+    changes = {}
     for g in job.groups:
         spread = scale[g][given - 1 :]
         with feasible(job.names[g], data.groups.name(g)):
             beta = job.beta[g] * spread / spread[:, None]
-            steps[g] = blocks.projection_of(basis[g], g1[g], len(spread), beta, data.groups.sizes[g])
-
-    def second(group: int, block: Block) -> Matrix:
-        rows = basis[group].rows(scaled(group, block))
-        return blocks.gram(rows, steps[group].noise(rows, job.draws(block.record, len(job.names[group]))))
-
-    g2 = job.reduced(data, columns, second, np.add)
-    weights = {g: blocks.change_weights(steps[g], g2[g]) * scale[g][given - 1 :] for g in job.groups}
+            changes[g] = blocks.change_of(basis[g], g1[g], len(spread), beta, data.groups.sizes[g])
+    weights = {g: changes[g].weights * scale[g][given - 1 :] for g in job.groups}
 
     def mask_block(group: int, block: Block) -> Mapping[str, Array]:
         if group not in job.groups:
             return {n: block[n] for n in every}
         names = job.names[group]
         rows = basis[group].rows(scaled(group, block))
-        noise = steps[group].noise(rows, job.draws(block.record, len(names)))
+        noise = job.draws(block.record, len(names))[: len(weights[group]) - len(rows)]
         change = mapped_rows(np.vstack([rows, noise]), weights[group])
         return {**{n: block[n] for n in every}, **{n: block[n] + change[j] for j, n in enumerate(names)}}
 
@@ -130,6 +124,6 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, tupl
             "constant" if g in flat else s.status,
             tuple(n for n, free in zip(job.names[g], s.free, strict=True) if not free),
         )
-        for g, s in steps.items()
+        for g, s in changes.items()
     }
     return data.map_rows(mask_block, columns), outcomes

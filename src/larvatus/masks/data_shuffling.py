@@ -54,9 +54,14 @@ class DataShuffling(Mask):
         copulas, given = copula_of(source), source.given
         latent = [f" latent {n}" for n in names]
 
+        some_missing = {n for n in names if data.table.columns[n].missing}
+
         def draw(group: int, block: Block) -> Mapping[str, Array]:
             values = _drawn(copulas[group], block, given, random)
-            return {into: np.where(np.isnan(block[n]), np.nan, y) for into, n, y in zip(latent, names, values, strict=True)}
+            return {
+                into: np.where(np.isnan(block[n]), np.nan, y) if n in some_missing else y
+                for into, n, y in zip(latent, names, values, strict=True)
+            }
 
         drawn = source.data.map_rows(draw, [*names, *given], [Column(n, "number") for n in latent])
         placed = drawn.place({n: (order, n) for n, order in zip(names, latent, strict=True)}, random)

@@ -141,7 +141,7 @@ def solved(spearman: Matrix, products: Matrix, scale: Matrix | float) -> Matrix:
 def latent_matrix(spearman: Matrix, ties: list[Ties]) -> Matrix:
     """Latent correlations for all pairs of columns; NaN, where a column does not vary, becomes 0."""
     p = len(ties)
-    r = np.nan_to_num(spearman)
+    r = np.where(np.isnan(spearman), 0.0, spearman)
     out = latent_of_untied(r)
     tied = np.array([len(t.low) > 0 for t in ties])
     i, j = np.triu_indices(p, 1)
@@ -156,13 +156,23 @@ def latent_matrix(spearman: Matrix, ties: list[Ties]) -> Matrix:
     return out
 
 
+def _inverse(r: Matrix) -> Matrix:
+    """The inverse of a correlation matrix, or a generalised one where columns depend on each other."""
+    try:
+        root = np.linalg.cholesky(r)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(r, rcond=1e-10), dtype=np.float64)
+    found = np.linalg.inv(r) if np.diag(root).min() > 1e-3 else np.linalg.pinv(r, rcond=1e-10)
+    return np.asarray(found, dtype=np.float64)
+
+
 def conditional(latent: Matrix, cross: Matrix, given: Matrix) -> tuple[Matrix, Matrix, float]:
     """Weights of standardised S, a symmetric factor of the rest of X, and how far the matrix had to be repaired.
 
     `latent` holds the latent correlations of X, `cross` those of X with the columns that stand for S, `given` the
     correlations of these columns as they are used.
     """
-    weights = np.linalg.pinv(given, rcond=1e-10) @ cross.T if given.size else np.zeros((0, len(latent)))
+    weights = _inverse(given) @ cross.T if given.size else np.zeros((0, len(latent)))
     rest = latent - cross @ weights if given.size else latent
     values, vectors = np.linalg.eigh((rest + rest.T) / 2)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

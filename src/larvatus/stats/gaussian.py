@@ -29,15 +29,16 @@ class Moments:
     def of(cls, x: Matrix) -> Moments:
         """Of a block, rows × columns, NaN where missing."""
         n, p = x.shape
-        missing = np.isnan(x)
-        if n and not missing.any():
-            mean = x.mean(axis=0)
+        mean = x.mean(axis=0) if n else np.full(p, np.nan)
+        if not np.isnan(mean).any():
             d = x - mean
-            mean = mean + d.mean(axis=0)
-            d = x - mean
+            more = d.mean(axis=0)
+            mean = mean + more
+            d -= more
             scatter = d.T @ d
             square = np.repeat(np.diag(scatter)[:, None], p, axis=1)
             return cls(np.full((p, p), float(n)), np.repeat(mean[:, None], p, axis=1), square, scatter)
+        missing = np.isnan(x)
         there = (~missing).astype(np.float64)
         total = there.sum(axis=0)
         centre = np.divide(np.where(missing, 0.0, x).sum(axis=0), total, out=np.zeros(p), where=total > 0)

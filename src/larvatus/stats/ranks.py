@@ -7,14 +7,23 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.core.kernels import kernel
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+def present_order(values: Floats) -> Ints:
+    """Positions of the present values in ascending order; missing ones sort last and are left out."""
+    order = np.argsort(values)
+    if len(order) and np.isnan(values[order[-1]]):
+        order = order[: len(values) - np.count_nonzero(np.isnan(values))]
+    return order
+
+
 def keyed_order(values: Floats, record: Ints, words: Callable[[Ints], NDArray[np.uint64]]) -> Ints:
     """Positions of the present values in the order (value, keyed word, record id); words are drawn for ties only."""
-    order = np.argsort(values)
-    order = order[: len(values) - int(np.isnan(values).sum())]
+    order = present_order(values)
     ordered = values[order]
     same = np.flatnonzero(ordered[1:] == ordered[:-1])
     if len(same) == 0:
@@ -36,15 +45,26 @@ def keyed_ranks(values: Floats, record: Ints, words: Callable[[Ints], NDArray[np
     return out
 
 
+@kernel()
+def _averaged(values: Floats, order: Ints, out: Floats) -> None:
+    """Ranks of values in sorted order, each run of equal ones sharing its mean."""
+    n = len(order)
+    start = 0
+    while start < n:
+        stop = start + 1
+        while stop < n and values[order[stop]] == values[order[start]]:
+            stop += 1
+        rank = (start + stop + 1) / 2.0
+        for i in range(start, stop):
+            out[order[i]] = rank
+        start = stop
+
+
 def average_ranks(values: Floats) -> Floats:
     """Ranks 1…n of the present values, tied ones sharing their mean, NaN where missing."""
-    order = np.argsort(values)
-    order = order[: len(values) - int(np.isnan(values).sum())]
-    ordered = values[order]
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))[: len(ordered)]
-    lengths = np.diff(np.append(starts, len(ordered)))
-    out = np.full(len(values), np.nan)
-    out[order] = np.repeat(starts + (lengths + 1) / 2.0, lengths)
+    order = present_order(values)
+    out = np.empty(len(values)) if len(order) == len(values) else np.full(len(values), np.nan)
+    _averaged(values, order, out)
     return out
 
 

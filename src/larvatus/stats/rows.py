@@ -44,17 +44,18 @@ def _solved(columns: Matrix, chosen: NDArray[np.int64], triangle: Matrix, out: M
     for low in range(0, n, TILE):
         high = min(low + TILE, n)
         for j in range(len(chosen)):
-            own = chosen[j]
-            for i in range(low, high):
-                out[j, i] = columns[own, i]
+            into, source = out[j, low:high], columns[chosen[j], low:high]
+            for i in range(high - low):
+                into[i] = source[i]
             for c in range(j):
                 w = triangle[c, j]
                 if w != 0.0:
-                    for i in range(low, high):
-                        out[j, i] -= out[c, i] * w
+                    source = out[c, low:high]
+                    for i in range(high - low):
+                        into[i] -= source[i] * w
             scale = 1.0 / triangle[j, j]
-            for i in range(low, high):
-                out[j, i] *= scale
+            for i in range(high - low):
+                into[i] *= scale
 
 
 def solved_rows(columns: Matrix, chosen: NDArray[np.int64], triangle: Matrix) -> Matrix:

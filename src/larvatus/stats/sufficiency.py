@@ -141,15 +141,19 @@ def standardised(values: Matrix) -> tuple[Matrix, Matrix]:
 
 @kernel()
 def _grown(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
-    """Add to an orthonormal basis what each column has outside it, projecting three times; how many rows it has then."""
+    """Add to an orthonormal basis what each column has outside it; how many rows it has then.
+
+    A column is projected again for as long as a projection takes away more than half of it: then digits were lost.
+    """
     for c in range(len(columns)):
         if filled == len(basis):
             break
         v = columns[c].copy()
-        for _ in range(3):
-            if filled:
-                v -= (basis[:filled] @ v) @ basis[:filled]
         norm = np.sqrt(v @ v)
+        before = np.inf
+        while filled and norm > thin and norm < 0.5 * before:
+            v -= (basis[:filled] @ v) @ basis[:filled]
+            before, norm = norm, np.sqrt(v @ v)
         if norm > thin:
             basis[filled] = v / norm
             filled += 1
@@ -163,10 +167,11 @@ def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, S
     """
     n, q, p = x.shape[1], len(s), len(x)
     thin = THIN * np.sqrt(max(n - 1, 1))
-    ss, _ = standardised(s)
-    xs, scale = standardised(x)
+    a, scales = standardised(np.vstack([np.ones((1, n)), s, x]))
+    a[0] = 1.0
+    xs, scale = a[1 + q :], scales[1 + q :]
     basis = np.empty((min(1 + q + 2 * p, n), n))
-    given = _grown(basis, _grown(basis, 0, np.ones((1, n)), thin), ss, thin)
+    given = _grown(basis, 0, a[: 1 + q], thin)
     filled = _grown(basis, given, xs, thin)
     rank = filled - given
     if rank == 0:
