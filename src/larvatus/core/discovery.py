@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType, ModuleType
+from typing import Any
 
 from larvatus.core.errors import DiscoveryError, nearest_names
 
@@ -63,3 +64,18 @@ def load(package: str, name: str) -> type:
 def discover(package: str) -> Mapping[str, type]:
     """All methods of a folder by name, in alphabetical order."""
     return MappingProxyType({name: load(package, name) for name in file_names(package)})
+
+
+def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """What a folder of methods is asked for: a class by name, imported when asked for, and the names there are."""
+
+    def found(name: str) -> Any:
+        stem = file_name(name)
+        if name.startswith("_") or stem not in file_names(package):
+            raise AttributeError(f"module {package!r} has no attribute {name!r}; it has {', '.join(names())}")
+        return load(package, stem)
+
+    def names() -> list[str]:
+        return [class_name(stem) for stem in file_names(package)]
+
+    return found, names
