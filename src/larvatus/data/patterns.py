@@ -35,8 +35,18 @@ def by_missing_pattern(
 def left_out(before: Microdata, after: Microdata, level: str) -> list[Note]:
     """What to say of records whose pattern was too rare."""
     lost = before.rows - after.rows
-    what = f"{lost:,} records with a rare pattern of {level} values are left out of the release"
-    return [Note(what, "warning")] if lost else []
+    gone = f"{lost:,} records with a rare pattern of {level} values are left out of the release"
+    notes = [Note(gone, "warning")] if lost else []
+    pooled = [
+        size for size, held in zip(after.groups.sizes, after.groups.declared, strict=True)
+        if after.groups.columns[:1] == (level,) and len(held) > 1
+    ] if after.groups.declared else []
+    if pooled:
+        notes.append(Note(
+            f"{sum(pooled):,} records with a rare pattern of {level} values are masked in pools over sub-groups: what the mask "
+            "keeps is kept in the pools and in the file, not in each of these sub-groups", "warning",
+        ))
+    return notes
 
 
 def by_zero_pattern(data: Microdata, names: Sequence[str], smallest: int, asked_by: str) -> Microdata:

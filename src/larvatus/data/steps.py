@@ -17,7 +17,7 @@ from larvatus.data.notes import Note
 from larvatus.data.roles import Small
 
 TAKEN, KEPT = " taken", " kept"
-NOTABLE = 0.1
+NOTABLE, ALIKE = 0.1, 1e-7
 
 
 def check_kinds(data: Microdata, masks: Sequence[Mask]) -> None:
@@ -71,15 +71,20 @@ def applied(step: Mask, current: Microdata, original: Microdata, random: RecordR
     if step.where is None:
         masked = step.apply(base, beside, random)
         return Masked(_adopted(current, masked.data), masked.notes)
-    marked = _marked(step, beside)
+    still = base.holding(base.table.pair(beside.table, {n: n for n in beside.table.columns}))
+    marked = _marked(step, beside if beside.rows == base.rows else still)
     chosen = sum(marked.reduce([TAKEN], lambda g, b: int(b[TAKEN].sum()), int.__add__))
     if chosen == 0:
         raise MaskError(f"{step.name()}: where = {step.where!r} chooses no record, so nothing would be masked.")
+    taken: Microdata | None = None
     if not step.record_wise:
         taken = _workable(marked.take(lambda g, b: b[TAKEN] == 1, [TAKEN]), step)
         base, beside = (d.holding(taken.table.pair(d.table, {n: n for n in d.table.columns})) for d in (base, beside))
     masked = step.apply(base, beside, random)
     notes = [*masked.notes, Note(f"{chosen:,} of {current.rows:,} records chosen by where")]
+    if taken is not None and any(len(held) > 1 for held in taken.groups.declared):
+        notes.append(Note("too few records were chosen in some sub-groups: they were pooled, and what the step keeps is kept "
+                          "in the pools only", "warning"))
     if isinstance(step.where, tuple) and chosen < len(set(step.where)):
         notes.append(Note(f"{len(set(step.where)) - chosen} of the record ids in where are not in the data", "warning"))
     return Masked(_adopted(current, masked.data, marked), notes)
@@ -137,6 +142,11 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
     return current.holding(joined.map_rows(choose, [*names, *new, TAKEN]))
 
 
+def _alike(now: Array, was: Array) -> Array:
+    """Values that agree to seven digits: nobody would call them masked."""
+    return np.asarray(np.abs(now - was) <= ALIKE * np.abs(was))
+
+
 def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
     """How much left as it came; a release that is the original is refused."""
     names = released.confidential
@@ -147,7 +157,7 @@ def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
         for n in names:
             now, was = block[n], block[f"original {n}"]
             absent = np.isnan(was) if was.dtype.kind == "f" else was < 0
-            same = np.count_nonzero((now == was) & ~absent)
+            same = np.count_nonzero((_alike(now, was) if was.dtype.kind == "f" else now == was) & ~absent)
             out.append((same, len(was) - np.count_nonzero(absent)))
         return np.array(out)
 

@@ -31,10 +31,11 @@ def feasible(names: Sequence[str], group: str) -> Iterator[None]:
         direction = problem.direction
         order = [j for j in np.argsort(-np.abs(direction))[:4] if abs(direction[j]) > 0.05]
         told = " ".join(f"{direction[j]:+.2f}·{names[j]}" for j in order)
+        needs = f"needs noise of negative variance ({problem.eigenvalue:.3g})" if problem.eigenvalue < 0 else "leaves no noise"
         raise MaskError(
-            f"sufficiency_based: in sub-group ({group}) this similarity needs noise of negative variance "
-            f"({problem.eigenvalue:.3g}) in the direction {told} of the standardised columns. Use one similarity for all "
-            "columns, or bring the values of correlated columns closer together."
+            f"sufficiency_based: in sub-group ({group}) this similarity {needs} in the direction {told} of the standardised "
+            "columns. Use one similarity for all columns, or bring the values of correlated columns closer together and "
+            "below 1."
         ) from None
 
 

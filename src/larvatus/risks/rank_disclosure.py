@@ -25,8 +25,9 @@ class RankDisclosure(Attack):
     """Compare the ranks of original and released values of each record, within each sub-group.
 
     The value is the rank correlation between original and released values, without sign, averaged over columns and
-    records: 1 means that the order is known. S alone shows how well ranks can be predicted from S; chance is what unrelated
-    values give in so many records. How many records moved by how many ranks is in the details.
+    records (a column that does not vary in a sub-group does not count there): 1 means that the order is known. S alone
+    shows how well ranks can be predicted from S; chance is what unrelated values give in so many records. How many
+    records moved by how many ranks is in the details.
 
     Parameters: none.
     """
@@ -40,7 +41,9 @@ class RankDisclosure(Attack):
         )]
         sizes = np.array(ranked.groups.sizes, dtype=np.float64)
         table = np.array([[p.found, p.alone, p.chance] for p in parts])
-        whole = np.tensordot(sizes / sizes.sum(), table, axes=1)
+        records = np.array([p.records for p in parts])
+        weights = np.divide(records, records.sum(axis=0), out=np.zeros_like(records), where=records.sum(axis=0) > 0)
+        whole = (weights[:, None, :] * table).sum(axis=0)
         value, alone, chance = (float(v) for v in whole.mean(axis=1))
         return Score(
             "rank_disclosure", "risk", value, "rank correlation between original and released values", self.settings(),
@@ -53,10 +56,10 @@ class RankDisclosure(Attack):
 
 
 class _Agreement:
-    """Per column of a sub-group: |rank correlation|, how well S predicts ranks, and what chance gives."""
+    """Per column of a sub-group: |rank correlation|, how well S predicts ranks, what chance gives, records that count."""
 
-    def __init__(self, found: Floats, alone: Floats, chance: Floats) -> None:
-        self.found, self.alone, self.chance = found, alone, chance
+    def __init__(self, found: Floats, alone: Floats, chance: Floats, records: Floats) -> None:
+        self.found, self.alone, self.chance, self.records = found, alone, chance, records
 
     @classmethod
     def of(cls, m: Moments, names: Sequence[str], q: int) -> _Agreement:
@@ -71,7 +74,7 @@ class _Agreement:
         share = np.divide(variance - left, variance, out=np.zeros(p), where=variance > 0)
         n = np.maximum(m.present[:p], 2.0)
         chance = np.minimum(np.sqrt(2 / (np.pi * (n - 1))), 1.0)
-        return cls(found, np.sqrt(np.maximum(share, 0.0)), chance)
+        return cls(found, np.sqrt(np.maximum(share, 0.0)), chance, np.where(variance > 0, m.present[:p], 0.0))
 
 
 def _before(name: str) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
 TERMS = 160
+FLAT = 1e-6
 GRID = 512
 PLACES = np.linspace(-6.0, 6.0, 241)
 LARGEST, NEARLY = 0.999, 0.999
@@ -151,7 +152,8 @@ def latent_matrix(spearman: Matrix, ties: list[Ties]) -> Matrix:
         weights = np.array([hermite_weights(t) for t in ties])
         scale = np.sqrt(np.array([t.variance for t in ties]))
         found = solved(r[i, j], weights[i] * weights[j], scale[i] * scale[j])
-        out[i, j] = out[j, i] = found
+        varies = (scale[i] > FLAT) & (scale[j] > FLAT)
+        out[i, j] = out[j, i] = np.where(varies, found, 0.0)
     np.fill_diagonal(out, 1.0)
     return out
 

@@ -25,9 +25,8 @@ from larvatus.stats.rows import solved_rows
 Matrix = NDArray[np.float64]
 Status = Literal["exact", "rotated", "reflected", "forced", "constant"]
 THIN = 1e-13
-LEAST_NOISE = 1e-14
+LEAST_NOISE = 1e-9
 SLACK = 1e-9
-EPSILON = float(np.finfo(float).eps)
 
 
 class Infeasible(Exception):
@@ -90,6 +89,8 @@ def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
     rank = k.shape[1]
     if np.array_equal(beta, beta[0, 0] * np.eye(len(beta))):
         d = beta[0, 0]
+        if 1 - d * d < LEAST_NOISE:
+            raise Infeasible(np.eye(len(beta))[0], 0.0)
         return d * np.eye(rank), np.sqrt(1 - d * d) * np.eye(rank)
     inverse = np.linalg.pinv(k, rcond=THIN)
     m = inverse @ beta @ k
@@ -100,9 +101,9 @@ def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
     values, vectors = np.linalg.eigh(np.eye(rank) - m @ m.T)
     if rank and values[0] < -SLACK:
         raise Infeasible(inverse.T @ vectors[:, 0], float(values[0]))
-    kept = values > LEAST_NOISE
-    root = vectors[:, kept] * np.sqrt(values[kept])
-    return m, root @ vectors.T if kept.all() else root
+    if rank and values[0] < LEAST_NOISE:
+        raise Infeasible(inverse.T @ vectors[:, 0], 0.0)
+    return m, (vectors * np.sqrt(values)) @ vectors.T
 
 
 def status_of(freedom: int, rank: int, noise: int) -> Status:
@@ -122,11 +123,12 @@ def _standardised(values: Matrix, out: Matrix, scale: Matrix) -> None:
         centre = values[c].mean()
         centre += (values[c] - centre).mean()
         total = 0.0
+        flat = True
         for i in range(n):
+            flat = flat and values[c, i] == values[c, 0]
             out[c, i] = values[c, i] - centre
             total += out[c, i] * out[c, i]
         sd = np.sqrt(total / max(n - 1, 1))
-        flat = sd <= 64 * EPSILON * abs(centre)
         scale[c] = 1.0 if flat else sd
         for i in range(n):
             out[c, i] = 0.0 if flat else out[c, i] / sd

@@ -18,7 +18,8 @@ class RankCorrelation(Measure):
     """Compare Spearman correlations among confidential columns and between them and non-confidential ones.
 
     The loss of a pair is the absolute difference; the value is the mean over pairs, with ranks over the whole file. In
-    sub-groups ranks are those within the sub-group. Ties share their mean rank; missing values are left out pair by pair.
+    sub-groups ranks are those within the sub-group. Ties share their mean rank. A column is ranked over all its present
+    values; a pair is compared over the records that have both.
 
     Parameters: none.
     """
