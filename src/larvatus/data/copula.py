@@ -17,6 +17,7 @@ from larvatus.stats.gaussian import Moments
 
 Matrix = NDArray[np.float64]
 COUNTED = 1000
+NEARLY = 1e-9
 UNTIED = Ties(np.zeros(0), np.zeros(0))
 
 
@@ -104,7 +105,37 @@ def copula_of(source: Ranked) -> list[Copula]:
         repeats = data.reduce(
             ranks, lambda g, b: [_repeated(b[r]) if t else {} for r, t in zip(ranks, tied[g], strict=True)], _joined
         )
-    return [_copula(source, *found) for found in zip(moments, repeats, strict=True)]
+    agreeing = _agreeing(source, moments)
+    return [_copula(source, *found) for found in zip(moments, repeats, agreeing, strict=True)]
+
+
+def _agreeing(source: Ranked, moments: Sequence[Moments]) -> list[dict[tuple[int, int], float]]:
+    """Per sub-group, pairs of columns of X in perfect rank agreement (1) or perfect reverse (-1), rank by rank."""
+    p = len(source.names)
+    near = [
+        {(i, j): float(np.sign(m.correlation[i, j])) for i in range(p) for j in range(i + 1, p)
+         if abs(m.correlation[i, j]) > 1 - NEARLY and m.count[i, j] == m.present[i] == m.present[j]}
+        for m in moments
+    ]
+    if not any(near):
+        return near
+    names = source.ranks[:p]
+
+    def differ(group: int, block: Block) -> dict[tuple[int, int], int]:
+        total = float(moments[group].present.max(initial=0.0))
+        return {
+            (i, j): int(np.count_nonzero(_apart(block[names[i]], block[names[j]], sign, total) > 0.25))
+            for (i, j), sign in near[group].items()
+        }
+
+    found = source.data.reduce(names, differ, lambda a, b: {pair: a[pair] + b[pair] for pair in a})
+    return [{pair: sign for pair, sign in near[g].items() if found[g][pair] == 0} for g in range(len(near))]
+
+
+def _apart(one: Array, other: Array, sign: float, n: float) -> Array:
+    """How far each pair of ranks is from agreement, or from reverse; missing pairs agree."""
+    away = one - other if sign > 0 else one + other - (n + 1)
+    return np.where(np.isnan(away), 0.0, np.abs(away))
 
 
 def _tied(ranks: Moments, count: int) -> NDArray[np.bool_]:
@@ -133,12 +164,14 @@ def _joined(one: list[dict[float, int]], other: list[dict[float, int]]) -> list[
     ]
 
 
-def _copula(source: Ranked, moments: Moments, repeats: Sequence[dict[float, int]]) -> Copula:
+def _copula(
+    source: Ranked, moments: Moments, repeats: Sequence[dict[float, int]], agreeing: Mapping[tuple[int, int], float]
+) -> Copula:
     p, q = len(source.names), len(source.numeric)
     correlation, constant = moments.correlation, moments.constant
     r = np.where(np.isnan(correlation), 0.0, correlation)
     ties = [_ties(found, float(n)) for found, n in zip(repeats, moments.present[: p + q], strict=True)]
-    member, sign, first = _classes(correlation[:p, :p], constant[:p])
+    member, sign, first = _classes(p, agreeing)
     chosen = [*first, *range(p, p + q)]
     latent = latent_matrix(r[np.ix_(chosen, chosen)], [ties[j] for j in chosen])
     m, start = len(first), p + 2 * q
@@ -159,15 +192,14 @@ def _ties(found: Mapping[float, int], n: float) -> Ties:
     return tied_runs(np.array([v for v, _ in kept]), np.array([float(c) for _, c in kept]), max(int(n), 1))
 
 
-def _classes(r: Matrix, constant: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Matrix, list[int]]:
+def _classes(p: int, agreeing: Mapping[tuple[int, int], float]) -> tuple[NDArray[np.int64], Matrix, list[int]]:
     """Columns in perfect rank agreement, or perfect reverse, share the latent value of the first of them."""
-    p = len(r)
     member, sign = np.zeros(p, dtype=np.int64), np.ones(p)
     first: list[int] = []
     for j in range(p):
         for c, i in enumerate(first):
-            if not constant[i] and not constant[j] and abs(r[i, j]) > 1 - 1e-12:
-                member[j], sign[j] = c, np.sign(r[i, j])
+            if (i, j) in agreeing:
+                member[j], sign[j] = c, agreeing[i, j]
                 break
         else:
             member[j] = len(first)
