@@ -112,11 +112,7 @@ def copula_of(source: Ranked) -> list[Copula]:
 def _agreeing(source: Ranked, moments: Sequence[Moments]) -> list[dict[tuple[int, int], float]]:
     """Per sub-group, pairs of columns of X in perfect rank agreement (1) or perfect reverse (-1), rank by rank."""
     p = len(source.names)
-    near = [
-        {(i, j): float(np.sign(m.correlation[i, j])) for i in range(p) for j in range(i + 1, p)
-         if abs(m.correlation[i, j]) > 1 - NEARLY and m.count[i, j] == m.present[i] == m.present[j]}
-        for m in moments
-    ]
+    near = [_nearly(m, p) for m in moments]
     if not any(near):
         return near
     names = source.ranks[:p]
@@ -130,6 +126,17 @@ def _agreeing(source: Ranked, moments: Sequence[Moments]) -> list[dict[tuple[int
 
     found = source.data.reduce(names, differ, lambda a, b: {pair: a[pair] + b[pair] for pair in a})
     return [{pair: sign for pair, sign in near[g].items() if found[g][pair] == 0} for g in range(len(near))]
+
+
+def _nearly(m: Moments, p: int) -> dict[tuple[int, int], float]:
+    """Pairs over the same records whose ranks agree, or reverse, but for rounding."""
+    root = np.sqrt(np.diag(m.square)[:p])
+    scatter = m.scatter[:p, :p]
+    close = np.triu(np.abs(scatter) > (1 - NEARLY) * np.outer(root, root), 1)
+    if not close.any():
+        return {}
+    whole = m.count[:p, :p] == np.maximum.outer(m.present[:p], m.present[:p])
+    return {(int(i), int(j)): float(np.sign(scatter[i, j])) for i, j in np.argwhere(close & whole & (scatter != 0))}
 
 
 def _apart(one: Array, other: Array, sign: float, n: float) -> Array:

@@ -142,23 +142,21 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
     return current.holding(joined.map_rows(choose, [*names, *new, TAKEN]))
 
 
-def _alike(now: Array, was: Array) -> Array:
-    """Values that agree to seven digits: nobody would call them masked."""
-    return np.asarray(np.abs(now - was) <= ALIKE * np.abs(was))
-
-
 def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
-    """How much left as it came; a release that is the original is refused."""
+    """How much left as it came, to seven digits; a release that is the original is refused."""
     names = released.confidential
     joined = released.table.pair(original.table, {f"original {n}": n for n in names})
+
+    from larvatus.stats.alike import alike
 
     def count(group: int, block: Block) -> np.ndarray[Any, Any]:
         out = []
         for n in names:
             now, was = block[n], block[f"original {n}"]
-            absent = np.isnan(was) if was.dtype.kind == "f" else was < 0
-            same = np.count_nonzero((_alike(now, was) if was.dtype.kind == "f" else now == was) & ~absent)
-            out.append((same, len(was) - np.count_nonzero(absent)))
+            if was.dtype.kind == "f":
+                out.append(alike(now, was, ALIKE))
+            else:
+                out.append((int(np.count_nonzero((now == was) & (was >= 0))), int(np.count_nonzero(was >= 0))))
         return np.array(out)
 
     tables = joined.reduce([*names, *(f"original {n}" for n in names)], count, np.add)

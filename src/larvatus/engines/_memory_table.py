@@ -214,11 +214,15 @@ class MemoryTable:
     def _work(self, function: Callable[[Any], T], jobs: Sequence[Any]) -> Iterator[T]:
         """Results in the order of the jobs, on all cores where there is enough to do."""
         cores = os.cpu_count() or 1
-        if self.rows < max(WORTH_THREADS, WORTH_A_JOB * len(jobs)) or len(jobs) < 2 or cores < 2:
+        if self.rows < WORTH_THREADS or len(jobs) < 2:
             yield from map(function, jobs)
             return
-        with one_blas_thread(), ThreadPoolExecutor(cores) as pool:
-            yield from pool.map(function, jobs)
+        with one_blas_thread():
+            if self.rows < WORTH_A_JOB * len(jobs) or cores < 2:
+                yield from map(function, jobs)
+                return
+            with ThreadPoolExecutor(cores) as pool:
+                yield from pool.map(function, jobs)
 
 
 def ties(random: RecordRandom, name: str) -> Words:
