@@ -27,6 +27,9 @@ def people(n: int = 600, seed: int = 1, missing: bool = True) -> pd.DataFrame:
     if missing:
         frame.loc[rng.random(n) < 0.05, "income"] = np.nan
         frame.loc[rng.random(n) < 0.05, "job"] = None
+    frame["house"] = rng.choice(["owned", "rented", "shared", "other"], n, p=[0.5, 0.3, 0.15, 0.05])
+    if missing:
+        frame.loc[rng.random(n) < 0.05, "house"] = None
     return frame
 
 
@@ -34,6 +37,12 @@ ROLES = {
     "confidential": ["income", "wealth", "rooms"], "non_confidential": ["age", "job"], "record_id": "id",
     "sub_groups": lv.SubGroups(columns=("region", "sex"), small="pool"),
 }
+
+
+def roles_for(mask: object) -> dict:
+    """The roles with the confidential columns that a mask can work on."""
+    kinds = {"number": ROLES["confidential"], "nominal": ["house"]}
+    return {**ROLES, "confidential": [n for kind, names in kinds.items() if kind in mask.handles for n in names]}
 
 
 def close(one: object, other: object) -> bool:

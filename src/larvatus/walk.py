@@ -26,7 +26,7 @@ from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.data.score import Score, Scores, csv_text
-from larvatus.data.steps import applied, check_kinds, in_workable_groups, unchanged_notes
+from larvatus.data.steps import applied, check_columns, check_orders, in_workable_groups, unchanged_notes
 from larvatus.study import Study
 
 
@@ -75,9 +75,8 @@ def mask(
     if not masks:
         raise MaskError("mask: no step is given. Name at least one, for example \"additive_noise\".")
     secret = checked_secret(secret)
-    check_kinds(data, masks)
-    for i, step in enumerate(masks):
-        step.check_order(masks[:i])
+    check_columns(data, masks)
+    check_orders(data, masks)
     original, notes = in_workable_groups(data, masks)
     context = original.roles.model_dump_json() + original.sub_groups.model_dump_json()
     current = original

@@ -147,7 +147,7 @@ def test_a_sample_goes_through_the_walk(table):
 
 def test_first_and_after_masks_that_keep_ranks_it_is_refused(table):
     data = read(table)
-    with pytest.raises(lv.LarvatusError, match="reverse_map: is the first step"):
+    with pytest.raises(lv.LarvatusError, match="reverse_map: no step before it"):
         lv.mask(data, lv.masks.ReverseMap(), lv.masks.AdditiveNoise(), secret=SECRET)
     with pytest.raises(lv.LarvatusError, match="reverse_map: cubed keeps the order of values"):
         lv.mask(data, Cubed(), lv.masks.ReverseMap(), secret=SECRET)

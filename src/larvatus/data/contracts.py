@@ -145,9 +145,15 @@ class Mask(Method):
     keeps_ranks: ClassVar[bool] = False
     permutes: ClassVar[bool] = False
     follows: ClassVar[bool] = False
+    random: ClassVar[bool] = True
+    drops: ClassVar[bool] = False
+    blanks: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number"})
     publishable: ClassVar[frozenset[str]] = frozenset()
 
+    columns: tuple[str, ...] | None = Field(
+        default=None, description="mask only these confidential columns; all that the step can mask where none is named"
+    )
     where: str | tuple[int, ...] | None = Field(
         default=None, description="mask only these records: a condition on columns, or a list of record ids"
     )

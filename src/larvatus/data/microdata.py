@@ -124,6 +124,10 @@ class Microdata:
             return np.repeat(np.array(self.groups.sizes, dtype=np.int64)[:, None], max(len(names), 1), axis=1)
         return np.array(self.reduce(names, _present(names, self.table.columns), np.add))
 
+    def with_confidential(self, names: Sequence[str]) -> Microdata:
+        """The same data with these confidential columns: all others are neither masked nor known to what runs on it."""
+        return replace(self, roles=self.roles.model_copy(update={"confidential": tuple(names)}))
+
     def __repr__(self) -> str:
         groups = f", {len(self.groups)} sub-groups by {', '.join(self.groups.columns)}" if self.groups.columns else ""
         return f"Microdata({self.rows:,} records, confidential: {', '.join(self.confidential)}{groups})"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from larvatus.core.errors import MaskError, SubGroupError
+from larvatus.core.errors import MaskError, SubGroupError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
@@ -20,28 +20,66 @@ TAKEN, KEPT = " taken", " kept"
 NOTABLE, ALIKE = 0.1, 1e-7
 
 
-def check_kinds(data: Microdata, masks: Sequence[Mask]) -> None:
-    """Refuse columns of a kind that a step cannot mask."""
+def taken_by(step: Mask, data: Microdata) -> tuple[str, ...]:
+    """The confidential columns that a step masks, in role order: those it names, else all of the kinds it handles."""
+    asked = step.columns or data.confidential
+    kinds = data.table.columns
+    return tuple(n for n in data.confidential if n in asked and kinds[n].kind in step.handles)
+
+
+def seen_by(step: Mask, data: Microdata) -> Microdata:
+    """The data as the step sees them: confidential columns that it does not mask are not there."""
+    return data.with_confidential(taken_by(step, data))
+
+
+def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
+    """Refuse columns that a step cannot mask, and confidential columns that no step masks."""
     for step in masks:
-        for name in data.confidential:
-            kind = data.table.columns[name].kind
-            if kind not in step.handles:
-                raise MaskError(
-                    f"{step.name()}: needs numbers, and {name!r} holds text. Remove what is not a number from the column "
-                    f"(only empty cells and NA count as missing), or do not declare it confidential."
-                )
+        for name in step.columns or ():
+            if name not in data.confidential:
+                raise MaskError(f"{step.name()}.columns: {name!r} is not a confidential column; "
+                                f"{nearest_names(name, data.confidential)}")
+            if data.table.columns[name].kind not in step.handles:
+                raise MaskError(_unmaskable(step, name, data))
+        if not taken_by(step, data):
+            raise MaskError(_unmaskable(step, data.confidential[0], data))
+    for name in data.confidential:
+        if not any(name in taken_by(step, data) for step in masks):
+            able = next((m for m in masks if data.table.columns[name].kind in m.handles), None)
+            if able is None:
+                raise MaskError(_unmaskable(masks[0], name, data))
+            raise MaskError(f"mask: {name!r} is confidential, and no step masks it. Name it in the columns of a step, or do "
+                            "not declare it confidential.")
+
+
+def check_orders(data: Microdata, masks: Sequence[Mask]) -> None:
+    """Refuse a step after which a column would be worse protected, given the steps before it that mask the same column."""
+    taken = [taken_by(step, data) for step in masks]
+    for i, step in enumerate(masks):
+        for name in taken[i]:
+            step.check_order([m for m, names in zip(masks[:i], taken, strict=False) if name in names])
+
+
+def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
+    if data.table.columns[name].kind == "nominal":
+        return (f"{step.name()}: needs numbers, and {name!r} holds text. Add a step for text columns (larvatus list masks), "
+                "remove what is not a number from the column (only empty cells and NA count as missing), or do not declare it "
+                "confidential.")
+    return (f"{step.name()}: needs names (text, or numeric codes declared nominal), and {name!r} holds numbers. Add a step for "
+            "numbers, declare it nominal, or do not declare it confidential.")
 
 
 def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdata, list[Note]]:
     """Small sub-groups refused, pooled or suppressed, for the most demanding step."""
-    needs = [(m.smallest(data) if m.scope == "sub_group" else 1, m.name()) for m in masks]
+    seen = [seen_by(m, data) for m in masks]
+    needs = [(m.smallest(d) if m.scope == "sub_group" else 1, m.name()) for m, d in zip(masks, seen, strict=True)]
     limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
     present = data.present().tolist()
-    for m in masks:
-        there = usable([sum(column) for column in zip(*present, strict=True)], m.smallest(data))
-        if there < m.smallest(data):
+    for m, d in zip(masks, seen, strict=True):
+        there = usable(d.present().sum(axis=0).tolist(), m.smallest(d))
+        if there < m.smallest(d):
             raise SubGroupError(
-                f"{m.name()}: some confidential column has {there} values in the whole file and {m.smallest(data)} are "
+                f"{m.name()}: some confidential column has {there} values in the whole file and {m.smallest(d)} are "
                 "needed. Leave that column out, or use a mask that needs fewer."
             )
     outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by)
@@ -64,7 +102,12 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
 
 def applied(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
     """One mask, over the records and within the sub-groups it was asked for; only confidential columns may change."""
-    original = _in_same_groups(original, current)
+    whole, current = current, seen_by(step, current)
+    masked = _applied(step, current, seen_by(step, _in_same_groups(original, current)), random)
+    return Masked(masked.data.with_confidential(whole.roles.confidential), masked.notes)
+
+
+def _applied(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
     base, beside = current, original
     if step.scope == "file":
         base, beside = current.ungrouped(), original.ungrouped()

@@ -23,6 +23,7 @@ class ReverseMap(Mask):
 
     Parameters:
         allow_reversible: run even after masks that keep ranks, which it nearly undoes.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
         where: mask only these records: a condition on columns, or a list of record ids.
         scope: run within each sub-group, or over the whole file at once.
     """
@@ -48,7 +49,9 @@ class ReverseMap(Mask):
     def check_order(self, before: Sequence[Mask]) -> None:
         """Refuse to stand first, or after masks that all keep ranks."""
         if not before:
-            raise MaskError("reverse_map: is the first step, so it would give the original back. Put a mask before it.")
+            raise MaskError(
+                "reverse_map: no step before it masks the same columns, so it would return the original. Put a mask before it."
+            )
         if all(step.keeps_ranks for step in before) and not self.allow_reversible:
             named = ", ".join(dict.fromkeys(step.name() for step in before))
             raise MaskError(

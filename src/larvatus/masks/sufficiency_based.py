@@ -41,6 +41,7 @@ class SufficiencyBased(Mask):
         similarity: share of a record's own deviation from the fit on S that Y keeps; one value, a list in role order, by
             name, or a matrix in nested lists.
         noise: law of the noise before it is made orthogonal: normal, uniform, laplace, or a mixture of normals.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
         where: mask only these records: a condition on columns, or a list of record ids.
         scope: run within each sub-group, or over the whole file at once.
     """
