@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsA
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
+from larvatus.core.memory import bytes_of
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import method_of, validation_problems
@@ -48,7 +49,8 @@ class Study(BaseModel):
 
     source: str = Field(default="", description="CSV or Parquet file; a relative path starts at the study file's folder")
     purpose: str = Field(default="", description="what the release is for; printed in the report")
-    engine: str = Field(default="memory", description="where the work is done")
+    engine: str = Field(default="auto", description="where the work is done; auto chooses by size")
+    memory: str | None = Field(default=None, description="how much memory may be used, such as 2GB")
     roles: Roles = Roles()
     sub_groups: SubGroups = SubGroups()
     intruder: Intruder = Intruder()
@@ -109,8 +111,10 @@ class Study(BaseModel):
     def plain(self) -> dict[str, Any]:
         """The study as a file would hold it, defaults left out."""
         out: dict[str, Any] = {n: getattr(self, n) for n in ("source", "purpose") if getattr(self, n)}
-        if self.engine != "memory":
+        if self.engine != "auto":
             out["engine"] = self.engine
+        if self.memory is not None:
+            out["memory"] = self.memory
         for name in ("roles", "sub_groups", "intruder"):
             part = getattr(self, name).model_dump(mode="json", exclude_defaults=True)
             if part:
@@ -149,8 +153,13 @@ def _part(name: str, value: Any, problems: list[str]) -> Any:
         return [m for m in made if m is not None]
     if not isinstance(value, str):
         problems.append(f"{name}: needs text, got {type(value).__name__}.")
-    elif name == "engine" and value not in file_names("larvatus.engines"):
-        problems.append(f"engine: there is no {value!r}; {nearest_names(value, file_names('larvatus.engines'))}")
+    elif name == "engine" and value not in (engines := ["auto", *file_names("larvatus.engines")]):
+        problems.append(f"engine: there is no {value!r}; {nearest_names(value, engines)}")
+    elif name == "memory":
+        try:
+            bytes_of(value)
+        except LarvatusError as error:
+            problems.append(str(error))
     return value
 
 

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from larvatus.comparison.comparison import Candidate, Comparison, about
-from larvatus.core.discovery import file_names, load
-from larvatus.core.errors import MaskError, PairingError, ReadError, RolesError, StudyError, WriteError, nearest_names
+from larvatus.core.errors import (
+    EngineError,
+    LarvatusWarning,
+    MaskError,
+    PairingError,
+    RolesError,
+    StudyError,
+    WriteError,
+    nearest_names,
+)
 from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
 from larvatus.data.alignment import in_groups_of
-from larvatus.data.contracts import Attack, Engine, Mask, Measure
+from larvatus.data.contracts import Attack, Engine, Mask, Measure, Method
 from larvatus.data.groups import settings_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import all_of, canonical, short_text
@@ -24,19 +34,11 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release
-from larvatus.data.roles import Roles, SubGroups
+from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.score import Score, Scores, csv_text
 from larvatus.data.steps import applied, check_columns, check_orders, in_workable_groups, unchanged_notes
+from larvatus.engines._choice import engine_for
 from larvatus.study import Study
-
-
-def engine_named(name: str) -> Engine:
-    """An engine by name."""
-    known = file_names("larvatus.engines")
-    if name not in known:
-        raise ReadError(f"no engine {name!r}; {nearest_names(name, known)}")
-    found: Engine = load("larvatus.engines", name)()
-    return found
 
 
 def read(
@@ -50,9 +52,14 @@ def read(
     weight: str | None = None,
     record_id: str | None = None,
     nominal: Sequence[str] | str = (),
-    engine: str = "memory",
+    engine: str | Engine = "auto",
+    memory: int | str | None = None,
 ) -> Microdata:
-    """Read a CSV or Parquet file or a frame with the roles of its columns; a column without a role is never released."""
+    """Read a file, a folder or pattern of files, or a frame with the roles of its columns; others are never released.
+
+    `engine` is "auto", a name, or an engine; "auto" takes what fits comfortably in memory there, and works on disk with
+    DuckDB on the rest, within `memory` (an amount such as "2GB").
+    """
     if roles is None:
         if confidential is None:
             raise RolesError("read: no column is declared confidential, so there is nothing to mask. Name at least one.")
@@ -63,8 +70,19 @@ def read(
     elif confidential is not None:
         raise RolesError("read: give roles, or confidential = …, not both.")
     settings = settings_of(sub_groups)
-    engine_used = engine_named(engine)
-    return Microdata(engine_used.read(source, roles, settings), roles, settings, engine_used)
+    used, why = engine_for(source, engine, memory, len(released_columns(roles, settings)))
+    if why:
+        warnings.warn(why, LarvatusWarning, stacklevel=2)
+    return Microdata(used.read(source, roles, settings), roles, settings, used)
+
+
+@contextmanager
+def _doing(method: Method) -> Iterator[None]:
+    """Errors of an engine with the name of the method that asked for too much."""
+    try:
+        yield
+    except EngineError as error:
+        raise EngineError(f"{method.name()}: {error}") from None
 
 
 def mask(
@@ -83,7 +101,8 @@ def mask(
     for i, step in enumerate(masks):
         progress(f"masking: {step.name()}", i, len(masks))
         key = stream_key(secret, "mask", context, canonical(masks[: i + 1]), str(i), "copy 0")
-        current, said = applied(step, current, original, RecordRandom(key))
+        with _doing(step):
+            current, said = applied(step, current, original, RecordRandom(key))
         notes += [replace(n, step=n.step or step.name()) for n in said]
     notes += unchanged_notes(current, original)
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
@@ -110,9 +129,10 @@ def risk(
     out: list[Score] = []
     for i, method in enumerate(methods):
         progress(f"attacking: {method.name()}", i, len(methods))
-        score = method.attack(original, candidate, who, _attack_random(method))
-        if declared is not None:
-            score = _beside(score, method.attack(data, declared, who, _attack_random(method)))
+        with _doing(method):
+            score = method.attack(original, candidate, who, _attack_random(method))
+            if declared is not None:
+                score = _beside(score, method.attack(data, declared, who, _attack_random(method)))
         out.append(_told(score, candidate, release))
     return Scores(out)
 
@@ -144,9 +164,10 @@ def utility(
     out: list[Score] = []
     for i, method in enumerate(methods):
         progress(f"measuring: {method.name()}", i, len(methods))
-        score = method.score(original, candidate, _attack_random(method))
-        if declared is not None:
-            score = _beside(score, method.score(data, declared, _attack_random(method)))
+        with _doing(method):
+            score = method.score(original, candidate, _attack_random(method))
+            if declared is not None:
+                score = _beside(score, method.score(data, declared, _attack_random(method)))
         out.append(_told(score, candidate, release))
     return Scores(out)
 
@@ -189,7 +210,7 @@ def run(
         raise StudyError(["release: none is planned. Add [[release]] with a name and steps."])
     if public is not None and public not in [r.name for r in study.release]:
         raise StudyError([f"public: no release {public!r}; {nearest_names(public, [r.name for r in study.release])}"])
-    data = read(study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine)
+    data = read(study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory)
     targets = _targets(Path(out), study, suffix, force) if out is not None else {}
     secret = checked_secret(secret)
     releases = []

@@ -155,7 +155,7 @@ def test_the_demonstration_leaves_a_study_that_can_be_run_again(folder, capsys):
 def test_list_and_describe_use_the_methods_own_words(folder, capsys):
     code, out, _ = ran(capsys, "list")
     assert code == 0
-    assert all(name in out for name in ("additive_noise", "nearest_record", "moments", "engines: memory"))
+    assert all(name in out for name in ("additive_noise", "nearest_record", "moments", "engines: duckdb, memory"))
     code, out, _ = ran(capsys, "describe", "nearest_record")
     assert code == 0
     assert "numbers of nearest records to try" in out

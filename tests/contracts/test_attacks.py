@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import ATTACKS, ENGINES
+from found import ATTACKS, ENGINES, engine_of
 from sample import SECRET, close
 
 FALSE_ALARM = 1e-6
@@ -57,7 +57,7 @@ def test_engines_agree(attack, engine, frame):
     roles = {"confidential": ["income", "wealth", "rooms"], "non_confidential": ["job"], "sub_groups": ["region", "sex"]}
     values = []
     for name in ("memory", engine):
-        data = lv.read(frame, **roles, engine=name)
+        data = lv.read(frame, **roles, engine=engine_of(name))
         values.append(lv.risk(data, lv.mask(data, "additive_noise", secret=SECRET), [attack])[0])
     assert close(values[0].plain(), values[1].plain())
 

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import ENGINES, MASKS
+from found import ENGINES, MASKS, engine_of
 from sample import ROLES, SECRET, people, roles_for
 
 SAME = 1e-9
 
 
 def masked(frame: pd.DataFrame, mask, engine: str = "memory", secret: bytes = SECRET, **roles: object) -> pd.DataFrame:
-    data = lv.read(frame, **{**roles_for(mask), **roles}, engine=engine)
+    data = lv.read(frame, **{**roles_for(mask), **roles}, engine=engine_of(engine))
     return lv.mask(data, *steps(mask), secret=secret).frame()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import larvatus as lv
-from found import ENGINES, MEASURES
+from found import ENGINES, MEASURES, engine_of
 from sample import ROLES, SECRET, close
 
 NO_ID = {k: v for k, v in ROLES.items() if k != "record_id"}
@@ -49,6 +49,6 @@ def test_larger_at_more_noise(measure, frame):
 def test_engines_agree(measure, engine, frame):
     found = []
     for name in ("memory", engine):
-        data = lv.read(frame, **ROLES, engine=name)
+        data = lv.read(frame, **ROLES, engine=engine_of(name))
         found.append(lv.utility(data, lv.mask(data, "additive_noise", secret=SECRET), [measure])[0].plain())
     assert close(*found)

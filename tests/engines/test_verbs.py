@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import ENGINES
+from found import ENGINES, engine_of
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Block, Column
 from sample import ROLES, people
@@ -29,7 +29,7 @@ def engine(request) -> str:
 
 @pytest.fixture
 def data(engine, frame) -> lv.Microdata:
-    return lv.read(frame, **ROLES, engine=engine)
+    return lv.read(frame, **ROLES, engine=engine_of(engine))
 
 
 def column(data: lv.Microdata, name: str) -> pd.Series:
@@ -74,7 +74,7 @@ def test_reduce_runs_over_record_order(data, frame):
 
 def test_chunks_are_folded_in_record_order_whatever_the_order_of_rows(engine):
     many = people(150_000, seed=6).sample(frac=1, random_state=2)
-    data = lv.read(many, **{**ROLES, "sub_groups": ()}, engine=engine)
+    data = lv.read(many, **{**ROLES, "sub_groups": ()}, engine=engine_of(engine))
     seen = data.reduce(["income"], lambda g, b: [(int(b.record[0]), int(b.record[-1]), len(b))], lambda a, b: a + b)[0]
     assert [n for _, _, n in seen] == [65_536, 65_536, 150_000 - 2 * 65_536]
     ids = np.sort(many["id"].to_numpy())

@@ -57,8 +57,9 @@ def test_a_path_that_is_not_there_offers_what_lies_beside_it(tmp_path):
     (tmp_path / "households.csv").write_text("x\n1\n", encoding="utf-8")
     with pytest.raises(ReadError, match=r"did you mean 'households\.csv'\?"):
         lv.read(tmp_path / "household.csv", confidential="x")
-    with pytest.raises(ReadError, match="is a folder"):
-        lv.read(tmp_path, confidential="x")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ReadError, match="is a folder without CSV or Parquet files"):
+        lv.read(tmp_path / "empty", confidential="x")
     (tmp_path / "file.xlsx").write_bytes(b"PK")
     with pytest.raises(ReadError, match=r"file\.xlsx: files ending in .*\.csv.*\.parquet.* are read"):
         lv.read(tmp_path / "file.xlsx", confidential="x")

@@ -109,7 +109,7 @@ def test_the_pairing_file_cannot_be_the_release(tmp_path, release):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("target", ["no/such/folder/out.csv", "file/out.csv", "folder", "out.xlsx", "out", "file/"])
+@pytest.mark.parametrize("target", ["no/such/folder/out.csv", "file/out.csv", "folder", "out.xlsx", "file/"])
 def test_targets_that_cannot_be_written(tmp_path, release, target):
     (tmp_path / "file").write_text("a file", encoding="utf-8")
     (tmp_path / "folder").mkdir()
@@ -119,32 +119,55 @@ def test_targets_that_cannot_be_written(tmp_path, release, target):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder"]
 
 
+def failing(raised: BaseException, after: int, written: list[Path]) -> type:
+    """A writer that gives up in the middle of a file, once so many others were written whole."""
+
+    class Failing:
+        def __init__(self, where: Path, schema: pa.Schema) -> None:
+            self.where = Path(where)
+
+        def write_batch(self, batch: pa.RecordBatch) -> None:
+            self.where.write_bytes(b"half of the data") if self.where.is_file() else None
+            written.append(self.where)
+            if len(written) > after:
+                raise raised
+
+        def close(self) -> None:
+            pass
+
+    return Failing
+
+
 @pytest.mark.parametrize("paired", [False, True])
-@pytest.mark.parametrize(("name", "writer"), [("out.csv", (csv, "write_csv")), ("out.parquet", (parquet, "write_table"))])
+@pytest.mark.parametrize(("name", "writer"), [
+    ("out.csv", (csv, "CSVWriter")), ("out.parquet", (parquet, "ParquetWriter")), ("out", (parquet, "ParquetWriter")),
+])
 def test_a_write_that_fails_halfway_leaves_nothing(tmp_path, monkeypatch, release, name, writer, paired):
-    written = []
-
-    def full(table: pa.Table, where: Path, *rest: object) -> None:
-        Path(where).write_bytes(b"half of the data")
-        written.append(Path(where).parent)
-        if len(written) > paired:
-            raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(*writer, full)
-    pairing = tmp_path / f"pairs{Path(name).suffix}" if paired else None
+    written: list[Path] = []
+    monkeypatch.setattr(*writer, failing(OSError(28, "No space left on device"), int(paired), written))
+    pairing = tmp_path / f"pairs{Path(name).suffix or '.parquet'}" if paired else None
     with pytest.raises(WriteError, match=r"cannot be written: No space left on device"):
         release.write(tmp_path / name, pairing=pairing)
-    assert written == [tmp_path] * (1 + paired)
+    assert len(written) == 1 + paired
+    assert all(tmp_path in where.parents for where in written)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failed_overwrite_keeps_what_was_there(tmp_path, monkeypatch, release):
     (tmp_path / "out.csv").write_text("mine", encoding="utf-8")
-
-    def broken(table: pa.Table, where: Path) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(csv, "write_csv", broken)
+    monkeypatch.setattr(csv, "CSVWriter", failing(KeyboardInterrupt(), 0, []))
     with pytest.raises(KeyboardInterrupt):
         release.write(tmp_path / "out.csv", force=True)
     assert [(p.name, p.read_text(encoding="utf-8")) for p in tmp_path.iterdir()] == [("out.csv", "mine")]
+
+
+def test_a_name_without_an_ending_is_a_folder_of_parquet_files(tmp_path, monkeypatch, release):
+    from larvatus.engines import _targets
+
+    monkeypatch.setattr(_targets, "PART", 25)
+    monkeypatch.setattr(_targets, "ROWS", 10)
+    release.write(tmp_path / "out", row_order="keep")
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [f"part-{i:05d}.parquet" for i in range(2)]
+    assert parquet.read_table(tmp_path / "out").equals(release.frame())
+    with pytest.raises(WriteError, match="is a folder"):
+        release.write(tmp_path / "out")

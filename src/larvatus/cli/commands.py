@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from larvatus.cli.inputs import MaskOptions, RoleOptions, data_of, secret_of, toml_value
+from larvatus.cli.inputs import MaskOptions, RoleOptions, data_of, secret_of, toml_value, with_engine
 from larvatus.cli.terminal import Terminal
 from larvatus.core.errors import StudyError, WriteError, nearest_names
 from larvatus.data.score import Cell, Row
@@ -22,6 +22,8 @@ ReleasedOrder = Annotated[
     Literal["checked", "keep"], Parameter(help="keep: the released rows are known to be in the original's order")
 ]
 SecretFile = Annotated[Path | None, Parameter(help="file with the secret, 16 bytes or more; a fresh one is made without it")]
+EngineName = Annotated[str | None, Parameter(help="where the work is done: memory, duckdb, or auto by size")]
+Memory = Annotated[str | None, Parameter(help="how much memory may be used, such as 2GB")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with the original's; keep it inside")]
 
 ACROSS, MOST_ROWS = 4, 24
@@ -36,6 +38,7 @@ def run(
     format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the releases")] = "parquet",
     pairings: Annotated[bool, Parameter(negative=(), show_default=False, help="keep pairing files in pairings/")] = False,
     public: Annotated[str | None, Parameter(help="name of the release to write report_public.html for")] = None,
+    engine: EngineName = None, memory: Memory = None,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Carry out a study: mask, attack, measure, compare; write releases, scores and report.
@@ -53,8 +56,8 @@ def run(
     terminal = Terminal(quiet, json)
     with terminal.progress() as progress:
         comparison = walk(
-            Study.read(study), output, secret=secret_of(secret_file), force=force, suffix=f".{format}",
-            row_order=row_order, pairings=pairings, public=public, progress=progress,
+            with_engine(Study.read(study), engine, memory), output, secret=secret_of(secret_file), force=force,
+            suffix=f".{format}", row_order=row_order, pairings=pairings, public=public, progress=progress,
         )
     _summary(terminal, comparison, output)
 

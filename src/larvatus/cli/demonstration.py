@@ -41,7 +41,7 @@ steps = [{ method = "data_shuffling" }]
 def prepare(folder: Path, records: int, force: bool) -> Path:
     """Write the households and the study into a folder and return the study's path."""
     from larvatus.datasets import households
-    from larvatus.engines._targets import check_target, write_table
+    from larvatus.engines._targets import check_target, write_batches
 
     if records < FEWEST:
         raise LarvatusError(f"--records: {records} are too few for 24 sub-groups; at least {FEWEST} are needed.")
@@ -54,6 +54,6 @@ def prepare(folder: Path, records: int, force: bool) -> Path:
         raise WriteError(f"folder {folder} cannot be made: {error.strerror}. Choose another one with -o.") from None
     source = folder / "households.csv"
     check_target(source, force)
-    write_table(households(records), source)
+    write_batches(((batch, ()) for batch in households(records).to_batches()), source, "keep", None)
     write_text(study, STUDY, force)
     return study

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from cyclopts import App, CycloptsError
 
 from larvatus import __version__
 from larvatus.cli import catalogue, commands
 from larvatus.core.discovery import file_names
-from larvatus.core.errors import LarvatusError
+from larvatus.core.errors import LarvatusError, LarvatusWarning
 
 WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130
 
@@ -39,9 +41,15 @@ app.command(catalogue.list_methods, name="list")
 app.command(catalogue.describe)
 
 
+def _shown(message: Warning | str, category: type[Warning], filename: str, *_: Any, **__: Any) -> None:
+    """What the package has to say in one line, without the place in the code."""
+    print(f"larvatus: {message}" if issubclass(category, LarvatusWarning) else f"{filename}: {message}", file=sys.stderr)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; errors made on purpose become one message and exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    warnings.showwarning = _shown
     try:
         app(given, exit_on_error=False, result_action="return_value")
         if given[:1] == ["mask"] and "--method" in given[:-1] and {"--help", "-h"} & set(given):

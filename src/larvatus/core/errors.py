@@ -10,6 +10,10 @@ class LarvatusError(Exception):
     """Root of all errors raised on purpose; the command line turns it into one line and exit code 2."""
 
 
+class LarvatusWarning(UserWarning):
+    """Something that a person should know and that stops nothing."""
+
+
 class DiscoveryError(LarvatusError):
     """A method's file does not keep the one-file rule, or no method has that name."""
 
@@ -50,6 +54,10 @@ class StudyError(LarvatusError):
         count = len(self.problems)
         head = f"{where + ' has ' if where else ''}{count} problem{'s' if count > 1 else ''}:"
         super().__init__("\n".join([head, *(f"  {i}. {p}" for i, p in enumerate(self.problems, 1))]))
+
+
+class EngineError(LarvatusError):
+    """An engine cannot do the work in the memory or the temporary room that it has."""
 
 
 class WriteError(LarvatusError):

@@ -39,6 +39,27 @@ def moved_in_place(path: Path, private: bool = False) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def folder_in_place(path: Path) -> Iterator[Path]:
+    """A temporary folder beside the target, which must not be there yet; moved on success, removed on any failure."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        temporary.mkdir(mode=0o700)
+        yield temporary
+        temporary.chmod(0o777 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise WriteError(f"{path} cannot be written: {error.strerror or 'unknown error'}.") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
 def write_text(path: Path, text: str, force: bool) -> None:
     """A text file, whole or not at all."""
     check_free(path, force)

@@ -22,10 +22,55 @@ def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGr
     import pyarrow as pa
 
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    named = name in sub_groups.columns or name in roles.nominal or name in roles.ordered
-    if named or not _numeric(kind):
+    if is_named(name, kind, roles, sub_groups):
         return _nominal(name, column, roles)
-    return _number(name, column, kind, confidential=name in roles.confidential)
+    return number(name, column, kind, confidential=name in roles.confidential)
+
+
+def is_named(name: str, kind: Any, roles: Roles, sub_groups: SubGroups) -> bool:
+    """Whether a column is read as names: by its role, or because it holds no numbers."""
+    return name in sub_groups.columns or name in roles.nominal or name in roles.ordered or not _numeric(kind)
+
+
+def is_dictionary(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(kind))
+
+
+def needs_exact(kind: Any) -> bool:
+    """Whether float64 may not hold every value of a type that leaves as it came."""
+    import pyarrow.types as t
+
+    return bool((t.is_integer(kind) and kind.bit_width == 64) or t.is_temporal(kind) or t.is_decimal(kind))
+
+
+def exact(column: Any, kind: Any) -> NDArray[np.int64]:
+    """Whole numbers, dates and short decimals as 64-bit whole numbers; 0 where missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(kind)
+    if pa.types.is_decimal(kind):
+        column = pc.multiply(column.cast(pa.decimal128(38, kind.scale)), pa.scalar(10**kind.scale, pa.decimal128(38, 0)))
+        column = column.cast(pa.decimal128(38, 0), safe=False)
+    elif pa.types.is_temporal(kind) and kind.bit_width == 32:
+        column = column.cast(pa.int32())
+    return np.asarray(pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def from_exact(values: NDArray[np.int64], missing: NDArray[np.bool_], kind: Any) -> Any:
+    """What `exact` was given."""
+    import pyarrow as pa
+
+    whole = pa.array(values, mask=missing)
+    if pa.types.is_decimal(kind):
+        from decimal import Decimal
+
+        step = Decimal(1).scaleb(-kind.scale)
+        return pa.array([None if v is None else v * step for v in whole.to_pylist()], type=kind)
+    return whole.cast(pa.int32()).cast(kind) if pa.types.is_temporal(kind) and kind.bit_width == 32 else whole.cast(kind)
 
 
 def _numeric(kind: Any) -> bool:
@@ -37,7 +82,8 @@ def _numeric(kind: Any) -> bool:
     )
 
 
-def _number(name: str, column: pa.ChunkedArray, kind: Any, confidential: bool) -> tuple[Column, NDArray[np.float64]]:
+def number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Column, NDArray[np.float64]]:
+    """A column as numbers, NaN where missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -55,7 +101,8 @@ def _number(name: str, column: pa.ChunkedArray, kind: Any, confidential: bool) -
         largest = max((abs(v) for v in (bounds["min"].as_py(), bounds["max"].as_py()) if v is not None), default=0)
         if largest > EXACT:
             raise ReadError(f"{name!r} holds whole numbers above 2**53, which cannot be masked exactly. Rescale the column.")
-    values = column.cast(pa.float64(), safe=False).to_numpy()
+    floats = column.cast(pa.float64(), safe=False)
+    values = floats.to_numpy() if isinstance(floats, pa.ChunkedArray) else floats.to_numpy(zero_copy_only=False)
     values = np.array(values, dtype=np.float64)
     infinite = int(np.isinf(values).sum())
     if infinite:
@@ -64,10 +111,21 @@ def _number(name: str, column: pa.ChunkedArray, kind: Any, confidential: bool) -
 
 
 def _nominal(name: str, column: pa.ChunkedArray, roles: Roles) -> tuple[Column, NDArray[np.int32]]:
+    levels, codes = coded(name, column)
+    order = level_order(name, levels, roles)
+    place = np.empty(len(levels) + 1, dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    place[-1] = -1
+    names = tuple(plain(levels[i]) for i in order)
+    return Column(name, "nominal", missing=bool((codes < 0).any()), levels=names), place[codes]
+
+
+def coded(name: str, column: Any) -> tuple[list[Any], NDArray[np.int64]]:
+    """Levels in order of appearance, and the code of every row, -1 where missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    flat = column.combine_chunks()
+    flat = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if isinstance(flat, pa.ChunkedArray):
         flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], type=column.type)
     if pa.types.is_dictionary(flat.type):
@@ -76,34 +134,29 @@ def _nominal(name: str, column: pa.ChunkedArray, roles: Roles) -> tuple[Column, 
         flat = pc.add(flat.cast(pa.float64()), 0.0)  # -0.0 and 0.0 are one level
         flat = pc.if_else(pc.is_nan(flat), pa.scalar(None, flat.type), flat)
     try:
-        coded = pc.dictionary_encode(flat)
+        encoded = pc.dictionary_encode(flat)
     except pa.ArrowNotImplementedError:
         raise ReadError(
             f"{name!r} holds {flat.type}, which is neither numbers nor names. Convert it to text first, or give it no role."
         ) from None
-    levels = coded.dictionary.to_pylist()
-    order = _order(name, levels, roles)
-    place = np.empty(len(levels) + 1, dtype=np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    place[-1] = -1
-    codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    plain = tuple(_plain(levels[i]) for i in order)
-    return Column(name, "nominal", missing=bool((codes < 0).any()), levels=plain), place[codes]
+    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return encoded.dictionary.to_pylist(), codes
 
 
-def _order(name: str, levels: list[Any], roles: Roles) -> NDArray[np.int64]:
+def level_order(name: str, levels: list[Any], roles: Roles) -> NDArray[np.int64]:
+    """Positions of the levels in the stated order, or in the order of numbers and letters."""
     stated = roles.ordered.get(name)
     if stated is None:
         keys = [(isinstance(v, str), v if isinstance(v, str | int | float) else str(v)) for v in levels]
         return np.array(sorted(range(len(levels)), key=lambda i: keys[i]), dtype=np.int64)
-    spot = {_plain(v): i for i, v in enumerate(stated)}
-    unknown = [v for v in levels if _plain(v) not in spot]
+    spot = {plain(v): i for i, v in enumerate(stated)}
+    unknown = [v for v in levels if plain(v) not in spot]
     if unknown:
         raise RolesError(f"ordered: {name!r} has {len(unknown)} levels that the stated order lacks. State every level once.")
-    return np.array(sorted(range(len(levels)), key=lambda i: spot[_plain(levels[i])]), dtype=np.int64)
+    return np.array(sorted(range(len(levels)), key=lambda i: spot[plain(levels[i])]), dtype=np.int64)
 
 
-def _plain(level: Any) -> str | int | float | bool:
+def plain(level: Any) -> str | int | float | bool:
     """Levels as plain values; whole floats as integers, so that 36.0 and 36 are one level."""
     if isinstance(level, float) and level.is_integer():
         return int(level)
@@ -112,19 +165,40 @@ def _plain(level: Any) -> str | int | float | bool:
 
 def to_arrow(column: Column, values: Array, like: pa.DataType | None) -> pa.Array:
     """A masked column for writing: whole numbers stay whole where every value is, missing becomes null."""
+    if column.kind == "nominal":
+        return names_array(column, values, like)
+    whole, small = fits(values, like) if column.integer else (False, False)
+    return number_array(values, like if small else None, whole)
+
+
+def names_array(column: Column, codes: Array, like: Any) -> pa.Array:
+    """Names from codes, of the type they had."""
     import pyarrow as pa
 
-    if column.kind == "nominal":
-        levels = pa.array(list(column.levels), type=like) if like is not None else pa.array(list(column.levels))
-        return levels.take(pa.array(values, mask=values < 0))
+    levels = pa.array(list(column.levels), type=like) if like is not None else pa.array(list(column.levels))
+    return levels.take(pa.array(codes, mask=codes < 0))
+
+
+def number_array(values: Array, like: Any, whole: bool) -> pa.Array:
+    """Numbers: whole ones of the type they had where they are whole, floats otherwise."""
+    import pyarrow as pa
+
     missing = np.isnan(values)
-    if column.integer and bool(np.all(missing | (values == np.rint(values)))):
-        whole = pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing)
-        return whole.cast(like) if like is not None and pa.types.is_integer(like) and _fits(values, like) else whole
+    if whole:
+        out = pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing)
+        return out.cast(like) if like is not None and pa.types.is_integer(like) else out
     return pa.array(values, mask=missing)
 
 
-def _fits(values: Array, kind: pa.DataType) -> bool:
-    bounds = np.iinfo(kind.to_pandas_dtype())
+def fits(values: Array, like: Any) -> tuple[bool, bool]:
+    """Whether every value is whole, and whether all fit in a type of whole numbers."""
+    import pyarrow as pa
+
+    missing = np.isnan(values)
+    if not bool(np.all(missing | (values == np.rint(values)))):
+        return False, False
+    if like is None or not pa.types.is_integer(like):
+        return True, True
+    bounds = np.iinfo(like.to_pandas_dtype())
     with np.errstate(invalid="ignore"):
-        return bool(np.nanmin(values, initial=0) >= bounds.min and np.nanmax(values, initial=0) <= bounds.max)
+        return True, bool(np.nanmin(values, initial=0) >= bounds.min and np.nanmax(values, initial=0) <= bounds.max)

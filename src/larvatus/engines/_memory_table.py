@@ -162,7 +162,7 @@ class MemoryTable:
         if np.array_equal(theirs.record, self.record):
             added = {new: theirs.values[old] for new, old in names.items()}
         else:
-            rows, found = _matched(self.record, theirs.record)
+            rows, found = matched_rows(self.record, theirs.record)
             if not partly and not found.all():
                 raise PairingError(
                     f"{int((~found).sum()):,} of {self.rows:,} records have no counterpart in the other table. "
@@ -230,7 +230,7 @@ def ties(random: RecordRandom, name: str) -> Words:
     return lambda record: random.words(record, purpose=f"ties {name}")[0]
 
 
-def _matched(record: Ints, among: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+def matched_rows(record: Ints, among: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     """Where each record stands among the others, and whether it does."""
     if len(among) == 0:
         return np.zeros(len(record), dtype=np.int64), np.zeros(len(record), dtype=bool)

@@ -1,29 +1,75 @@
-"""Reading: CSV and Parquet by path, frames of any library; only columns with a role; no value is ever quoted in an error."""
+"""Reading: CSV and Parquet by path, folder or pattern, frames of any library; no value is ever quoted in an error."""
 
 from __future__ import annotations
 
-import csv
-import re
+import glob
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
+from larvatus.engines._csv_files import Looks, csv_header, csv_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BLOCK, LONGEST_HEADER = 1 << 24, 10_000
 CSV, PARQUET = {".csv", ".tsv", ".txt"}, {".parquet", ".pq"}
-MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A", "."]
+ROWS = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The files of a source in the order of their paths, and what the names of their folders say (`region=7/part.parquet`)."""
+
+    paths: tuple[Path, ...]
+    keys: Mapping[str, tuple[str, ...]]
+
+    @property
+    def text(self) -> bool:
+        return self.paths[0].suffix.lower() in CSV
+
+    def own_names(self, path: Path) -> list[str]:
+        """The columns that a part itself holds."""
+        return csv_header(path)[0] if self.text else _parquet_names(path)
+
+
+def parts_of(source: str | Path) -> Parts:
+    """The files that a path, a folder or a pattern stands for."""
+    text = str(source)
+    if glob.has_magic(text) and not Path(source).exists():
+        root = Path(text[: min(text.index(c) for c in "*?[" if c in text)]).parent
+        paths = sorted(Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file())
+        if not paths:
+            raise ReadError(f"no file fits the pattern {text}.")
+    elif Path(source).is_dir():
+        root = Path(source)
+        paths = sorted(p for p in root.rglob("*") if p.is_file() and p.suffix.lower() in CSV | PARQUET and _seen(p, root))
+        if not paths:
+            raise ReadError(f"{source} is a folder without CSV or Parquet files.")
+    else:
+        return Parts((existing(source),), {})
+    paths = [existing(p) for p in paths]
+    if len({p.suffix.lower() in CSV for p in paths}) > 1:
+        raise ReadError(f"{source} holds CSV and Parquet files; name a pattern such as *.parquet.")
+    named = [dict(part.split("=", 1) for part in p.relative_to(root).parts[:-1] if "=" in part) for p in paths]
+    if len({tuple(n) for n in named}) > 1:
+        raise ReadError(f"{source}: the folders inside are not all named after the same columns.")
+    return Parts(tuple(paths), {k: tuple(n[k] for n in named) for k in named[0]})
+
+
+def _seen(path: Path, root: Path) -> bool:
+    """Whether a file is data: names that begin with a point or a dash below mark what others left there."""
+    return not any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
 
 
 def column_names(source: Any) -> list[str]:
     """The names of the source's columns, refusing duplicates and sources without any."""
     if isinstance(source, str | Path):
-        path = existing(source)
-        names = _csv_header(path)[0] if path.suffix.lower() in CSV else _parquet_names(path)
+        parts = parts_of(source)
+        own = parts.own_names(parts.paths[0])
+        names = [*own, *(k for k in parts.keys if k not in own)]
     else:
         names = [str(c) for c in _native_columns(source)]
     twice = [n for n, times in Counter(names).items() if times > 1]
@@ -36,17 +82,93 @@ def column_names(source: Any) -> list[str]:
 
 def arrow_table(source: Any, names: Sequence[str]) -> pa.Table:
     """The named columns as an Arrow table, refusing a source without rows."""
+    import pyarrow as pa
+
     if isinstance(source, str | Path):
-        path = existing(source)
-        table = _read_csv(path, names) if path.suffix.lower() in CSV else _read_parquet(path, names)
+        schema, batches = batches_of(source, names)
+        table = pa.Table.from_batches(list(batches()), schema)
     else:
         table = _from_frame(source, names)
     if table.num_rows == 0:
         raise ReadError("the source has a header but no records.")
-    return _without_views(table)
+    return without_views(table)
 
 
-def _without_views(table: pa.Table) -> pa.Table:
+def batches_of(source: str | Path, names: Sequence[str]) -> tuple[pa.Schema, Callable[[], Iterator[pa.RecordBatch]]]:
+    """The types of the named columns, and their rows in batches, part after part."""
+    import pyarrow as pa
+
+    parts = parts_of(source)
+    for path in parts.paths[1:]:
+        lacking = [n for n in names if n not in parts.keys and n not in parts.own_names(path)]
+        if lacking:
+            raise ReadError(f"{path.name} has no column {lacking[0]!r}, which the first part has.")
+    own = [n for n in names if n in parts.own_names(parts.paths[0])]
+    keys = {n: _key(values) for n, values in parts.keys.items() if n in names and n not in own}
+    fields, read = _csv_parts(parts, own) if parts.text else _parquet_parts(parts, own)
+    schema = pa.schema([pa.field(n, keys[n].type if n in keys else fields[n]) for n in names])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for i, batch in read():
+            size = batch.num_rows
+            columns = [pa.repeat(keys[n][i], size) if n in keys else batch.column(n).cast(schema.field(n).type) for n in names]
+            yield pa.record_batch(columns, schema=schema)
+
+    return schema, batches
+
+
+Read = Callable[[], Iterator[tuple[int, Any]]]
+
+
+def _key(values: tuple[str, ...]) -> pa.Array:
+    import pyarrow as pa
+
+    texts = pa.array([None if v == "__HIVE_DEFAULT_PARTITION__" else v for v in values], type=pa.string())
+    filled = texts.fill_null("")
+    return Looks.of(filled).typed(filled)
+
+
+def _csv_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], Read]:
+    """Types from all cells of all parts: one pass to look, another to read."""
+    import pyarrow as pa
+
+    looks = {n: Looks() for n in names}
+    for path in parts.paths:
+        for batch in csv_texts(path, names):
+            looks = {n: looks[n] | Looks.of(batch.column(n)) for n in names}
+    fields = {n: look.typed(pa.array([], type=pa.string())).type for n, look in looks.items()}
+
+    def read() -> Iterator[tuple[int, Any]]:
+        for i, path in enumerate(parts.paths):
+            for batch in csv_texts(path, names):
+                yield i, pa.record_batch([looks[n].typed(batch.column(n)) for n in names], names=list(names))
+
+    return fields, read
+
+
+def _parquet_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], Read]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schemas = [_parquet_schema(p) for p in parts.paths]
+    try:
+        whole = pa.unify_schemas([pa.schema([s.field(n) for n in names]) for s in schemas], promote_options="permissive")
+    except pa.ArrowException:
+        raise ReadError("a column has types in some parts that do not fit those of the others. Write them alike.") from None
+
+    def read() -> Iterator[tuple[int, Any]]:
+        for i, path in enumerate(parts.paths):
+            try:
+                with parquet.ParquetFile(path) as file:
+                    for batch in file.iter_batches(ROWS, columns=list(names)):
+                        yield i, batch
+            except (pa.ArrowException, OSError):
+                raise ReadError(f"{path.name} is not a readable Parquet file; it may be cut short.") from None
+
+    return {n: whole.field(n).type for n in names}, read
+
+
+def without_views(table: Any) -> Any:
     """Text views as plain text: Arrow cannot reorder them."""
     import pyarrow as pa
 
@@ -58,18 +180,15 @@ def _without_views(table: pa.Table) -> pa.Table:
 
 def keyed_order_of(source: Any) -> bool:
     """Whether a released file says that its rows were written in keyed random order."""
-    if not isinstance(source, str | Path) or Path(source).suffix.lower() not in PARQUET:
+    if not isinstance(source, str | Path):
         return False
-    from pyarrow import parquet
-
-    return (parquet.read_schema(source).metadata or {}).get(b"larvatus.row_order") == b"keyed"
+    first = parts_of(source).paths[0]
+    return first.suffix.lower() in PARQUET and (_parquet_schema(first).metadata or {}).get(b"larvatus.row_order") == b"keyed"
 
 
 def existing(source: str | Path) -> Path:
     """The path, if a file of a kind that can be read lies there."""
     path = Path(source)
-    if path.is_dir():
-        raise ReadError(f"{path} is a folder; name a CSV or Parquet file.")
     if not path.exists():
         beside = path.parent.glob("*") if path.parent.is_dir() else []
         near = sorted(p.name for p in beside if p.suffix.lower() in CSV | PARQUET)
@@ -81,113 +200,18 @@ def existing(source: str | Path) -> Path:
     return path
 
 
-def _csv_header(path: Path) -> tuple[list[str], str]:
-    """Column names and the delimiter: the one of comma, semicolon, tab and bar most frequent outside quotes in the header."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            bare = re.sub(r'"[^"]*"', "", _first_record(file))
-            delimiter = max(",;\t|", key=lambda d: (bare.count(d), d == ","))
-            file.seek(0)
-            names = next(csv.reader(file, delimiter=delimiter), [])
-    except UnicodeDecodeError:
-        raise ReadError(f"{path.name} is not UTF-8 text. Convert it first, for example with iconv.") from None
-    except csv.Error:
-        raise ReadError(f"{path.name} has a header that cannot be read. Look for a quotation mark left open in it.") from None
-    except OSError as error:
-        raise ReadError(f"{path.name} cannot be read: {error.strerror}.") from None
-    blank = [str(i) for i, n in enumerate(names, 1) if not n.strip()]
-    if not names or len(blank) == len(names):
-        raise ReadError(f"{path.name} has no header line.")
-    if blank:
-        names = [n if n.strip() else f"column {i}" for i, n in enumerate(names, 1)]
-    return names, delimiter
-
-
-def _first_record(file: IO[str]) -> str:
-    """The first line, and those after it while a quotation mark is open."""
-    lines, marks = [file.readline()], 0
-    while (marks := marks + lines[-1].count('"')) % 2 and lines[-1] and len(lines) < LONGEST_HEADER:
-        lines.append(file.readline())
-    return "".join(lines)
-
-
-def _read_csv(path: Path, names: Sequence[str]) -> pa.Table:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    header, delimiter = _csv_header(path)
-    read = arrow_csv.ReadOptions(column_names=header, skip_rows=_header_lines(path, delimiter), block_size=BLOCK)
-    parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(header) > 1)
-    convert = arrow_csv.ConvertOptions(
-        include_columns=list(names), column_types={n: pa.string() for n in names}, strings_can_be_null=False
-    )
-    try:
-        raw = arrow_csv.read_csv(path, read, parse, convert)
-    except pa.ArrowInvalid as error:
-        if "Empty CSV" in str(error) or "skip initial" in str(error):
-            raise ReadError(f"{path.name} has a header but no records.") from None
-        raise ReadError(f"{path.name} cannot be read as CSV with {delimiter!r} between columns: "
-                        f"{_shape_of(str(error))}. Check for rows with too many or too few cells.") from None
-    return pa.table({n: _typed(raw.column(n)) for n in names})
-
-
-def _header_lines(path: Path, delimiter: str) -> int:
-    """Lines taken up by the header: more than one where a quoted name holds a line break."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter)
-        next(reader)
-        return reader.line_num
-
-
-def _shape_of(message: str) -> str:
-    """What Arrow says of a row's shape, without the row itself."""
-    head = message.split(":")
-    for part in head:
-        if "Expected" in part:
-            return part.strip()
-    return "its rows do not have the same number of cells, or its text is not UTF-8"
-
-
-def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whole numbers, then numbers, then truth values, else text; codes with leading zeros or too many digits stay text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    trimmed = pc.utf8_trim_whitespace(column)
-    blank = pc.is_in(trimmed, value_set=pa.array(MISSING))
-    values = pc.if_else(blank, pa.scalar(None, pa.string()), trimmed)
-    if pc.all(blank).as_py():
-        return pa.chunked_array([pa.nulls(len(column), pa.float64())])
-    if not pc.any(pc.match_substring_regex(values, r"^[-+]?0[0-9xX]")).as_py():
-        too_long = pc.any(pc.match_substring_regex(values, r"^[-+]?[0-9]{19,}$")).as_py()
-        for kind in (pa.int64(),) if too_long else (pa.int64(), pa.float64()):
-            try:
-                return pc.cast(values, kind)
-            except pa.ArrowInvalid:
-                continue
-        if pc.all(pc.or_(blank, pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(["true", "false"])))).as_py():
-            return pc.cast(values, pa.bool_())
-    return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), column)
-
-
-def _parquet_names(path: Path) -> list[str]:
+def _parquet_schema(path: Path) -> pa.Schema:
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
-        return list(parquet.read_schema(path).names)
-    except (pa.ArrowInvalid, OSError):
+        return parquet.read_schema(path)
+    except (pa.ArrowException, OSError):
         raise ReadError(f"{path.name} is not a readable Parquet file.") from None
 
 
-def _read_parquet(path: Path, names: Sequence[str]) -> pa.Table:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        return parquet.read_table(path, columns=list(names)).select(list(names))
-    except (pa.ArrowInvalid, OSError):
-        raise ReadError(f"{path.name} is not a readable Parquet file; it may be cut short.") from None
+def _parquet_names(path: Path) -> list[str]:
+    return list(_parquet_schema(path).names)
 
 
 def _native_columns(source: Any) -> Sequence[Any]:

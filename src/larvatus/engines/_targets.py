@@ -1,43 +1,95 @@
-"""Writing a release: CSV or Parquet by the path's ending, at full precision."""
+"""Writing a release: CSV or Parquet by the path's ending, a folder of Parquet files without one, at full precision."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import WriteError
-from larvatus.core.files import check_free, moved_in_place
+from larvatus.core.files import check_free, folder_in_place, moved_in_place
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ROW_ORDER = b"larvatus.row_order"
+FILES, ROWS, PART = {".csv", ".parquet", ".pq"}, 1 << 19, 1 << 22
 
 
-def check_target(path: Path, force: bool) -> None:
+def check_target(path: Path, force: bool, folder: bool = True) -> None:
     """Refuse early what could not be written later."""
-    if path.suffix.lower() not in {".csv", ".parquet", ".pq"}:
-        raise WriteError(f"{path.name}: releases are written as .csv or .parquet. Change the ending.")
+    if path.suffix.lower() not in FILES | ({""} if folder else set()):
+        raise WriteError(
+            f"{path.name}: releases are written as .csv or .parquet, or as a folder of Parquet files where the name has no "
+            "ending. Change the ending."
+        )
     check_free(path, force)
 
 
-def write_table(table: pa.Table, path: Path, row_order: str = "keep") -> None:
-    """CSV or Parquet by the path's ending, at full precision."""
-    with moved_in_place(path) as temporary:
-        _fill(temporary, table, path, row_order)
+def write_batches(batches: Iterable[tuple[pa.RecordBatch, Any]], path: Path, row_order: str, pairing: Path | None) -> None:
+    """Batches with their record ids: all of the release and its pairing file (readable by the owner only), or neither."""
+    import pyarrow as pa
+
+    with ExitStack() as stack:
+        inside = stack.enter_context(moved_in_place(pairing, private=True)) if pairing is not None else None
+        place = moved_in_place(path) if path.suffix else folder_in_place(path)
+        outside = stack.enter_context(place)
+        pairs = stack.enter_context(_File(inside, pairing.suffix, row_order)) if inside and pairing else None
+        released: _File | _Folder = _File(outside, path.suffix, row_order) if path.suffix else _Folder(outside, row_order)
+        stack.enter_context(released)
+        for batch, record in batches:
+            if pairs is not None:
+                pairs.write(pa.record_batch({"record": record}))
+            for low in range(0, batch.num_rows, ROWS):
+                released.write(batch.slice(low, ROWS))
 
 
-def write_with_pairing(table: pa.Table, path: Path, row_order: str, pairs: pa.Table, pairing: Path) -> None:
-    """A release and its pairing file, readable by the owner only: both or neither."""
-    with moved_in_place(pairing, private=True) as inside, moved_in_place(path) as outside:
-        _fill(inside, pairs, pairing, row_order)
-        _fill(outside, table, path, row_order)
+class _File:
+    """One CSV or Parquet file, opened when its types are known."""
+
+    def __init__(self, path: Path, suffix: str, row_order: str) -> None:
+        self._path, self._csv, self._row_order = path, suffix.lower() == ".csv", row_order
+        self._writer: Any = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        from pyarrow import csv, parquet
+
+        if self._csv:
+            self._writer = self._writer or csv.CSVWriter(self._path, batch.schema)
+            self._writer.write_batch(batch)
+            return
+        schema = batch.schema.with_metadata({ROW_ORDER: self._row_order.encode()})
+        self._writer = self._writer or parquet.ParquetWriter(self._path, schema)
+        self._writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+
+    def __enter__(self) -> _File:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
 
 
-def _fill(file: Path, table: pa.Table, path: Path, row_order: str) -> None:
-    from pyarrow import csv, parquet
+class _Folder:
+    """Parquet files of some million rows each."""
 
-    if path.suffix.lower() == ".csv":
-        csv.write_csv(table, file)
-    else:
-        parquet.write_table(table.replace_schema_metadata({ROW_ORDER: row_order.encode()}), file)
+    def __init__(self, path: Path, row_order: str) -> None:
+        self._path, self._row_order = path, row_order
+        self._part: _File | None = None
+        self._rows = self._parts = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if self._part is None or self._rows >= PART:
+            self.__exit__()
+            self._part = _File(self._path / f"part-{self._parts:05d}.parquet", ".parquet", self._row_order)
+            self._rows, self._parts = 0, self._parts + 1
+        self._part.write(batch)
+        self._rows += batch.num_rows
+
+    def __enter__(self) -> _Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._part is not None:
+            self._part.__exit__()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,14 +15,14 @@ from larvatus.data.contracts import Array, Column, Table, Words
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
 from larvatus.engines._columns import as_array, to_arrow
 from larvatus.engines._memory_table import MemoryTable, as_memory, decoded, laid_out
+from larvatus.engines._record_ids import record_ids
 from larvatus.engines._sources import arrow_table, column_names, keyed_order_of
-from larvatus.engines._targets import check_target, write_table, write_with_pairing
+from larvatus.engines._targets import check_target, write_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Ints = NDArray[np.int64]
-LARGEST_ID = 2**61
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +60,10 @@ class Memory:
         columns = {n: c for n, (c, _) in arrays.items()}
         values = {n: v for n, (_, v) in arrays.items()}
         record = self._records(table, roles.record_id, pairing)
-        kept = _own(table.select([n for n in wanted if n not in roles.confidential]), _kind(source))
+        kept = _own(table.select([n for n in wanted if n not in roles.confidential]), frame_kind(source))
         types = {n: table.schema.field(n).type for n in wanted}
-        index = _plain_index(source) if _kind(source) == "pandas" else None
-        held = _Source(kept, types, _kind(source), _dtypes(source, wanted), index)
+        index = plain_index(source) if frame_kind(source) == "pandas" else None
+        held = _Source(kept, types, frame_kind(source), frame_dtypes(source, wanted), index)
         code, labels = _cross(values, columns, sub_groups.columns, table.num_rows)
         declared = [(label,) for label in labels]
         position = np.arange(table.num_rows, dtype=np.int64)
@@ -72,7 +71,7 @@ class Memory:
 
     def _records(self, table: pa.Table, name: str | None, pairing: Path | None) -> Ints:
         if pairing is not None:
-            return _paired(pairing, table.num_rows)
+            return paired_records(pairing, table.num_rows)
         if name is None:
             return np.arange(table.num_rows, dtype=np.int64)
         return _record_ids(name, table.column(name))
@@ -83,20 +82,9 @@ class Memory:
         order = np.argsort(held.position, kind="stable")
         out = self._arrow(held, names, order)
         source: _Source = as_memory(like).source
-        if source.kind == "pyarrow":
-            return out
-        import narwhals as nw
-
-        frame: Any = nw.from_arrow(out, backend=cast(Any, source.kind)).to_native()
         whole = out.num_rows == source.kept.num_rows or not source.kept.num_columns
-        same = {
-            n: d for n, d in source.dtypes.items()
-            if n in names and out.schema.field(n).type == source.types[n] and (whole or not hasattr(d, "categories"))
-        }
-        frame = _retyped(frame, out, same)
-        if source.index is not None:
-            frame.index = source.index[held.position[order]]
-        return frame
+        index = None if source.index is None else source.index[held.position[order]]
+        return as_frame(out, source.kind, source.types, source.dtypes, index, whole)
 
     def write(
         self, table: Table, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
@@ -104,17 +92,12 @@ class Memory:
         """The named columns to a file, in keyed order where words are given, with the record ids in a pairing file."""
         check_target(path, force)
         if pairing is not None:
-            check_target(pairing, force)
+            check_target(pairing, force, folder=False)
         held = as_memory(table)
         by_position = np.argsort(held.position, kind="stable")
         rows = by_position if order is None else np.lexsort((held.record, order(held.record)))
         out, row_order = self._arrow(held, names, rows), "keep" if order is None else "keyed"
-        if pairing is None:
-            write_table(out, path, row_order)
-            return
-        import pyarrow as pa
-
-        write_with_pairing(out, path, row_order, pa.table({"record": held.record[rows]}), pairing)
+        write_batches(_with_records(out, held.record[rows]), path, row_order, pairing)
 
     def _arrow(self, table: MemoryTable, names: Sequence[str], rows: Ints) -> pa.Table:
         import pyarrow as pa
@@ -129,14 +112,40 @@ class Memory:
         return pa.table(out)
 
 
-def _kind(source: Any) -> str:
+def as_frame(
+    table: pa.Table, kind: str, types: Mapping[str, pa.DataType], dtypes: Mapping[str, Any], index: Any, whole: bool
+) -> Any:
+    """An Arrow table as a frame of the kind the source was, its columns of the types they were."""
+    if kind == "pyarrow":
+        return table
+    import narwhals as nw
+
+    frame: Any = nw.from_arrow(table, backend=cast(Any, kind)).to_native()
+    same = {
+        n: d for n, d in dtypes.items()
+        if n in table.column_names and table.schema.field(n).type == types[n] and (whole or not hasattr(d, "categories"))
+    }
+    frame = _retyped(frame, table, same)
+    if index is not None:
+        frame.index = index
+    return frame
+
+
+def _with_records(table: pa.Table, record: Ints) -> Iterator[tuple[pa.RecordBatch, Ints]]:
+    done = 0
+    for batch in table.to_batches():
+        yield batch, record[done : done + batch.num_rows]
+        done += batch.num_rows
+
+
+def frame_kind(source: Any) -> str:
     library = type(source).__module__.partition(".")[0]
     return library if library in {"pandas", "polars"} else "pyarrow"
 
 
-def _dtypes(source: Any, names: Sequence[str]) -> dict[str, Any]:
+def frame_dtypes(source: Any, names: Sequence[str]) -> dict[str, Any]:
     """The frame's own types, some of which Arrow does not give back."""
-    kind = _kind(source)
+    kind = frame_kind(source)
     if kind == "pyarrow":
         return {}
     return {n: source[n].dtype for n in names}
@@ -159,7 +168,7 @@ def _own(table: pa.Table, kind: str) -> pa.Table:
     return table.take(np.arange(table.num_rows)) if kind == "pandas" else table
 
 
-def _plain_index(frame: Any) -> Any:
+def plain_index(frame: Any) -> Any:
     """The index where it only numbers rows; one with a name or with other values is a column without a role."""
     index = frame.index
     return index if index.nlevels == 1 and index.name is None and index.dtype.kind in "iu" else None
@@ -193,26 +202,14 @@ def _cross(
 
 def _record_ids(name: str, column: pa.ChunkedArray) -> Ints:
     """Record ids from a column of whole numbers or text, each record with its own."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_nested(column.type):
-        raise ReadError(f"record_id: {name!r} holds {column.type}; whole numbers or text are needed.")
-    if column.null_count or pc.count_distinct(column).as_py() != len(column):
+    ids = record_ids(name, column)
+    if len(np.unique(ids)) != len(ids):
         raise ReadError(f"record_id: {name!r} is missing or repeated in some records; it must name each record once.")
-    if pa.types.is_integer(column.type):
-        bounds = pc.min_max(column).as_py()
-        if max(-bounds["min"], bounds["max"]) >= LARGEST_ID:
-            raise ReadError(f"record_id: {name!r} holds numbers of 2**61 and more. Use smaller numbers, or text.")
-        return np.asarray(column.cast(pa.int64()).to_numpy(), dtype=np.int64)
-    texts = column.cast(pa.string()).to_pylist()
-    hashed = [int.from_bytes(hashlib.blake2b(t.encode(), digest_size=8).digest(), "little") >> 3 for t in texts]
-    return np.array(hashed, dtype=np.int64)
+    return ids
 
 
-def _paired(path: Path, rows: int) -> Ints:
+def paired_records(path: Path, rows: int) -> Ints:
+    """The record ids in a pairing file, if it fits so many rows."""
     import pyarrow as pa
 
     table = arrow_table(path, column_names(path))

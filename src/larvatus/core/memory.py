@@ -1,0 +1,39 @@
+"""How much memory there is, and how people write amounts of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from larvatus.core.errors import EngineError
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?)?b?\s*", re.IGNORECASE)
+LEAST = 200 * 10**6
+
+
+def bytes_of(amount: int | str) -> int:
+    """Bytes from a number or a text such as "2GB" or "500 MiB"."""
+    match = AMOUNT.fullmatch(str(amount))
+    if match is None:
+        raise EngineError(f"memory: {amount!r} cannot be read. Write an amount such as \"2GB\" or \"500MB\".")
+    found = int(float(match[1]) * UNITS[(match[2] or "").lower()])
+    if found < LEAST:
+        raise EngineError(f"memory: {amount!r} is less than the {LEAST // 10**6} MB that are needed. Allow more.")
+    return found
+
+
+def usable_memory() -> int:
+    """Bytes that are free for use now, within the limit of a container where there is one."""
+    free = 4 * 10**9
+    with suppress(OSError, ValueError, IndexError):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    with suppress(OSError, ValueError, AttributeError):
+        free = min(free, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):
+            free = min(free, int(Path(name).read_text(encoding="ascii")))
+    return free

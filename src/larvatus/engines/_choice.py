@@ -1,0 +1,64 @@
+"""Which engine a source goes to: the one that was named, the source's own, or the one that fits its size."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from larvatus.core.discovery import file_names, load
+from larvatus.core.errors import EngineError, ReadError, nearest_names
+from larvatus.core.memory import bytes_of, usable_memory
+from larvatus.data.contracts import Engine
+from larvatus.engines._sources import PARQUET, parts_of
+
+PACKAGE = "larvatus.engines"
+TIMES, COMFORTABLE = 6, 0.6
+
+
+def engine_for(source: Any, engine: str | Engine, memory: int | str | None, columns: int) -> tuple[Engine, str]:
+    """The engine, and why, where nobody asked for it."""
+    if not isinstance(engine, str):
+        return engine, ""
+    if engine != "auto":
+        return _named(engine, memory), ""
+    if type(source).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
+        return _named("duckdb", memory), ""
+    allowed = usable_memory() if memory is None else bytes_of(memory)
+    needed = TIMES * _size(source, columns)
+    if needed <= COMFORTABLE * allowed:
+        return _named("memory", None), ""
+    why = f"the source would need about {needed / 1e9:.1f} GB of memory and {allowed / 1e9:.1f} GB may be used"
+    if importlib.util.find_spec("duckdb") is None:
+        raise EngineError(f"{why}. Install larvatus[duckdb], which works on disk, or set engine = \"memory\" to try it.")
+    return _named("duckdb", memory), f"working on disk with engine duckdb: {why}"
+
+
+def _named(name: str, memory: int | str | None) -> Engine:
+    known = file_names(PACKAGE)
+    if name not in known:
+        raise ReadError(f"no engine {name!r}; {nearest_names(name, known)}")
+    if memory is not None:
+        bytes_of(memory)
+    kind = load(PACKAGE, name)
+    bounded = memory is not None and name not in ("memory", "pieces")
+    found: Engine = kind(memory=memory) if bounded else kind()
+    return found
+
+
+def _size(source: Any, columns: int) -> int:
+    """Bytes that the columns with a role take as numbers; frames are in memory already."""
+    if not isinstance(source, str | Path):
+        return 0
+    parts = parts_of(source)
+    if parts.paths[0].suffix.lower() not in PARQUET:
+        return sum(p.stat().st_size for p in parts.paths)
+    from pyarrow import parquet
+
+    rows = 0
+    for path in parts.paths:
+        try:
+            rows += parquet.read_metadata(path).num_rows
+        except Exception:
+            raise ReadError(f"{path.name} is not a readable Parquet file.") from None
+    return rows * 8 * (columns + 2)

@@ -1,0 +1,225 @@
+"""From batches of a source to columns on disk, laid out by sub-group and record id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from larvatus.core.errors import ReadError
+from larvatus.data.contracts import Array, Column
+from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
+from larvatus.engines import _columns as conversion
+from larvatus.engines._disk_table import DiskTable
+from larvatus.engines._layout import Held, Here, Layout, Room
+from larvatus.engines._memory_table import decoded
+from larvatus.engines._record_ids import record_ids
+from larvatus.engines._sources import arrow_table, batches_of, without_views
+from larvatus.engines._stored import WIDE, Ints, Stored
+
+if TYPE_CHECKING:
+    pass
+
+MOST_GROUPS = 1 << 20
+Batches = Callable[[], Iterator[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a table came from: Arrow types, and the kind of frame to give back."""
+
+    types: Mapping[str, Any]
+    kind: str
+    dtypes: Mapping[str, Any] = field(default_factory=dict)
+    index: Any = None
+    rows: int = 0
+    relation: Any = None
+
+
+class _Numbers:
+    """A numeric column as it comes in."""
+
+    def __init__(self, name: str, kind: Any, confidential: bool, room: Room) -> None:
+        self.name, self.kind, self.confidential = name, kind, confidential
+        self.stored = Stored(room.folder, np.float64)
+        self.missing = False
+        self.exact = Stored(room.folder, np.int64) if conversion.needs_exact(kind) and not confidential else None
+
+    def take(self, column: Any) -> None:
+        described, values = conversion.number(self.name, column, self.kind, self.confidential)
+        self.missing |= described.missing
+        self.stored.append(values)
+        if self.exact is not None:
+            self.exact.append(conversion.exact(column, self.kind))
+
+    def column(self) -> Column:
+        import pyarrow as pa
+
+        return Column(self.name, "number", integer=pa.types.is_integer(self.kind), missing=self.missing)
+
+
+class _Names:
+    """A column of names as it comes in: codes in order of appearance, put in the order of levels at the end."""
+
+    def __init__(self, name: str, roles: Roles, room: Room) -> None:
+        self.name, self.roles, self._room = name, roles, room
+        self.stored = Stored(room.folder, np.int32)
+        self._codes: dict[Any, int] = {}
+        self.missing = False
+
+    def take(self, column: Any) -> None:
+        levels, codes = conversion.coded(self.name, column)
+        place = np.array([*(self._codes.setdefault(v, len(self._codes)) for v in levels), -1], dtype=np.int32)
+        self.missing |= bool((codes < 0).any())
+        self.stored.append(place[codes])
+
+    def column(self) -> Column:
+        levels = list(self._codes)
+        order = conversion.level_order(self.name, levels, self.roles)
+        place = np.full(len(levels) + 1, -1, dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        final = Stored(self._room.folder, np.int32)
+        for _, block in self.stored.stream():
+            final.append(place[block])
+        self.stored = final
+        return Column(self.name, "nominal", missing=self.missing, levels=tuple(conversion.plain(levels[i]) for i in order))
+
+
+def read(
+    room: Room, source: Any, relation: bool, names: Sequence[str], roles: Roles, sub_groups: SubGroups,
+    pairing: Path | None,
+) -> DiskTable:
+    """A table of the columns that have a role, in sub-group and record order."""
+    check_roles(roles, sub_groups, names)
+    wanted = list(released_columns(roles, sub_groups))
+    extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
+    schema, batches, origin = _opened(source, relation, [*wanted, *extra])
+    taken: dict[str, _Numbers | _Names] = {}
+    for name in wanted:
+        kind = schema.field(name).type
+        value = kind.value_type if conversion.is_dictionary(kind) else kind
+        if conversion.is_named(name, value, roles, sub_groups):
+            taken[name] = _Names(name, roles, room)
+        else:
+            taken[name] = _Numbers(name, value, name in roles.confidential, room)
+    record = Stored(room.folder, np.int64)
+    for batch in batches():
+        for name, column in taken.items():
+            column.take(batch.column(batch.schema.get_field_index(name)))
+        if roles.record_id is not None:
+            record.append(record_ids(roles.record_id, batch.column(batch.schema.get_field_index(roles.record_id))))
+    rows = next(iter(taken.values())).stored.rows
+    if rows == 0:
+        raise ReadError("the source has a header but no records.")
+    columns = {n: c.column() for n, c in taken.items()}
+    record = _records(room, record, rows, roles.record_id, pairing)
+    held: dict[str, Held] = {n: Here(c.stored) for n, c in taken.items()}
+    exact = {n: c.exact for n, c in taken.items() if isinstance(c, _Numbers) and c.exact is not None}
+    held |= {f" exact {n}": Here(c) for n, c in exact.items()}
+    code, labels = _crossed(room, {n: taken[n].stored for n in sub_groups.columns}, columns, rows)
+    layout = Layout(Here(record), Here(_counted(room, rows)), rows)
+    start = DiskTable(columns, _no_groups(), layout, held, np.array([0, rows]), room, origin)
+    return start.laid_out(code, sub_groups.columns, labels, [(label,) for label in labels])
+
+
+def _opened(source: Any, relation: bool, names: Sequence[str]) -> tuple[Any, Batches, Origin]:
+    if relation:
+        selected = source.select(*(f'"{n.replace(chr(34), chr(34) * 2)}"' for n in names))
+        return _of_relation(selected, source, names)
+    if isinstance(source, str | Path):
+        schema, batches = batches_of(source, names)
+        return schema, batches, Origin({n: schema.field(n).type for n in names}, "file")
+    from larvatus.engines.memory import frame_dtypes, frame_kind, plain_index
+
+    table = arrow_table(source, names)
+    kind = frame_kind(source)
+    origin = Origin({n: table.schema.field(n).type for n in names}, kind, frame_dtypes(source, names),
+                    plain_index(source) if kind == "pandas" else None, table.num_rows)
+    return table.schema, lambda: iter(table.to_batches(WIDE)), origin
+
+
+def _of_relation(selected: Any, relation: Any, names: Sequence[str]) -> tuple[Any, Batches, Origin]:
+    reader = selected.to_arrow_reader(WIDE) if hasattr(selected, "to_arrow_reader") else selected.fetch_record_batch(WIDE)
+    schema = without_views(reader.schema.empty_table()).schema
+    batches = (without_views(b) for b in reader)
+    return schema, lambda: batches, Origin({n: schema.field(n).type for n in names}, "relation", relation=relation)
+
+
+def _records(room: Room, given: Stored, rows: int, name: str | None, pairing: Path | None) -> Stored:
+    """Record ids: from the pairing file, from the column that names them, or the rows' own numbers."""
+    if pairing is not None:
+        from larvatus.engines.memory import paired_records
+
+        given = Stored(room.folder, np.int64)
+        given.append(paired_records(pairing, rows))
+        return given
+    if name is None:
+        return _counted(room, rows)
+    _check_each_once(room, given, name)
+    return given
+
+
+def _counted(room: Room, rows: int) -> Stored:
+    out = Stored(room.folder, np.int64)
+    for low in range(0, rows, WIDE):
+        out.append(np.arange(low, min(low + WIDE, rows)))
+    return out
+
+
+def _check_each_once(room: Room, record: Stored, name: str) -> None:
+    """Refuse record ids of which two are the same."""
+    repeated = ReadError(f"record_id: {name!r} is missing or repeated in some records; it must name each record once.")
+    if record.rows <= room.rows:
+        if len(np.unique(record.read())) != record.rows:
+            raise repeated
+        return
+    last = np.zeros(0, dtype=np.int64)
+    rows = ({"record": block} for _, block in record.stream())
+    for found in room.sorter.ordered(rows, {"record": "int64"}, ["record"], ["record"]):
+        ids = np.concatenate([last, found["record"]])
+        if (np.diff(ids) == 0).any():
+            raise repeated
+        last = ids[-1:]
+
+
+def _crossed(
+    room: Room, columns: Mapping[str, Stored], described: Mapping[str, Column], rows: int
+) -> tuple[Stored, list[tuple[Any, ...]]]:
+    """The code of each row's sub-group and the sub-groups there are, missing levels last."""
+    out = Stored(room.folder, np.int32)
+    if not columns:
+        for low in range(0, rows, WIDE):
+            out.append(np.zeros(min(WIDE, rows - low), dtype=np.int32))
+        return out, [()]
+    widths = [len(described[n].levels) + 1 for n in columns]
+    seen: set[tuple[int, ...]] = set()
+    for levels in _levels(columns, widths):
+        seen |= {tuple(row) for row in np.unique(levels, axis=0).tolist()}
+        if len(seen) > MOST_GROUPS:
+            raise ReadError(f"sub_groups: there are more than {MOST_GROUPS:,} of them. Use fewer or coarser columns.")
+    found = sorted(seen)
+    place = {row: i for i, row in enumerate(found)}
+    for levels in _levels(columns, widths):
+        unique, index = np.unique(levels, axis=0, return_inverse=True)
+        codes = np.array([place[tuple(row)] for row in unique.tolist()], dtype=np.int32)
+        out.append(codes[index.reshape(-1)])
+    names = [described[n].levels for n in columns]
+    missing = [[-1 if v == w - 1 else v for v, w in zip(row, widths, strict=True)] for row in found]
+    return out, [decoded(row, names) for row in missing]
+
+
+def _levels(columns: Mapping[str, Stored], widths: Sequence[int]) -> Iterator[Ints]:
+    for parts in zip(*(c.stream() for c in columns.values()), strict=True):
+        blocks: list[Array] = [block for _, block in parts]
+        yield np.stack([np.where(b < 0, w - 1, b) for b, w in zip(blocks, widths, strict=True)], axis=1).astype(np.int64)
+
+
+def _no_groups() -> Any:
+    from larvatus.data.groups import Groups
+
+    return Groups((), ((),), (0,))
+
+

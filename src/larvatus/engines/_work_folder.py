@@ -1,0 +1,81 @@
+"""A private folder for what does not fit in memory: gone with the process, and with dead processes at the next start."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import secrets
+import shutil
+import tempfile
+import time
+import weakref
+from contextlib import suppress
+from pathlib import Path
+
+PREFIX, LOCK, ABANDONED = "larvatus-work-", "lock", 3600.0
+
+
+class WorkFolder:
+    """A folder that only the owner can read, held by a lock as long as the process lives."""
+
+    def __init__(self, base: Path | None = None) -> None:
+        where = base or Path(os.environ.get("LARVATUS_TEMP") or tempfile.gettempdir())
+        where.mkdir(parents=True, exist_ok=True)
+        remove_stale(where)
+        self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=where))
+        unlocked = self.path / f".{LOCK}"
+        self._lock = os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600)
+        _locked(self._lock)
+        unlocked.rename(self.path / LOCK)  # whoever sees the lock file sees it held
+        self._close = weakref.finalize(self, _removed, self.path, self._lock, os.getpid())
+        atexit.register(self._close)
+
+    def file(self, suffix: str = "") -> Path:
+        """A path in the folder that nothing has."""
+        return self.path / f"{secrets.token_hex(8)}{suffix}"
+
+    def close(self) -> None:
+        """Remove the folder and everything in it."""
+        self._close()
+
+
+def _removed(path: Path, lock: int, owner: int) -> None:
+    if os.getpid() != owner:  # a forked child does not own its parent's files
+        return
+    shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        os.close(lock)
+
+
+def _locked(descriptor: int) -> bool:
+    """Whether the lock could be had; where the system has none, a folder counts as in use."""
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - Windows
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def remove_stale(base: Path) -> int:
+    """Remove folders whose processes are dead: those whose lock nobody holds."""
+    gone = 0
+    for folder in base.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                continue
+            if not (folder / LOCK).exists() and time.time() - folder.stat().st_mtime > ABANDONED:
+                shutil.rmtree(folder, ignore_errors=True)
+                gone += 1
+                continue
+            descriptor = os.open(folder / LOCK, os.O_RDWR)
+            try:
+                if _locked(descriptor):
+                    shutil.rmtree(folder, ignore_errors=True)
+                    gone += 1
+            finally:
+                os.close(descriptor)
+    return gone

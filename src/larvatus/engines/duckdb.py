@@ -1,0 +1,173 @@
+"""What does not fit in memory, on one machine: columns in files of a private folder, sorts and joins by DuckDB."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from larvatus.core.errors import EngineError, ReadError
+from larvatus.core.memory import bytes_of, usable_memory
+from larvatus.data.contracts import Table, Words
+from larvatus.data.roles import Roles, SubGroups
+from larvatus.engines import _disk_reading as reading
+from larvatus.engines import _disk_writing as writing
+from larvatus.engines._disk_table import DiskTable, as_disk
+from larvatus.engines._layout import Room, Rows
+from larvatus.engines._sources import column_names, keyed_order_of
+from larvatus.engines._stored import WIDE
+from larvatus.engines._work_folder import WorkFolder
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+SHARE, PER_ROW = 0.3, 128
+
+
+class Duckdb:
+    """Reads sources of any size into columns on disk; `memory` bounds what is held at once, blocks and DuckDB together."""
+
+    def __init__(self, memory: int | str | None = None, rows: int | None = None, threads: int | None = None) -> None:
+        self._memory = usable_memory() // 2 if memory is None else bytes_of(memory)
+        self._rows, self._threads = rows, threads or os.cpu_count() or 1
+        self._room: Room | None = None
+
+    @property
+    def room(self) -> Room:
+        """The work folder and its limits, made when something is first read."""
+        if self._room is None:
+            folder = WorkFolder()
+            rows = self._rows or max(int(self._memory * (1 - SHARE) / (PER_ROW * self._threads)), WIDE)
+            sorter = _Sorter(folder, int(self._memory * SHARE), self._threads)
+            self._room = Room(folder, self._memory, rows, self._rows or min(rows, 1 << 22), self._threads, sorter)
+        return self._room
+
+    def names(self, source: Any) -> list[str]:
+        """The source's columns."""
+        return list(source.columns) if is_relation(source) else column_names(source)
+
+    def keyed(self, source: Any) -> bool:
+        """Whether the source says that its rows were written in keyed random order."""
+        return False if is_relation(source) else keyed_order_of(source)
+
+    def read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None) -> DiskTable:
+        """A table of the columns that have a role, in sub-group and record order."""
+        relation = is_relation(source)
+        if relation and roles.record_id is None:
+            _check_ordered(source)
+        return reading.read(self.room, source, relation, self.names(source), roles, sub_groups, pairing)
+
+    def frame(self, table: Table, names: Sequence[str], like: Table) -> Any:
+        """The named columns in the source's row order: the kind of frame the source was, or a relation over a file."""
+        held, source = as_disk(table), as_disk(like).source
+        if source.kind in ("pandas", "polars", "pyarrow"):
+            return writing.frame(held, names, source)
+        target = self.room.folder.file(".parquet")
+        writing.write(held, names, target, None, None)
+        text = f"SELECT * FROM read_parquet('{str(target).replace(chr(39), chr(39) * 2)}')"
+        if source.relation is not None:
+            return source.relation.query("original", text)
+        return self.room.sorter.connection.sql(text)  # type: ignore[attr-defined]
+
+    def write(
+        self, table: Table, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+    ) -> None:
+        """The named columns to a file or a folder of files, in keyed order where words are given."""
+        writing.check(path, pairing, force)
+        writing.write(as_disk(table), names, path, order, pairing)
+
+
+class _Sorter:
+    """DuckDB on streams of Arrow batches, with a limit to its memory and a private place for what it spills."""
+
+    def __init__(self, folder: WorkFolder, memory: int, threads: int) -> None:
+        self._folder, self._memory, self._threads = folder, memory, threads
+        self._connection: duckdb.DuckDBPyConnection | None = None
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        if self._connection is None:
+            self._connection = _connect(self._folder, self._memory, self._threads)
+        return self._connection
+
+    def ordered(self, rows: Rows, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> Rows:
+        text = f"SELECT {', '.join(wanted)} FROM given ORDER BY {', '.join(by)}"
+        return self._asked(text, {"given": (rows, dtypes)}, wanted)
+
+    def joined(self, mine: Rows, theirs: Rows, dtypes: tuple[dict[str, str], dict[str, str]]) -> Rows:
+        wanted = ["row", *(n for n in dtypes[1] if n != "record")]
+        text = f"SELECT {', '.join(wanted)} FROM mine JOIN theirs USING (record)"
+        return self._asked(text, {"mine": (mine, dtypes[0]), "theirs": (theirs, dtypes[1])}, wanted)
+
+    def _asked(self, text: str, given: dict[str, tuple[Rows, dict[str, str]]], wanted: Sequence[str]) -> Rows:
+        import duckdb
+
+        cursor = self.connection.cursor()
+        try:
+            for name, (rows, dtypes) in given.items():
+                cursor.register(name, _reader(rows, dtypes))
+            for batch in cursor.sql(text).to_arrow_reader(WIDE):
+                if batch.num_rows:
+                    yield {n: np.asarray(batch.column(n).to_numpy(zero_copy_only=False)) for n in wanted}
+        except duckdb.Error as error:
+            raise _explained(error, self._folder) from None
+        finally:
+            for name in given:
+                cursor.unregister(name)
+            cursor.close()
+
+
+def _connect(folder: WorkFolder, memory: int, threads: int) -> duckdb.DuckDBPyConnection:
+    try:
+        import duckdb
+    except ImportError:
+        raise EngineError("engine duckdb: the package duckdb is not installed. Install larvatus[duckdb].") from None
+    spill = folder.path / "spill"
+    spill.mkdir(mode=0o700, exist_ok=True)
+    connection = duckdb.connect(":memory:", config={
+        "memory_limit": f"{max(memory // 2**20, 64)}MiB", "temp_directory": str(spill), "threads": threads,
+        "preserve_insertion_order": False, "autoinstall_known_extensions": False, "autoload_known_extensions": False,
+    })
+    return connection
+
+
+def _reader(rows: Rows, dtypes: dict[str, str]) -> pa.RecordBatchReader:
+    import pyarrow as pa
+
+    schema = pa.schema([(n, getattr(pa, d)()) for n, d in dtypes.items()])
+    batches = (pa.record_batch([pa.array(block[n]) for n in dtypes], schema=schema) for block in rows)
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _explained(error: Exception, folder: WorkFolder) -> EngineError:
+    """What a person can do about it; DuckDB's own words may hold values, so they are not repeated."""
+    kind, said = type(error).__name__, str(error).lower()
+    if "no space" in said or "disk" in said or "max_temp_directory_size" in said:
+        return EngineError(
+            f"no room is left for temporary files in {folder.path.parent}. Free some, or name another folder in LARVATUS_TEMP."
+        )
+    if kind == "OutOfMemoryException":
+        return EngineError("sorting needs more memory than it may use. Allow more (memory = …), or fewer threads.")
+    return EngineError(f"DuckDB could not finish ({kind}).")
+
+
+def is_relation(source: Any) -> bool:
+    """Whether a source is a DuckDB relation, without importing DuckDB."""
+    return type(source).__name__ == "DuckDBPyRelation"
+
+
+UNORDERED = ("JOIN", "GROUP_BY", "AGGREGATE", "DISTINCT", "UNION", "SAMPLE")
+
+
+def _check_ordered(relation: Any) -> None:
+    """Refuse a relation whose rows come in no stated order: its records could not be told apart again."""
+    plan = str(relation.explain())
+    if any(word in plan for word in UNORDERED) and "ORDER_BY" not in plan and "TOP_N" not in plan:
+        raise ReadError(
+            "the relation joins or groups rows, so they come in no stated order. Name a record_id column, or add ORDER BY."
+        )
+
