@@ -53,9 +53,10 @@ def exact(column: Any, kind: Any) -> NDArray[np.int64]:
     if pa.types.is_dictionary(column.type):
         column = column.cast(kind)
     if pa.types.is_decimal(kind):
-        column = pc.multiply(column.cast(pa.decimal128(38, kind.scale)), pa.scalar(10**kind.scale, pa.decimal128(38, 0)))
-        column = column.cast(pa.decimal128(38, 0), safe=False)
-    elif pa.types.is_temporal(kind) and kind.bit_width == 32:
+        if kind.precision > 18:
+            raise ReadError(f"a column of type {kind} has more digits than can be kept on disk. Convert it to text, or to fewer.")
+        return np.array([0 if v is None else int(v.scaleb(kind.scale)) for v in column.to_pylist()], dtype=np.int64)
+    if pa.types.is_temporal(kind) and kind.bit_width == 32:
         column = column.cast(pa.int32())
     return np.asarray(pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
 

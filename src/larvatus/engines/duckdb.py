@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,7 +94,14 @@ class _Sorter:
     def connection(self) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
             self._connection = _connect(self._folder, self._memory, self._threads)
+            atexit.register(_let_go, weakref.ref(self))
         return self._connection
+
+    def close(self) -> None:
+        """Let go of the connection; a later question opens another."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
 
     def ordered(self, rows: Rows, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> Rows:
         text = f"SELECT {', '.join(wanted)} FROM given ORDER BY {', '.join(by)}"
@@ -119,6 +128,13 @@ class _Sorter:
             for name in given:
                 cursor.unregister(name)
             cursor.close()
+
+
+def _let_go(sorter: weakref.ref[_Sorter]) -> None:
+    """Close the connection before Python ends: DuckDB complains of what is still open then."""
+    found = sorter()
+    if found is not None:
+        found.close()
 
 
 def _connect(folder: WorkFolder, memory: int, threads: int) -> duckdb.DuckDBPyConnection:
@@ -160,13 +176,13 @@ def is_relation(source: Any) -> bool:
     return type(source).__name__ == "DuckDBPyRelation"
 
 
-UNORDERED = ("JOIN", "GROUP_BY", "AGGREGATE", "DISTINCT", "UNION", "SAMPLE")
+UNORDERED = (" JOIN", "GROUP BY", " AGGREGATE", "DISTINCT", " UNION", " SAMPLE")
 
 
 def _check_ordered(relation: Any) -> None:
     """Refuse a relation whose rows come in no stated order: its records could not be told apart again."""
-    plan = str(relation.explain())
-    if any(word in plan for word in UNORDERED) and "ORDER_BY" not in plan and "TOP_N" not in plan:
+    plan = str(relation.explain()).upper().replace("_", " ")
+    if any(word in plan for word in UNORDERED) and "ORDER BY" not in plan and "TOP N" not in plan:
         raise ReadError(
             "the relation joins or groups rows, so they come in no stated order. Name a record_id column, or add ORDER BY."
         )

@@ -1,0 +1,126 @@
+"""Temporary files go: at the end, after Ctrl-C, after a kill at the next start, and when the disk is full."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from larvatus.engines._work_folder import WorkFolder
+from sample import people
+
+WORK = """
+import sys, time
+import larvatus as lv
+data = lv.read(sys.argv[1], confidential=["income", "wealth"], non_confidential=["age"], sub_groups=["sex"], engine="duckdb")
+print("read", flush=True)
+while True:
+    lv.mask(data, "data_shuffling")
+"""
+
+
+def started(script: str, folder: Path, *arguments: object) -> subprocess.Popen[str]:
+    environment = {**os.environ, "LARVATUS_TEMP": str(folder)}
+    command = [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def source(tmp_path) -> Path:
+    people(3000).to_parquet(tmp_path / "in.parquet")
+    return tmp_path / "in.parquet"
+
+
+def left(folder: Path) -> list[Path]:
+    return sorted(folder.glob("larvatus-work-*"))
+
+
+def test_a_folder_is_private_and_goes_when_it_is_closed(tmp_path):
+    folder = WorkFolder(tmp_path)
+    assert (folder.path.stat().st_mode & 0o777) == 0o700
+    assert left(tmp_path) == [folder.path]
+    folder.close()
+    assert left(tmp_path) == []
+
+
+def test_after_ctrl_c_nothing_is_left(tmp_path, source):
+    process = started(WORK, tmp_path / "work", source)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "read\n"
+    assert len(left(tmp_path / "work")) == 1
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert left(tmp_path / "work") == []
+
+
+def test_what_a_killed_process_left_goes_at_the_next_start_and_that_of_a_live_one_stays(tmp_path, source):
+    processes = [started(WORK, tmp_path / "work", source) for _ in range(2)]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "read\n"
+    both = left(tmp_path / "work")
+    assert len(both) == 2
+    processes[0].kill()
+    processes[0].communicate(timeout=60)
+    assert left(tmp_path / "work") == both
+    mine = WorkFolder(tmp_path / "work")
+    alive = left(tmp_path / "work")
+    mine.close()
+    processes[1].kill()
+    processes[1].communicate(timeout=60)
+    dead = next(f for f in both if f"-{processes[0].pid}-" in f.name)
+    assert dead not in alive
+    assert set(both) - {dead} <= set(alive)
+
+
+FULL = """
+import os, sys
+import larvatus as lv
+from larvatus.engines.duckdb import Duckdb
+rows = int(sys.argv[2])
+try:
+    data = lv.read(sys.argv[1], confidential=["income", "wealth"], non_confidential=["age"], engine=Duckdb(rows=rows or None))
+    for _ in range(100):
+        data = lv.mask(data, "data_shuffling").data.map_rows(lambda g, b: {f"copy {_}": b["age"]}, ["age"], [
+            __import__("larvatus.data.contracts", fromlist=["Column"]).Column(f"copy {_}", "number")])
+except lv.LarvatusError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("rows", [0, 500])
+def test_a_full_disk_is_a_clear_error(tmp_path, rows):
+    """On a file system of 3 MB, mounted for one process alone where the system allows it."""
+    if shutil.which("unshare") is None:
+        pytest.skip("unshare is not there to mount a small file system with")
+    people(20_000).to_parquet(tmp_path / "in.parquet")
+    small = tmp_path / "small"
+    small.mkdir()
+    (tmp_path / "full.py").write_text(FULL, encoding="utf-8")
+    inside = (f"mount -t tmpfs -o size=3m tmpfs {small} && {sys.executable} {tmp_path}/full.py {tmp_path}/in.parquet {rows}; "
+              f"ls -A {small}")
+    command = ["unshare", "--map-root-user", "--mount", "sh", "-c", inside]
+    done = subprocess.run(command, env={**os.environ, "LARVATUS_TEMP": str(small)}, capture_output=True, text=True, check=False)
+    if "permitted" in done.stderr or ("failed" in done.stderr and "unshare" in done.stderr):
+        pytest.skip("this system does not let a process mount a file system of its own")
+    assert "no room is left for temporary files" in done.stdout, done.stderr
+    assert "LARVATUS_TEMP" in done.stdout
+    assert "larvatus-work" not in done.stdout.replace(str(small), "")
+
+
+def test_an_abandoned_folder_without_a_lock_goes_after_a_while(tmp_path):
+    folder = tmp_path / "larvatus-work-1-x"
+    folder.mkdir()
+    WorkFolder(tmp_path).close()
+    assert folder.exists()
+    old = time.time() - 7200
+    os.utime(folder, (old, old))
+    WorkFolder(tmp_path).close()
+    assert not folder.exists()
