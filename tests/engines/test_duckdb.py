@@ -164,7 +164,7 @@ def test_a_method_that_needs_a_whole_sub_group_says_so(tmp_path):
     many = pd.DataFrame({"x": np.arange(600_000.0), "y": np.arange(600_000.0)[::-1]})
     data = lv.read(many, confidential=["x", "y"], engine=Duckdb(memory="200MB", rows=1000))
     release = lv.mask(data, "additive_noise")
-    with pytest.raises(EngineError, match=r"nearest_record: a whole sub-group is needed at once, and \(all records\) has 600,000"):
+    with pytest.raises(EngineError, match=r"nearest_record: a whole sub-group is needed at once, and \(all records\) has"):
         lv.risk(data, release, ["nearest_record"])
 
 

@@ -54,7 +54,7 @@ def exact(column: Any, kind: Any) -> NDArray[np.int64]:
         column = column.cast(kind)
     if pa.types.is_decimal(kind):
         if kind.precision > 18:
-            raise ReadError(f"a column of type {kind} has more digits than can be kept on disk. Convert it to text, or to fewer.")
+            raise ReadError(f"a column of type {kind} has more digits than are kept on disk. Convert it to text, or to fewer.")
         return np.array([0 if v is None else int(v.scaleb(kind.scale)) for v in column.to_pylist()], dtype=np.int64)
     if pa.types.is_temporal(kind) and kind.bit_width == 32:
         column = column.cast(pa.int32())
@@ -169,7 +169,7 @@ def to_arrow(column: Column, values: Array, like: pa.DataType | None) -> pa.Arra
     if column.kind == "nominal":
         return names_array(column, values, like)
     whole, small = fits(values, like) if column.integer else (False, False)
-    return number_array(values, like if small else None, whole)
+    return number_array(values, like if small and whole else None, whole)
 
 
 def names_array(column: Column, codes: Array, like: Any) -> pa.Array:
@@ -188,7 +188,8 @@ def number_array(values: Array, like: Any, whole: bool) -> pa.Array:
     if whole:
         out = pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing)
         return out.cast(like) if like is not None and pa.types.is_integer(like) else out
-    return pa.array(values, mask=missing)
+    out = pa.array(values, mask=missing)
+    return out.cast(like) if like is not None and pa.types.is_floating(like) else out
 
 
 def fits(values: Array, like: Any) -> tuple[bool, bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ Batches = Callable[[], Iterator[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a table came from: Arrow types, and the kind of frame to give back."""
+    """What a table came from: Arrow types, the kind of frame to give back, and which columns leave as they came."""
 
     types: Mapping[str, Any]
     kind: str
@@ -37,6 +37,7 @@ class Origin:
     index: Any = None
     rows: int = 0
     relation: Any = None
+    given: frozenset[str] = frozenset()
 
 
 class _Numbers:
@@ -121,7 +122,8 @@ def read(
     held |= {f" exact {n}": Here(c) for n, c in exact.items()}
     code, labels = _crossed(room, {n: taken[n].stored for n in sub_groups.columns}, columns, rows)
     layout = Layout(Here(record), Here(_counted(room, rows)), rows)
-    start = DiskTable(columns, _no_groups(), layout, held, np.array([0, rows]), room, origin)
+    start = DiskTable(columns, _no_groups(), layout, held, np.array([0, rows]), room,
+                      replace(origin, given=frozenset(wanted) - frozenset(roles.confidential)))
     return start.laid_out(code, sub_groups.columns, labels, [(label,) for label in labels])
 
 

@@ -51,8 +51,19 @@ def _ways(table: DiskTable, names: Sequence[str]) -> dict[str, _Way]:
             blocks = [fits(b, like) for _, b in table.held[name].stored().stream()]
             whole = all(w for w, _ in blocks)
             like = like if all(f for _, f in blocks) else None
+        elif column.kind == "number" and not exact and not (name in origin.given and _held_by(table, name, like)):
+            like = None
         out[name] = _Way(column, like, exact, whole)
     return out
+
+
+def _held_by(table: DiskTable, name: str, like: Any) -> bool:
+    """Whether a shorter type of floats holds every value, as it does where nothing was changed."""
+    if str(like) not in ("float", "halffloat"):
+        return False
+    short = np.float32 if str(like) == "float" else np.float16
+    blocks = (b for _, b in table.held[name].stored().stream())
+    return all(np.array_equal(b, b.astype(short).astype(np.float64), equal_nan=True) for b in blocks)
 
 
 def _in_order(table: DiskTable, names: Sequence[str], order: Words | None) -> Rows:
