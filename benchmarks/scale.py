@@ -1,0 +1,135 @@
+"""Shuffle and score files from a million to a hundred million rows, on disk and in memory, and keep what it took.
+
+    python benchmarks/scale.py [--rows 1e6 1e7 1e8] [--memory 3GB] [--save]
+
+Each job runs in a process of its own: read 3 confidential and 1 non-confidential column in 24 sub-groups from Parquet,
+shuffle, score (moments, correlations, marginals, value disclosure), write the release. Peak memory is resident memory
+above that of the process after the same job on a small file. `--save` keeps the results in benchmarks/scale.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+ROLES = {"confidential": ["x", "y", "z"], "non_confidential": ["s"], "sub_groups": ["g"]}
+MEASURES, ATTACKS = ["moments", "correlation", "marginal"], ["value_disclosure"]
+PART, LIMIT_MEMORY, LIMIT_RATIO = 1 << 20, 4e9, 2.0
+
+
+def generate(path: Path, rows: int) -> None:
+    """Correlated columns: one skewed, one normal, one of whole numbers with a third of zeros."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    root = np.linalg.cholesky(0.5 * np.eye(4) + 0.5)
+    writer = None
+    for k, low in enumerate(range(0, rows, PART)):
+        rng, n = np.random.default_rng(k), min(PART, rows - low)
+        z = rng.normal(size=(n, 4)) @ root.T
+        table = pa.table({
+            "g": rng.integers(0, 24, n).astype(np.int8), "s": z[:, 3], "x": np.exp(z[:, 0]), "y": z[:, 1],
+            "z": np.where(z[:, 2] < -0.5, 0.0, np.round(np.exp(9 + z[:, 2]))),
+        })
+        writer = writer or parquet.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
+
+
+def status(key: str) -> int:
+    """A line of the kernel's account of this process, in bytes."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return int(next(line for line in lines if line.startswith(key)).split()[1]) * 1024
+
+
+def job(source: Path, folder: Path, engine: str, memory: str | None, times: dict[str, float]) -> int:
+    import larvatus as lv
+
+    start = time.perf_counter()
+
+    def lap(name: str) -> None:
+        nonlocal start
+        now = time.perf_counter()
+        times[name], start = now - start, now
+
+    data = lv.read(source, **ROLES, engine=engine, memory=memory if engine == "duckdb" else None)
+    lap("read")
+    release = lv.mask(data, "data_shuffling")
+    lap("mask")
+    for name in MEASURES:
+        lv.utility(data, release, [name])
+        lap(name)
+    lv.risk(data, release, ATTACKS)
+    lap("value_disclosure")
+    release.write(folder / f"released-{engine}.parquet", force=True)
+    lap("write")
+    return data.rows
+
+
+def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | None) -> None:
+    """One job in this process, after the same one on a small file; prints JSON."""
+    job(small, folder, engine, memory, {})
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
+    before, times = status("VmRSS"), {}
+    rows = job(source, folder, engine, memory, times)
+    total = sum(times.values())
+    print(json.dumps({
+        "engine": engine, "rows": rows, "seconds": round(total, 1), "microseconds_per_row": round(total / rows * 1e6, 3),
+        "peak_gb": round((status("VmHWM") - before) / 1e9, 2), "steps": {k: round(v, 1) for k, v in times.items()},
+    }))
+
+
+def measured(sizes: list[int], memory: str, folder: Path) -> list[dict]:
+    small = folder / "small.parquet"
+    generate(small, 20_000)
+    out = []
+    for rows in sizes:
+        source = folder / f"in-{rows}.parquet"
+        generate(source, rows)
+        for engine in ("duckdb", "memory") if rows <= 10_000_000 else ("duckdb",):
+            command = [sys.executable, __file__, "--inside", str(source), str(small), str(folder), engine, memory]
+            found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
+            print(f"{engine:7} {rows:>12,} rows {found['seconds']:>8.1f} s {found['microseconds_per_row']:>7.2f} µs/row "
+                  f"{found['peak_gb']:>5.2f} GB  {found['steps']}", flush=True)
+            out.append(found)
+        source.unlink()
+    return out
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 1e7, 1e8])
+    parser.add_argument("--memory", default="3GB")
+    parser.add_argument("--save", action="store_true")
+    parser.add_argument("--inside", nargs=5, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.inside:
+        source, small, folder, engine, memory = given.inside
+        inside(Path(source), Path(small), Path(folder), engine, memory)
+        return 0
+    with tempfile.TemporaryDirectory(prefix="larvatus-scale-") as folder:
+        found = measured([int(r) for r in given.rows], given.memory, Path(folder))
+    disk = [f for f in found if f["engine"] == "duckdb"]
+    ratio = disk[-1]["microseconds_per_row"] / disk[0]["microseconds_per_row"]
+    peak = max(f["peak_gb"] for f in disk) * 1e9
+    print(f"time per row, largest against smallest: {ratio:.2f} (limit {LIMIT_RATIO}); peak {peak / 1e9:.2f} GB (limit 4)")
+    if given.save:
+        kept = {"machine": {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()},
+                "memory": given.memory, "ratio": round(ratio, 2), "jobs": found}
+        (HERE / "scale.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    return int(ratio > LIMIT_RATIO or peak > LIMIT_MEMORY)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
