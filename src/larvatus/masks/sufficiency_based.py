@@ -74,8 +74,8 @@ class SufficiencyBased(Mask):
             return standard_noise(self.noise, random, record, lanes)
 
         large = [g for g, n in enumerate(data.groups.sizes) if n > HELD and present[g]]
-        places = [[names.index(n) for n in there] for there in present]
-        betas = [beta[np.ix_(rows, rows)] for rows in places]
+        part = {there: [names.index(n) for n in there] for there in set(present)}
+        betas = [beta[np.ix_(part[there], part[there])] for there in present] if len(part) > 1 else [beta] * len(present)
         outcomes: dict[int, Outcome] = {}
         masked = data
         if len(large) < len(data.groups):

@@ -87,8 +87,8 @@ def basis_of(r: Matrix, given: int, rows: int) -> Basis:
 def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
     """M with K M = β K, and a factor of I - M Mᵀ; refused where β leads out of the span of X or the factor does not exist."""
     rank = k.shape[1]
-    if np.array_equal(beta, beta[0, 0] * np.eye(len(beta))):
-        d = beta[0, 0]
+    d = beta[0, 0]
+    if (beta == d * np.eye(len(beta))).all():
         if 1 - d * d < LEAST_NOISE:
             raise Infeasible(np.eye(len(beta))[0], 0.0)
         return d * np.eye(rank), np.sqrt(1 - d * d) * np.eye(rank)
@@ -116,29 +116,28 @@ def status_of(freedom: int, rank: int, noise: int) -> Status:
 
 
 @kernel()
-def _standardised(values: Matrix, out: Matrix, scale: Matrix) -> None:
+def _standardise(values: Matrix, scale: Matrix) -> None:
     """Columns less their mean, over their standard deviation; 0 and scale 1 where they do not vary."""
     k, n = values.shape
     for c in range(k):
-        centre = values[c].mean()
-        centre += (values[c] - centre).mean()
-        total = 0.0
+        column = values[c]
         flat = True
         for i in range(n):
-            flat = flat and values[c, i] == values[c, 0]
-            out[c, i] = values[c, i] - centre
-            total += out[c, i] * out[c, i]
-        sd = np.sqrt(total / max(n - 1, 1))
-        scale[c] = 1.0 if flat else sd
+            if column[i] != column[0]:
+                flat = False
+                break
+        scale[c] = 1.0
+        if flat:
+            column[:] = 0.0
+            continue
+        column -= column.mean()
+        column -= column.mean()
+        total = 0.0
         for i in range(n):
-            out[c, i] = 0.0 if flat else out[c, i] / sd
-
-
-def standardised(values: Matrix) -> tuple[Matrix, Matrix]:
-    """Columns less their mean, over their standard deviation, and these; 0 and 1 where a column does not vary."""
-    out, scale = np.empty(values.shape), np.empty(len(values))
-    _standardised(np.ascontiguousarray(values), out, scale)
-    return out, scale
+            total += column[i] * column[i]
+        scale[c] = np.sqrt(total / max(n - 1, 1))
+        for i in range(n):
+            column[i] /= scale[c]
 
 
 @kernel()
@@ -162,32 +161,52 @@ def _grown(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
     return filled
 
 
+@kernel()
+def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix, Matrix, bool]:
+    """Room for an orthonormal basis, filled for [1, S] and then for X; X in terms of its own part, scales, all flat."""
+    (p, n), q = x.shape, len(s)
+    a, scale = np.empty((1 + q + p, n)), np.empty(q + p)
+    a[0] = 1.0
+    a[1 : 1 + q] = s
+    a[1 + q :] = x
+    _standardise(a[1:], scale)
+    basis = np.empty((min(1 + q + 2 * p, n), n))
+    given = _grown(basis, 0, a[: 1 + q], thin)
+    filled = _grown(basis, given, a[1 + q :], thin)
+    k = a[1 + q :] @ basis[given:filled].T
+    return basis, given, filled, k, scale[q:], not a[1 + q :].any()
+
+
+@kernel()
+def _changed(x: Matrix, scale: Matrix, basis: Matrix, first: int, filled: int, w: Matrix, weights: Matrix) -> Matrix:
+    """X and, on its scale, a combination of rows of the basis from the first on, after noise filled it up."""
+    last = _grown(basis, filled, w, 0.0)
+    y = weights @ basis[first:last]
+    for j in range(len(x)):
+        for i in range(x.shape[1]):
+            y[j, i] = x[j, i] + y[j, i] * scale[j]
+    return y
+
+
 def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, Status, NDArray[np.bool_]]:
     """Y for one group held whole, its status, and which columns of X could be moved at all.
 
     `w` holds a column of noise for each of X; where the status is neither exact nor rotated, Y is X.
     """
-    n, q, p = x.shape[1], len(s), len(x)
+    n, p = x.shape[1], len(x)
     thin = THIN * np.sqrt(max(n - 1, 1))
-    a, scales = standardised(np.vstack([np.ones((1, n)), s, x]))
-    a[0] = 1.0
-    xs, scale = a[1 + q :], scales[1 + q :]
-    basis = np.empty((min(1 + q + 2 * p, n), n))
-    given = _grown(basis, 0, a[: 1 + q], thin)
-    filled = _grown(basis, given, xs, thin)
+    basis, given, filled, k, scale, flat = _based(x, s, thin)
     rank = filled - given
     if rank == 0:
-        return x, "forced" if xs.any() else "constant", np.zeros(p, dtype=bool)
-    own = basis[given:filled].copy()
-    k = xs @ own.T
+        return x, "constant" if flat else "forced", np.zeros(p, dtype=bool)
     free = np.asarray((k * k).sum(axis=1) > thin * thin)
     m, root = noise_root(k, beta * scale / scale[:, None])
     status = status_of(n - given, rank, root.shape[1])
     if status == "exact":
-        noise = basis[filled : _grown(basis, filled, w[: root.shape[1]], 0.0)]
-        change = (k @ (m - np.eye(rank))) @ own + (k @ root) @ noise
-    elif status == "rotated":
+        weights = np.hstack([k @ m - k, k @ root])
+        return _changed(x, scale, basis, given, filled, w[: root.shape[1]], weights), status, free
+    if status == "rotated":
+        own = basis[given:filled].copy()
         change = k @ (basis[given : _grown(basis, given, w[:rank], 0.0)] - own)
-    else:
-        return x, status, free
-    return x + change * scale[:, None], status, free
+        return x + change * scale[:, None], status, free
+    return x, status, free
