@@ -12,12 +12,14 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.design import design_of, term_name, with_terms
 from larvatus.data.microdata import Microdata
-from larvatus.stats.copula import Ties, conditional, latent_matrix, latent_with_indicator, tied_runs
+from larvatus.stats.copula import Ties, conditional, fitted, inverse, latent_matrix, latent_with_indicator, tied_runs
+from larvatus.stats.copula_levels import Levels, inside_covariance, level_effects
 from larvatus.stats.gaussian import Moments
 
 Matrix = NDArray[np.float64]
 COUNTED = 1000
 NEARLY = 1e-9
+MOST_PATTERNS, LOOKED_AT = 4096, 128
 UNTIED = Ties(np.zeros(0), np.zeros(0))
 
 
@@ -106,7 +108,11 @@ def copula_of(source: Ranked) -> list[Copula]:
             ranks, lambda g, b: [_repeated(b[r]) if t else {} for r, t in zip(ranks, tied[g], strict=True)], _joined
         )
     agreeing = _agreeing(source, moments)
-    return [_copula(source, *found) for found in zip(moments, repeats, agreeing, strict=True)]
+    patterns: list[dict[bytes, int] | None] = [None for _ in moments]
+    if source.indicators:
+        names = given[len(source.numeric) :]
+        patterns = data.reduce(names, lambda g, b: _patterns(b, names), _added)
+    return [_copula(source, *found) for found in zip(moments, repeats, agreeing, patterns, strict=True)]
 
 
 def _agreeing(source: Ranked, moments: Sequence[Moments]) -> list[dict[tuple[int, int], float]]:
@@ -172,7 +178,8 @@ def _joined(one: list[dict[float, int]], other: list[dict[float, int]]) -> list[
 
 
 def _copula(
-    source: Ranked, moments: Moments, repeats: Sequence[dict[float, int]], agreeing: Mapping[tuple[int, int], float]
+    source: Ranked, moments: Moments, repeats: Sequence[dict[float, int]], agreeing: Mapping[tuple[int, int], float],
+    patterns: Mapping[bytes, int] | None,
 ) -> Copula:
     p, q = len(source.names), len(source.numeric)
     correlation, constant = moments.correlation, moments.constant
@@ -180,15 +187,57 @@ def _copula(
     ties = [_ties(found, float(n)) for found, n in zip(repeats, moments.present[: p + q], strict=True)]
     member, sign, first = _classes(p, agreeing)
     chosen = [*first, *range(p, p + q)]
-    latent = latent_matrix(r[np.ix_(chosen, chosen)], [ties[j] for j in chosen])
-    m, start = len(first), p + 2 * q
-    cross = latent[:m, m:]
-    if source.indicators:
-        share = moments.mean[start:]
-        cross = np.hstack([cross, [latent_with_indicator(r[j, start:], share, ties[j]) for j in first]])
-    scale = np.where(constant[p + q :], 1.0, np.sqrt(np.abs(moments.variance[p + q :])))
-    weights, root, repaired = conditional(latent[:m, :m], cross, r[p + q :, p + q :])
-    return Copula(weights / scale[:, None], root, member, sign, repaired)
+    m, start = len(first), p + q
+    spearman, kept = r[np.ix_(chosen, chosen)], [ties[j] for j in chosen]
+    scale = np.where(constant[start:], 1.0, np.sqrt(np.abs(moments.variance[start:])))
+    if not source.indicators:
+        latent = latent_matrix(spearman, kept)
+        weights, root, repaired = conditional(latent[:m, :m], latent[:m, m:], r[start:, start:])
+        return Copula(weights / scale[:, None], root, member, sign, repaired)
+    names, apart = r[start + q :, start + q :], scale[q:, None]
+    score_at_level = inverse(names) @ r[start + q :, start : start + q]
+    given = r[start : start + q, start : start + q] - r[start : start + q, start + q :] @ score_at_level
+    share, observed = moments.mean[start + q :], r[first, start + q :]
+    if patterns is None:
+        cross = np.array([latent_with_indicator(o, share, t) for o, t in zip(observed, kept, strict=False)])
+        at_level, _ = fitted(cross, names, np.ones(m))
+        both = np.hstack([at_level, score_at_level])
+        inside = latent_matrix(spearman, kept) - both.T @ names @ both
+        at_level = at_level / apart
+    else:
+        rows, shares = _unpacked(patterns, len(source.indicators))
+        excess = observed * np.sqrt((1 - share) / np.where(share > 0, share, 1.0))
+        at_level = np.array([
+            level_effects(e * np.sqrt(t.variance), rows, shares, t) for e, t in zip(excess, kept, strict=False)
+        ]).T
+        mean = np.hstack([rows @ at_level, (rows - share) / apart.T @ score_at_level])
+        levels = Levels(shares, mean, np.concatenate([np.ones(m), np.maximum(np.diag(given), 0.0)]))
+        inside = inside_covariance(spearman, moments.count[np.ix_(chosen, chosen)], kept, levels, m)
+    on_score, root, repaired = conditional(inside[:m, :m], inside[:m, m:], given)
+    weights = np.vstack([on_score / scale[:q, None], at_level - score_at_level @ on_score / apart])
+    return Copula(weights, root, member, sign, repaired)
+
+
+def _patterns(block: Block, names: Sequence[str]) -> dict[bytes, int] | None:
+    """How often each combination of indicators occurs; none where there are too many to look at one by one."""
+    rows = np.packbits(np.array([block[n] > 0 for n in names]), axis=0).T
+    seen, times = np.unique(np.ascontiguousarray(rows), axis=0, return_counts=True)
+    return None if len(seen) > MOST_PATTERNS else {row.tobytes(): int(t) for row, t in zip(seen, times, strict=True)}
+
+
+def _added(one: dict[bytes, int] | None, other: dict[bytes, int] | None) -> dict[bytes, int] | None:
+    if one is None or other is None:
+        return None
+    both = {k: one.get(k, 0) + other.get(k, 0) for k in one.keys() | other.keys()}
+    return None if len(both) > MOST_PATTERNS else both
+
+
+def _unpacked(patterns: Mapping[bytes, int], width: int) -> tuple[Matrix, Matrix]:
+    """Combinations of indicators as rows, the most frequent ones, and their shares."""
+    often = sorted(patterns.items(), key=lambda item: (-item[1], item[0]))[:LOOKED_AT]
+    rows = np.unpackbits(np.array([list(k) for k, _ in often], dtype=np.uint8), axis=1)[:, :width]
+    count = np.array([float(c) for _, c in often])
+    return rows.astype(np.float64), count / count.sum()
 
 
 def _ties(found: Mapping[float, int], n: float) -> Ties:

@@ -41,15 +41,13 @@ def tied_runs(rank: Matrix, count: Matrix, n: int) -> Ties:
     return Ties((rank - (count - 1) / 2 - 1) / n, (rank + (count - 1) / 2) / n)
 
 
-def jumps(ties: Ties) -> tuple[Matrix, Matrix]:
-    """Where, on the normal scale, average rank (over n) rises, and by how much.
+def steps(ties: Ties, grid: int) -> tuple[Matrix, Matrix]:
+    """At which shares of the records average rank (over n) rises, and by how much.
 
-    It jumps at both ends of every run by half the run's length; elsewhere it follows the normal distribution function,
-    which a grid of small jumps stands for.
+    It jumps at both ends of every run by half the run's length; elsewhere it follows the share itself, which a grid of
+    small jumps stands for.
     """
-    from scipy.special import ndtri
-
-    cuts = np.unique(np.concatenate([np.linspace(0.0, 1.0, GRID + 1), ties.low, ties.high]))
+    cuts = np.unique(np.concatenate([np.linspace(0.0, 1.0, grid + 1), ties.low, ties.high]))
     middle = (cuts[1:] + cuts[:-1]) / 2
     inside = np.searchsorted(ties.low, middle, side="right") - 1
     ends = np.append(ties.high, 0.0)[inside] if len(ties.low) else np.zeros(len(middle))
@@ -58,12 +56,15 @@ def jumps(ties: Ties) -> tuple[Matrix, Matrix]:
     place = np.concatenate([middle[~covered], ties.low, ties.high])
     rise = np.concatenate([np.diff(cuts)[~covered], half, half])
     real = (place > 0) & (place < 1)
-    return np.asarray(ndtri(place[real])), rise[real]
+    return place[real], rise[real]
 
 
 def hermite_weights(ties: Ties) -> Matrix:
     """Coefficients of average rank, as a function of a normal variable, in normalised Hermite polynomials 1, 2, …"""
-    z, rise = jumps(ties)
+    from scipy.special import ndtri
+
+    place, rise = steps(ties, GRID)
+    z = ndtri(place)
     weight = rise * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
     out = np.empty(TERMS)
     before, current = np.zeros_like(z), np.ones_like(z)
@@ -162,24 +163,53 @@ def latent_matrix(spearman: Matrix, ties: list[Ties]) -> Matrix:
     return out
 
 
-def _inverse(r: Matrix) -> Matrix:
+def inverse(r: Matrix) -> Matrix:
     """The inverse of a correlation matrix, or a generalised one where columns depend on each other."""
     try:
         root = np.linalg.cholesky(r)
     except np.linalg.LinAlgError:
         return np.asarray(np.linalg.pinv(r, rcond=1e-10), dtype=np.float64)
-    found = np.linalg.inv(r) if np.diag(root).min() > 1e-3 else np.linalg.pinv(r, rcond=1e-10)
+    found = np.linalg.inv(r) if np.diag(root).min(initial=1.0) > 1e-3 else np.linalg.pinv(r, rcond=1e-10)
     return np.asarray(found, dtype=np.float64)
 
 
-def conditional(latent: Matrix, cross: Matrix, given: Matrix) -> tuple[Matrix, Matrix, float]:
-    """Weights of standardised S, a symmetric factor of the rest of X, and how far the matrix had to be repaired.
+def fitted(cross: Matrix, given: Matrix, variance: Matrix) -> tuple[Matrix, Matrix]:
+    """Weights of S for each column of X, and what they explain of its variance: at most nearly all.
 
-    `latent` holds the latent correlations of X, `cross` those of X with the columns that stand for S, `given` the
-    correlations of these columns as they are used.
+    Correlations found pair by pair may not fit together, and then S seems to explain more than there is.
     """
-    weights = _inverse(given) @ cross.T if given.size else np.zeros((0, len(latent)))
-    rest = latent - cross @ weights if given.size else latent
+    weights = inverse(given) @ cross.T
+    explained = np.einsum("jk,kj->j", cross, weights)
+    most = LARGEST**2 * variance
+    shrink = np.sqrt(np.where(explained > most, most / np.where(explained > most, explained, 1.0), 1.0))
+    return weights * shrink, np.minimum(np.maximum(explained, 0.0), most)
+
+
+def conditional(latent: Matrix, cross: Matrix, given: Matrix) -> tuple[Matrix, Matrix, float]:
+    """Weights of S, a symmetric factor of the rest of X, and by how much repair changed a correlation at most.
+
+    `latent` holds the latent covariances of X, `cross` those of X with the columns that stand for S, `given` the
+    covariances of these columns as they are used. Every column of X keeps its variance.
+    """
+    variance = np.diag(latent)
+    weights, explained = fitted(cross, given, variance) if given.size else (np.zeros((0, len(latent))), np.zeros(len(latent)))
+    by_s = weights.T @ given @ weights if given.size else np.zeros_like(latent)
+    rest = latent - by_s
+    np.fill_diagonal(rest, variance - explained)
     values, vectors = np.linalg.eigh((rest + rest.T) / 2)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return weights, root, max(float(-values.min(initial=0.0)), 0.0)
+    if values.min(initial=0.0) < 0.0:
+        root = _rescaled(root, variance - explained)
+    spread = np.sqrt(np.where(variance > 0, variance, 1.0))
+    moved = np.abs(root @ root.T + by_s - latent) / np.outer(spread, spread)
+    np.fill_diagonal(moved, 0.0)
+    strayed = np.abs(given @ weights - cross.T) / spread if given.size else np.zeros(0)
+    return weights, root, float(max(moved.max(initial=0.0), strayed.max(initial=0.0)))
+
+
+def _rescaled(root: Matrix, variance: Matrix) -> Matrix:
+    """A symmetric factor of the same correlations with these variances."""
+    found = root @ root
+    scale = np.sqrt(np.maximum(variance, 0.0) / np.where(np.diag(found) > 0, np.diag(found), 1.0))
+    values, vectors = np.linalg.eigh(found * np.outer(scale, scale))
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
