@@ -13,7 +13,7 @@ FLAT = 1e-6
 GRID = 512
 PLACES = np.linspace(-6.0, 6.0, 121)
 LARGEST, NEARLY = 0.999, 0.999
-HALVINGS = 60
+HALVINGS = 48
 
 
 def latent_of_untied(spearman: Matrix) -> Matrix:
@@ -63,15 +63,12 @@ def hermite_weights(ties: Ties) -> Matrix:
     """Coefficients of average rank, as a function of a normal variable, in normalised Hermite polynomials 1, 2, …"""
     from scipy.special import ndtri
 
+    from larvatus.stats.hermite import coefficients
+
     place, rise = steps(ties, GRID)
-    z = ndtri(place)
-    weight = rise * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-    out = np.empty(TERMS)
-    before, current = np.zeros_like(z), np.ones_like(z)
-    for k in range(1, TERMS + 1):
-        out[k - 1] = (weight @ current) / np.sqrt(k)
-        before, current = current, (z * current - np.sqrt(k - 1) * before) / np.sqrt(k)
-    return out
+    out = np.zeros((1, TERMS))
+    coefficients(ndtri(place)[None], rise, out)
+    return np.asarray(out[0])
 
 
 def latent_with_indicator(observed: Matrix, share: Matrix, ties: Ties) -> Matrix:
@@ -88,7 +85,7 @@ def latent_with_indicator(observed: Matrix, share: Matrix, ties: Ties) -> Matrix
         return _rank_difference(rho / spread / np.sqrt(1 - rho * rho), share, ties)
 
     target = NEARLY * np.clip(observed * np.sqrt(ties.variance) / spread, difference(low), difference(high))
-    for _ in range(HALVINGS // 3):
+    for _ in range(HALVINGS // 2 - 4):
         rho = (low + high) / 2
         above = difference(rho) > target
         high, low = np.where(above, rho, high), np.where(above, low, rho)
@@ -135,10 +132,10 @@ def solved(spearman: Matrix, products: Matrix, scale: Matrix | float) -> Matrix:
     """For each pair, the latent correlation that yields the rank correlation; rows of `products` are the series in it."""
     low, high = -np.ones(len(spearman)), np.ones(len(spearman))
     target = spearman * scale
-    powers = np.arange(1, products.shape[1] + 1)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        value = (products * middle[:, None] ** powers).sum(axis=1)
+        powers = np.cumprod(np.broadcast_to(middle[:, None], products.shape), axis=1)
+        value = (products * powers).sum(axis=1)
         above = value > target
         high, low = np.where(above, middle, high), np.where(above, low, middle)
     return np.asarray((low + high) / 2)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from larvatus.stats.copula import FLAT, NEARLY, Ties, solved, steps
 
 Matrix = NDArray[np.float64]
-TERMS, GRID, PLACES = 80, 192, 1000
+TERMS, GRID, PLACES = 80, 128, 300
 THINNEST = 1e-4
 NEWTON, CLOSE, SURE, FARTHEST = 30, 1e-7, 1e-4, 10.0
 
@@ -69,16 +69,13 @@ def rank_series(mean: Matrix, spread: float, share: Matrix, ties: Ties) -> Matri
     """Levels × (mean average rank but for a constant, then its coefficients in normalised Hermite polynomials 1, 2, …)."""
     from scipy.special import ndtr
 
+    from larvatus.stats.hermite import coefficients
+
     place, rise = steps(ties, GRID)
     z = _standing(place, mean, spread, share)
-    weight = rise * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-    out = np.empty((len(mean), TERMS + 1))
-    out[:, 0] = ndtr(-z) @ rise
-    before, current = np.zeros_like(z), np.ones_like(z)
-    for k in range(1, TERMS + 1):
-        out[:, k] = (weight * current).sum(axis=1) / np.sqrt(k)
-        before, current = current, (z * current - np.sqrt(k - 1) * before) / np.sqrt(k)
-    return out
+    found = np.zeros((len(mean), TERMS))
+    coefficients(z, rise, found)
+    return np.hstack([(ndtr(-z) @ rise)[:, None], found])
 
 
 def inside_covariance(spearman: Matrix, count: Matrix, ties: list[Ties], levels: Levels, masked: int) -> Matrix:
