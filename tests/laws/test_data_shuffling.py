@@ -211,6 +211,47 @@ def test_columns_in_perfect_agreement_stay_so(tied, given):
         assert stats.spearmanr(after.x, after.v).statistic < 0.99
 
 
+@pytest.mark.parametrize("engine", ["memory", "pieces"])
+def test_columns_in_perfect_agreement_stay_so_where_both_are_present(engine):
+    """Different cells are missing, and large values more often, so that ranks over all present values do not agree."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=800)
+    table = pd.DataFrame({"v": x + rng.normal(size=800), "x": x, "y": np.exp(x), "w": -(x**3)})
+    table = table.mask(rng.random((800, 4)) < [0.1, 0.1, 0.0, 0.2]).assign(g=np.arange(800) % 2)
+    table.loc[(table.x > 0.5) & (rng.random(800) < 0.4), "y"] = np.nan
+    after = shuffled(table, engine=engine, names=["v", "x", "y", "w"], sub_groups=["g"]).frame()
+    for _, now in after.groupby("g"):
+        r = now[["v", "x", "y", "w"]].corr(method="spearman").to_numpy()
+        assert r[1, 2] == pytest.approx(1.0, abs=1e-15)
+        assert r[1, 3] == pytest.approx(-1.0, abs=1e-15)
+        assert r[2, 3] == pytest.approx(-1.0, abs=1e-15)
+        assert abs(r[0, 1:]).max() < 0.95
+    assert same_values(table, after, ["v", "x", "y", "w"])
+
+
+@pytest.mark.parametrize("spoilt", ["pair", "tie", "constant", "few"])
+def test_agreement_in_part_of_the_records_is_not_taken_for_more(spoilt):
+    """One exchanged pair, one tie, columns that do not vary where both are present, or nine records that have both."""
+    from larvatus.core.randomness import RecordRandom
+    from larvatus.data.copula import copula_of, ranked
+
+    x = np.random.default_rng(4).permutation(400) + 1.0
+    y = x**3
+    if spoilt == "pair":
+        y[[x.argmin(), np.flatnonzero(x == 2)[0]]] = 8.0, 1.0
+    elif spoilt == "tie":
+        y[x == 2] = 1.0
+    elif spoilt == "constant":
+        x[100:300], y[100:300] = 50.5, 7.5
+    table = pd.DataFrame({"x": x, "y": y})
+    table.loc[:99, "x"] = np.nan
+    table.loc[300 if spoilt != "few" else 109 :, "y"] = np.nan
+    if spoilt in ("pair", "tie"):
+        table.loc[table.index[np.isin(np.arange(400), np.flatnonzero(x <= 2))]] = np.array([x, y]).T[x <= 2]
+    data = lv.read(table, confidential=["x", "y"])
+    assert copula_of(ranked(data, data.confidential, RecordRandom(bytes(16))))[0].member.tolist() == [0, 1]
+
+
 def test_perfect_agreement_of_many_records_is_not_lost_to_rounding():
     """Sixty thousand latent values lie so close that rounding alone would exchange neighbours."""
     x = np.random.default_rng(3).normal(size=60_000)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
+from larvatus.data.agreement import Pairs, agreeing
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.design import design_of, term_name, with_terms
 from larvatus.data.microdata import Microdata
@@ -18,7 +19,6 @@ from larvatus.stats.gaussian import Moments
 
 Matrix = NDArray[np.float64]
 COUNTED = 1000
-NEARLY = 1e-9
 MOST_PATTERNS, LOOKED_AT = 4096, 128
 UNTIED = Ties(np.zeros(0), np.zeros(0))
 
@@ -107,48 +107,12 @@ def copula_of(source: Ranked) -> list[Copula]:
         repeats = data.reduce(
             ranks, lambda g, b: [_repeated(b[r]) if t else {} for r, t in zip(ranks, tied[g], strict=True)], _joined
         )
-    agreeing = _agreeing(source, moments)
+    alike = agreeing(data, ranks[: len(source.names)], moments)
     patterns: list[dict[bytes, int] | None] = [None for _ in moments]
     if source.indicators:
         names = given[len(source.numeric) :]
         patterns = data.reduce(names, lambda g, b: _patterns(b, names), _added)
-    return [_copula(source, *found) for found in zip(moments, repeats, agreeing, patterns, strict=True)]
-
-
-def _agreeing(source: Ranked, moments: Sequence[Moments]) -> list[dict[tuple[int, int], float]]:
-    """Per sub-group, pairs of columns of X in perfect rank agreement (1) or perfect reverse (-1), rank by rank."""
-    p = len(source.names)
-    near = [_nearly(m, p) for m in moments]
-    if not any(near):
-        return near
-    names = source.ranks[:p]
-
-    def differ(group: int, block: Block) -> dict[tuple[int, int], int]:
-        total = float(moments[group].present.max(initial=0.0))
-        return {
-            (i, j): int(np.count_nonzero(_apart(block[names[i]], block[names[j]], sign, total) > 0.25))
-            for (i, j), sign in near[group].items()
-        }
-
-    found = source.data.reduce(names, differ, lambda a, b: {pair: a[pair] + b[pair] for pair in a})
-    return [{pair: sign for pair, sign in near[g].items() if found[g][pair] == 0} for g in range(len(near))]
-
-
-def _nearly(m: Moments, p: int) -> dict[tuple[int, int], float]:
-    """Pairs over the same records whose ranks agree, or reverse, but for rounding."""
-    root = np.sqrt(np.diag(m.square)[:p])
-    scatter = m.scatter[:p, :p]
-    close = np.triu(np.abs(scatter) > (1 - NEARLY) * np.outer(root, root), 1)
-    if not close.any():
-        return {}
-    whole = m.count[:p, :p] == np.maximum.outer(m.present[:p], m.present[:p])
-    return {(int(i), int(j)): float(np.sign(scatter[i, j])) for i, j in np.argwhere(close & whole & (scatter != 0))}
-
-
-def _apart(one: Array, other: Array, sign: float, n: float) -> Array:
-    """How far each pair of ranks is from agreement, or from reverse; missing pairs agree."""
-    away = one - other if sign > 0 else one + other - (n + 1)
-    return np.where(np.isnan(away), 0.0, np.abs(away))
+    return [_copula(source, *found) for found in zip(moments, repeats, alike, patterns, strict=True)]
 
 
 def _tied(ranks: Moments, count: int) -> NDArray[np.bool_]:
@@ -178,14 +142,14 @@ def _joined(one: list[dict[float, int]], other: list[dict[float, int]]) -> list[
 
 
 def _copula(
-    source: Ranked, moments: Moments, repeats: Sequence[dict[float, int]], agreeing: Mapping[tuple[int, int], float],
+    source: Ranked, moments: Moments, repeats: Sequence[dict[float, int]], alike: Pairs,
     patterns: Mapping[bytes, int] | None,
 ) -> Copula:
     p, q = len(source.names), len(source.numeric)
     correlation, constant = moments.correlation, moments.constant
     r = np.where(np.isnan(correlation), 0.0, correlation)
     ties = [_ties(found, float(n)) for found, n in zip(repeats, moments.present[: p + q], strict=True)]
-    member, sign, first = _classes(p, agreeing)
+    member, sign, first = _classes(p, alike)
     chosen = [*first, *range(p, p + q)]
     m, start = len(first), p + q
     spearman, kept = r[np.ix_(chosen, chosen)], [ties[j] for j in chosen]
@@ -248,14 +212,14 @@ def _ties(found: Mapping[float, int], n: float) -> Ties:
     return tied_runs(np.array([v for v, _ in kept]), np.array([float(c) for _, c in kept]), max(int(n), 1))
 
 
-def _classes(p: int, agreeing: Mapping[tuple[int, int], float]) -> tuple[NDArray[np.int64], Matrix, list[int]]:
+def _classes(p: int, alike: Pairs) -> tuple[NDArray[np.int64], Matrix, list[int]]:
     """Columns in perfect rank agreement, or perfect reverse, share the latent value of the first of them."""
     member, sign = np.zeros(p, dtype=np.int64), np.ones(p)
     first: list[int] = []
     for j in range(p):
         for c, i in enumerate(first):
-            if (i, j) in agreeing:
-                member[j], sign[j] = c, agreeing[i, j]
+            if (i, j) in alike:
+                member[j], sign[j] = c, alike[i, j]
                 break
         else:
             member[j] = len(first)
