@@ -14,7 +14,7 @@ Arrays here are columns × rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,17 @@ Status = Literal["exact", "rotated", "reflected", "forced", "constant"]
 THIN = 1e-13
 LEAST_NOISE = 1e-9
 SLACK = 1e-9
+FAR = 1e7
+
+
+class Outcome(NamedTuple):
+    """What became of a group: status, columns of X that could be moved, columns too far from zero for floats to hold their
+    moments exactly, and whether the sign of one direction is all that was drawn."""
+
+    status: Status
+    free: NDArray[np.bool_]
+    far: NDArray[np.bool_]
+    two: bool = False
 
 
 class Infeasible(Exception):
@@ -116,8 +127,8 @@ def status_of(freedom: int, rank: int, noise: int) -> Status:
 
 
 @kernel()
-def _standardise(values: Matrix, scale: Matrix) -> None:
-    """Columns less their mean, over their standard deviation; 0 and scale 1 where they do not vary."""
+def _standardise(values: Matrix, scale: Matrix, far: NDArray[np.bool_]) -> None:
+    """Columns less their mean, over their standard deviation; 0 and scale 1 where they do not vary; far from zero or not."""
     k, n = values.shape
     for c in range(k):
         column = values[c]
@@ -126,16 +137,18 @@ def _standardise(values: Matrix, scale: Matrix) -> None:
             if column[i] != column[0]:
                 flat = False
                 break
-        scale[c] = 1.0
+        scale[c], far[c] = 1.0, False
         if flat:
             column[:] = 0.0
             continue
-        column -= column.mean()
+        centre = column.mean()
+        column -= centre
         column -= column.mean()
         total = 0.0
         for i in range(n):
             total += column[i] * column[i]
         scale[c] = np.sqrt(total / max(n - 1, 1))
+        far[c] = abs(centre) > FAR * scale[c]
         for i in range(n):
             column[i] /= scale[c]
 
@@ -162,19 +175,19 @@ def _grown(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
 
 
 @kernel()
-def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix, Matrix, bool]:
-    """Room for an orthonormal basis, filled for [1, S] and then for X; X in terms of its own part, scales, all flat."""
+def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix, Matrix, NDArray[np.bool_], bool]:
+    """Room for an orthonormal basis, filled for [1, S] and then for X; X in terms of its own part; scales, far, all flat."""
     (p, n), q = x.shape, len(s)
-    a, scale = np.empty((1 + q + p, n)), np.empty(q + p)
+    a, scale, far = np.empty((1 + q + p, n)), np.empty(q + p), np.empty(q + p, dtype=np.bool_)
     a[0] = 1.0
     a[1 : 1 + q] = s
     a[1 + q :] = x
-    _standardise(a[1:], scale)
+    _standardise(a[1:], scale, far)
     basis = np.empty((min(1 + q + 2 * p, n), n))
     given = _grown(basis, 0, a[: 1 + q], thin)
     filled = _grown(basis, given, a[1 + q :], thin)
     k = a[1 + q :] @ basis[given:filled].T
-    return basis, given, filled, k, scale[q:], not a[1 + q :].any()
+    return basis, given, filled, k, scale[q:], far[q:], not a[1 + q :].any()
 
 
 @kernel()
@@ -188,25 +201,26 @@ def _changed(x: Matrix, scale: Matrix, basis: Matrix, first: int, filled: int, w
     return y
 
 
-def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, Status, NDArray[np.bool_]]:
-    """Y for one group held whole, its status, and which columns of X could be moved at all.
+def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, Outcome]:
+    """Y for one group held whole, and what became of it.
 
     `w` holds a column of noise for each of X; where the status is neither exact nor rotated, Y is X.
     """
     n, p = x.shape[1], len(x)
     thin = THIN * np.sqrt(max(n - 1, 1))
-    basis, given, filled, k, scale, flat = _based(x, s, thin)
+    basis, given, filled, k, scale, far, flat = _based(x, s, thin)
     rank = filled - given
     if rank == 0:
-        return x, "constant" if flat else "forced", np.zeros(p, dtype=bool)
+        return x, Outcome("constant" if flat else "forced", np.zeros(p, dtype=bool), far)
     free = np.asarray((k * k).sum(axis=1) > thin * thin)
     m, root = noise_root(k, beta * scale / scale[:, None])
     status = status_of(n - given, rank, root.shape[1])
+    outcome = Outcome(status, free, far, status == "exact" and n - given - rank == 1)
     if status == "exact":
         weights = np.hstack([k @ m - k, k @ root])
-        return _changed(x, scale, basis, given, filled, w[: root.shape[1]], weights), status, free
+        return _changed(x, scale, basis, given, filled, w[: root.shape[1]], weights), outcome
     if status == "rotated":
         own = basis[given:filled].copy()
         change = k @ (basis[given : _grown(basis, given, w[:rank], 0.0)] - own)
-        return x + change * scale[:, None], status, free
-    return x, status, free
+        return x + change * scale[:, None], outcome
+    return x, outcome
