@@ -229,6 +229,13 @@ def test_columns_in_perfect_agreement_stay_so_where_both_are_present(engine):
     assert same_values(table, after, ["v", "x", "y", "w"])
 
 
+def test_agreement_is_seen_where_as_many_cells_are_missing_but_others():
+    x = np.random.default_rng(6).normal(size=300)
+    table = pd.DataFrame({"x": np.where(np.arange(300) < 50, np.nan, x), "y": np.where(np.arange(300) >= 250, np.nan, -x)})
+    after = shuffled(table, names=["x", "y"]).frame()
+    assert after.corr(method="spearman").to_numpy()[0, 1] == pytest.approx(-1.0, abs=1e-15)
+
+
 @pytest.mark.parametrize("spoilt", ["pair", "tie", "constant", "few"])
 def test_agreement_in_part_of_the_records_is_not_taken_for_more(spoilt):
     """One exchanged pair, one tie, columns that do not vary where both are present, or nine records that have both."""

@@ -13,6 +13,7 @@ from scipy import optimize, stats
 from larvatus.stats.copula import (
     Ties,
     conditional,
+    conditionals,
     hermite_weights,
     latent_correlation,
     latent_matrix,
@@ -219,6 +220,19 @@ def test_s_never_explains_more_than_nearly_all():
     moved = max(np.abs(found - latent).max(), np.abs(given @ weights - cross.T).max())
     assert repaired == pytest.approx(moved)
     assert repaired > 0.1
+
+
+def test_a_stack_is_its_matrices():
+    """Sound ones, one to be repaired, and one with repeated columns of S, which has no inverse."""
+    rng = np.random.default_rng(7)
+    whole = np.array([np.corrcoef(rng.normal(size=(5, 9))) for _ in range(4)])
+    latent, cross, given = whole[:, :3, :3].copy(), whole[:, :3, 3:].copy(), whole[:, 3:, 3:].copy()
+    latent[1] = [[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]]
+    given[2], cross[2, :, 1] = np.ones((2, 2)), cross[2, :, 0]
+    found = conditionals(latent, cross, given)
+    for g in range(4):
+        for one, other in zip(conditional(latent[g], cross[g], given[g]), found, strict=True):
+            assert other[g] == pytest.approx(one, abs=1e-14)
 
 
 def test_repeated_columns_of_s_are_no_problem():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
@@ -19,11 +20,15 @@ COMPLETE, TOGETHER = (" complete one", " complete other"), (" rank together one"
 def agreeing(data: Microdata, names: Sequence[str], moments: Sequence[Moments]) -> list[Pairs]:
     """Per sub-group, pairs of these columns of ranks, the first ones of the moments, that agree or reverse perfectly."""
     p = len(names)
-    near = [_nearly(m, p) for m in moments]
+    near: list[Pairs] = [{} for _ in moments]
+    every = Moments.stacked(moments)
+    for g in np.flatnonzero(_close(every, p).any(axis=(1, 2))).tolist():
+        near[g] = _nearly(moments[g], p)
     if any(near):
         total = [float(m.present.max(initial=0.0)) for m in moments]
         near = _compared(data, names, near, total)
-    differently = [_differently_missing(m, p) for m in moments]
+    some = np.ptp(every.count[:, :p, :p], axis=(1, 2)) > 0
+    differently = [_differently_missing(m, p) if missing else [] for m, missing in zip(moments, some, strict=True)]
     return [one | other for one, other in zip(near, _agreeing_partly(data, names, moments, differently), strict=True)]
 
 
@@ -96,13 +101,15 @@ def _differently_missing(m: Moments, p: int) -> list[tuple[int, int]]:
     return [(int(i), int(j)) for i, j in np.argwhere(apart)]
 
 
+def _close(m: Moments, p: int) -> NDArray[np.bool_]:
+    """Which pairs of the first columns correlate by one, or minus one, but for rounding; of one or of many at once."""
+    root = np.sqrt(np.diagonal(m.square, axis1=-2, axis2=-1)[..., :p])
+    return np.triu(np.abs(m.scatter[..., :p, :p]) > (1 - NEARLY) * root[..., :, None] * root[..., None, :], 1)
+
+
 def _nearly(m: Moments, p: int) -> Pairs:
     """Pairs over the same records whose ranks agree, or reverse, but for rounding."""
-    root = np.sqrt(np.diag(m.square)[:p])
-    scatter = m.scatter[:p, :p]
-    close = np.triu(np.abs(scatter) > (1 - NEARLY) * np.outer(root, root), 1)
-    if not close.any():
-        return {}
+    scatter, close = m.scatter[:p, :p], _close(m, p)
     whole = m.count[:p, :p] == np.maximum.outer(m.present[:p], m.present[:p])
     return {(int(i), int(j)): float(np.sign(scatter[i, j])) for i, j in np.argwhere(close & whole & (scatter != 0))}
 

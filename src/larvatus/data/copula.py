@@ -13,7 +13,17 @@ from larvatus.data.agreement import Pairs, agreeing
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.design import design_of, term_name, with_terms
 from larvatus.data.microdata import Microdata
-from larvatus.stats.copula import Ties, conditional, fitted, inverse, latent_matrix, latent_with_indicator, tied_runs
+from larvatus.stats.copula import (
+    Ties,
+    conditional,
+    conditionals,
+    fitted,
+    inverse,
+    latent_matrix,
+    latent_of_untied,
+    latent_with_indicator,
+    tied_runs,
+)
 from larvatus.stats.copula_levels import Levels, inside_covariance, level_effects
 from larvatus.stats.gaussian import Moments
 
@@ -101,9 +111,9 @@ def copula_of(source: Ranked) -> list[Copula]:
     data, ranks, given = source.data, source.ranks, source.given
     columns = [*ranks, *given]
     moments = data.reduce(columns, lambda g, b: Moments.of(b.matrix(columns)), Moments.merge)
-    tied = [_tied(m, len(ranks)) for m in moments]
+    tied = _tied(Moments.stacked(moments), len(ranks))
     repeats: list[list[dict[float, int]]] = [[{} for _ in ranks] for _ in moments]
-    if any(t.any() for t in tied):
+    if tied.any():
         repeats = data.reduce(
             ranks, lambda g, b: [_repeated(b[r]) if t else {} for r, t in zip(ranks, tied[g], strict=True)], _joined
         )
@@ -112,13 +122,36 @@ def copula_of(source: Ranked) -> list[Copula]:
     if source.indicators:
         names = given[len(source.numeric) :]
         patterns = data.reduce(names, lambda g, b: _patterns(b, names), _added)
-    return [_copula(source, *found) for found in zip(moments, repeats, alike, patterns, strict=True)]
+    plain = [not source.indicators and not tied[g].any() and not alike[g] for g in range(len(moments))]
+    quick = iter(_plain(source, [m for m, easy in zip(moments, plain, strict=True) if easy]))
+    return [
+        next(quick) if easy else _copula(source, moments[g], repeats[g], alike[g], patterns[g]) for g, easy in enumerate(plain)
+    ]
+
+
+def _plain(source: Ranked, moments: Sequence[Moments]) -> list[Copula]:
+    """Sub-groups without ties, agreement and nominal S, all at once."""
+    if not moments:
+        return []
+    p, q = len(source.names), len(source.numeric)
+    every = Moments.stacked(moments)
+    correlation = every.correlation
+    r = np.where(np.isnan(correlation), 0.0, correlation)
+    latent = latent_of_untied(r[:, : p + q, : p + q])
+    latent[:, np.arange(p), np.arange(p)] = 1.0
+    scale = np.where(every.constant, 1.0, np.sqrt(np.abs(every.variance)))[:, p + q :]
+    weights, root, repaired = conditionals(latent[:, :p, :p], latent[:, :p, p:], r[:, p + q :, p + q :])
+    weights = weights / scale[:, :, None]
+    return [
+        Copula(weights[g], root[g], np.arange(p), np.ones(p), float(repaired[g])) for g in range(len(moments))
+    ]
 
 
 def _tied(ranks: Moments, count: int) -> NDArray[np.bool_]:
     """Columns of ranks whose squares fall short of those of 1, 2, … n: some are shared."""
-    n = ranks.present[:count]
-    return np.asarray((n**3 - n) / 12 - np.diag(ranks.square)[:count] > 0.25)
+    n = ranks.present[..., :count]
+    squares = np.diagonal(ranks.square, axis1=-2, axis2=-1)[..., :count]
+    return np.asarray((n**3 - n) / 12 - squares > 0.25)
 
 
 def _repeated(ranks: Array) -> dict[float, int]:

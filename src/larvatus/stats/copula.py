@@ -161,13 +161,16 @@ def latent_matrix(spearman: Matrix, ties: list[Ties]) -> Matrix:
 
 
 def inverse(r: Matrix) -> Matrix:
-    """The inverse of a correlation matrix, or a generalised one where columns depend on each other."""
+    """The inverse of a correlation matrix, or of a stack; a generalised one where columns depend on each other."""
     try:
         root = np.linalg.cholesky(r)
+        if np.diagonal(root, axis1=-2, axis2=-1).min(initial=1.0) > 1e-3:
+            return np.asarray(np.linalg.inv(r), dtype=np.float64)
     except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.pinv(r, rcond=1e-10), dtype=np.float64)
-    found = np.linalg.inv(r) if np.diag(root).min(initial=1.0) > 1e-3 else np.linalg.pinv(r, rcond=1e-10)
-    return np.asarray(found, dtype=np.float64)
+        pass
+    if r.ndim > 2:
+        return np.array([inverse(one) for one in r])
+    return np.asarray(np.linalg.pinv(r, rcond=1e-10), dtype=np.float64)
 
 
 def fitted(cross: Matrix, given: Matrix, variance: Matrix) -> tuple[Matrix, Matrix]:
@@ -175,11 +178,11 @@ def fitted(cross: Matrix, given: Matrix, variance: Matrix) -> tuple[Matrix, Matr
 
     Correlations found pair by pair may not fit together, and then S seems to explain more than there is.
     """
-    weights = inverse(given) @ cross.T
-    explained = np.einsum("jk,kj->j", cross, weights)
+    weights = inverse(given) @ cross.swapaxes(-1, -2)
+    explained = np.maximum((cross.swapaxes(-1, -2) * weights).sum(axis=-2), 0.0)
     most = LARGEST**2 * variance
     shrink = np.sqrt(np.where(explained > most, most / np.where(explained > most, explained, 1.0), 1.0))
-    return weights * shrink, np.minimum(np.maximum(explained, 0.0), most)
+    return weights * shrink[..., None, :], np.minimum(explained, most)
 
 
 def conditional(latent: Matrix, cross: Matrix, given: Matrix) -> tuple[Matrix, Matrix, float]:
@@ -188,25 +191,38 @@ def conditional(latent: Matrix, cross: Matrix, given: Matrix) -> tuple[Matrix, M
     `latent` holds the latent covariances of X, `cross` those of X with the columns that stand for S, `given` the
     covariances of these columns as they are used. Every column of X keeps its variance.
     """
-    variance = np.diag(latent)
-    weights, explained = fitted(cross, given, variance) if given.size else (np.zeros((0, len(latent))), np.zeros(len(latent)))
-    by_s = weights.T @ given @ weights if given.size else np.zeros_like(latent)
+    weights, root, moved = conditionals(latent[None], cross[None], given[None])
+    return weights[0], root[0], float(moved[0])
+
+
+def conditionals(latent: Matrix, cross: Matrix, given: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """The same for a stack of matrices."""
+    each = np.arange(latent.shape[-1])
+    variance = latent[:, each, each]
+    weights, explained = fitted(cross, given, variance)
+    by_s = weights.swapaxes(-1, -2) @ given @ weights
     rest = latent - by_s
-    np.fill_diagonal(rest, variance - explained)
-    values, vectors = np.linalg.eigh((rest + rest.T) / 2)
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    if values.min(initial=0.0) < 0.0:
-        root = _rescaled(root, variance - explained)
+    rest[:, each, each] = variance - explained
+    values, vectors = np.linalg.eigh((rest + rest.swapaxes(-1, -2)) / 2)
+    root = _factor(values, vectors)
+    broken = values.min(axis=-1, initial=0.0) < 0
+    if broken.any():
+        root[broken] = _rescaled(root[broken], (variance - explained)[broken])
     spread = np.sqrt(np.where(variance > 0, variance, 1.0))
-    moved = np.abs(root @ root.T + by_s - latent) / np.outer(spread, spread)
-    np.fill_diagonal(moved, 0.0)
-    strayed = np.abs(given @ weights - cross.T) / spread if given.size else np.zeros(0)
-    return weights, root, float(max(moved.max(initial=0.0), strayed.max(initial=0.0)))
+    moved = np.abs(root @ root + by_s - latent) / (spread[:, :, None] * spread[:, None, :])
+    moved[:, each, each] = 0.0
+    strayed = np.abs(given @ weights - cross.swapaxes(-1, -2)) / spread[:, None, :]
+    return weights, root, np.maximum(moved.max(axis=(1, 2), initial=0.0), strayed.max(axis=(1, 2), initial=0.0))
+
+
+def _factor(values: Matrix, vectors: Matrix) -> Matrix:
+    """The symmetric factor of matrices with these eigenvalues, negative ones taken for zero."""
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ vectors.swapaxes(-1, -2))
 
 
 def _rescaled(root: Matrix, variance: Matrix) -> Matrix:
-    """A symmetric factor of the same correlations with these variances."""
+    """Symmetric factors of the same correlations with these variances."""
     found = root @ root
-    scale = np.sqrt(np.maximum(variance, 0.0) / np.where(np.diag(found) > 0, np.diag(found), 1.0))
-    values, vectors = np.linalg.eigh(found * np.outer(scale, scale))
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+    now = np.diagonal(found, axis1=-2, axis2=-1)
+    scale = np.sqrt(np.maximum(variance, 0.0) / np.where(now > 0, now, 1.0))
+    return _factor(*np.linalg.eigh(found * scale[:, :, None] * scale[:, None, :]))
