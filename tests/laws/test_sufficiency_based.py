@@ -465,6 +465,18 @@ def test_chosen_records_keep_their_moments_and_the_file_scope_those_of_the_file(
     assert gap(table.loc[one, X], after.loc[one, X]) > 1e-3
 
 
+@pytest.mark.parametrize("similarity", [0.3, [0.3, 0.3, 0.3001]], ids=["one similarity", "three"])
+@pytest.mark.parametrize("given", [["s", "job"], ["t"]], ids=["S", "S with missing values"])
+def test_many_small_sub_groups_are_as_exact_as_few_and_the_same_on_every_engine(table, similarity, given):
+    many = table.assign(g=np.arange(N) % 97)
+    after = masked(many, given=given, similarity=similarity).frame()
+    other = masked(many, engine="pieces", given=given, similarity=similarity).frame()
+    assert np.array_equal(after[X], other[X])
+    for g, was in many.groupby("g"):
+        s = terms(was, given)
+        assert gap(pd.concat([s, was[X]], axis=1), pd.concat([s, after.loc[after.g == g, X]], axis=1)) < EXACT
+
+
 def test_two_secrets_and_two_settings_share_no_noise(table):
     data = lv.read(table, confidential=["w"], sub_groups=["g"])
     one = lv.mask(data, "sufficiency_based", secret=SECRET).frame().w

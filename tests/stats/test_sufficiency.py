@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import linalg
 
 from larvatus.stats.rows import solved_rows
-from larvatus.stats.sufficiency import Infeasible, basis_of, mask_group, noise_root, status_of
+from larvatus.stats.sufficiency import Infeasible, basis_of, mask_group, mask_groups, noise_root, status_of
 
 EXACT = 1e-12
 Array = np.ndarray
@@ -212,3 +214,24 @@ def test_noise_root_is_a_factor_of_what_similarity_leaves():
     m, root = noise_root(k, beta)
     assert k @ m == pytest.approx(beta @ k)
     assert root @ root.T == pytest.approx(np.eye(3) - m @ m.T)
+
+
+@pytest.mark.parametrize("d", [0.0, 0.3, 0.9])
+def test_many_groups_at_once_are_each_of_them_to_the_last_bit(d):
+    """Ordinary ones, a constant column, everything constant, an identity, X that S determines, and tiny ones."""
+    sizes = [40, 500, 30, 20, 60, 25, 3, 4, 5, 8, 300]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    x, s, w = made(int(starts[-1]), 3, 1, 11)
+    rows = [slice(a, b) for a, b in pairwise(starts)]
+    x[0, rows[2]], x[:, rows[3]] = 7.0, 0.1
+    x[2, rows[4]] = x[0, rows[4]] - x[1, rows[4]]
+    x[:, rows[5]] = 2 * s[:, rows[5]]
+    y, found = mask_groups(x, s, w, starts, d * np.eye(3))
+    for part, outcome in zip(rows, found, strict=True):
+        own, given, noise = (np.ascontiguousarray(v[:, part]) for v in (x, s, w))
+        expected, other = mask_group(own, given, noise, d * np.eye(3))
+        assert np.array_equal(y[:, part], expected)
+        assert (outcome.status, outcome.two) == (other.status, other.two)
+        assert np.array_equal(outcome.free, other.free)
+        assert np.array_equal(outcome.far, other.far)
+    assert {o.status for o in found} == {"exact", "constant", "forced", "reflected", "rotated"}

@@ -110,19 +110,23 @@ class MemoryTable:
         """Where the rows of sub-groups lie, from one to before another."""
         return slice(int(self.starts[first]), int(self.starts[last]))
 
-    def _by_column(self, made: Mapping[str, Column], function: Callable[[str, int, int], Array]) -> MemoryTable:
-        """New columns from whole sub-groups, many small ones together, columns and sub-groups at once on all cores."""
-        new = {n: np.empty(self.rows) for n in made}
+    def _batches(self) -> list[list[int]]:
+        """Consecutive sub-groups, from one to before another, with few rows together or one at a time."""
         batches: list[list[int]] = []
         for g in range(len(self.groups)):
             if not batches or self.starts[g + 1] - self.starts[batches[-1][0]] > WORTH_A_BATCH:
                 batches.append([g, g])
             batches[-1][1] = g + 1
+        return batches
+
+    def _by_column(self, made: Mapping[str, Column], function: Callable[[str, int, int], Array]) -> MemoryTable:
+        """New columns from whole sub-groups, many small ones together, columns and sub-groups at once on all cores."""
+        new = {n: np.empty(self.rows) for n in made}
 
         def run(job: tuple[str, int, int]) -> None:
             new[job[0]][self._rows(job[1], job[2])] = function(*job)
 
-        for _ in self._work(run, [(n, first, last) for first, last in batches for n in made]):
+        for _ in self._work(run, [(n, first, last) for first, last in self._batches() for n in made]):
             pass
         return replace(self, columns={**self.columns, **made}, values={**self.values, **frozen(new)})
 
@@ -130,10 +134,23 @@ class MemoryTable:
         return self._mapped(function, names, made, CHUNK)
 
     def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> MemoryTable:
-        return self._mapped(function, names, made, None)
+        # A function may offer to take many small sub-groups in one call: the number of the first, where each starts, the rows.
+        together = getattr(function, "together", None)
+        if together is None or self.rows > WORTH_A_JOB * len(self.groups):
+            return self._mapped(function, names, made, None)
+        batches = self._batches()
+
+        def run(batch: int, block: Block) -> Mapping[str, Array]:
+            first, last = batches[batch]
+            result: Mapping[str, Array] = together(first, self.starts[first : last + 1] - self.starts[first], block)
+            return result
+
+        jobs = [(i, int(self.starts[first]), int(self.starts[last])) for i, (first, last) in enumerate(batches)]
+        return self._mapped(run, names, made, None, jobs)
 
     def _mapped(
-        self, function: RowFunction, names: Sequence[str], made: Sequence[Column], size: int | None
+        self, function: RowFunction, names: Sequence[str], made: Sequence[Column], size: int | None,
+        jobs: Sequence[tuple[int, int, int]] | None = None,
     ) -> MemoryTable:
         columns = {**self.columns, **{c.name: c for c in made}}
         new: dict[str, Array] = {}
@@ -147,7 +164,7 @@ class MemoryTable:
                         new.setdefault(name, np.empty(self.rows, dtype=dtype_of(columns[name])))
                 new[name][low:high] = part
 
-        for _ in self._work(run, list(self.slices(size))):
+        for _ in self._work(run, jobs or list(self.slices(size))):
             pass
         columns |= {n: replace(columns[n], missing=True) for n in new}
         return replace(self, columns=columns, values={**self.values, **frozen(new)})

@@ -72,7 +72,7 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Outc
     from larvatus.stats import sufficiency_blocks as blocks
     from larvatus.stats.gaussian import Moments
     from larvatus.stats.rows import mapped_rows
-    from larvatus.stats.sufficiency import FAR, Outcome, basis_of
+    from larvatus.stats.sufficiency import FAR, Outcome, basis_of, in_units
 
     every = tuple(dict.fromkeys(n for names in job.names.values() for n in names))
     columns = list(dict.fromkeys([*every, *job.design.columns]))
@@ -109,7 +109,7 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Outc
     for g in job.groups:
         spread = scale[g][given - 1 :]
         with feasible(job.names[g], data.groups.name(g)):
-            beta = job.beta[g] * spread / spread[:, None]
+            beta = in_units(job.beta[g], spread)
             changes[g] = blocks.change_of(basis[g], g1[g], len(spread), beta, data.groups.sizes[g])
     weights = {g: changes[g].weights * scale[g][given - 1 :] for g in job.groups}
 

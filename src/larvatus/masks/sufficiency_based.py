@@ -139,7 +139,7 @@ def _held_whole(
     design: Design, draws: Draws, outcomes: dict[int, Outcome],
 ) -> Microdata:
     """The groups that are small enough to be held whole."""
-    from larvatus.stats.sufficiency import mask_group
+    from larvatus.stats.sufficiency import mask_group, mask_groups, one_similarity
 
     small = [g for g in range(len(data.groups)) if g not in set(large)]
     part = data.take(lambda g, b: np.full(len(b), g not in large), ()) if large else data
@@ -157,6 +157,15 @@ def _held_whole(
             y, outcomes[g] = mask_group(x, design.matrix(g, block).T, w, betas[g])
         return same | dict(zip(names, y, strict=True))
 
+    def mask_together(first: int, starts: NDArray[np.int64], block: Block) -> Mapping[str, Array]:
+        names = data.confidential
+        x, w = np.array([block[n] for n in names]), draws(block.record, len(names))
+        y, found = mask_groups(x, design.matrix(small[first], block).T, w, starts, betas[0])
+        outcomes.update(zip(small[first : first + len(found)], found, strict=True))
+        return dict(zip(names, y, strict=True))
+
+    if set(present) == {data.confidential} and one_similarity(betas[0]) is not None and not any(t.fill for t in design.terms):
+        mask_block.together = mask_together  # type: ignore[attr-defined]
     done = part.map_groups(mask_block, columns)
     if not large:
         return done

@@ -117,6 +117,17 @@ def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
     return m, (vectors * np.sqrt(values)) @ vectors.T
 
 
+def one_similarity(beta: Matrix) -> float | None:
+    """The value d of a similarity d·I that leaves noise, else none."""
+    d = float(beta[0, 0]) if len(beta) else 0.0
+    return d if 1 - d * d >= LEAST_NOISE and (beta == d * np.eye(len(beta))).all() else None
+
+
+def in_units(beta: Matrix, scale: Matrix) -> Matrix:
+    """A similarity of columns as one of columns over their scale; d·I is the same in all units, without rounding."""
+    return beta if one_similarity(beta) is not None else beta * scale / scale[:, None]
+
+
 def status_of(freedom: int, rank: int, noise: int) -> Status:
     """What can be done with `freedom` residual dimensions for X of a rank and noise of a rank."""
     if freedom <= 0 or rank == 0:
@@ -213,7 +224,7 @@ def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, O
     if rank == 0:
         return x, Outcome("constant" if flat else "forced", np.zeros(p, dtype=bool), far)
     free = np.asarray((k * k).sum(axis=1) > thin * thin)
-    m, root = noise_root(k, beta * scale / scale[:, None])
+    m, root = noise_root(k, in_units(beta, scale))
     status = status_of(n - given, rank, root.shape[1])
     outcome = Outcome(status, free, far, status == "exact" and n - given - rank == 1)
     if status == "exact":
@@ -224,3 +235,46 @@ def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, O
         change = k @ (basis[given : _grown(basis, given, w[:rank], 0.0)] - own)
         return x + change * scale[:, None], outcome
     return x, outcome
+
+
+@kernel()
+def _mask_many(
+    x: Matrix, s: Matrix, w: Matrix, starts: NDArray[np.int64], d: float, y: Matrix, exact: NDArray[np.bool_],
+    free: NDArray[np.bool_], far: NDArray[np.bool_], two: NDArray[np.bool_],
+) -> None:
+    p = len(x)
+    for g in range(len(starts) - 1):
+        low, high = starts[g], starts[g + 1]
+        n = high - low
+        thin = THIN * np.sqrt(max(n - 1, 1))
+        own = x[:, low:high].copy()
+        basis, given, filled, k, scale, distant, _ = _based(own, s[:, low:high].copy(), thin)
+        rank = filled - given
+        exact[g] = rank > 0 and n - given >= 2 * rank
+        if not exact[g]:
+            continue
+        weights = np.empty((p, 2 * rank))
+        weights[:, :rank] = k * d - k
+        weights[:, rank:] = k * np.sqrt(1 - d * d)
+        y[:, low:high] = _changed(own, scale, basis, given, filled, w[:rank, low:high].copy(), weights)
+        for j in range(p):
+            free[g, j] = (k[j] * k[j]).sum() > thin * thin
+        far[g] = distant
+        two[g] = n - given - rank == 1
+
+
+def mask_groups(x: Matrix, s: Matrix, w: Matrix, starts: NDArray[np.int64], beta: Matrix) -> tuple[Matrix, list[Outcome]]:
+    """The same for groups that lie one after the other, with one similarity for all columns, in one compiled pass."""
+    d = one_similarity(beta)
+    if d is None:
+        raise ValueError("one similarity for all columns is needed")
+    groups, p = len(starts) - 1, len(x)
+    y, (exact, two) = np.empty(x.shape), np.zeros((2, groups), dtype=bool)
+    free, far = np.zeros((2, groups, p), dtype=bool)
+    _mask_many(x, s, w, starts, d, y, exact, free, far, two)
+    out = [Outcome("exact", free[g], far[g], bool(two[g])) for g in range(groups)]
+    for g in np.flatnonzero(~exact):
+        rows = slice(starts[g], starts[g + 1])
+        part, given, noise = (np.ascontiguousarray(v[:, rows]) for v in (x, s, w))
+        y[:, rows], out[g] = mask_group(part, given, noise, beta)
+    return y, out
