@@ -158,7 +158,7 @@ def test_given_s_the_new_values_have_nothing_to_do_with_the_old(kind):
 @pytest.mark.parametrize("levels", [2, 3])
 @pytest.mark.parametrize("share", [0.0, 0.6, 0.9])
 def test_mean_ranks_at_the_levels_of_a_nominal_s_are_kept(levels, share):
-    """Exactly in expectation at two levels; more are fitted one by one, which may move a mean rank by half a percent of n.
+    """In expectation, but for the thousandth that is given up so that a level wholly inside ties has an effect at all.
 
     A mean of n_l ranks, of standard deviation at most n/√12, has one of at most n/√(12 n_l).
     """
@@ -169,10 +169,32 @@ def test_mean_ranks_at_the_levels_of_a_nominal_s_are_kept(levels, share):
     after = over_seeds(table, names=["x", "y"], non_confidential=["job"])
     was, *now = (f[["x", "y"]].rank().groupby(f.job).mean() / N for f in (table, *after))
     z = stats.norm.isf(FALSE_ALARM / 2 / was.size)
-    allowed = z / np.sqrt(12 * SEEDS * table.job.value_counts().sort_index()) + (0.005 if levels == 3 else 1 / N)
+    allowed = z / np.sqrt(12 * SEEDS * table.job.value_counts().sort_index()) + 0.001
     moved = (sum(now) / SEEDS - was).abs()
     assert moved.lt(allowed, axis=0).all().all(), moved
     assert (was.x.max() - was.x.min()) > 10 * moved.x.max()
+
+
+@pytest.mark.parametrize("given", [["job"], ["job", "s"], ["job", "place"]], ids=["nominal", "and numeric", "two nominal"])
+@pytest.mark.parametrize("share", [0.0, 0.6, 0.9])
+@pytest.mark.parametrize("effects", [(1.5, -1.5), (2.0, -1.5, 0.5)], ids=["two levels", "three levels"])
+def test_rank_correlations_are_kept_given_levels_with_opposing_effects(effects, share, given):
+    """X falls where Y rises from level to level, and inside levels both rise together."""
+    rng = np.random.default_rng(11)
+    job, place = rng.integers(0, len(effects), N), rng.integers(0, 2, N)
+    z = rng.multivariate_normal(np.zeros(3), [[1, 0.8, 0.3], [0.8, 1, 0.4], [0.3, 0.4, 1]], N)
+    effect = np.array(effects)[job]
+    columns = {
+        "x": zeros(z[:, 0] + effect, share), "y": zeros(z[:, 1] - effect + place, share), "w": z[:, 2] + 0.5 * place,
+        "s": z[:, 0] + 0.5 * effect + rng.normal(size=N), "job": np.char.add("job ", job.astype(str)),
+        "place": np.char.add("at ", place.astype(str)),
+    }
+    table = pd.DataFrame(columns)
+    names = [*X, "s"] if "s" in given else X
+    pairs = np.triu_indices(len(names), 1)
+    was = stats.spearmanr(table[names]).statistic[pairs]
+    found = np.mean([stats.spearmanr(f[names]).statistic[pairs] for f in over_seeds(table, non_confidential=given)], axis=0)
+    assert np.abs(found - was).max() < limit(N, len(was))
 
 
 @pytest.mark.parametrize("given", [[], ["s"]], ids=["no S", "S"])
@@ -187,6 +209,54 @@ def test_columns_in_perfect_agreement_stay_so(tied, given):
         assert stats.spearmanr(after.x, after.w).statistic == pytest.approx(-1.0, abs=1e-15)
         assert after.y.to_numpy() == pytest.approx(np.exp(after.x).to_numpy(), rel=1e-14)
         assert stats.spearmanr(after.x, after.v).statistic < 0.99
+
+
+@pytest.mark.parametrize("engine", ["memory", "pieces"])
+def test_columns_in_perfect_agreement_stay_so_where_both_are_present(engine):
+    """Different cells are missing, and large values more often, so that ranks over all present values do not agree."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=800)
+    table = pd.DataFrame({"v": x + rng.normal(size=800), "x": x, "y": np.exp(x), "w": -(x**3)})
+    table = table.mask(rng.random((800, 4)) < [0.1, 0.1, 0.0, 0.2]).assign(g=np.arange(800) % 2)
+    table.loc[(table.x > 0.5) & (rng.random(800) < 0.4), "y"] = np.nan
+    after = shuffled(table, engine=engine, names=["v", "x", "y", "w"], sub_groups=["g"]).frame()
+    for _, now in after.groupby("g"):
+        r = now[["v", "x", "y", "w"]].corr(method="spearman").to_numpy()
+        assert r[1, 2] == pytest.approx(1.0, abs=1e-15)
+        assert r[1, 3] == pytest.approx(-1.0, abs=1e-15)
+        assert r[2, 3] == pytest.approx(-1.0, abs=1e-15)
+        assert abs(r[0, 1:]).max() < 0.95
+    assert same_values(table, after, ["v", "x", "y", "w"])
+
+
+def test_agreement_is_seen_where_as_many_cells_are_missing_but_others():
+    x = np.random.default_rng(6).normal(size=300)
+    table = pd.DataFrame({"x": np.where(np.arange(300) < 50, np.nan, x), "y": np.where(np.arange(300) >= 250, np.nan, -x)})
+    after = shuffled(table, names=["x", "y"]).frame()
+    assert after.corr(method="spearman").to_numpy()[0, 1] == pytest.approx(-1.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("spoilt", ["pair", "tie", "constant", "few"])
+def test_agreement_in_part_of_the_records_is_not_taken_for_more(spoilt):
+    """One exchanged pair, one tie, columns that do not vary where both are present, or nine records that have both."""
+    from larvatus.core.randomness import RecordRandom
+    from larvatus.data.copula import copula_of, ranked
+
+    x = np.random.default_rng(4).permutation(400) + 1.0
+    y = x**3
+    if spoilt == "pair":
+        y[[x.argmin(), np.flatnonzero(x == 2)[0]]] = 8.0, 1.0
+    elif spoilt == "tie":
+        y[x == 2] = 1.0
+    elif spoilt == "constant":
+        x[100:300], y[100:300] = 50.5, 7.5
+    table = pd.DataFrame({"x": x, "y": y})
+    table.loc[:99, "x"] = np.nan
+    table.loc[300 if spoilt != "few" else 109 :, "y"] = np.nan
+    if spoilt in ("pair", "tie"):
+        table.loc[table.index[np.isin(np.arange(400), np.flatnonzero(x <= 2))]] = np.array([x, y]).T[x <= 2]
+    data = lv.read(table, confidential=["x", "y"])
+    assert copula_of(ranked(data, data.confidential, RecordRandom(bytes(16))))[0].member.tolist() == [0, 1]
 
 
 def test_perfect_agreement_of_many_records_is_not_lost_to_rounding():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -351,6 +353,32 @@ def test_chosen_records_that_leave_no_choice_are_refused(chosen):
         lv.mask(data, lv.masks.SufficiencyBased(where=chosen), secret=SECRET)
 
 
+@pytest.mark.parametrize("held", [1 << 16, 100], ids=["held whole", "in chunks"])
+def test_columns_too_far_from_zero_are_named(table, held, monkeypatch):
+    """At 2e7 standard deviations in one sub-group; at half that, and where a column is constant, nothing is said."""
+    monkeypatch.setattr(import_module("larvatus.masks.sufficiency_based"), "HELD", held)
+    z = (table.x - table.groupby("g").x.transform("mean")) / table.groupby("g").x.transform("std")
+    moved = table.assign(x=z + np.where(table.g == 1, 2e7, 5e6), y=np.where(table.g == 0, 1e12, table.y))
+    said = [n for n in masked(moved, given=["s"]).notes if "standard deviations" in n.text]
+    assert [n.kind for n in said] == ["warning"]
+    assert "the mean of x lies more than ten million standard deviations from zero in 1 sub-groups" in said[0].text
+    assert said[0].text.endswith("Subtract a constant from it first: g=1")
+
+
+def test_a_sub_group_in_which_only_two_releases_keep_the_moments_is_named(table):
+    """One column, one S, four records: the residuals have two dimensions, and one is the original's own."""
+    small = pd.concat([table[table.g == 0].iloc[:4], table[table.g == 1].iloc[:5]])
+    data = lv.read(small, confidential=["x"], non_confidential=["s"], sub_groups=["g"])
+    found = [lv.mask(data, "sufficiency_based(similarity=0.5)", secret=b"sixteen bytes and %5d" % k) for k in range(25)]
+    said = [n for n in found[0].notes if "only two releases" in n.text]
+    assert [(n.kind, n.text.rpartition(": ")[2]) for n in said] == [("warning", "g=0")]
+    frames = [f.frame() for f in found]
+    assert len({tuple(f.x[f.g == 0].round(6)) for f in frames}) == 2
+    assert len({tuple(f.x[f.g == 1].round(6)) for f in frames}) == len(frames)
+    both = lv.read(small, confidential=["x", "y"], non_confidential=["s"], sub_groups=["g"])
+    assert not [n for n in lv.mask(both, "sufficiency_based", secret=SECRET).notes if "only two releases" in n.text]
+
+
 def patchy(table: pd.DataFrame, rare: int) -> pd.DataFrame:
     """x missing for a fifth, y for a few records of sub-group 2 and more of others; all of X missing for some."""
     rng = np.random.default_rng(7)
@@ -435,6 +463,18 @@ def test_chosen_records_keep_their_moments_and_the_file_scope_those_of_the_file(
     assert gap(pd.concat([s, table[X]], axis=1), pd.concat([s, after[X]], axis=1)) < EXACT
     one = table.g == 0
     assert gap(table.loc[one, X], after.loc[one, X]) > 1e-3
+
+
+@pytest.mark.parametrize("similarity", [0.3, [0.3, 0.3, 0.3001]], ids=["one similarity", "three"])
+@pytest.mark.parametrize("given", [["s", "job"], ["t"]], ids=["S", "S with missing values"])
+def test_many_small_sub_groups_are_as_exact_as_few_and_the_same_on_every_engine(table, similarity, given):
+    many = table.assign(g=np.arange(N) % 97)
+    after = masked(many, given=given, similarity=similarity).frame()
+    other = masked(many, engine="pieces", given=given, similarity=similarity).frame()
+    assert np.array_equal(after[X], other[X])
+    for g, was in many.groupby("g"):
+        s = terms(was, given)
+        assert gap(pd.concat([s, was[X]], axis=1), pd.concat([s, after.loc[after.g == g, X]], axis=1)) < EXACT
 
 
 def test_two_secrets_and_two_settings_share_no_noise(table):

@@ -13,6 +13,7 @@ from scipy import optimize, stats
 from larvatus.stats.copula import (
     Ties,
     conditional,
+    conditionals,
     hermite_weights,
     latent_correlation,
     latent_matrix,
@@ -196,12 +197,42 @@ def test_the_conditional_draw_has_the_correlations_it_was_made_for(p, q, seed):
 
 
 def test_a_matrix_that_is_no_correlation_is_repaired_and_said():
+    """Negative eigenvalues set to zero, every variance as it was, and the largest change of a correlation told."""
     latent = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
     _, root, repaired = conditional(latent, np.zeros((3, 0)), np.zeros((0, 0)))
     values, vectors = np.linalg.eigh(latent)
-    assert repaired == pytest.approx(-values[0])
     nearest = (vectors * np.maximum(values, 0)) @ vectors.T
-    assert root @ root == pytest.approx(nearest, abs=1e-12)
+    scale = np.sqrt(np.diag(nearest))
+    assert root @ root == pytest.approx(nearest / np.outer(scale, scale), abs=1e-12)
+    assert repaired == pytest.approx(np.abs(root @ root - latent).max())
+    assert repaired == pytest.approx(0.4)
+
+
+def test_s_never_explains_more_than_nearly_all():
+    """Correlations with S that do not fit together: variances stay, some noise is left, and the change is told."""
+    given = np.array([[1.0, -0.5], [-0.5, 1.0]])
+    latent, cross = np.array([[1.0, 0.3], [0.3, 1.0]]), np.array([[0.9, 0.9], [0.2, 0.1]])
+    weights, root, repaired = conditional(latent, cross, given)
+    found = root @ root + weights.T @ given @ weights
+    assert np.diag(found) == pytest.approx([1.0, 1.0], abs=1e-12)
+    assert 1e-4 < (root @ root)[0, 0] < 0.01
+    assert (given @ weights)[:, 1] == pytest.approx(cross[1])
+    moved = max(np.abs(found - latent).max(), np.abs(given @ weights - cross.T).max())
+    assert repaired == pytest.approx(moved)
+    assert repaired > 0.1
+
+
+def test_a_stack_is_its_matrices():
+    """Sound ones, one to be repaired, and one with repeated columns of S, which has no inverse."""
+    rng = np.random.default_rng(7)
+    whole = np.array([np.corrcoef(rng.normal(size=(5, 9))) for _ in range(4)])
+    latent, cross, given = whole[:, :3, :3].copy(), whole[:, :3, 3:].copy(), whole[:, 3:, 3:].copy()
+    latent[1] = [[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]]
+    given[2], cross[2, :, 1] = np.ones((2, 2)), cross[2, :, 0]
+    found = conditionals(latent, cross, given)
+    for g in range(4):
+        for one, other in zip(conditional(latent[g], cross[g], given[g]), found, strict=True):
+            assert other[g] == pytest.approx(one, abs=1e-14)
 
 
 def test_repeated_columns_of_s_are_no_problem():

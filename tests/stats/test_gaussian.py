@@ -57,3 +57,12 @@ def test_one_row_and_none():
     assert np.isnan(one.variance).all()
     assert one.mean[0] == 1
     assert Moments.of(np.empty((0, 2))).present.tolist() == [0, 0]
+
+
+def test_a_stack_answers_for_each():
+    rng = np.random.default_rng(3)
+    parts = [Moments.of(np.where(rng.random((40, 4)) < 0.1 * k, np.nan, rng.normal(size=(40, 4)))) for k in range(3)]
+    parts.append(Moments.of(np.column_stack([np.ones(9), rng.normal(size=(9, 3))])))
+    every = Moments.stacked(parts)
+    for name in ("present", "mean", "variance", "covariance", "correlation", "constant"):
+        np.testing.assert_array_equal(getattr(every, name), [getattr(m, name) for m in parts])

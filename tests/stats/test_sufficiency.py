@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import linalg
 
 from larvatus.stats.rows import solved_rows
-from larvatus.stats.sufficiency import Infeasible, basis_of, mask_group, noise_root, status_of
+from larvatus.stats.sufficiency import Infeasible, basis_of, mask_group, mask_groups, noise_root, status_of
 
 EXACT = 1e-12
 Array = np.ndarray
@@ -64,7 +66,7 @@ def thin_data(n: int, thin: float, seed: int = 3) -> tuple[Array, Array, Array]:
 )
 def test_moments_of_s_and_y_are_those_of_s_and_x(n, p, q, seed, d):
     x, s, w = made(n, p, q, seed)
-    y, status, free = mask_group(x, s, w, d * np.eye(p))
+    y, (status, free, *_) = mask_group(x, s, w, d * np.eye(p))
     assert status == "exact"
     assert free.all()
     assert gap(np.vstack([s, x]), np.vstack([s, y])) < EXACT
@@ -78,7 +80,7 @@ def test_moments_of_s_and_y_are_those_of_s_and_x(n, p, q, seed, d):
 def test_directions_as_thin_as_they_come_cost_no_digits(n, thin):
     x, s, w = thin_data(n, thin)
     for d in (0.0, 0.5):
-        y, status, free = mask_group(x, s, w, d * np.eye(5))
+        y, (status, free, *_) = mask_group(x, s, w, d * np.eye(5))
         assert status == "exact"
         assert free.all()
         assert gap(np.vstack([s, x]), np.vstack([s, y])) < EXACT
@@ -102,7 +104,7 @@ def test_constant_and_repeated_columns_and_columns_that_s_determines():
     x, s, w = made(60, 2, 2, 5)
     x = np.vstack([x, np.full(60, 0.1), x[0] * 3 + 2, s[1] / 7 + 1])
     w = np.random.default_rng(6).normal(size=(5, 60))
-    y, status, free = mask_group(x, s, w, 0.5 * np.eye(5))
+    y, (status, free, *_) = mask_group(x, s, w, 0.5 * np.eye(5))
     assert status == "exact"
     assert free.tolist() == [True, True, False, True, False]
     assert gap(np.vstack([s, x]), np.vstack([s, y])) < EXACT
@@ -114,11 +116,11 @@ def test_constant_and_repeated_columns_and_columns_that_s_determines():
 def test_nothing_to_move_is_constant_or_forced():
     s, w = np.random.default_rng(1).normal(size=(1, 30)), np.random.default_rng(2).normal(size=(2, 30))
     constant = np.array([[3.0] * 30, [0.0] * 30])
-    y, status, free = mask_group(constant, s, w, np.zeros((2, 2)))
+    y, (status, free, *_) = mask_group(constant, s, w, np.zeros((2, 2)))
     assert (status, free.tolist()) == ("constant", [False, False])
     assert y is constant
     determined = np.vstack([s[0] * 2 + 1, s[0] * 3])
-    y, status, free = mask_group(determined, s, w, np.zeros((2, 2)))
+    y, (status, free, *_) = mask_group(determined, s, w, np.zeros((2, 2)))
     assert (status, free.tolist()) == ("forced", [False, False])
     assert y is determined
 
@@ -131,7 +133,7 @@ def test_status_by_the_number_of_records(p, q):
         x, s, w = made(n, p, q, 100 * n + 10 * p + q)
         m = n - 1 - q
         rank = min(p, max(m, 0))
-        y, status, free = mask_group(x, s, w, 0.5 * np.eye(p))
+        y, (status, free, *_) = mask_group(x, s, w, 0.5 * np.eye(p))
         expected = "forced" if m <= 0 else "exact" if m >= 2 * rank else "rotated" if m >= 2 else "reflected"
         assert status == expected, n
         moved = status in ("exact", "rotated")
@@ -177,7 +179,7 @@ def test_a_matrix_is_kept_or_refused_with_a_direction_of_negative_variance(p, q,
     lowest = linalg.eigh(needed, sigma, eigvals_only=True)[0]
     raw = beta * unit[:, None] / unit
     if lowest > 1e-6:
-        y, status, _ = mask_group(x, s, w, raw)
+        y, (status, *_) = mask_group(x, s, w, raw)
         assert status == "exact"
         assert gap(np.vstack([s, x]), np.vstack([s, y])) < 1e-10
         kept = residuals(y, s) / unit[:, None]
@@ -196,7 +198,7 @@ def test_a_matrix_that_breaks_an_identity_is_refused_along_it():
     x = standardised(x)[0]
     x = np.vstack([x, x[0] + x[1]])
     w = np.vstack([w, w[0]])
-    y, _, _ = mask_group(x, s, w, 0.3 * np.eye(3))
+    y, _ = mask_group(x, s, w, 0.3 * np.eye(3))
     assert np.abs(y[0] + y[1] - y[2]).max() < 1e-13
     with pytest.raises(Infeasible):
         mask_group(x, s, w, np.diag([0.3, 0.3, 0.8]))
@@ -212,3 +214,24 @@ def test_noise_root_is_a_factor_of_what_similarity_leaves():
     m, root = noise_root(k, beta)
     assert k @ m == pytest.approx(beta @ k)
     assert root @ root.T == pytest.approx(np.eye(3) - m @ m.T)
+
+
+@pytest.mark.parametrize("d", [0.0, 0.3, 0.9])
+def test_many_groups_at_once_are_each_of_them_to_the_last_bit(d):
+    """Ordinary ones, a constant column, everything constant, an identity, X that S determines, and tiny ones."""
+    sizes = [40, 500, 30, 20, 60, 25, 3, 4, 5, 8, 300]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    x, s, w = made(int(starts[-1]), 3, 1, 11)
+    rows = [slice(a, b) for a, b in pairwise(starts)]
+    x[0, rows[2]], x[:, rows[3]] = 7.0, 0.1
+    x[2, rows[4]] = x[0, rows[4]] - x[1, rows[4]]
+    x[:, rows[5]] = 2 * s[:, rows[5]]
+    y, found = mask_groups(x, s, w, starts, d * np.eye(3))
+    for part, outcome in zip(rows, found, strict=True):
+        own, given, noise = (np.ascontiguousarray(v[:, part]) for v in (x, s, w))
+        expected, other = mask_group(own, given, noise, d * np.eye(3))
+        assert np.array_equal(y[:, part], expected)
+        assert (outcome.status, outcome.two) == (other.status, other.two)
+        assert np.array_equal(outcome.free, other.free)
+        assert np.array_equal(outcome.far, other.far)
+    assert {o.status for o in found} == {"exact", "constant", "forced", "reflected", "rotated"}

@@ -9,15 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
+from larvatus.data.agreement import Pairs, agreeing
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.design import design_of, term_name, with_terms
 from larvatus.data.microdata import Microdata
-from larvatus.stats.copula import Ties, conditional, latent_matrix, latent_with_indicator, tied_runs
+from larvatus.stats.copula import (
+    Ties,
+    conditional,
+    conditionals,
+    fitted,
+    inverse,
+    latent_matrix,
+    latent_of_untied,
+    latent_with_indicator,
+    tied_runs,
+)
+from larvatus.stats.copula_levels import Levels, inside_covariance, level_effects
 from larvatus.stats.gaussian import Moments
 
 Matrix = NDArray[np.float64]
 COUNTED = 1000
-NEARLY = 1e-9
+MOST_PATTERNS, LOOKED_AT = 4096, 128
 UNTIED = Ties(np.zeros(0), np.zeros(0))
 
 
@@ -99,56 +111,47 @@ def copula_of(source: Ranked) -> list[Copula]:
     data, ranks, given = source.data, source.ranks, source.given
     columns = [*ranks, *given]
     moments = data.reduce(columns, lambda g, b: Moments.of(b.matrix(columns)), Moments.merge)
-    tied = [_tied(m, len(ranks)) for m in moments]
+    tied = _tied(Moments.stacked(moments), len(ranks))
     repeats: list[list[dict[float, int]]] = [[{} for _ in ranks] for _ in moments]
-    if any(t.any() for t in tied):
+    if tied.any():
         repeats = data.reduce(
             ranks, lambda g, b: [_repeated(b[r]) if t else {} for r, t in zip(ranks, tied[g], strict=True)], _joined
         )
-    agreeing = _agreeing(source, moments)
-    return [_copula(source, *found) for found in zip(moments, repeats, agreeing, strict=True)]
+    alike = agreeing(data, ranks[: len(source.names)], moments)
+    patterns: list[dict[bytes, int] | None] = [None for _ in moments]
+    if source.indicators:
+        names = given[len(source.numeric) :]
+        patterns = data.reduce(names, lambda g, b: _patterns(b, names), _added)
+    plain = [not source.indicators and not tied[g].any() and not alike[g] for g in range(len(moments))]
+    quick = iter(_plain(source, [m for m, easy in zip(moments, plain, strict=True) if easy]))
+    return [
+        next(quick) if easy else _copula(source, moments[g], repeats[g], alike[g], patterns[g]) for g, easy in enumerate(plain)
+    ]
 
 
-def _agreeing(source: Ranked, moments: Sequence[Moments]) -> list[dict[tuple[int, int], float]]:
-    """Per sub-group, pairs of columns of X in perfect rank agreement (1) or perfect reverse (-1), rank by rank."""
-    p = len(source.names)
-    near = [_nearly(m, p) for m in moments]
-    if not any(near):
-        return near
-    names = source.ranks[:p]
-
-    def differ(group: int, block: Block) -> dict[tuple[int, int], int]:
-        total = float(moments[group].present.max(initial=0.0))
-        return {
-            (i, j): int(np.count_nonzero(_apart(block[names[i]], block[names[j]], sign, total) > 0.25))
-            for (i, j), sign in near[group].items()
-        }
-
-    found = source.data.reduce(names, differ, lambda a, b: {pair: a[pair] + b[pair] for pair in a})
-    return [{pair: sign for pair, sign in near[g].items() if found[g][pair] == 0} for g in range(len(near))]
-
-
-def _nearly(m: Moments, p: int) -> dict[tuple[int, int], float]:
-    """Pairs over the same records whose ranks agree, or reverse, but for rounding."""
-    root = np.sqrt(np.diag(m.square)[:p])
-    scatter = m.scatter[:p, :p]
-    close = np.triu(np.abs(scatter) > (1 - NEARLY) * np.outer(root, root), 1)
-    if not close.any():
-        return {}
-    whole = m.count[:p, :p] == np.maximum.outer(m.present[:p], m.present[:p])
-    return {(int(i), int(j)): float(np.sign(scatter[i, j])) for i, j in np.argwhere(close & whole & (scatter != 0))}
-
-
-def _apart(one: Array, other: Array, sign: float, n: float) -> Array:
-    """How far each pair of ranks is from agreement, or from reverse; missing pairs agree."""
-    away = one - other if sign > 0 else one + other - (n + 1)
-    return np.where(np.isnan(away), 0.0, np.abs(away))
+def _plain(source: Ranked, moments: Sequence[Moments]) -> list[Copula]:
+    """Sub-groups without ties, agreement and nominal S, all at once."""
+    if not moments:
+        return []
+    p, q = len(source.names), len(source.numeric)
+    every = Moments.stacked(moments)
+    correlation = every.correlation
+    r = np.where(np.isnan(correlation), 0.0, correlation)
+    latent = latent_of_untied(r[:, : p + q, : p + q])
+    latent[:, np.arange(p), np.arange(p)] = 1.0
+    scale = np.where(every.constant, 1.0, np.sqrt(np.abs(every.variance)))[:, p + q :]
+    weights, root, repaired = conditionals(latent[:, :p, :p], latent[:, :p, p:], r[:, p + q :, p + q :])
+    weights = weights / scale[:, :, None]
+    return [
+        Copula(weights[g], root[g], np.arange(p), np.ones(p), float(repaired[g])) for g in range(len(moments))
+    ]
 
 
 def _tied(ranks: Moments, count: int) -> NDArray[np.bool_]:
     """Columns of ranks whose squares fall short of those of 1, 2, … n: some are shared."""
-    n = ranks.present[:count]
-    return np.asarray((n**3 - n) / 12 - np.diag(ranks.square)[:count] > 0.25)
+    n = ranks.present[..., :count]
+    squares = np.diagonal(ranks.square, axis1=-2, axis2=-1)[..., :count]
+    return np.asarray((n**3 - n) / 12 - squares > 0.25)
 
 
 def _repeated(ranks: Array) -> dict[float, int]:
@@ -172,23 +175,66 @@ def _joined(one: list[dict[float, int]], other: list[dict[float, int]]) -> list[
 
 
 def _copula(
-    source: Ranked, moments: Moments, repeats: Sequence[dict[float, int]], agreeing: Mapping[tuple[int, int], float]
+    source: Ranked, moments: Moments, repeats: Sequence[dict[float, int]], alike: Pairs,
+    patterns: Mapping[bytes, int] | None,
 ) -> Copula:
     p, q = len(source.names), len(source.numeric)
     correlation, constant = moments.correlation, moments.constant
     r = np.where(np.isnan(correlation), 0.0, correlation)
     ties = [_ties(found, float(n)) for found, n in zip(repeats, moments.present[: p + q], strict=True)]
-    member, sign, first = _classes(p, agreeing)
+    member, sign, first = _classes(p, alike)
     chosen = [*first, *range(p, p + q)]
-    latent = latent_matrix(r[np.ix_(chosen, chosen)], [ties[j] for j in chosen])
-    m, start = len(first), p + 2 * q
-    cross = latent[:m, m:]
-    if source.indicators:
-        share = moments.mean[start:]
-        cross = np.hstack([cross, [latent_with_indicator(r[j, start:], share, ties[j]) for j in first]])
-    scale = np.where(constant[p + q :], 1.0, np.sqrt(np.abs(moments.variance[p + q :])))
-    weights, root, repaired = conditional(latent[:m, :m], cross, r[p + q :, p + q :])
-    return Copula(weights / scale[:, None], root, member, sign, repaired)
+    m, start = len(first), p + q
+    spearman, kept = r[np.ix_(chosen, chosen)], [ties[j] for j in chosen]
+    scale = np.where(constant[start:], 1.0, np.sqrt(np.abs(moments.variance[start:])))
+    if not source.indicators:
+        latent = latent_matrix(spearman, kept)
+        weights, root, repaired = conditional(latent[:m, :m], latent[:m, m:], r[start:, start:])
+        return Copula(weights / scale[:, None], root, member, sign, repaired)
+    names, apart = r[start + q :, start + q :], scale[q:, None]
+    score_at_level = inverse(names) @ r[start + q :, start : start + q]
+    given = r[start : start + q, start : start + q] - r[start : start + q, start + q :] @ score_at_level
+    share, observed = moments.mean[start + q :], r[first, start + q :]
+    if patterns is None:
+        cross = np.array([latent_with_indicator(o, share, t) for o, t in zip(observed, kept, strict=False)])
+        at_level, _ = fitted(cross, names, np.ones(m))
+        both = np.hstack([at_level, score_at_level])
+        inside = latent_matrix(spearman, kept) - both.T @ names @ both
+        at_level = at_level / apart
+    else:
+        rows, shares = _unpacked(patterns, len(source.indicators))
+        excess = observed * np.sqrt((1 - share) / np.where(share > 0, share, 1.0))
+        at_level = np.array([
+            level_effects(e * np.sqrt(t.variance), rows, shares, t) for e, t in zip(excess, kept, strict=False)
+        ]).T
+        mean = np.hstack([rows @ at_level, (rows - share) / apart.T @ score_at_level])
+        levels = Levels(shares, mean, np.concatenate([np.ones(m), np.maximum(np.diag(given), 0.0)]))
+        inside = inside_covariance(spearman, moments.count[np.ix_(chosen, chosen)], kept, levels, m)
+    on_score, root, repaired = conditional(inside[:m, :m], inside[:m, m:], given)
+    weights = np.vstack([on_score / scale[:q, None], at_level - score_at_level @ on_score / apart])
+    return Copula(weights, root, member, sign, repaired)
+
+
+def _patterns(block: Block, names: Sequence[str]) -> dict[bytes, int] | None:
+    """How often each combination of indicators occurs; none where there are too many to look at one by one."""
+    rows = np.packbits(np.array([block[n] > 0 for n in names]), axis=0).T
+    seen, times = np.unique(np.ascontiguousarray(rows), axis=0, return_counts=True)
+    return None if len(seen) > MOST_PATTERNS else {row.tobytes(): int(t) for row, t in zip(seen, times, strict=True)}
+
+
+def _added(one: dict[bytes, int] | None, other: dict[bytes, int] | None) -> dict[bytes, int] | None:
+    if one is None or other is None:
+        return None
+    both = {k: one.get(k, 0) + other.get(k, 0) for k in one.keys() | other.keys()}
+    return None if len(both) > MOST_PATTERNS else both
+
+
+def _unpacked(patterns: Mapping[bytes, int], width: int) -> tuple[Matrix, Matrix]:
+    """Combinations of indicators as rows, the most frequent ones, and their shares."""
+    often = sorted(patterns.items(), key=lambda item: (-item[1], item[0]))[:LOOKED_AT]
+    rows = np.unpackbits(np.array([list(k) for k, _ in often], dtype=np.uint8), axis=1)[:, :width]
+    count = np.array([float(c) for _, c in often])
+    return rows.astype(np.float64), count / count.sum()
 
 
 def _ties(found: Mapping[float, int], n: float) -> Ties:
@@ -199,14 +245,14 @@ def _ties(found: Mapping[float, int], n: float) -> Ties:
     return tied_runs(np.array([v for v, _ in kept]), np.array([float(c) for _, c in kept]), max(int(n), 1))
 
 
-def _classes(p: int, agreeing: Mapping[tuple[int, int], float]) -> tuple[NDArray[np.int64], Matrix, list[int]]:
+def _classes(p: int, alike: Pairs) -> tuple[NDArray[np.int64], Matrix, list[int]]:
     """Columns in perfect rank agreement, or perfect reverse, share the latent value of the first of them."""
     member, sign = np.zeros(p, dtype=np.int64), np.ones(p)
     first: list[int] = []
     for j in range(p):
         for c, i in enumerate(first):
-            if (i, j) in agreeing:
-                member[j], sign[j] = c, agreeing[i, j]
+            if (i, j) in alike:
+                member[j], sign[j] = c, alike[i, j]
                 break
         else:
             member[j] = len(first)

@@ -18,11 +18,12 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, RowFunction, Table, Words
 from larvatus.data.groups import Groups, Label, Level
 from larvatus.engines._chunks import CHUNK, pieces_of
-from larvatus.stats.ranks import average_ranks, by_rank, keyed_order, keyed_ranks
+from larvatus.stats import group_ranks
+from larvatus.stats.ranks import average_ranks, keyed_order, keyed_ranks, placed_by
 
 T = TypeVar("T")
 Ints = NDArray[np.int64]
-WORTH_THREADS, WORTH_A_JOB = 1 << 18, 1 << 12
+WORTH_THREADS, WORTH_A_JOB, WORTH_A_BATCH = 1 << 18, 1 << 12, 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,39 +79,54 @@ class MemoryTable:
         return out
 
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> MemoryTable:
-        def ranked(new: str, low: int, high: int) -> Array:
-            x = self.values[names[new]][low:high]
-            return average_ranks(x) if random is None else keyed_ranks(x, self.record[low:high], ties(random, names[new]))
+        def ranked(new: str, first: int, last: int) -> Array:
+            x, record = self.values[names[new]][self._rows(first, last)], self.record[self._rows(first, last)]
+            if len(x) > CHUNK:
+                return average_ranks(x) if random is None else keyed_ranks(x, record, ties(random, names[new]))
+            starts = self.starts[first : last + 1] - self.starts[first]
+            if random is None:
+                return group_ranks.average_ranks(x, starts)
+            return group_ranks.keyed_ranks(x, starts, record, ties(random, names[new]))
 
-        return self._by_column({n: Column(n, "number") for n in names}, lambda n, g, a, b: ranked(n, a, b))
+        return self._by_column({n: Column(n, "number") for n in names}, ranked)
 
     def place(
         self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Table | None = None
     ) -> MemoryTable:
         other = self if source is None else as_memory(source)
 
-        def place(into: str, group: int, low: int, high: int) -> Array:
-            order, values = placed[into]
-            given = other.values[values][other.starts[group] : other.starts[group + 1]]
-            ordered = np.sort(given)
-            if len(ordered) and np.isnan(ordered[-1]):
-                ordered = ordered[: len(given) - np.count_nonzero(np.isnan(given))]
-            rows = keyed_order(self.values[order][low:high], self.record[low:high], ties(random, order))
-            out = np.empty(high - low) if len(rows) == high - low and len(ordered) else np.full(high - low, np.nan)
-            if len(ordered):
-                out[rows] = by_rank(ordered, len(rows))
-            return out
+        def place(into: str, first: int, last: int) -> Array:
+            given = other.values[placed[into][1]][other._rows(first, last)]
+            order, record = self.values[placed[into][0]][self._rows(first, last)], self.record[self._rows(first, last)]
+            words = ties(random, placed[into][0])
+            if len(order) > CHUNK:
+                return placed_by(keyed_order(order, record, words), len(order), given)
+            starts, theirs = (t.starts[first : last + 1] - t.starts[first] for t in (self, other))
+            return group_ranks.placed(group_ranks.keyed_orders(order, starts, record, words), starts, given, theirs)
 
         return self._by_column({n: replace(other.columns[v], name=n, missing=True) for n, (_, v) in placed.items()}, place)
 
-    def _by_column(self, made: Mapping[str, Column], function: Callable[[str, int, int, int], Array]) -> MemoryTable:
-        """New columns from whole sub-groups, columns and sub-groups at once on all cores."""
+    def _rows(self, first: int, last: int) -> slice:
+        """Where the rows of sub-groups lie, from one to before another."""
+        return slice(int(self.starts[first]), int(self.starts[last]))
+
+    def _batches(self) -> list[list[int]]:
+        """Consecutive sub-groups, from one to before another, with few rows together or one at a time."""
+        batches: list[list[int]] = []
+        for g in range(len(self.groups)):
+            if not batches or self.starts[g + 1] - self.starts[batches[-1][0]] > WORTH_A_BATCH:
+                batches.append([g, g])
+            batches[-1][1] = g + 1
+        return batches
+
+    def _by_column(self, made: Mapping[str, Column], function: Callable[[str, int, int], Array]) -> MemoryTable:
+        """New columns from whole sub-groups, many small ones together, columns and sub-groups at once on all cores."""
         new = {n: np.empty(self.rows) for n in made}
 
-        def run(job: tuple[str, int, int, int]) -> None:
-            new[job[0]][job[2] : job[3]] = function(*job)
+        def run(job: tuple[str, int, int]) -> None:
+            new[job[0]][self._rows(job[1], job[2])] = function(*job)
 
-        for _ in self._work(run, [(n, *part) for part in self.slices() for n in made]):
+        for _ in self._work(run, [(n, first, last) for first, last in self._batches() for n in made]):
             pass
         return replace(self, columns={**self.columns, **made}, values={**self.values, **frozen(new)})
 
@@ -118,10 +134,23 @@ class MemoryTable:
         return self._mapped(function, names, made, CHUNK)
 
     def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> MemoryTable:
-        return self._mapped(function, names, made, None)
+        # A function may offer to take many small sub-groups in one call: the number of the first, where each starts, the rows.
+        together = getattr(function, "together", None)
+        if together is None or self.rows > WORTH_A_JOB * len(self.groups):
+            return self._mapped(function, names, made, None)
+        batches = self._batches()
+
+        def run(batch: int, block: Block) -> Mapping[str, Array]:
+            first, last = batches[batch]
+            result: Mapping[str, Array] = together(first, self.starts[first : last + 1] - self.starts[first], block)
+            return result
+
+        jobs = [(i, int(self.starts[first]), int(self.starts[last])) for i, (first, last) in enumerate(batches)]
+        return self._mapped(run, names, made, None, jobs)
 
     def _mapped(
-        self, function: RowFunction, names: Sequence[str], made: Sequence[Column], size: int | None
+        self, function: RowFunction, names: Sequence[str], made: Sequence[Column], size: int | None,
+        jobs: Sequence[tuple[int, int, int]] | None = None,
     ) -> MemoryTable:
         columns = {**self.columns, **{c.name: c for c in made}}
         new: dict[str, Array] = {}
@@ -135,7 +164,7 @@ class MemoryTable:
                         new.setdefault(name, np.empty(self.rows, dtype=dtype_of(columns[name])))
                 new[name][low:high] = part
 
-        for _ in self._work(run, list(self.slices(size))):
+        for _ in self._work(run, jobs or list(self.slices(size))):
             pass
         columns |= {n: replace(columns[n], missing=True) for n in new}
         return replace(self, columns=columns, values={**self.values, **frozen(new)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from larvatus.core.errors import MaskError
 from larvatus.data.contracts import Array, Block
 from larvatus.data.design import Design
 from larvatus.data.microdata import Microdata
+
+if TYPE_CHECKING:
+    from larvatus.stats.sufficiency import Outcome
 
 Matrix = NDArray[np.float64]
 T = TypeVar("T")
@@ -64,12 +67,12 @@ class Large:
         return {g: found[g][0] for g in self.groups}
 
 
-def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, tuple[str, tuple[str, ...]]]]:
-    """The data with its large groups masked, and what became of each: status and columns that could not be moved."""
+def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Outcome]]:
+    """The data with its large groups masked, and what became of each."""
     from larvatus.stats import sufficiency_blocks as blocks
     from larvatus.stats.gaussian import Moments
     from larvatus.stats.rows import mapped_rows
-    from larvatus.stats.sufficiency import basis_of
+    from larvatus.stats.sufficiency import FAR, Outcome, basis_of, in_units
 
     every = tuple(dict.fromkeys(n for names in job.names.values() for n in names))
     columns = list(dict.fromkeys([*every, *job.design.columns]))
@@ -106,7 +109,7 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, tupl
     for g in job.groups:
         spread = scale[g][given - 1 :]
         with feasible(job.names[g], data.groups.name(g)):
-            beta = job.beta[g] * spread / spread[:, None]
+            beta = in_units(job.beta[g], spread)
             changes[g] = blocks.change_of(basis[g], g1[g], len(spread), beta, data.groups.sizes[g])
     weights = {g: changes[g].weights * scale[g][given - 1 :] for g in job.groups}
 
@@ -120,11 +123,8 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, tupl
         return {**{n: block[n] for n in every}, **{n: block[n] + change[j] for j, n in enumerate(names)}}
 
     flat = {g for g in job.groups if moments[g].constant[given - 1 :].all()}
-    outcomes: dict[int, tuple[str, tuple[str, ...]]] = {
-        g: (
-            "constant" if g in flat else s.status,
-            tuple(n for n, free in zip(job.names[g], s.free, strict=True) if not free),
-        )
-        for g, s in changes.items()
-    }
+    outcomes = {}
+    for g, s in changes.items():
+        far = ~moments[g].constant & (np.abs(centre[g]) > FAR * scale[g])
+        outcomes[g] = Outcome("constant" if g in flat else s.status, s.free, far[given - 1 :])
     return data.map_rows(mask_block, columns), outcomes

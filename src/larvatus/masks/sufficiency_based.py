@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,11 @@ from larvatus.data.parameters import per_column
 from larvatus.data.patterns import by_missing_pattern, left_out
 from larvatus.masks._sufficiency_large import Draws, Large, feasible, masked_large
 
+if TYPE_CHECKING:
+    from larvatus.stats.sufficiency import Outcome
+
 Share = Annotated[float, Field(ge=0, lt=1)]
 Entry = Annotated[float, Field(ge=-1, le=1)]
-Outcome = tuple[str, tuple[str, ...]]
 HELD = 1 << 16
 REFUSED = {
     "reflected": "only the mirror image keeps the moments, and anyone can undo it",
@@ -75,8 +77,8 @@ class SufficiencyBased(Mask):
             return standard_noise(self.noise, random, record, lanes)
 
         large = [g for g, n in enumerate(data.groups.sizes) if n > HELD and present[g]]
-        places = [[names.index(n) for n in there] for there in present]
-        betas = [beta[np.ix_(rows, rows)] for rows in places]
+        part = {there: [names.index(n) for n in there] for there in set(present)}
+        betas = [beta[np.ix_(part[there], part[there])] for there in present] if len(part) > 1 else [beta] * len(present)
         outcomes: dict[int, Outcome] = {}
         masked = data
         if len(large) < len(data.groups):
@@ -138,7 +140,7 @@ def _held_whole(
     design: Design, draws: Draws, outcomes: dict[int, Outcome],
 ) -> Microdata:
     """The groups that are small enough to be held whole."""
-    from larvatus.stats.sufficiency import mask_group
+    from larvatus.stats.sufficiency import mask_group, mask_groups, one_similarity
 
     small = [g for g in range(len(data.groups)) if g not in set(large)]
     part = data.take(lambda g, b: np.full(len(b), g not in large), ()) if large else data
@@ -149,15 +151,22 @@ def _held_whole(
         names = present[g]
         same = {n: block[n] for n in data.confidential}
         if not names:
-            outcomes[g] = ("nothing", ())
             return same
         x = np.array([block[n] for n in names])
         w = draws(block.record, len(names))
         with feasible(names, data.groups.name(g)):
-            y, status, free = mask_group(x, design.matrix(g, block).T, w, betas[g])
-        outcomes[g] = (status, tuple(n for n, moved in zip(names, free, strict=True) if not moved))
+            y, outcomes[g] = mask_group(x, design.matrix(g, block).T, w, betas[g])
         return same | dict(zip(names, y, strict=True))
 
+    def mask_together(first: int, starts: NDArray[np.int64], block: Block) -> Mapping[str, Array]:
+        names = data.confidential
+        x, w = np.array([block[n] for n in names]), draws(block.record, len(names))
+        y, found = mask_groups(x, design.matrix(small[first], block).T, w, starts, betas[0])
+        outcomes.update(zip(small[first : first + len(found)], found, strict=True))
+        return dict(zip(names, y, strict=True))
+
+    if set(present) == {data.confidential} and one_similarity(betas[0]) is not None and not any(t.fill for t in design.terms):
+        mask_block.together = mask_together  # type: ignore[attr-defined]
     done = part.map_groups(mask_block, columns)
     if not large:
         return done
@@ -173,26 +182,41 @@ def _settled(
 ) -> list[Note]:
     """Refuse groups that only the originals would satisfy; say what became of the others."""
     notes: list[Note] = []
-    rotated = [g for g, (status, _) in outcomes.items() if status == "rotated"]
-    for g, (status, fixed) in sorted(outcomes.items()):
-        if status in REFUSED:
+    far: dict[str, list[int]] = {}
+    for g, found in sorted(outcomes.items()):
+        if found.status in REFUSED:
             raise MaskError(
                 f"sufficiency_based: sub-group ({data.groups.name(g)}) has {data.groups.sizes[g]} records for "
                 f"{len(present[g])} confidential columns given {len(design.terms)} non-confidential terms: "
-                f"{REFUSED[status]}. Pool small sub-groups (small = \"pool\"), drop a sub-group column, or leave out a "
+                f"{REFUSED[found.status]}. Pool small sub-groups (small = \"pool\"), drop a sub-group column, or leave out a "
                 "non-confidential column that determines the confidential ones."
             )
-        if fixed:
-            why = "does not vary beyond what S determines"
-            notes += [
-                Note(f"{n} {why} in sub-group ({data.groups.name(g)}) and is released as it is", "status") for n in fixed
-            ]
-    exact = sum(status == "exact" for status, _ in outcomes.values())
-    notes.append(Note(f"exact in {exact} of {len(outcomes)} sub-groups"))
+        if not found.free.all():
+            why = f"does not vary beyond what S determines in sub-group ({data.groups.name(g)}) and is released as it is"
+            notes += [Note(f"{n} {why}", "status") for n, moved in zip(present[g], found.free, strict=True) if not moved]
+        if found.far.any():
+            for n in np.array(present[g])[found.far]:
+                far.setdefault(str(n), []).append(g)
+    exact = sum(found.status == "exact" for found in outcomes.values())
+    notes.append(Note(f"exact in {exact} of {len(data.groups)} sub-groups"))
+    rotated = [g for g, found in sorted(outcomes.items()) if found.status == "rotated"]
     if rotated:
-        named = "; ".join(data.groups.name(g) for g in rotated[:5]) + (" …" if len(rotated) > 5 else "")
         notes.append(Note(
             f"{len(rotated)} sub-groups are too small to prescribe the similarity; their residuals are rotated at random, "
-            f"which keeps every moment: {named}", "status",
+            f"which keeps every moment: {_named(data, rotated)}", "status",
         ))
+    two = [g for g, found in sorted(outcomes.items()) if found.two]
+    if two:
+        notes.append(Note(
+            f"{len(two)} sub-groups are so small that only two releases keep their moments at this similarity, and chance "
+            f"chose one of them; pool them to leave more to chance: {_named(data, two)}", "warning",
+        ))
+    notes += [Note(
+        f"the mean of {n} lies more than ten million standard deviations from zero in {len(where)} sub-groups: numbers "
+        f"of 16 digits cannot hold its moments to 1e-9. Subtract a constant from it first: {_named(data, where)}", "warning",
+    ) for n, where in far.items()]
     return notes
+
+
+def _named(data: Microdata, groups: Sequence[int]) -> str:
+    return "; ".join(data.groups.name(g) for g in groups[:5]) + (" …" if len(groups) > 5 else "")

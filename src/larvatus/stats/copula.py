@@ -13,7 +13,7 @@ FLAT = 1e-6
 GRID = 512
 PLACES = np.linspace(-6.0, 6.0, 121)
 LARGEST, NEARLY = 0.999, 0.999
-HALVINGS = 60
+HALVINGS = 48
 
 
 def latent_of_untied(spearman: Matrix) -> Matrix:
@@ -41,15 +41,13 @@ def tied_runs(rank: Matrix, count: Matrix, n: int) -> Ties:
     return Ties((rank - (count - 1) / 2 - 1) / n, (rank + (count - 1) / 2) / n)
 
 
-def jumps(ties: Ties) -> tuple[Matrix, Matrix]:
-    """Where, on the normal scale, average rank (over n) rises, and by how much.
+def steps(ties: Ties, grid: int) -> tuple[Matrix, Matrix]:
+    """At which shares of the records average rank (over n) rises, and by how much.
 
-    It jumps at both ends of every run by half the run's length; elsewhere it follows the normal distribution function,
-    which a grid of small jumps stands for.
+    It jumps at both ends of every run by half the run's length; elsewhere it follows the share itself, which a grid of
+    small jumps stands for.
     """
-    from scipy.special import ndtri
-
-    cuts = np.unique(np.concatenate([np.linspace(0.0, 1.0, GRID + 1), ties.low, ties.high]))
+    cuts = np.unique(np.concatenate([np.linspace(0.0, 1.0, grid + 1), ties.low, ties.high]))
     middle = (cuts[1:] + cuts[:-1]) / 2
     inside = np.searchsorted(ties.low, middle, side="right") - 1
     ends = np.append(ties.high, 0.0)[inside] if len(ties.low) else np.zeros(len(middle))
@@ -58,19 +56,19 @@ def jumps(ties: Ties) -> tuple[Matrix, Matrix]:
     place = np.concatenate([middle[~covered], ties.low, ties.high])
     rise = np.concatenate([np.diff(cuts)[~covered], half, half])
     real = (place > 0) & (place < 1)
-    return np.asarray(ndtri(place[real])), rise[real]
+    return place[real], rise[real]
 
 
 def hermite_weights(ties: Ties) -> Matrix:
     """Coefficients of average rank, as a function of a normal variable, in normalised Hermite polynomials 1, 2, …"""
-    z, rise = jumps(ties)
-    weight = rise * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-    out = np.empty(TERMS)
-    before, current = np.zeros_like(z), np.ones_like(z)
-    for k in range(1, TERMS + 1):
-        out[k - 1] = (weight @ current) / np.sqrt(k)
-        before, current = current, (z * current - np.sqrt(k - 1) * before) / np.sqrt(k)
-    return out
+    from scipy.special import ndtri
+
+    from larvatus.stats.hermite import coefficients
+
+    place, rise = steps(ties, GRID)
+    out = np.zeros((1, TERMS))
+    coefficients(ndtri(place)[None], rise, out)
+    return np.asarray(out[0])
 
 
 def latent_with_indicator(observed: Matrix, share: Matrix, ties: Ties) -> Matrix:
@@ -87,7 +85,7 @@ def latent_with_indicator(observed: Matrix, share: Matrix, ties: Ties) -> Matrix
         return _rank_difference(rho / spread / np.sqrt(1 - rho * rho), share, ties)
 
     target = NEARLY * np.clip(observed * np.sqrt(ties.variance) / spread, difference(low), difference(high))
-    for _ in range(HALVINGS // 3):
+    for _ in range(HALVINGS // 2 - 4):
         rho = (low + high) / 2
         above = difference(rho) > target
         high, low = np.where(above, rho, high), np.where(above, low, rho)
@@ -134,10 +132,10 @@ def solved(spearman: Matrix, products: Matrix, scale: Matrix | float) -> Matrix:
     """For each pair, the latent correlation that yields the rank correlation; rows of `products` are the series in it."""
     low, high = -np.ones(len(spearman)), np.ones(len(spearman))
     target = spearman * scale
-    powers = np.arange(1, products.shape[1] + 1)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        value = (products * middle[:, None] ** powers).sum(axis=1)
+        powers = np.cumprod(np.broadcast_to(middle[:, None], products.shape), axis=1)
+        value = (products * powers).sum(axis=1)
         above = value > target
         high, low = np.where(above, middle, high), np.where(above, low, middle)
     return np.asarray((low + high) / 2)
@@ -162,24 +160,69 @@ def latent_matrix(spearman: Matrix, ties: list[Ties]) -> Matrix:
     return out
 
 
-def _inverse(r: Matrix) -> Matrix:
-    """The inverse of a correlation matrix, or a generalised one where columns depend on each other."""
+def inverse(r: Matrix) -> Matrix:
+    """The inverse of a correlation matrix, or of a stack; a generalised one where columns depend on each other."""
     try:
         root = np.linalg.cholesky(r)
+        if np.diagonal(root, axis1=-2, axis2=-1).min(initial=1.0) > 1e-3:
+            return np.asarray(np.linalg.inv(r), dtype=np.float64)
     except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.pinv(r, rcond=1e-10), dtype=np.float64)
-    found = np.linalg.inv(r) if np.diag(root).min() > 1e-3 else np.linalg.pinv(r, rcond=1e-10)
-    return np.asarray(found, dtype=np.float64)
+        pass
+    if r.ndim > 2:
+        return np.array([inverse(one) for one in r])
+    return np.asarray(np.linalg.pinv(r, rcond=1e-10), dtype=np.float64)
+
+
+def fitted(cross: Matrix, given: Matrix, variance: Matrix) -> tuple[Matrix, Matrix]:
+    """Weights of S for each column of X, and what they explain of its variance: at most nearly all.
+
+    Correlations found pair by pair may not fit together, and then S seems to explain more than there is.
+    """
+    weights = inverse(given) @ cross.swapaxes(-1, -2)
+    explained = np.maximum((cross.swapaxes(-1, -2) * weights).sum(axis=-2), 0.0)
+    most = LARGEST**2 * variance
+    shrink = np.sqrt(np.where(explained > most, most / np.where(explained > most, explained, 1.0), 1.0))
+    return weights * shrink[..., None, :], np.minimum(explained, most)
 
 
 def conditional(latent: Matrix, cross: Matrix, given: Matrix) -> tuple[Matrix, Matrix, float]:
-    """Weights of standardised S, a symmetric factor of the rest of X, and how far the matrix had to be repaired.
+    """Weights of S, a symmetric factor of the rest of X, and by how much repair changed a correlation at most.
 
-    `latent` holds the latent correlations of X, `cross` those of X with the columns that stand for S, `given` the
-    correlations of these columns as they are used.
+    `latent` holds the latent covariances of X, `cross` those of X with the columns that stand for S, `given` the
+    covariances of these columns as they are used. Every column of X keeps its variance.
     """
-    weights = _inverse(given) @ cross.T if given.size else np.zeros((0, len(latent)))
-    rest = latent - cross @ weights if given.size else latent
-    values, vectors = np.linalg.eigh((rest + rest.T) / 2)
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return weights, root, max(float(-values.min(initial=0.0)), 0.0)
+    weights, root, moved = conditionals(latent[None], cross[None], given[None])
+    return weights[0], root[0], float(moved[0])
+
+
+def conditionals(latent: Matrix, cross: Matrix, given: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """The same for a stack of matrices."""
+    each = np.arange(latent.shape[-1])
+    variance = latent[:, each, each]
+    weights, explained = fitted(cross, given, variance)
+    by_s = weights.swapaxes(-1, -2) @ given @ weights
+    rest = latent - by_s
+    rest[:, each, each] = variance - explained
+    values, vectors = np.linalg.eigh((rest + rest.swapaxes(-1, -2)) / 2)
+    root = _factor(values, vectors)
+    broken = values.min(axis=-1, initial=0.0) < 0
+    if broken.any():
+        root[broken] = _rescaled(root[broken], (variance - explained)[broken])
+    spread = np.sqrt(np.where(variance > 0, variance, 1.0))
+    moved = np.abs(root @ root + by_s - latent) / (spread[:, :, None] * spread[:, None, :])
+    moved[:, each, each] = 0.0
+    strayed = np.abs(given @ weights - cross.swapaxes(-1, -2)) / spread[:, None, :]
+    return weights, root, np.maximum(moved.max(axis=(1, 2), initial=0.0), strayed.max(axis=(1, 2), initial=0.0))
+
+
+def _factor(values: Matrix, vectors: Matrix) -> Matrix:
+    """The symmetric factor of matrices with these eigenvalues, negative ones taken for zero."""
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ vectors.swapaxes(-1, -2))
+
+
+def _rescaled(root: Matrix, variance: Matrix) -> Matrix:
+    """Symmetric factors of the same correlations with these variances."""
+    found = root @ root
+    now = np.diagonal(found, axis1=-2, axis2=-1)
+    scale = np.sqrt(np.maximum(variance, 0.0) / np.where(now > 0, now, 1.0))
+    return _factor(*np.linalg.eigh(found * scale[:, :, None] * scale[:, None, :]))

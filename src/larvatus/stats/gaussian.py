@@ -68,20 +68,25 @@ class Moments:
         """All parts together, merged in order."""
         return reduce(Moments.merge, parts)
 
+    @staticmethod
+    def stacked(parts: Sequence[Moments]) -> Moments:
+        """Many as one, with one more axis in front: what can be asked of one can be asked of all at once."""
+        return Moments(*(np.array([getattr(m, f) for m in parts]) for f in ("count", "mean_pair", "square", "scatter")))
+
     @property
     def present(self) -> Matrix:
         """Values present, per column."""
-        return np.diag(self.count).copy()
+        return _diagonal(self.count).copy()
 
     @property
     def mean(self) -> Matrix:
         """Mean of each column over its present values, NaN where there are none."""
-        return np.where(self.present > 0, np.diag(self.mean_pair), np.nan)
+        return np.where(self.present > 0, _diagonal(self.mean_pair), np.nan)
 
     @property
     def variance(self) -> Matrix:
         """Sample variance of each column over its present values, NaN under two of them."""
-        return _nan_divide(np.diag(self.square), self.present - 1)
+        return _nan_divide(_diagonal(self.square), self.present - 1)
 
     @property
     def covariance(self) -> Matrix:
@@ -91,20 +96,24 @@ class Moments:
     @property
     def correlation(self) -> Matrix:
         """Pairwise-complete correlation; NaN where a column does not vary over the pairs."""
-        spread = self._varying(self.square) * self._varying(self.square.T)
+        varying = self._varying(self.square)
+        spread = varying * varying.swapaxes(-1, -2)
         with np.errstate(invalid="ignore"):
             r = _nan_divide(self.scatter, np.sqrt(spread))
         return np.clip(r, -1.0, 1.0)
 
     def _varying(self, square: Matrix) -> Matrix:
         """Sums of squares with those that are rounding of a constant set to zero."""
-        level = self.mean_pair if square is self.square else self.mean_pair.T
-        return np.where(square > self.count * (64 * np.finfo(float).eps * level) ** 2, square, 0.0)
+        return np.where(square > self.count * (64 * np.finfo(float).eps * self.mean_pair) ** 2, square, 0.0)
 
     @property
     def constant(self) -> NDArray[np.bool_]:
         """Columns that do not vary (or have at most one value)."""
-        return np.asarray(np.diag(self._varying(self.square)) <= 0)
+        return np.asarray(_diagonal(self._varying(self.square)) <= 0)
+
+
+def _diagonal(a: Matrix) -> Matrix:
+    return np.diagonal(a, axis1=-2, axis2=-1)
 
 
 def _divide(a: Matrix, b: Matrix) -> Matrix:

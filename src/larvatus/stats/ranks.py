@@ -75,3 +75,14 @@ def by_rank(ordered: Floats, m: int) -> Floats:
         return ordered
     index = -(-np.arange(1, m + 1) * n // m) - 1
     return ordered[index]
+
+
+def placed_by(order: Ints, rows: int, given: Floats) -> Floats:
+    """Given values, sorted, in the rows named by an order; NaN in the other rows and where nothing was given."""
+    ordered = np.sort(given)
+    if len(ordered) and np.isnan(ordered[-1]):
+        ordered = ordered[: len(given) - np.count_nonzero(np.isnan(given))]
+    out = np.empty(rows) if len(order) == rows and len(ordered) else np.full(rows, np.nan)
+    if len(ordered):
+        out[order] = by_rank(ordered, len(order))
+    return out

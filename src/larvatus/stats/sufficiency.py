@@ -14,7 +14,7 @@ Arrays here are columns × rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,17 @@ Status = Literal["exact", "rotated", "reflected", "forced", "constant"]
 THIN = 1e-13
 LEAST_NOISE = 1e-9
 SLACK = 1e-9
+FAR = 1e7
+
+
+class Outcome(NamedTuple):
+    """What became of a group: status, columns of X that could be moved, columns too far from zero for floats to hold their
+    moments exactly, and whether the sign of one direction is all that was drawn."""
+
+    status: Status
+    free: NDArray[np.bool_]
+    far: NDArray[np.bool_]
+    two: bool = False
 
 
 class Infeasible(Exception):
@@ -87,8 +98,8 @@ def basis_of(r: Matrix, given: int, rows: int) -> Basis:
 def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
     """M with K M = β K, and a factor of I - M Mᵀ; refused where β leads out of the span of X or the factor does not exist."""
     rank = k.shape[1]
-    if np.array_equal(beta, beta[0, 0] * np.eye(len(beta))):
-        d = beta[0, 0]
+    d = beta[0, 0]
+    if (beta == d * np.eye(len(beta))).all():
         if 1 - d * d < LEAST_NOISE:
             raise Infeasible(np.eye(len(beta))[0], 0.0)
         return d * np.eye(rank), np.sqrt(1 - d * d) * np.eye(rank)
@@ -106,6 +117,17 @@ def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
     return m, (vectors * np.sqrt(values)) @ vectors.T
 
 
+def one_similarity(beta: Matrix) -> float | None:
+    """The value d of a similarity d·I that leaves noise, else none."""
+    d = float(beta[0, 0]) if len(beta) else 0.0
+    return d if 1 - d * d >= LEAST_NOISE and (beta == d * np.eye(len(beta))).all() else None
+
+
+def in_units(beta: Matrix, scale: Matrix) -> Matrix:
+    """A similarity of columns as one of columns over their scale; d·I is the same in all units, without rounding."""
+    return beta if one_similarity(beta) is not None else beta * scale / scale[:, None]
+
+
 def status_of(freedom: int, rank: int, noise: int) -> Status:
     """What can be done with `freedom` residual dimensions for X of a rank and noise of a rank."""
     if freedom <= 0 or rank == 0:
@@ -116,29 +138,30 @@ def status_of(freedom: int, rank: int, noise: int) -> Status:
 
 
 @kernel()
-def _standardised(values: Matrix, out: Matrix, scale: Matrix) -> None:
-    """Columns less their mean, over their standard deviation; 0 and scale 1 where they do not vary."""
+def _standardise(values: Matrix, scale: Matrix, far: NDArray[np.bool_]) -> None:
+    """Columns less their mean, over their standard deviation; 0 and scale 1 where they do not vary; far from zero or not."""
     k, n = values.shape
     for c in range(k):
-        centre = values[c].mean()
-        centre += (values[c] - centre).mean()
-        total = 0.0
+        column = values[c]
         flat = True
         for i in range(n):
-            flat = flat and values[c, i] == values[c, 0]
-            out[c, i] = values[c, i] - centre
-            total += out[c, i] * out[c, i]
-        sd = np.sqrt(total / max(n - 1, 1))
-        scale[c] = 1.0 if flat else sd
+            if column[i] != column[0]:
+                flat = False
+                break
+        scale[c], far[c] = 1.0, False
+        if flat:
+            column[:] = 0.0
+            continue
+        centre = column.mean()
+        column -= centre
+        column -= column.mean()
+        total = 0.0
         for i in range(n):
-            out[c, i] = 0.0 if flat else out[c, i] / sd
-
-
-def standardised(values: Matrix) -> tuple[Matrix, Matrix]:
-    """Columns less their mean, over their standard deviation, and these; 0 and 1 where a column does not vary."""
-    out, scale = np.empty(values.shape), np.empty(len(values))
-    _standardised(np.ascontiguousarray(values), out, scale)
-    return out, scale
+            total += column[i] * column[i]
+        scale[c] = np.sqrt(total / max(n - 1, 1))
+        far[c] = abs(centre) > FAR * scale[c]
+        for i in range(n):
+            column[i] /= scale[c]
 
 
 @kernel()
@@ -162,32 +185,96 @@ def _grown(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
     return filled
 
 
-def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, Status, NDArray[np.bool_]]:
-    """Y for one group held whole, its status, and which columns of X could be moved at all.
+@kernel()
+def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix, Matrix, NDArray[np.bool_], bool]:
+    """Room for an orthonormal basis, filled for [1, S] and then for X; X in terms of its own part; scales, far, all flat."""
+    (p, n), q = x.shape, len(s)
+    a, scale, far = np.empty((1 + q + p, n)), np.empty(q + p), np.empty(q + p, dtype=np.bool_)
+    a[0] = 1.0
+    a[1 : 1 + q] = s
+    a[1 + q :] = x
+    _standardise(a[1:], scale, far)
+    basis = np.empty((min(1 + q + 2 * p, n), n))
+    given = _grown(basis, 0, a[: 1 + q], thin)
+    filled = _grown(basis, given, a[1 + q :], thin)
+    k = a[1 + q :] @ basis[given:filled].T
+    return basis, given, filled, k, scale[q:], far[q:], not a[1 + q :].any()
+
+
+@kernel()
+def _changed(x: Matrix, scale: Matrix, basis: Matrix, first: int, filled: int, w: Matrix, weights: Matrix) -> Matrix:
+    """X and, on its scale, a combination of rows of the basis from the first on, after noise filled it up."""
+    last = _grown(basis, filled, w, 0.0)
+    y = weights @ basis[first:last]
+    for j in range(len(x)):
+        for i in range(x.shape[1]):
+            y[j, i] = x[j, i] + y[j, i] * scale[j]
+    return y
+
+
+def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, Outcome]:
+    """Y for one group held whole, and what became of it.
 
     `w` holds a column of noise for each of X; where the status is neither exact nor rotated, Y is X.
     """
-    n, q, p = x.shape[1], len(s), len(x)
+    n, p = x.shape[1], len(x)
     thin = THIN * np.sqrt(max(n - 1, 1))
-    a, scales = standardised(np.vstack([np.ones((1, n)), s, x]))
-    a[0] = 1.0
-    xs, scale = a[1 + q :], scales[1 + q :]
-    basis = np.empty((min(1 + q + 2 * p, n), n))
-    given = _grown(basis, 0, a[: 1 + q], thin)
-    filled = _grown(basis, given, xs, thin)
+    basis, given, filled, k, scale, far, flat = _based(x, s, thin)
     rank = filled - given
     if rank == 0:
-        return x, "forced" if xs.any() else "constant", np.zeros(p, dtype=bool)
-    own = basis[given:filled].copy()
-    k = xs @ own.T
+        return x, Outcome("constant" if flat else "forced", np.zeros(p, dtype=bool), far)
     free = np.asarray((k * k).sum(axis=1) > thin * thin)
-    m, root = noise_root(k, beta * scale / scale[:, None])
+    m, root = noise_root(k, in_units(beta, scale))
     status = status_of(n - given, rank, root.shape[1])
+    outcome = Outcome(status, free, far, status == "exact" and n - given - rank == 1)
     if status == "exact":
-        noise = basis[filled : _grown(basis, filled, w[: root.shape[1]], 0.0)]
-        change = (k @ (m - np.eye(rank))) @ own + (k @ root) @ noise
-    elif status == "rotated":
+        weights = np.hstack([k @ m - k, k @ root])
+        return _changed(x, scale, basis, given, filled, w[: root.shape[1]], weights), outcome
+    if status == "rotated":
+        own = basis[given:filled].copy()
         change = k @ (basis[given : _grown(basis, given, w[:rank], 0.0)] - own)
-    else:
-        return x, status, free
-    return x + change * scale[:, None], status, free
+        return x + change * scale[:, None], outcome
+    return x, outcome
+
+
+@kernel()
+def _mask_many(
+    x: Matrix, s: Matrix, w: Matrix, starts: NDArray[np.int64], d: float, y: Matrix, exact: NDArray[np.bool_],
+    free: NDArray[np.bool_], far: NDArray[np.bool_], two: NDArray[np.bool_],
+) -> None:
+    p = len(x)
+    for g in range(len(starts) - 1):
+        low, high = starts[g], starts[g + 1]
+        n = high - low
+        thin = THIN * np.sqrt(max(n - 1, 1))
+        own = x[:, low:high].copy()
+        basis, given, filled, k, scale, distant, _ = _based(own, s[:, low:high].copy(), thin)
+        rank = filled - given
+        exact[g] = rank > 0 and n - given >= 2 * rank
+        if not exact[g]:
+            continue
+        weights = np.empty((p, 2 * rank))
+        weights[:, :rank] = k * d - k
+        weights[:, rank:] = k * np.sqrt(1 - d * d)
+        y[:, low:high] = _changed(own, scale, basis, given, filled, w[:rank, low:high].copy(), weights)
+        for j in range(p):
+            free[g, j] = (k[j] * k[j]).sum() > thin * thin
+        far[g] = distant
+        two[g] = n - given - rank == 1
+
+
+def mask_groups(x: Matrix, s: Matrix, w: Matrix, starts: NDArray[np.int64], beta: Matrix) -> tuple[Matrix, list[Outcome]]:
+    """The same for groups that lie one after the other, with one similarity for all columns, in one compiled pass."""
+    d = one_similarity(beta)
+    if d is None:
+        raise ValueError("one similarity for all columns is needed")
+    groups, p = len(starts) - 1, len(x)
+    y, (exact, two) = np.empty(x.shape), np.zeros((2, groups), dtype=bool)
+    free, far = np.zeros((2, groups, p), dtype=bool)
+    _mask_many(x, s, w, starts, d, y, exact, free, far, two)
+    out = [Outcome("exact", free[g], far[g], bool(two[g])) for g in range(groups)]
+    for g in np.flatnonzero(~exact):
+        rows = slice(starts[g], starts[g + 1])
+        part, given, noise = (np.ascontiguousarray(v[:, rows]) for v in (x, s, w))
+        y[:, rows], out[g] = mask_group(part, given, noise, beta)
+    return y, out

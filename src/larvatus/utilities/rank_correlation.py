@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from larvatus.core.randomness import RecordRandom
+from larvatus.data.agreement import TOGETHER, ranked_together
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
@@ -18,8 +22,8 @@ class RankCorrelation(Measure):
     """Compare Spearman correlations among confidential columns and between them and non-confidential ones.
 
     The loss of a pair is the absolute difference; the value is the mean over pairs, with ranks over the whole file. In
-    sub-groups ranks are those within the sub-group. Ties share their mean rank. A column is ranked over all its present
-    values; a pair is compared over the records that have both.
+    sub-groups ranks are those within the sub-group. Ties share their mean rank. Where values are missing, a pair is ranked
+    over the records that have both.
 
     Parameters: none.
     """
@@ -29,9 +33,9 @@ class RankCorrelation(Measure):
         before, after, terms = common_terms(original, release.data)
         labels = (*names, *(t.strip().removeprefix("term ") for t in terms))
         columns = [*names, *terms]
-        whole = [Moments.total(_spearman(data.ungrouped(), columns)).correlation for data in (before, after)]
+        whole = [_spearman(data.ungrouped(), columns, len(names))[0] for data in (before, after)]
         rows = pair_rows(labels, len(names), *whole)
-        inside = [[m.correlation for m in _spearman(data, columns)] for data in (before, after)]
+        inside = [_spearman(data, columns, len(names)) for data in (before, after)]
         groups, worst = in_groups(labels, len(names), [
             (name, original.groups.sizes[a], inside[0][a], inside[1][b])
             for name, a, b in common_groups(original, release.data)
@@ -43,7 +47,23 @@ class RankCorrelation(Measure):
         )
 
 
-def _spearman(data: Microdata, columns: Sequence[str]) -> list[Moments]:
+def _spearman(data: Microdata, columns: Sequence[str], masked: int) -> list[NDArray[np.float64]]:
+    """Rank correlations per sub-group; pairs that are missing in different records are ranked anew, one pair at a time."""
     ranks = {f" rank {c}": c for c in columns}
-    ranked = data.ranks(ranks)
-    return ranked.reduce(list(ranks), lambda g, b: Moments.of(b.matrix(list(ranks))), Moments.merge)
+    moments = _moments(data.ranks(ranks), list(ranks))
+    out = [m.correlation for m in moments]
+    for i, j in _missing_apart(moments, masked):
+        together = _moments(ranked_together(data, columns[i], columns[j]), TOGETHER)
+        for r, m in zip(out, together, strict=True):
+            r[i, j] = r[j, i] = m.correlation[0, 1]
+    return out
+
+
+def _moments(data: Microdata, columns: Sequence[str]) -> list[Moments]:
+    return data.reduce(columns, lambda g, b: Moments.of(b.matrix(columns)), Moments.merge)
+
+
+def _missing_apart(moments: Sequence[Moments], masked: int) -> list[tuple[int, int]]:
+    """Pairs with a masked column whose values are, in some sub-group, not missing in the same records."""
+    apart = np.any([m.count < np.maximum.outer(m.present, m.present) for m in moments], axis=0)
+    return [(int(i), int(j)) for i, j in np.argwhere(np.triu(apart, 1)) if i < masked]
