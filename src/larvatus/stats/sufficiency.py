@@ -58,7 +58,7 @@ class Basis:
 
 
 @kernel()
-def _independent(r: Matrix, thin: float) -> tuple[Matrix, NDArray[np.int64], int]:
+def independent(r: Matrix, thin: float) -> tuple[Matrix, NDArray[np.int64], int]:
     """Gram-Schmidt over the columns of R, each projected twice: directions, the columns they come from, how many."""
     k = r.shape[1]
     basis = np.zeros((k, r.shape[0]))
@@ -79,7 +79,7 @@ def _independent(r: Matrix, thin: float) -> tuple[Matrix, NDArray[np.int64], int
 
 def basis_of(r: Matrix, given: int, rows: int) -> Basis:
     """From the R of a QR of [1, S, X]; a column that depends on those before it gives no direction."""
-    directions, chosen, rank = _independent(np.ascontiguousarray(r), THIN * np.sqrt(max(rows - 1, 1)))
+    directions, chosen, rank = independent(np.ascontiguousarray(r), THIN * np.sqrt(max(rows - 1, 1)))
     kept = chosen[:rank]
     return Basis(kept, np.triu(directions[:rank] @ r[:, kept]), int((kept < given).sum()))
 
