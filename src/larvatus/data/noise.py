@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from larvatus.stats.roots import Root
 
 Matrix = NDArray[np.float64]
+Rows = NDArray[np.int64] | slice
+Drawn = Callable[[Rows, int], Matrix]
 Zeros = Literal["mask", "keep"]
 MOST_DRAWS, MOST_JOINT_DRAWS = 1000, 10_000
 NOTABLE = 1e-6
@@ -60,8 +62,22 @@ def columns_of(block: Block, names: Sequence[str]) -> Matrix:
     return np.array([block[n] for n in names], dtype=np.float64).reshape(len(names), len(block))
 
 
+def noisy(
+    method: str, x: Matrix, drawn: Drawn, still: NDArray[np.bool_], zeros: Zeros, positive: bool, jointly: bool = False
+) -> Matrix:
+    """Masked values from `drawn` (rows, attempt): positive where asked, zeros left where they are kept.
+
+    Columns that are `still` do not vary and are not drawn again.
+    """
+    y = drawn(slice(None), 0)
+    kept = (x == 0) & (zeros == "keep")
+    if positive:
+        redraw(method, y, kept | still[:, None], drawn, jointly)
+    return np.where(kept, x, y) if zeros == "keep" else y
+
+
 def redraw(
-    method: str, y: Matrix, held: NDArray[np.bool_], again: Callable[[NDArray[np.int64], int], Matrix], jointly: bool = False
+    method: str, y: Matrix, held: NDArray[np.bool_], drawn: Drawn, jointly: bool = False
 ) -> None:
     """Replace values that are not positive by later draws: each by itself, or with the whole record where noise is joint.
 
@@ -74,7 +90,7 @@ def redraw(
         if len(rows) == 0:
             return
         replaced = ~held[:, rows] if jointly else low[:, rows]
-        y[:, rows] = np.where(replaced, again(rows, attempt), y[:, rows])
+        y[:, rows] = np.where(replaced, drawn(rows, attempt), y[:, rows])
     raise MaskError(f"{method}: some values were still not positive after {most} draws. Lower the variance.")
 
 
@@ -98,13 +114,13 @@ def constant_notes(data: Microdata, constant: NDArray[np.bool_]) -> list[Note]:
     ]
 
 
-def held_back(data: Microdata, roots: Sequence[Root]) -> NDArray[np.bool_]:
-    """Sub-groups × columns: which do not vary although values are there."""
-    return np.array([r.constant for r in roots]) & (data.present() > 0)
+def root_notes(data: Microdata, used: Microdata, roots: Sequence[Root], correlated: bool = True) -> list[Note]:
+    """Columns that do not vary, and where correlations over pairs of present values did not fit together."""
+    constant = np.array([r.constant for r in roots]) & (used.present() > 0)
+    return [*constant_notes(data, constant), *(_repair_notes(data, roots) if correlated else [])]
 
 
-def repair_notes(data: Microdata, roots: Sequence[Root]) -> list[Note]:
-    """Where correlations over pairs of present values did not fit together."""
+def _repair_notes(data: Microdata, roots: Sequence[Root]) -> list[Note]:
     repaired = [(r.repaired, g) for g, r in enumerate(roots) if r.repaired > NOTABLE]
     if not repaired:
         return []

@@ -13,7 +13,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.law import GroupLaw, Law
 from larvatus.data.microdata import Microdata
-from larvatus.data.noise import columns_of, constant_notes, counted, redraw, refuse_negatives
+from larvatus.data.noise import Rows, columns_of, constant_notes, counted, noisy, refuse_negatives
 from larvatus.data.parameters import per_column
 
 Share = Annotated[float, Field(gt=0, le=1e6)]
@@ -91,10 +91,7 @@ class AdditiveNoise(Mask):
     ) -> NDArray[np.float64]:
         from larvatus.stats.noise import standard_noise
 
-        def drawn(rows: NDArray[np.int64] | slice, attempt: int = 0) -> NDArray[np.float64]:
+        def drawn(rows: Rows, attempt: int) -> NDArray[np.float64]:
             return x[:, rows] + spread[:, None] * standard_noise(self.noise, random, record[rows], len(x), attempt)
 
-        y = drawn(slice(None))
-        if self.positive:
-            redraw(self.name(), y, (x == 0) & (self.zeros == "keep") | (spread[:, None] == 0), drawn)
-        return np.where(x == 0, x, y) if self.zeros == "keep" else y
+        return noisy(self.name(), x, drawn, spread == 0, self.zeros, self.positive)
