@@ -67,12 +67,12 @@ def noisy(
 ) -> Matrix:
     """Masked values from `drawn` (rows, attempt): positive where asked, zeros left where they are kept.
 
-    Columns that are `still` do not vary and are not drawn again.
+    Values that are `still` (one per column, or one each) cannot move and are not drawn again.
     """
     y = drawn(slice(None), 0)
     kept = (x == 0) & (zeros == "keep")
     if positive:
-        redraw(method, y, kept | still[:, None], drawn, jointly)
+        redraw(method, y, kept | still, drawn, jointly)
     return np.where(kept, x, y) if zeros == "keep" else y
 
 

@@ -94,4 +94,4 @@ class AdditiveNoise(Mask):
         def drawn(rows: Rows, attempt: int) -> NDArray[np.float64]:
             return x[:, rows] + spread[:, None] * standard_noise(self.noise, random, record[rows], len(x), attempt)
 
-        return noisy(self.name(), x, drawn, spread == 0, self.zeros, self.positive)
+        return noisy(self.name(), x, drawn, spread[:, None] == 0, self.zeros, self.positive)

@@ -87,5 +87,5 @@ class CorrelatedNoise(Mask):
         def drawn(rows: Rows, attempt: int) -> NDArray[np.float64]:
             return x[:, rows] + coloured_noise(self.noise, random, record[rows], weights, attempt)
 
-        still = np.abs(weights).sum(axis=0) == 0
+        still = np.abs(weights).sum(axis=0)[:, None] == 0
         return noisy(self.name(), x, drawn, still, self.zeros, self.positive, jointly=True)

@@ -115,7 +115,7 @@ class VariancePreservingNoise(Mask):
             e = coloured_noise(self.noise, random, record[rows], to.weights, attempt)
             return np.asarray(x[:, rows] * to.shrink[:, None] + to.shift[:, None] + e)
 
-        still = np.abs(to.weights).sum(axis=0) == 0
+        still = np.abs(to.weights).sum(axis=0)[:, None] == 0
         return noisy(self.name(), x, drawn, still, self.zeros, self.positive, jointly=self.correlated)
 
 
