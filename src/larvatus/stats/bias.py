@@ -41,7 +41,7 @@ def _gamma(sd: Matrix, random: RecordRandom, record: NDArray[np.int64], attempt:
     for again in range(TRIES):
         turn = attempt * TRIES + again
         z = random.normal(record[left], len(sd), purpose="bias", attempt=turn)
-        u = random.uniform(record[left], len(sd), purpose="bias", attempt=turn)
+        u = random.uniform(record[left], len(sd), purpose="bias taken", attempt=turn)
         v = (1.0 + c * z) ** 3
         inside = v > 0
         safe = np.where(inside, v, 1.0)
