@@ -68,8 +68,11 @@ def fits_of(data: Microdata, present: Sequence[tuple[str, ...]], design: Design)
         return Centred.of(np.hstack([design.matrix(group, block), block.matrix(present[group])]))
 
     columns = list(dict.fromkeys([*data.confidential, *design.columns]))
-    found = data.reduce(columns, rows, Centred.merge)
-    return [fit_of(f, len(design.terms)) for f in found if f is not None]
+    out = []
+    for found in data.reduce(columns, rows, Centred.merge):
+        assert found is not None, "columns that are present have no missing values"
+        out.append(fit_of(found, len(design.terms)))
+    return out
 
 
 def linear_law(original: Microdata, beta: Matrix) -> Law | None:

@@ -29,6 +29,8 @@ class Centred:
     @classmethod
     def of(cls, x: Matrix) -> Centred | None:
         """Of a block, rows × columns; None where a value is missing."""
+        if x.shape[1] == 0:
+            return cls(len(x), np.zeros(0), np.zeros((0, 0)))
         mean = x.mean(axis=0)
         if np.isnan(mean).any():
             return None
@@ -43,6 +45,8 @@ class Centred:
         if one is None or other is None:
             return None
         count = one.count + other.count
+        if len(one.mean) == 0:
+            return Centred(count, one.mean, one.triangle)
         step = other.mean - one.mean
         between = np.sqrt(one.count * (other.count / count)) * step
         triangle = np.linalg.qr(np.vstack([one.triangle, other.triangle, between]), mode="r")
