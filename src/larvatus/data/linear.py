@@ -1,4 +1,4 @@
-"""What masks by a linear model share: the similarity as a matrix, the fit of X on S, the law, and what they refuse."""
+"""What masks by a linear model share: the similarity as a matrix, the fit of X on S, rotations, the law, refusals."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import MaskError
-from larvatus.data.contracts import Block
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block
 from larvatus.data.design import Design, design_of
 from larvatus.data.law import GroupLaw, Law
 from larvatus.data.microdata import Microdata
+from larvatus.data.noise import columns_of
 from larvatus.data.notes import Note
 from larvatus.data.parameters import per_column
 
@@ -73,6 +75,29 @@ def fits_of(data: Microdata, present: Sequence[tuple[str, ...]], design: Design)
         assert found is not None, "columns that are present have no missing values"
         out.append(fit_of(found, len(design.terms)))
     return out
+
+
+def rotated(
+    data: Microdata, present: Sequence[tuple[str, ...]], design: Design, random: RecordRandom
+) -> tuple[Microdata, dict[int, tuple[str, tuple[str, ...]]]]:
+    """X with what the design leaves of it rotated at random in whole sub-groups; of each, the status and what did not move."""
+    from larvatus.stats.sufficiency import mask_group
+
+    names = data.confidential
+    outcomes: dict[int, tuple[str, tuple[str, ...]]] = {}
+
+    def rotate(group: int, block: Block) -> Mapping[str, Array]:
+        there = present[group]
+        same = {n: block[n] for n in names}
+        if not there:
+            return same
+        p = len(there)
+        x, s, w = columns_of(block, there), design.matrix(group, block).T, random.normal(block.record, p)
+        y, status, free = mask_group(x, s, w, np.zeros((p, p)), rotate=True)
+        outcomes[group] = (status, tuple(n for n, moved in zip(there, free, strict=True) if not moved))
+        return same | dict(zip(there, y, strict=True))
+
+    return data.map_groups(rotate, list(dict.fromkeys([*names, *design.columns]))), outcomes
 
 
 def linear_law(original: Microdata, beta: Matrix) -> Law | None:

@@ -142,7 +142,7 @@ def standardised(values: Matrix) -> tuple[Matrix, Matrix]:
 
 
 @kernel()
-def _grown(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
+def grown(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
     """Add to an orthonormal basis what each column has outside it; how many rows it has then.
 
     A column is projected again for as long as a projection takes away more than half of it: then digits were lost.
@@ -162,10 +162,13 @@ def _grown(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
     return filled
 
 
-def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, Status, NDArray[np.bool_]]:
+def mask_group(
+    x: Matrix, s: Matrix, w: Matrix, beta: Matrix, rotate: bool = False
+) -> tuple[Matrix, Status, NDArray[np.bool_]]:
     """Y for one group held whole, its status, and which columns of X could be moved at all.
 
-    `w` holds a column of noise for each of X; where the status is neither exact nor rotated, Y is X.
+    `w` holds a column of noise for each of X; where the status is neither exact nor rotated, Y is X. With `rotate` no
+    similarity is prescribed and residuals are rotated at random wherever they can be.
     """
     n, q, p = x.shape[1], len(s), len(x)
     thin = THIN * np.sqrt(max(n - 1, 1))
@@ -173,8 +176,8 @@ def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, S
     a[0] = 1.0
     xs, scale = a[1 + q :], scales[1 + q :]
     basis = np.empty((min(1 + q + 2 * p, n), n))
-    given = _grown(basis, 0, a[: 1 + q], thin)
-    filled = _grown(basis, given, xs, thin)
+    given = grown(basis, 0, a[: 1 + q], thin)
+    filled = grown(basis, given, xs, thin)
     rank = filled - given
     if rank == 0:
         return x, "forced" if xs.any() else "constant", np.zeros(p, dtype=bool)
@@ -183,11 +186,13 @@ def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, S
     free = np.asarray((k * k).sum(axis=1) > thin * thin)
     m, root = noise_root(k, beta * scale / scale[:, None])
     status = status_of(n - given, rank, root.shape[1])
+    if status == "exact" and rotate:
+        status = "rotated"
     if status == "exact":
-        noise = basis[filled : _grown(basis, filled, w[: root.shape[1]], 0.0)]
+        noise = basis[filled : grown(basis, filled, w[: root.shape[1]], 0.0)]
         change = (k @ (m - np.eye(rank))) @ own + (k @ root) @ noise
     elif status == "rotated":
-        change = k @ (basis[given : _grown(basis, given, w[:rank], 0.0)] - own)
+        change = k @ (basis[given : grown(basis, given, w[:rank], 0.0)] - own)
     else:
         return x, status, free
     return x + change * scale[:, None], status, free
