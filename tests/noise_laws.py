@@ -42,3 +42,13 @@ def check_covariance(e: np.ndarray, root: np.ndarray, kurtosis: float = 3.0) -> 
 def check_unrelated(e: np.ndarray, to: np.ndarray) -> None:
     """No rank correlation beyond what n allows between two columns."""
     assert abs(stats.spearmanr(e, to).statistic) < stats.norm.isf(FALSE_ALARM / 2) / np.sqrt(len(e) - 1) * 1.05
+
+
+def gap(before: pd.DataFrame, after: pd.DataFrame) -> float:
+    """Largest difference of means and covariances, in standard deviations of the first, computed in long double."""
+    one, other = (np.asarray(v, dtype=np.longdouble) for v in (before, after))
+    sd = one.std(axis=0)
+    sd = np.where(sd <= 1e-15 * abs(one.mean(axis=0)), 1.0, sd)
+    a, b = ((v - v.mean(axis=0)) / sd for v in (one, other))
+    shift = abs((other.mean(axis=0) - one.mean(axis=0)) / sd).max()
+    return float(max(shift, abs(a.T @ a - b.T @ b).max() / len(one)))
