@@ -75,7 +75,8 @@ def test_columns_that_were_reduced_apart_from_each_other_are_refused():
     rng = np.random.default_rng(5)
     x = rng.normal(size=300)
     twin = pd.DataFrame({"x": x, "y": x})
-    with pytest.raises(lv.LarvatusError, match=r"direction (\+0\.\d\d·. -0\.\d\d·.|-0\.\d\d·. \+0\.\d\d·.) of .* eigenvalue -0"):
+    apart = r"direction (\+0\.\d\d·. -0\.\d\d·.|-0\.\d\d·. \+0\.\d\d·.) of .* eigenvalue -0"
+    with pytest.raises(lv.LarvatusError, match=apart):
         steps(twin, GroupMeans(columns=("x",)), Shrunk(columns=("y",)), EXACT, names=TWO)
 
 

@@ -80,7 +80,7 @@ class LinearModel(Mask):
             same = {n: block[n] for n in names}
             if not present[group]:
                 return same
-            draws = standard_noise(self.noise, random, block.record, len(weights[group]))
+            draws = standard_noise(self.noise, random, block.record, len(present[group]))
             x, s = columns_of(block, present[group]), design.matrix(group, block).T
             y = fits[group].masked(s, x, betas[group], weights[group], draws)
             return same | dict(zip(present[group], y, strict=True))

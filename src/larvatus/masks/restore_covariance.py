@@ -101,12 +101,13 @@ class RestoreCovariance(Mask):
         return losses
 
     def _random(self, data: Microdata, losses: Sequence[Loss], random: RecordRandom) -> Microdata:
-        from larvatus.stats.noise import coloured_noise
+        from larvatus.stats.rows import mapped_rows
 
         names = data.confidential
 
         def add(group: int, block: Block) -> Mapping[str, Array]:
-            y = columns_of(block, names) + coloured_noise("normal", random, block.record, losses[group].weights)
+            draws = random.normal(block.record, len(names))[losses[group].lanes]
+            y = columns_of(block, names) + mapped_rows(draws, losses[group].weights)
             return dict(zip(names, y, strict=True))
 
         return data.map_rows(add, names)
@@ -121,7 +122,7 @@ class RestoreCovariance(Mask):
             if len(weights) == 0:
                 return dict(zip(names, x, strict=True))
             given = np.vstack([design.matrix(group, block).T, _filled(x)])
-            noise = orthonormal_noise(given, random.normal(block.record, len(weights)))
+            noise = orthonormal_noise(given, random.normal(block.record, len(names))[losses[group].lanes])
             if noise is None:
                 raise MaskError(
                     f"restore_covariance: sub-group ({data.groups.name(group)}) has {len(block)} records, too few for noise "

@@ -20,7 +20,10 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Standardised X is `on_given` of the basis of S plus a rest whose covariance is restᵀ rest."""
+    """Standardised X is `on_given` of the basis of S plus a rest whose covariance is restᵀ rest.
+
+    Row i of the rest first enters column `lanes[i]` of X, and takes the draw of that number.
+    """
 
     centre: Matrix
     scale: Matrix
@@ -28,6 +31,7 @@ class Fit:
     triangle: Matrix
     on_given: Matrix
     rest: Matrix
+    lanes: NDArray[np.int64]
     varies: NDArray[np.bool_]
 
     @property
@@ -43,13 +47,14 @@ class Fit:
         return np.asarray(root.T @ self.rest)
 
     def masked(self, s: Matrix, x: Matrix, beta: Matrix, weights: Matrix, draws: Matrix) -> Matrix:
-        """Y for a block of rows; columns that are not free stay as they are."""
+        """Y for a block of rows, with a draw for each column of X; columns that are not free stay as they are."""
         q, own = len(s), self._standard(beta)
-        columns = (np.vstack([s, x]) - self.centre[:, None]) / self.scale[:, None]
-        parts = np.vstack([solved_rows(columns[:q], self.chosen, self.triangle), columns[q:], draws[: len(weights)]])
-        to = np.vstack([self.on_given @ (np.eye(len(x)) - own).T, own.T, weights])
-        y = self.centre[q:, None] + self.scale[q:, None] * mapped_rows(parts, to)
-        return np.where(self.free[:, None], y, x)
+        centre, scale = self.centre[q:], self.scale[q:]
+        given = (s - self.centre[:q, None]) / self.scale[:q, None]
+        parts = np.vstack([solved_rows(given, self.chosen, self.triangle), x, draws[self.lanes]])
+        y = mapped_rows(parts, np.vstack([self.on_given @ (np.eye(len(x)) - own).T * scale, beta.T, weights * scale]))
+        y += (centre - beta @ centre)[:, None]
+        return y if self.free.all() else np.where(self.free[:, None], y, x)
 
     def _standard(self, beta: Matrix) -> Matrix:
         spread = self.scale[-len(beta) :]
@@ -66,5 +71,5 @@ def fit_of(rows: Centred, q: int) -> Fit:
     k = directions[:rank] @ r[:, q:]
     triangle = np.triu(directions[:given] @ r[:, kept[:given]])
     return Fit(
-        rows.mean, rows.scale, kept[:given], triangle, k[:given], k[given:] / freedom, ~rows.constant[q:],
+        rows.mean, rows.scale, kept[:given], triangle, k[:given], k[given:] / freedom, kept[given:] - q, ~rows.constant[q:],
     )

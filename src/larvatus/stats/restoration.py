@@ -18,11 +18,13 @@ LEAST, APART = 1e-12, 1e-9
 class Loss:
     """What a step took from a covariance, seen on the correlation scale of the original.
 
-    `weights` (rank × columns, in the columns' own units) is a factor of it without its negative part; `smallest` is its
-    smallest eigenvalue, which belongs to the combination `direction` of standardised columns.
+    `weights` (rank × columns, in the columns' own units) is a factor of it without its negative part, whose row i takes the
+    draw of number `lanes[i]`; `smallest` is its smallest eigenvalue, 0 where none is negative, which belongs to the
+    combination `direction` of standardised columns.
     """
 
     weights: Matrix
+    lanes: NDArray[np.int64]
     smallest: float
     direction: Matrix
     patchy: bool
@@ -41,9 +43,9 @@ def loss_of(m: Moments) -> Loss:
     lost = (covariance[:p, :p] - covariance[p:, p:]) / np.outer(scale, scale)
     values, vectors = np.linalg.eigh((lost + lost.T) / 2)
     half = np.ascontiguousarray((vectors * np.sqrt(np.where(values > LEAST, values, 0.0))) @ vectors.T)
-    directions, _, rank = independent(half, APART)
+    directions, chosen, rank = independent(half, APART)
     patchy = bool((m.count != m.count.max(initial=0.0)).any())
-    return Loss(directions[:rank] @ half * scale, float(values.min(initial=0.0)), vectors[:, 0], patchy)
+    return Loss(directions[:rank] @ half * scale, chosen[:rank], float(values.min(initial=0.0)), vectors[:, 0], patchy)
 
 
 def orthonormal_noise(given: Matrix, draws: Matrix) -> Matrix | None:

@@ -20,24 +20,28 @@ LEAST, ROUNDING = 1e-12, 64 * np.finfo(float).eps
 
 @dataclass(frozen=True, slots=True)
 class Centred:
-    """Rows of complete data in brief: how many, their mean, and the triangle R with RᵀR the sum of products of deviations."""
+    """Rows of complete data in brief: how many, their mean, and the triangle R with RᵀR the sum of products of deviations.
+
+    The mean is kept in two parts, since far from zero its own rounding would look like a direction of the data.
+    """
 
     count: int
-    mean: Matrix
+    near: Matrix
+    offset: Matrix
     triangle: Matrix
 
     @classmethod
     def of(cls, x: Matrix) -> Centred | None:
         """Of a block, rows × columns; None where a value is missing."""
         if x.shape[1] == 0:
-            return cls(len(x), np.zeros(0), np.zeros((0, 0)))
+            return cls(len(x), np.zeros(0), np.zeros(0), np.zeros((0, 0)))
         mean = x.mean(axis=0)
         if np.isnan(mean).any():
             return None
         d = x - mean
         more = d.mean(axis=0)
         d -= more
-        return cls(len(x), mean + more, np.asarray(np.linalg.qr(d, mode="r")))
+        return cls(len(x), mean, more, np.asarray(np.linalg.qr(d, mode="r")))
 
     @staticmethod
     def merge(one: Centred | None, other: Centred | None) -> Centred | None:
@@ -45,12 +49,17 @@ class Centred:
         if one is None or other is None:
             return None
         count = one.count + other.count
-        if len(one.mean) == 0:
-            return Centred(count, one.mean, one.triangle)
-        step = other.mean - one.mean
+        if len(one.near) == 0:
+            return Centred(count, one.near, one.offset, one.triangle)
+        step = (other.near - one.near) + (other.offset - one.offset)
         between = np.sqrt(one.count * (other.count / count)) * step
         triangle = np.linalg.qr(np.vstack([one.triangle, other.triangle, between]), mode="r")
-        return Centred(count, one.mean + step * (other.count / count), np.asarray(triangle))
+        return Centred(count, one.near, one.offset + step * (other.count / count), np.asarray(triangle))
+
+    @property
+    def mean(self) -> Matrix:
+        """Mean of each column."""
+        return np.asarray(self.near + self.offset)
 
     @property
     def constant(self) -> NDArray[np.bool_]:
@@ -72,8 +81,9 @@ class Centred:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """Mean and a factor of the covariance, rank × columns, that turns independent draws into draws of that covariance.
+    """Mean and a square factor of the covariance that turns independent draws into draws of that covariance.
 
+    The draw of row j first enters column j: a direction that is only rounding does not shift the draws of the others.
     `repaired` is how far below zero the smallest eigenvalue of the correlations was before they were made to fit together.
     """
 
@@ -91,8 +101,10 @@ def root_of(rows: Centred) -> Root:
     """The triangular factor of complete rows; columns that depend on those before them add no direction."""
     r = rows.standardised
     freedom = np.sqrt(max(rows.count - 1, 1))
-    directions, _, rank = independent(np.ascontiguousarray(r), THIN * freedom)
-    return Root(rows.mean, rows.constant, directions[:rank] @ r / freedom * rows.scale)
+    directions, chosen, rank = independent(np.ascontiguousarray(r), THIN * freedom)
+    weights = np.zeros((r.shape[1], r.shape[1]))
+    weights[chosen[:rank]] = directions[:rank] @ r / freedom * rows.scale
+    return Root(rows.mean, rows.constant, weights)
 
 
 def repaired_root(m: Moments) -> Root:
