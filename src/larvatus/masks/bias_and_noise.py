@@ -23,8 +23,8 @@ Ratio = Annotated[float, Field(ge=0, le=1000)]
 class BiasAndNoise(Mask):
     """Release X times a factor around one, plus noise, both drawn afresh for every value.
 
-    Means are kept in expectation, variances grow, and correlations shrink. The factor moves large values most, so it hides
-    outliers better than noise alone; values near zero are hidden by the noise only. Given the two spreads an intruder knows
+    Means are kept in expectation, variances grow, and correlations shrink. The factor moves large values most,
+    where noise moves all alike; values near zero are hidden by the noise only. Given the two spreads an intruder knows
     the law of every released value and can weigh all records by it, which links best where records differ much.
 
     Parameters:

@@ -20,15 +20,15 @@ class CorrelatedNoise(Mask):
     """Release X plus noise whose covariance is a fraction of X's own in the sub-group.
 
     Correlations among X are kept in expectation and sums that hold among the columns still hold; variances grow by the
-    fraction, and correlations with S shrink by the root of one plus the fraction. Noise that is alike in all columns hides
-    less than independent noise: an intruder who knows the originals links records that lie far from the others, above all
-    along directions in which X varies little.
+    fraction, and correlations with S shrink by the root of one plus the fraction. Combinations of columns that vary little get
+    little noise, where independent noise would drown them: an intruder who knows the originals links more records than after
+    independent noise of the same variance, outliers first.
 
     Parameters:
         variance: covariance of the noise as a fraction of X's; one value, since several would not keep correlations.
         noise: law of the independent draws (normal, uniform, laplace, mixture), which the triangular root of the covariance
             then mixes: with another law than the normal only the first column has it unmixed.
-        zeros: "mask" adds noise to zeros too; "keep" leaves them and takes the covariance of the other values.
+        zeros: "mask" adds noise to zeros too; "keep" leaves them, breaking sums, and takes the covariance of the other values.
         positive: draw a record's noise again until its masked values are above zero; needs columns without negative values.
         columns: mask only these confidential columns; all that the step can mask where none is named.
         where: mask only these records: a condition on columns, or a list of record ids.

@@ -36,7 +36,7 @@ class VariancePreservingNoise(Mask):
             noise, a list in role order or by name.
         correlated: give the noise the correlations of X; false makes it independent between columns.
         noise: law of the independent draws (normal, uniform, laplace, mixture), which correlated noise then mixes.
-        zeros: "mask" masks zeros too; "keep" leaves them and takes mean and covariance of the other values.
+        zeros: "mask" masks zeros too; "keep" leaves them, breaking sums, and takes mean and covariance of the others.
         positive: draw again until masked values are above zero, which moves means and variances; needs columns without
             negative values.
         columns: mask only these confidential columns; all that the step can mask where none is named.
