@@ -9,6 +9,7 @@ import pytest
 import larvatus as lv
 from found import ENGINES, MASKS, engine_of
 from sample import ROLES, SECRET, people, roles_for
+from shrinking import Shrunk
 
 SAME = 1e-9
 
@@ -19,8 +20,9 @@ def masked(frame: pd.DataFrame, mask, engine: str = "memory", secret: bytes = SE
 
 
 def steps(mask) -> list:
-    """The mask, after noise where it only makes sense after another."""
-    return [lv.masks.AdditiveNoise(where=mask.where, scope=mask.scope), mask] if mask.follows else [mask]
+    """The mask, after noise that is then shrunk (ranks change, variance falls) where it only makes sense after another."""
+    chosen = {"where": mask.where, "scope": mask.scope}
+    return [lv.masks.AdditiveNoise(**chosen), Shrunk(**chosen), mask] if mask.follows else [mask]
 
 
 def confidential(mask) -> list[str]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.core.errors import MaskError
 from larvatus.data.contracts import Array, Block
 from larvatus.data.design import Design
+from larvatus.data.linear import feasible
 from larvatus.data.microdata import Microdata
 
 if TYPE_CHECKING:
@@ -21,25 +20,6 @@ if TYPE_CHECKING:
 Matrix = NDArray[np.float64]
 T = TypeVar("T")
 Draws = Callable[[NDArray[np.int64], int], Matrix]
-
-
-@contextmanager
-def feasible(names: Sequence[str], group: str) -> Iterator[None]:
-    """Turn a similarity without a noise to go with it into an error that names the direction."""
-    from larvatus.stats.sufficiency import Infeasible
-
-    try:
-        yield
-    except Infeasible as problem:
-        direction = problem.direction
-        order = [j for j in np.argsort(-np.abs(direction))[:4] if abs(direction[j]) > 0.05]
-        told = " ".join(f"{direction[j]:+.2f}·{names[j]}" for j in order)
-        needs = f"needs noise of negative variance ({problem.eigenvalue:.3g})" if problem.eigenvalue < 0 else "leaves no noise"
-        raise MaskError(
-            f"sufficiency_based: in sub-group ({group}) this similarity {needs} in the direction {told} of the standardised "
-            "columns. Use one similarity for all columns, or bring the values of correlated columns closer together and "
-            "below 1."
-        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +88,7 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Outc
     changes = {}
     for g in job.groups:
         spread = scale[g][given - 1 :]
-        with feasible(job.names[g], data.groups.name(g)):
+        with feasible("sufficiency_based", job.names[g], data.groups.name(g)):
             beta = in_units(job.beta[g], spread)
             changes[g] = blocks.change_of(basis[g], g1[g], len(spread), beta, data.groups.sizes[g])
     weights = {g: changes[g].weights * scale[g][given - 1 :] for g in job.groups}

@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.law import GroupLaw, Law
 from larvatus.data.microdata import Microdata
-from larvatus.data.notes import Note
+from larvatus.data.noise import Rows, columns_of, constant_notes, counted, noisy, refuse_negatives
 from larvatus.data.parameters import per_column
 
 Share = Annotated[float, Field(gt=0, le=1e6)]
-MOST_DRAWS = 1000
 
 
 class AdditiveNoise(Mask):
@@ -57,17 +55,14 @@ class AdditiveNoise(Mask):
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
         spread, constant = self._spread(current)
-        self._refuse_negatives(current)
+        if self.positive:
+            refuse_negatives(self.name(), current)
 
         def mask_block(group: int, block: Block) -> Mapping[str, Array]:
-            x = np.array([block[n] for n in names]).reshape(len(names), len(block))
+            x = columns_of(block, names)
             return dict(zip(names, self._noisy(x, spread[group], block.record, random), strict=True))
 
-        notes = [
-            Note(f"{names[j]} does not vary in sub-group ({current.groups.name(g)}) and is released as it is", "status")
-            for g, j in zip(*np.nonzero(constant), strict=True)
-        ]
-        return Masked(current.map_rows(mask_block, names), notes)
+        return Masked(current.map_rows(mask_block, names), constant_notes(current, constant))
 
     def law(self, original: Microdata) -> Law | None:
         if self.positive or self.zeros == "keep" or self.where is not None:
@@ -86,10 +81,7 @@ class AdditiveNoise(Mask):
         """Noise SD per sub-group and column, and which columns do not vary there."""
         names = data.confidential
         share = per_column("additive_noise.variance", self.variance, names)
-        counted = data
-        if self.zeros == "keep":
-            counted = data.map_rows(lambda g, b: {n: np.where(b[n] == 0, np.nan, b[n]) for n in names}, names)
-        moments = counted.moments(names)
+        moments = counted(data, self.zeros).moments(names)
         constant = np.array([m.constant & (m.present > 0) for m in moments])
         variance = np.array([np.where(m.constant, 0.0, m.variance) for m in moments])
         return np.sqrt(share * variance), constant
@@ -99,34 +91,7 @@ class AdditiveNoise(Mask):
     ) -> NDArray[np.float64]:
         from larvatus.stats.noise import standard_noise
 
-        y = x + spread[:, None] * standard_noise(self.noise, random, record, len(x))
-        if self.positive:
-            self._redraw(x, y, spread, record, random)
-        return np.where(x == 0, x, y) if self.zeros == "keep" else y
+        def drawn(rows: Rows, attempt: int) -> NDArray[np.float64]:
+            return x[:, rows] + spread[:, None] * standard_noise(self.noise, random, record[rows], len(x), attempt)
 
-    def _redraw(
-        self, x: NDArray[np.float64], y: NDArray[np.float64], spread: NDArray[np.float64],
-        record: NDArray[np.int64], random: RecordRandom,
-    ) -> None:
-        from larvatus.stats.noise import standard_noise
-
-        left = (x == 0) & (self.zeros == "keep") | (spread[:, None] == 0)
-        for attempt in range(1, MOST_DRAWS):
-            rows = np.flatnonzero(((y <= 0) & ~left).any(axis=0))
-            if len(rows) == 0:
-                return
-            again = x[:, rows] + spread[:, None] * standard_noise(self.noise, random, record[rows], len(x), attempt)
-            y[:, rows] = np.where((y[:, rows] <= 0) & ~left[:, rows], again, y[:, rows])
-        raise MaskError(f"additive_noise: some values were still not positive after {MOST_DRAWS} draws. Lower the variance.")
-
-    def _refuse_negatives(self, data: Microdata) -> None:
-        if not self.positive:
-            return
-        names = data.confidential
-        below = sum(data.reduce(names, lambda g, b: np.array([int((b[n] < 0).sum()) for n in names]), np.add))
-        for name, count in zip(names, np.atleast_1d(below), strict=True):
-            if count:
-                raise MaskError(
-                    f"additive_noise: positive = true, but {name!r} has {count} negative values. "
-                    "Leave that option off, or mask the column in a step of its own."
-                )
+        return noisy(self.name(), x, drawn, spread[:, None] == 0, self.zeros, self.positive)

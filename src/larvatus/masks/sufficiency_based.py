@@ -13,12 +13,12 @@ from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import Design, design_of
-from larvatus.data.law import GroupLaw, Law
+from larvatus.data.law import Law
+from larvatus.data.linear import feasible, linear_law, similarity_matrix, unmoved_notes
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.parameters import per_column
 from larvatus.data.patterns import by_missing_pattern, left_out
-from larvatus.masks._sufficiency_large import Draws, Large, feasible, masked_large
+from larvatus.masks._sufficiency_large import Draws, Large, masked_large
 
 if TYPE_CHECKING:
     from larvatus.stats.sufficiency import Outcome
@@ -90,29 +90,9 @@ class SufficiencyBased(Mask):
         return Masked(masked, [*_settled(data, outcomes, present, design), *left_out(current, data, "missing")])
 
     def law(self, original: Microdata) -> Law | None:
-        from larvatus.stats.gaussian import Moments
-
-        names = original.confidential
         if self.where is not None or self.scope == "file":
             return None
-        if (original.present() < np.array(original.groups.sizes)[:, None]).any():
-            return None
-        design = design_of(original, original.non_confidential)
-        beta, p = self._beta(names), len(names)
-
-        def moments(group: int, block: Block) -> Moments:
-            return Moments.of(np.hstack([block.matrix(names), design.matrix(group, block)]))
-
-        out = []
-        for m in original.reduce(list(dict.fromkeys([*names, *design.columns])), moments, Moments.merge):
-            if np.isnan(m.covariance).any():
-                return None
-            fit = m.covariance[:p, p:] @ np.linalg.pinv(m.covariance[p:, p:])
-            inside = m.covariance[:p, :p] - fit @ m.covariance[p:, :p]
-            on_s = (np.eye(p) - beta) @ fit
-            intercept = (np.eye(p) - beta) @ m.mean[:p] - on_s @ m.mean[p:]
-            out.append(GroupLaw(intercept, beta, on_s, inside - beta @ inside @ beta.T))
-        return Law(names, design.names, tuple(out))
+        return linear_law(original, self._beta(original.confidential))
 
     def public_sentence(self) -> str:
         return (
@@ -122,17 +102,7 @@ class SufficiencyBased(Mask):
 
     def _beta(self, names: Sequence[str]) -> NDArray[np.float64]:
         """The similarity as a matrix over these columns."""
-        value = self.similarity
-        if isinstance(value, tuple) and value and isinstance(value[0], tuple):
-            rows = [row for row in value if isinstance(row, tuple)]
-            if {len(row) for row in rows} != {len(names)} or len(rows) != len(names):
-                raise MaskError(
-                    f"sufficiency_based.similarity: needs {len(names)} rows of {len(names)} values, in the order of the "
-                    f"confidential columns ({', '.join(names)})."
-                )
-            return np.array(rows, dtype=np.float64)
-        flat = tuple(v for v in value if not isinstance(v, tuple)) if isinstance(value, tuple) else value
-        return np.diag(per_column("sufficiency_based.similarity", flat, names))
+        return similarity_matrix("sufficiency_based.similarity", self.similarity, names)
 
 
 def _held_whole(
@@ -154,7 +124,7 @@ def _held_whole(
             return same
         x = np.array([block[n] for n in names])
         w = draws(block.record, len(names))
-        with feasible(names, data.groups.name(g)):
+        with feasible("sufficiency_based", names, data.groups.name(g)):
             y, outcomes[g] = mask_group(x, design.matrix(g, block).T, w, betas[g])
         return same | dict(zip(names, y, strict=True))
 
@@ -191,9 +161,7 @@ def _settled(
                 f"{REFUSED[found.status]}. Pool small sub-groups (small = \"pool\"), drop a sub-group column, or leave out a "
                 "non-confidential column that determines the confidential ones."
             )
-        if not found.free.all():
-            why = f"does not vary beyond what S determines in sub-group ({data.groups.name(g)}) and is released as it is"
-            notes += [Note(f"{n} {why}", "status") for n, moved in zip(present[g], found.free, strict=True) if not moved]
+        notes += unmoved_notes(data, {g: [n for n, moved in zip(present[g], found.free, strict=True) if not moved]})
         if found.far.any():
             for n in np.array(present[g])[found.far]:
                 far.setdefault(str(n), []).append(g)

@@ -28,3 +28,12 @@ def standard_noise(
     narrow = 1.0 / np.sqrt(1.0 - MIXTURE_SHARE + MIXTURE_SHARE * MIXTURE_WIDE**2)
     spread = np.where(u < MIXTURE_SHARE, MIXTURE_WIDE * narrow, narrow)
     return np.asarray(spread * random.normal(record, lanes, attempt=attempt))
+
+
+def coloured_noise(
+    shape: Shape, random: RecordRandom, record: NDArray[np.int64], weights: NDArray[np.float64], attempt: int = 0
+) -> NDArray[np.float64]:
+    """Columns × records of independent draws of the law, mixed by a covariance factor (rank × columns)."""
+    from larvatus.stats.rows import mapped_rows
+
+    return mapped_rows(standard_noise(shape, random, record, len(weights), attempt), weights)

@@ -69,7 +69,7 @@ class Basis:
 
 
 @kernel()
-def _independent(r: Matrix, thin: float) -> tuple[Matrix, NDArray[np.int64], int]:
+def independent(r: Matrix, thin: float) -> tuple[Matrix, NDArray[np.int64], int]:
     """Gram-Schmidt over the columns of R, each projected twice: directions, the columns they come from, how many."""
     k = r.shape[1]
     basis = np.zeros((k, r.shape[0]))
@@ -90,7 +90,7 @@ def _independent(r: Matrix, thin: float) -> tuple[Matrix, NDArray[np.int64], int
 
 def basis_of(r: Matrix, given: int, rows: int) -> Basis:
     """From the R of a QR of [1, S, X]; a column that depends on those before it gives no direction."""
-    directions, chosen, rank = _independent(np.ascontiguousarray(r), THIN * np.sqrt(max(rows - 1, 1)))
+    directions, chosen, rank = independent(np.ascontiguousarray(r), THIN * np.sqrt(max(rows - 1, 1)))
     kept = chosen[:rank]
     return Basis(kept, np.triu(directions[:rank] @ r[:, kept]), int((kept < given).sum()))
 
@@ -164,8 +164,15 @@ def _standardise(values: Matrix, scale: Matrix, far: NDArray[np.bool_]) -> None:
             column[i] /= scale[c]
 
 
+def standardised(values: Matrix) -> tuple[Matrix, Matrix]:
+    """Columns less their mean, over their standard deviation, and these; 0 and 1 where a column does not vary."""
+    out, scale = np.array(values, dtype=np.float64, order="C"), np.empty(len(values))
+    _standardise(out, scale, np.empty(len(values), dtype=bool))
+    return out, scale
+
+
 @kernel()
-def _grown(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
+def grown(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
     """Add to an orthonormal basis what each column has outside it; how many rows it has then.
 
     A column is projected again for as long as a projection takes away more than half of it: then digits were lost.
@@ -195,8 +202,8 @@ def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix,
     a[1 + q :] = x
     _standardise(a[1:], scale, far)
     basis = np.empty((min(1 + q + 2 * p, n), n))
-    given = _grown(basis, 0, a[: 1 + q], thin)
-    filled = _grown(basis, given, a[1 + q :], thin)
+    given = grown(basis, 0, a[: 1 + q], thin)
+    filled = grown(basis, given, a[1 + q :], thin)
     k = a[1 + q :] @ basis[given:filled].T
     return basis, given, filled, k, scale[q:], far[q:], not a[1 + q :].any()
 
@@ -204,7 +211,7 @@ def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix,
 @kernel()
 def _changed(x: Matrix, scale: Matrix, basis: Matrix, first: int, filled: int, w: Matrix, weights: Matrix) -> Matrix:
     """X and, on its scale, a combination of rows of the basis from the first on, after noise filled it up."""
-    last = _grown(basis, filled, w, 0.0)
+    last = grown(basis, filled, w, 0.0)
     y = weights @ basis[first:last]
     for j in range(len(x)):
         for i in range(x.shape[1]):
@@ -212,10 +219,11 @@ def _changed(x: Matrix, scale: Matrix, basis: Matrix, first: int, filled: int, w
     return y
 
 
-def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, Outcome]:
+def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix, rotate: bool = False) -> tuple[Matrix, Outcome]:
     """Y for one group held whole, and what became of it.
 
-    `w` holds a column of noise for each of X; where the status is neither exact nor rotated, Y is X.
+    `w` holds a column of noise for each of X; where the status is neither exact nor rotated, Y is X. With `rotate` no
+    similarity is prescribed and residuals are rotated at random wherever they can be.
     """
     n, p = x.shape[1], len(x)
     thin = THIN * np.sqrt(max(n - 1, 1))
@@ -226,13 +234,15 @@ def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix) -> tuple[Matrix, O
     free = np.asarray((k * k).sum(axis=1) > thin * thin)
     m, root = noise_root(k, in_units(beta, scale))
     status = status_of(n - given, rank, root.shape[1])
+    if status == "exact" and rotate:
+        status = "rotated"
     outcome = Outcome(status, free, far, status == "exact" and n - given - rank == 1)
     if status == "exact":
         weights = np.hstack([k @ m - k, k @ root])
         return _changed(x, scale, basis, given, filled, w[: root.shape[1]], weights), outcome
     if status == "rotated":
         own = basis[given:filled].copy()
-        change = k @ (basis[given : _grown(basis, given, w[:rank], 0.0)] - own)
+        change = k @ (basis[given : grown(basis, given, w[:rank], 0.0)] - own)
         return x + change * scale[:, None], outcome
     return x, outcome
 

@@ -1,0 +1,116 @@
+"""Replace X by a linear model of S and X plus fresh noise (Muralidhar, Parsa and Sarathy 1999, 2001; 000 §3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.core.errors import MaskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.design import Design, design_of
+from larvatus.data.law import Law
+from larvatus.data.linear import feasible, fits_of, linear_law, similarity_matrix, unmoved_notes
+from larvatus.data.microdata import Microdata
+from larvatus.data.noise import columns_of
+from larvatus.data.notes import Note
+from larvatus.data.patterns import by_missing_pattern, left_out
+
+if TYPE_CHECKING:
+    from larvatus.stats.linear import Fit
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+Entry = Annotated[float, Field(ge=-1, le=1)]
+
+
+class LinearModel(Mask):
+    """Release Y around the regression of X on S, with the means and covariances of X and S in expectation.
+
+    Linear relations among X and with S are kept on average, and come through the better the larger the sub-group; shapes
+    and relations that are not linear are lost. At similarity 0 the values tell an intruder nothing beyond S and the fitted
+    model; the larger the similarity, the more of each record's own deviation is seen.
+
+    Parameters:
+        similarity: share of a record's own deviation from the fit on S that Y keeps; one value, a list in role order, by
+            name, or a matrix in nested lists.
+        noise: law of the independent draws (normal, uniform, laplace, mixture), mixed into noise of the needed covariance.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records, by the model of all: a condition on columns, or a list of record ids.
+        scope: run within each sub-group, or over the whole file at once.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    record_wise: ClassVar[bool] = True
+    publishable: ClassVar[frozenset[str]] = frozenset({"similarity", "noise"})
+
+    similarity: Share | tuple[Share, ...] | tuple[tuple[Entry, ...], ...] | dict[str, Share] = Field(
+        default=0.0, description="share of a record's own deviation from the fit on S that Y keeps"
+    )
+    noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(
+        default="normal", description="law of the independent draws that make the noise"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(similarity=0.5, noise="laplace"), cls(similarity=0.9, scope="file")
+
+    def smallest(self, data: Microdata) -> int:
+        return len(design_of(data, data.non_confidential).terms) + 3
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        from larvatus.stats.noise import standard_noise
+
+        names = current.confidential
+        beta = self._beta(names)
+        data, present = by_missing_pattern(current, names, self.smallest(current), self.name())
+        design = design_of(data, data.non_confidential)
+        fits = fits_of(data, present, design)
+        betas = [beta[np.ix_(rows, rows)] for rows in ([names.index(n) for n in there] for there in present)]
+        weights: list[NDArray[np.float64]] = []
+        for g, fit in enumerate(fits):
+            _refuse_determined(fit, data, g, design)
+            with feasible(self.name(), present[g], data.groups.name(g)):
+                weights.append(fit.noise_weights(betas[g]))
+
+        def mask_block(group: int, block: Block) -> Mapping[str, Array]:
+            same = {n: block[n] for n in names}
+            if not present[group]:
+                return same
+            draws = standard_noise(self.noise, random, block.record, len(present[group]))
+            x, s = columns_of(block, present[group]), design.matrix(group, block).T
+            y = fits[group].masked(s, x, betas[group], weights[group], draws)
+            return same | dict(zip(present[group], y, strict=True))
+
+        masked = data.map_rows(mask_block, list(dict.fromkeys([*names, *design.columns])))
+        fixed = {g: [n for n, moves in zip(present[g], f.free, strict=True) if not moves] for g, f in enumerate(fits)}
+        notes = [*unmoved_notes(data, fixed), Note("means and covariances are kept on average, not exactly")]
+        return Masked(masked, [*notes, *left_out(current, data, "missing")])
+
+    def law(self, original: Microdata) -> Law | None:
+        if self.where is not None or self.scope == "file":
+            return None
+        return linear_law(original, self._beta(original.confidential))
+
+    def public_sentence(self) -> str:
+        return (
+            "Confidential values were replaced by values from a linear model, with means, variances and correlations, among "
+            "themselves and with the columns left as they are, that equal those of the original on average."
+        )
+
+    def _beta(self, names: Sequence[str]) -> NDArray[np.float64]:
+        return similarity_matrix("linear_model.similarity", self.similarity, names)
+
+
+def _refuse_determined(fit: Fit, data: Microdata, group: int, design: Design) -> None:
+    """A model that explains everything would give the originals back."""
+    if fit.varies.any() and not fit.free.any():
+        raise MaskError(
+            f"linear_model: in sub-group ({data.groups.name(group)}) the {len(design.terms)} non-confidential terms determine "
+            f"every confidential column over its {data.groups.sizes[group]} records, so the model would return the original "
+            "values. Pool small sub-groups (small = \"pool\"), drop a sub-group column, or leave out a non-confidential column "
+            "that determines the confidential ones."
+        )

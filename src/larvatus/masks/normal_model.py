@@ -1,0 +1,97 @@
+"""Replace X by draws from one normal law with its means and covariances (the incorrectly simulated data of 003 §3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from larvatus.core.errors import MaskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.design import Design
+from larvatus.data.law import GroupLaw, Law
+from larvatus.data.linear import rotated
+from larvatus.data.microdata import Microdata
+from larvatus.data.noise import columns_of, constant_notes, root_notes, roots_of
+from larvatus.data.notes import Note
+from larvatus.data.patterns import by_missing_pattern, left_out
+
+ALONE = Note("relations with the non-confidential columns are not kept inside sub-groups", "warning")
+
+
+class NormalModel(Mask):
+    """Release multivariate normal draws in place of X, with its means and covariances, in every sub-group.
+
+    Means, variances and correlations among X are kept, exactly or on average; shapes, tails, bounds and every relation with
+    S inside a sub-group are lost. No record has anything of its own in its values, so an intruder learns the moments alone.
+
+    Parameters:
+        moments: "exact" gives the draws the sample's own means and covariances; "random" leaves them to chance.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids.
+        scope: run within each sub-group, or over the whole file at once.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
+    publishable: ClassVar[frozenset[str]] = frozenset({"moments"})
+
+    moments: Literal["exact", "random"] = Field(
+        default="exact", description="whether the draws have the sample's moments exactly or on average"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(moments="random"), cls(scope="file")
+
+    def smallest(self, data: Microdata) -> int:
+        return 3 if self.moments == "exact" else 2
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        masked = self._exact(current, random) if self.moments == "exact" else self._random(current, random)
+        return Masked(masked.data, [*masked.notes, ALONE] if current.non_confidential else masked.notes)
+
+    def law(self, original: Microdata) -> Law | None:
+        if self.where is not None or self.scope == "file":
+            return None
+        if (original.present() < np.array(original.groups.sizes)[:, None]).any():
+            return None
+        p = len(original.confidential)
+        groups = [GroupLaw(r.mean, np.zeros((p, p)), np.zeros((p, 0)), r.covariance) for r in roots_of(original)]
+        return Law(original.confidential, (), tuple(groups))
+
+    def public_sentence(self) -> str:
+        how = "exactly" if self.moments == "exact" else "on average"
+        return (
+            "Confidential values were replaced by random draws from a normal distribution whose means, variances and "
+            f"correlations are {how} those of the original at this step."
+        )
+
+    def _random(self, data: Microdata, random: RecordRandom) -> Masked:
+        from larvatus.stats.noise import coloured_noise
+
+        names = data.confidential
+        roots = roots_of(data)
+
+        def draw(group: int, block: Block) -> Mapping[str, Array]:
+            root, x = roots[group], columns_of(block, names)
+            y = root.mean[:, None] + coloured_noise("normal", random, block.record, root.weights)
+            return dict(zip(names, np.where(np.isnan(x) | root.constant[:, None], x, y), strict=True))
+
+        return Masked(data.map_rows(draw, names), root_notes(data, data, roots))
+
+    def _exact(self, current: Microdata, random: RecordRandom) -> Masked:
+        names = current.confidential
+        data, present = by_missing_pattern(current, names, self.smallest(current), self.name())
+        masked, outcomes = rotated(data, present, Design(()), random)
+        constant = np.zeros((len(data.groups), len(names)), dtype=bool)
+        for g, (status, fixed) in sorted(outcomes.items()):
+            if status not in ("rotated", "constant"):
+                raise MaskError(
+                    f"normal_model: sub-group ({data.groups.name(g)}) has {data.groups.sizes[g]} records, too few for draws "
+                    "with exactly its moments. Pool small sub-groups (small = \"pool\"), or set moments = \"random\"."
+                )
+            constant[g] = [n in fixed for n in names]
+        return Masked(masked, [*constant_notes(data, constant), *left_out(current, data, "missing")])

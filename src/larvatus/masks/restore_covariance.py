@@ -1,0 +1,157 @@
+"""Add noise with the covariance that the steps before took away (microaggregation plus noise of 003 §3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.core.errors import MaskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.design import design_of
+from larvatus.data.linear import direction_text
+from larvatus.data.microdata import Microdata
+from larvatus.data.noise import columns_of
+from larvatus.data.notes import Note
+
+if TYPE_CHECKING:
+    from larvatus.stats.restoration import Loss
+
+ROUNDING, PAIRWISE = -1e-9, -0.01
+
+
+class RestoreCovariance(Mask):
+    """Add noise whose covariance is what the steps before took from that of the original, in every sub-group.
+
+    After microaggregation to means, variances and correlations among X are those of the original again, exactly or on
+    average, while the shape of the data comes from the step before. The noise also breaks up the groups of equal values, so
+    an intruder no longer sees who was averaged with whom, and no rule on their number holds any more. Steps that add
+    variance in some direction, such as rounding or medians, leave nothing to restore by noise and are refused.
+
+    Parameters:
+        moments: "exact" makes the noise orthogonal to the data, so that covariances equal the original's; "random" leaves
+            them to chance.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids.
+        scope: run within each sub-group, or over the whole file at once.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
+    follows: ClassVar[bool] = True
+    publishable: ClassVar[frozenset[str]] = frozenset({"moments"})
+
+    moments: Literal["exact", "random"] = Field(
+        default="exact", description="whether covariances equal the original's exactly or on average"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(moments="random"), cls(scope="file")
+
+    def smallest(self, data: Microdata) -> int:
+        if self.moments == "random":
+            return 2
+        return len(design_of(data, data.non_confidential).terms) + 2 * len(data.confidential) + 1
+
+    def check_order(self, before: Sequence[Mask]) -> None:
+        """Refuse to stand first."""
+        if not before:
+            raise MaskError(
+                "restore_covariance: no step before it masks the same columns, so there is nothing to restore. Put a mask "
+                "that takes variance away, such as microaggregation, before it."
+            )
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        losses = self._losses(current, original)
+        done = self._exact(current, losses, random) if self.moments == "exact" else self._random(current, losses, random)
+        return Masked(done, _notes(current, losses, self.moments == "exact"))
+
+    def public_sentence(self) -> str:
+        how = "exactly" if self.moments == "exact" else "on average"
+        return (
+            "Random noise was added so that the variances and correlations that the step before had reduced are "
+            f"{how} those of the original again."
+        )
+
+    def _losses(self, current: Microdata, original: Microdata) -> list[Loss]:
+        """What was lost in each sub-group, refused where it is not a covariance, or where nothing was."""
+        from larvatus.stats.restoration import loss_of
+
+        names = current.confidential
+        before = {f"original {n}": n for n in names}
+        paired = current.holding(current.table.pair(original.table, before))
+        losses = [loss_of(m) for m in paired.moments([*before, *names])]
+        for g, loss in enumerate(losses):
+            if loss.smallest < (PAIRWISE if loss.patchy else ROUNDING):
+                raise MaskError(
+                    f"restore_covariance: in sub-group ({current.groups.name(g)}) the steps before added variance in the "
+                    f"direction {direction_text(loss.direction, names)} of the standardised columns: what was lost has the "
+                    f"eigenvalue {loss.smallest:.3g} on the correlation scale, and noise cannot take variance away. It "
+                    "restores what means of groups lose; leave it out after rounding, medians or noise, or microaggregate all "
+                    "columns in the same groups."
+                )
+        if all(loss.nothing for loss in losses):
+            raise MaskError(
+                "restore_covariance: the steps before kept every covariance, so there is nothing to restore. Leave it out."
+            )
+        return losses
+
+    def _random(self, data: Microdata, losses: Sequence[Loss], random: RecordRandom) -> Microdata:
+        from larvatus.stats.rows import mapped_rows
+
+        names = data.confidential
+
+        def add(group: int, block: Block) -> Mapping[str, Array]:
+            draws = random.normal(block.record, len(names))[losses[group].lanes]
+            y = columns_of(block, names) + mapped_rows(draws, losses[group].weights)
+            return dict(zip(names, y, strict=True))
+
+        return data.map_rows(add, names)
+
+    def _exact(self, data: Microdata, losses: Sequence[Loss], random: RecordRandom) -> Microdata:
+        from larvatus.stats.restoration import orthonormal_noise
+
+        names, design = data.confidential, design_of(data, data.non_confidential)
+
+        def add(group: int, block: Block) -> Mapping[str, Array]:
+            weights, x = losses[group].weights, columns_of(block, names)
+            if len(weights) == 0:
+                return dict(zip(names, x, strict=True))
+            given = np.vstack([design.matrix(group, block).T, _filled(x)])
+            noise = orthonormal_noise(given, random.normal(block.record, len(names))[losses[group].lanes])
+            if noise is None:
+                raise MaskError(
+                    f"restore_covariance: sub-group ({data.groups.name(group)}) has {len(block)} records, too few for noise "
+                    "that is orthogonal to every column. Pool small sub-groups (small = \"pool\"), or set moments = \"random\"."
+                )
+            return dict(zip(names, x + (weights.T * np.sqrt(len(block) - 1)) @ noise, strict=True))
+
+        return data.map_groups(add, list(dict.fromkeys([*names, *design.columns])))
+
+
+def _filled(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Columns with their mean where a value is missing, 0 where all are."""
+    there = ~np.isnan(x)
+    total = np.where(there, x, 0.0).sum(axis=1)
+    return np.where(there, x, (total / np.maximum(there.sum(axis=1), 1))[:, None])
+
+
+def _notes(data: Microdata, losses: Sequence[Loss], exact: bool) -> list[Note]:
+    notes = [
+        Note(f"no covariance was lost in sub-group ({data.groups.name(g)}), and no values are changed there", "status")
+        for g, loss in enumerate(losses) if loss.nothing
+    ]
+    patchy = sum(loss.patchy for loss in losses)
+    if patchy and exact:
+        notes.append(Note(
+            f"values are missing in {patchy} sub-groups: covariances over the pairs that are present are restored nearly, not "
+            "exactly", "warning",
+        ))
+    worst = min((loss.smallest for loss in losses if loss.patchy), default=0.0)
+    if worst < ROUNDING:
+        notes.append(Note(f"what was lost over pairs of present values is not quite a covariance (eigenvalue {worst:.2g})"))
+    return notes
