@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,6 +35,7 @@ class _Source:
     kind: str
     dtypes: Mapping[str, Any]
     index: Any = None
+    columns: Mapping[str, Column] = field(default_factory=dict)
 
 
 class Memory:
@@ -64,7 +65,7 @@ class Memory:
         kept = _own(table.select([n for n in wanted if n not in roles.confidential]), _kind(source))
         types = {n: table.schema.field(n).type for n in wanted}
         index = _plain_index(source) if _kind(source) == "pandas" else None
-        held = _Source(kept, types, _kind(source), _dtypes(source, wanted), index)
+        held = _Source(kept, types, _kind(source), _dtypes(source, wanted), index, columns)
         code, labels = _cross(values, columns, sub_groups.columns, table.num_rows)
         declared = [(label,) for label in labels]
         position = np.arange(table.num_rows, dtype=np.int64)
@@ -91,7 +92,8 @@ class Memory:
         whole = out.num_rows == source.kept.num_rows or not source.kept.num_columns
         same = {
             n: d for n, d in source.dtypes.items()
-            if n in names and out.schema.field(n).type == source.types[n] and (whole or not hasattr(d, "categories"))
+            if n in names and out.schema.field(n).type == source.types[n] and _as_read(held.columns[n], source)
+            and (whole or not hasattr(d, "categories"))
         }
         frame = _retyped(frame, out, same)
         if source.index is not None:
@@ -122,11 +124,18 @@ class Memory:
         source: _Source = table.source
         out = {}
         for name in names:
-            if name in source.kept.column_names:
+            if name in source.kept.column_names and not table.columns[name].replaced:
                 out[name] = _taken(source.kept.column(name), table.position[rows])
             else:
-                out[name] = to_arrow(table.columns[name], table.values[name][rows], source.types.get(name))
+                like = source.types.get(name) if _as_read(table.columns[name], source) else None
+                out[name] = to_arrow(table.columns[name], table.values[name][rows], like)
         return pa.table(out)
+
+
+def _as_read(column: Column, source: _Source) -> bool:
+    """Whether the column still has the kind and the levels that it was read with; its Arrow type fits it only then."""
+    read = source.columns.get(column.name, column)
+    return (column.kind, column.levels) == (read.kind, read.levels)
 
 
 def _kind(source: Any) -> str:
