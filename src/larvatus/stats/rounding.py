@@ -21,13 +21,14 @@ def rounded(values: Floats, base: float) -> Floats:
     """
     whole, scale = _fraction(base)
     size = np.abs(values)
-    if scale == 1.0:
-        over = np.fmod(size, whole)
-        out = size - over + np.where(over >= whole / 2, whole, 0.0)
-    else:
-        steps = size * scale / whole
-        near = np.floor(steps + 0.5 + np.minimum(2 * np.finfo(float).eps * steps, MOST_SLACK))
-        out = np.where(steps < 2.0**52, near * whole / scale, size)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if scale == 1.0:
+            over = np.fmod(size, whole)
+            near = np.rint((size - over) / whole) + (over >= whole / 2)
+        else:
+            steps = size * scale / whole
+            near = np.floor(steps + 0.5 + np.minimum(2 * np.finfo(float).eps * steps, MOST_SLACK))
+        out = np.where(near < 2.0**52, near * whole / scale, size)
     return np.asarray(np.copysign(out, values) + 0.0)
 
 
