@@ -72,6 +72,8 @@ def _nominal(name: str, column: pa.ChunkedArray, roles: Roles) -> tuple[Column, 
         flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], type=column.type)
     if pa.types.is_dictionary(flat.type):
         flat = flat.cast(flat.type.value_type)
+    if pa.types.is_null(flat.type):
+        flat = flat.cast(pa.string())
     if pa.types.is_floating(flat.type):
         flat = pc.add(flat.cast(pa.float64()), 0.0)  # -0.0 and 0.0 are one level
         flat = pc.if_else(pc.is_nan(flat), pa.scalar(None, flat.type), flat)
@@ -115,7 +117,7 @@ def to_arrow(column: Column, values: Array, like: pa.DataType | None) -> pa.Arra
     import pyarrow as pa
 
     if column.kind == "nominal":
-        levels = pa.array(list(column.levels), type=like) if like is not None else pa.array(list(column.levels))
+        levels = pa.array(list(column.levels), type=like if column.levels or like is None else pa.string())
         return levels.take(pa.array(values, mask=values < 0))
     missing = np.isnan(values)
     if column.integer and bool(np.all(missing | (values == np.rint(values)))):

@@ -93,7 +93,7 @@ class Memory:
         same = {
             n: d for n, d in source.dtypes.items()
             if n in names and out.schema.field(n).type == source.types[n] and _as_read(held.columns[n], source)
-            and (whole or not hasattr(d, "categories"))
+            and (whole or not hasattr(d, "categories")) and not _cannot_be_missing(d, out.column(n))
         }
         frame = _retyped(frame, out, same)
         if source.index is not None:
@@ -130,6 +130,11 @@ class Memory:
                 like = source.types.get(name) if _as_read(table.columns[name], source) else None
                 out[name] = to_arrow(table.columns[name], table.values[name][rows], like)
         return pa.table(out)
+
+
+def _cannot_be_missing(dtype: Any, column: pa.ChunkedArray) -> bool:
+    """Whether a column has missing values that a frame's own type (NumPy's whole numbers) cannot hold."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "iub" and column.null_count > 0
 
 
 def _as_read(column: Column, source: _Source) -> bool:
