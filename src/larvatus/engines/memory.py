@@ -93,7 +93,8 @@ class Memory:
         same = {
             n: d for n, d in source.dtypes.items()
             if n in names and out.schema.field(n).type == source.types[n] and _as_read(held.columns[n], source)
-            and (whole or not hasattr(d, "categories")) and not _cannot_be_missing(d, out.column(n))
+            and (not hasattr(d, "categories") or (whole and _all_levels(out.column(n), held.columns[n])))
+            and not _cannot_be_missing(d, out.column(n))
         }
         frame = _retyped(frame, out, same)
         if source.index is not None:
@@ -135,6 +136,15 @@ class Memory:
 def _cannot_be_missing(dtype: Any, column: pa.ChunkedArray) -> bool:
     """Whether a column has missing values that a frame's own type (NumPy's whole numbers) cannot hold."""
     return isinstance(dtype, np.dtype) and dtype.kind in "iub" and column.null_count > 0
+
+
+def _all_levels(out: pa.ChunkedArray, column: Column) -> bool:
+    """Whether every level that was read is still there; a frame's own categories would name the others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = out.cast(out.type.value_type) if pa.types.is_dictionary(out.type) else out
+    return bool(pc.count_distinct(plain, mode="only_valid").as_py() == len(column.levels))
 
 
 def _as_read(column: Column, source: _Source) -> bool:
