@@ -119,7 +119,7 @@ def to_arrow(column: Column, values: Array, like: pa.DataType | None) -> pa.Arra
     if column.kind == "nominal":
         if like is not None and pa.types.is_dictionary(like):  # levels that no record has any more do not leave
             return to_arrow(column, values, like.value_type).dictionary_encode().cast(like)
-        levels = pa.array(list(column.levels), type=like if column.levels or like is None else pa.string())
+        levels = pa.array(list(column.levels), type=like)
         return levels.take(pa.array(values, mask=values < 0))
     missing = np.isnan(values)
     if column.integer and bool(np.all(missing | (values == np.rint(values)))):
