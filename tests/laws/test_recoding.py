@@ -46,6 +46,9 @@ def test_rare_levels_are_joined_under_one_name(table):
     assert len(rare) == 3
     pd.testing.assert_series_equal(made.frame().job, table.job.replace(dict.fromkeys(rare, "other")), check_dtype=False)
     assert made.frame().job.value_counts().min() >= 25
+    kept = int(counts.sum() - counts[rare].sum())
+    same = f"{kept:,} of {counts.sum():,} values of job ({kept / counts.sum():.1%}) are unchanged"
+    assert same in [n.text for n in made.notes]
     assert f"{counts[rare].sum()} of {counts.sum():,} values of job get another level; 4 levels are left" in made.notes[0].text
 
 
@@ -55,6 +58,15 @@ def test_too_small_a_pool_takes_the_next_rarest(table):
     assert few < 20
     expected = table.code.astype(str).where(~table.code.isin([3, 40]), "0")
     assert got.tolist() == expected.tolist()
+
+
+def test_a_level_of_that_name_is_joined():
+    job = ["p"] * 50 + ["q"] * 20 + ["other"] * 12 + ["r"] * 2
+    frame = pd.DataFrame({"g": ["a"] * 84, "job": job})
+    got = release(frame, ["job"], rare=5).frame().job
+    assert got.value_counts().to_dict() == {"p": 50, "q": 20, "other": 14}
+    got = release(frame, ["job"], rare=15).frame().job
+    assert got.value_counts().to_dict() == {"p": 50, "other": 34}
 
 
 def test_numeric_levels_stay_numbers_where_all_are(table):

@@ -42,6 +42,7 @@ def test_equals_decimal_arithmetic_to_the_last_bit(base):
 def test_worked_examples():
     x = np.array([14.9, 15, 25, -15, -25, 4.9, -4.9, 0, np.nan, 2.0**53, 1e300])
     np.testing.assert_array_equal(rounded(x, 10), [10, 20, 30, -20, -30, 0, 0, 0, np.nan, 2.0**53 - 2, rounded(x, 10)[-1]])
+    assert rounded(np.array([4.5e15 + 4, 4.5e15 + 5, 15.0, 14.999999999999998]), 10).tolist() == [4.5e15, 4.5e15 + 10, 20, 10]
     assert [rounded(np.array([1e308]), b)[0] for b in (0.1, 1e-30, 1.0)] == [1e308] * 3
     assert not np.signbit(rounded(np.array([-0.01]), 0.1))[0]
     assert rounded(np.array([0.15, 0.25, 0.35, 1.005]), 0.1).tolist() == [0.2, 0.3, 0.4, 1.0]

@@ -64,6 +64,15 @@ def test_a_tail_share_cuts_that_many_and_puts_the_largest_kept(table, tail):
     np.testing.assert_array_equal(got.x, table.x.clip(upper=x[-cut - 1]))
 
 
+def test_the_bottom_is_cut_as_the_top_is(table):
+    got = release(table, tail=0.1, side="bottom").frame()
+    x = table.x.dropna().sort_values().to_numpy()
+    np.testing.assert_array_equal(got.x, table.x.clip(lower=x[int(np.ceil(0.1 * len(x)))]))
+    assert got.y.equals(table.y)  # four in ten are zero: most of that run lies outside the tail
+    both, top = (release(table, tail=0.1, side=side).frame() for side in ("both", "top"))
+    np.testing.assert_array_equal(both.x, np.where(got.x > table.x, got.x, top.x))
+
+
 def test_the_same_share_in_every_period(table):
     got = release(table, tail=0.04, period="year").frame()
     for year, part in table.groupby("year"):

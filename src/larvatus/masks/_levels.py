@@ -38,18 +38,18 @@ def level_counts(data: Microdata, name: str) -> list[Ints]:
 def without_rare(levels: Sequence[Level], counts: Ints, fewest: int, other: str, asked_by: str) -> list[Level]:
     """The levels with those held by fewer than `fewest` records joined under one name.
 
-    Where the joined ones are still too few, the next rarest levels join them.
+    A level that has that name already is joined. Where all of these are still too few, the next rarest levels join them.
     """
     held: dict[Level, int] = {}
     for level, count in zip(levels, counts.tolist(), strict=True):
         held[level] = held.get(level, 0) + count
     order = sorted((level for level in held if held[level]), key=lambda v: (held[v], str(v)))
     joined: list[Level] = []
-    pool = 0
+    pool = held.get(other, 0)
     for level in order:
         if held[level] < fewest or (joined and pool < fewest):
             joined.append(level)
-            pool += held[level]
+            pool += held[level] if level != other else 0
     if not joined:
         return list(levels)
     if len(joined) == len(order) and len(order) > 1:

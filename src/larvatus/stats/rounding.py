@@ -34,7 +34,7 @@ def rounded(values: Floats, base: float) -> Floats:
 
 def _fraction(base: float) -> tuple[float, float]:
     """The base as (whole number, power of ten) where both are exact, else as (base, 1)."""
-    digits = Decimal(repr(float(base)))
+    digits = Decimal(repr(float(base))).normalize()
     decimals = max(0, -int(digits.as_tuple().exponent))
     whole = digits.scaleb(decimals)
     if decimals > MOST_DECIMALS or whole > EXACT:
