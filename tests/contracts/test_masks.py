@@ -46,6 +46,8 @@ def apart(one: pd.DataFrame, other: pd.DataFrame, names: list[str]) -> float:
         a, b = numbers(one[name]), numbers(other[name])
         if not np.array_equal(np.isnan(a), np.isnan(b)):
             return np.inf
+        if np.isnan(a).all():
+            continue
         worst = max(worst, float(np.nanmax(np.abs(a - b)) / (np.nanstd(a) or 1)))
     return worst
 

@@ -33,7 +33,8 @@ T = TypeVar("T")
 class Column:
     """What a column holds: numbers (float64, NaN where missing) or names (codes of levels, -1 where missing).
 
-    `missing` is false only where it is known that no value is.
+    `missing` is false only where it is known that no value is; `replaced` is true for a weight that a step has changed, which
+    then leaves as it is held and not as it came.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Column:
     integer: bool = False
     missing: bool = True
     levels: tuple[Level, ...] = ()
+    replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

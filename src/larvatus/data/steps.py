@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,10 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
 
 def applied(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
     """One mask, over the records and within the sub-groups it was asked for; only confidential columns may change."""
+    for name in taken_by(step, original):
+        if name in current.confidential and name not in taken_by(step, current):
+            raise MaskError(f"{step.name()}: needs numbers, and a step before it turned {name!r} into names. Put it before "
+                            "that step, or leave the column out of its columns.")
     whole, current = current, seen_by(step, current)
     masked = _applied(step, current, seen_by(step, _in_same_groups(original, current)), random)
     return Masked(masked.data.with_confidential(whole.roles.confidential), masked.notes)
@@ -166,9 +171,12 @@ def _in_same_groups(original: Microdata, current: Microdata) -> Microdata:
 def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = None) -> Microdata:
     """The current data with the confidential columns of a mask's result, for the marked records where any are.
 
-    Records that the mask was given and did not return are left out.
+    A weight that the mask has replaced comes along. Records that the mask was given and did not return are left out.
     """
     names = [n for n in current.confidential if n in masked.table.columns]
+    weight = current.roles.weight
+    if weight in masked.table.columns and weight is not None and masked.table.columns[weight].replaced:
+        names.append(weight)
     if marked is None and masked.rows == current.rows:
         return current.holding(current.table.pair(masked.table, {n: n for n in names}))
     kept = masked.map_rows(lambda g, b: {KEPT: np.ones(len(b))}, (), [Column(KEPT, "number")])
@@ -179,16 +187,41 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
     joined = current.table.pair(kept.table, {**new, KEPT: KEPT}, partly=True).pair(marked.table, {TAKEN: TAKEN})
     joined = joined.take(lambda g, b: (b[KEPT] == 1) | (b[TAKEN] == 0), [KEPT, TAKEN])
 
-    def choose(group: int, block: Block) -> Mapping[str, Array]:
-        return {n: np.where(block[TAKEN] == 1, block[f"masked {n}"], block[n]) for n in names}
+    merged = {n: _merged(current.table.columns[n], masked.table.columns[n]) for n in names}
 
-    return current.holding(joined.map_rows(choose, [*names, *new, TAKEN]))
+    def choose(group: int, block: Block) -> Mapping[str, Array]:
+        out = {}
+        for n in names:
+            before, after = block[n], block[f"masked {n}"]
+            if merged[n].levels != current.table.columns[n].levels:
+                before = codes_in(current.table.columns[n], merged[n])[before]
+                after = codes_in(masked.table.columns[n], merged[n])[after]
+            out[n] = np.where(block[TAKEN] == 1, after, before)
+        return out
+
+    return current.holding(joined.map_rows(choose, [*names, *new, TAKEN], list(merged.values())))
+
+
+def _merged(before: Column, after: Column) -> Column:
+    """The description of a column of which some records were masked: the levels of both, as text where they do not mix."""
+    levels = tuple(dict.fromkeys(before.levels + after.levels))
+    if len({type(v) for v in levels}) > 1:
+        levels = tuple(dict.fromkeys(str(v) for v in levels))
+    return replace(before, levels=levels, replaced=after.replaced)
+
+
+def codes_in(column: Column, other: Column) -> Array:
+    """The code that each level of a column has in another one, -1 where it has none and, at the end, for missing values."""
+    place = {level: i for i, level in enumerate(other.levels)}
+    found = [place.get(level, place.get(str(level), -1)) for level in column.levels]
+    return np.array([*found, -1], dtype=np.int32)
 
 
 def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
     """How much left as it came, to seven digits; a release that is the original is refused."""
     names = released.confidential
     joined = released.table.pair(original.table, {f"original {n}": n for n in names})
+    now_columns, was_columns = released.table.columns, original.table.columns
 
     from larvatus.stats.alike import alike
 
@@ -196,15 +229,18 @@ def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
         out = []
         for n in names:
             now, was = block[n], block[f"original {n}"]
-            if was.dtype.kind == "f":
+            if now_columns[n].kind != was_columns[n].kind:
+                out.append((0, int(np.count_nonzero(~np.isnan(was) if was.dtype.kind == "f" else was >= 0))))
+            elif was.dtype.kind == "f":
                 out.append(alike(now, was, ALIKE))
             else:
+                now = codes_in(now_columns[n], was_columns[n])[now]
                 out.append((int(np.count_nonzero((now == was) & (was >= 0))), int(np.count_nonzero(was >= 0))))
         return np.array(out)
 
     tables = joined.reduce([*names, *(f"original {n}" for n in names)], count, np.add)
     same, there = np.sum(tables, axis=0).T
-    if there.sum() and (same == there).all():
+    if there.sum() and (same == there).all() and released.rows == original.rows:
         raise MaskError(
             "mask: the release would be the original: every confidential value came through unchanged. "
             "Use a stronger mask, or leave columns that do not vary out of confidential."

@@ -131,6 +131,8 @@ def coded(name: str, column: Any) -> tuple[list[Any], NDArray[np.int64]]:
         flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], type=column.type)
     if pa.types.is_dictionary(flat.type):
         flat = flat.cast(flat.type.value_type)
+    if pa.types.is_null(flat.type):
+        flat = flat.cast(pa.string())
     if pa.types.is_floating(flat.type):
         flat = pc.add(flat.cast(pa.float64()), 0.0)  # -0.0 and 0.0 are one level
         flat = pc.if_else(pc.is_nan(flat), pa.scalar(None, flat.type), flat)
@@ -176,8 +178,9 @@ def names_array(column: Column, codes: Array, like: Any) -> pa.Array:
     """Names from codes, of the type they had."""
     import pyarrow as pa
 
-    levels = pa.array(list(column.levels), type=like) if like is not None else pa.array(list(column.levels))
-    return levels.take(pa.array(codes, mask=codes < 0))
+    if like is not None and pa.types.is_dictionary(like):  # levels that no record has any more do not leave
+        return names_array(column, codes, like.value_type).dictionary_encode().cast(like)
+    return pa.array(list(column.levels), type=like).take(pa.array(codes, mask=codes < 0))
 
 
 def number_array(values: Array, like: Any, whole: bool) -> pa.Array:

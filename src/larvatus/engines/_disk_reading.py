@@ -38,6 +38,7 @@ class Origin:
     rows: int = 0
     relation: Any = None
     given: frozenset[str] = frozenset()
+    columns: Mapping[str, Column] = field(default_factory=dict)
 
 
 class _Numbers:
@@ -123,7 +124,7 @@ def read(
     code, labels = _crossed(room, {n: taken[n].stored for n in sub_groups.columns}, columns, rows)
     layout = Layout(Here(record), Here(_counted(room, rows)), rows)
     start = DiskTable(columns, _no_groups(), layout, held, np.array([0, rows]), room,
-                      replace(origin, given=frozenset(wanted) - frozenset(roles.confidential)))
+                      replace(origin, given=frozenset(wanted) - frozenset(roles.confidential), columns=columns))
     return start.laid_out(code, sub_groups.columns, labels, [(label,) for label in labels])
 
 

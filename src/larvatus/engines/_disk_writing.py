@@ -40,9 +40,12 @@ class _Way:
 
 def _ways(table: DiskTable, names: Sequence[str]) -> dict[str, _Way]:
     origin: Origin = table.source
+    from larvatus.engines.memory import as_read
+
     out = {}
     for name in names:
-        column, like = table.columns[name], origin.types.get(name)
+        column = table.columns[name]
+        like = origin.types.get(name) if as_read(column, origin.columns) else None
         if like is not None and hasattr(like, "value_type") and hasattr(like, "index_type"):
             like = like.value_type
         exact = f" exact {name}" in table.held
@@ -119,16 +122,16 @@ def frame(table: DiskTable, names: Sequence[str], origin: Origin) -> Any:
     """The named columns in the source's order, as the kind of frame the source was."""
     import pyarrow as pa
 
-    from larvatus.engines.memory import as_frame
+    from larvatus.engines.memory import as_frame, as_read
 
     out = pa.Table.from_batches([b for b, _ in _batches(table, names, None)])
     index = None
     if origin.index is not None:
         position = np.concatenate(list(table.layout.position.stream()))
         index = origin.index[np.sort(position)]
-    dtypes = {n: d for n, d in origin.dtypes.items() if n in names}
+    dtypes = {n: d for n, d in origin.dtypes.items() if n in names and as_read(table.columns[n], origin.columns)}
     types = {n: out.schema.field(n).type if hasattr(d, "categories") else origin.types[n] for n, d in dtypes.items()}
-    return as_frame(out, origin.kind, types, dtypes, index, out.num_rows == origin.rows)
+    return as_frame(out, origin.kind, types, dtypes, index, out.num_rows == origin.rows, table.columns)
 
 
 def check(path: Path, pairing: Path | None, force: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,6 +34,7 @@ class _Source:
     kind: str
     dtypes: Mapping[str, Any]
     index: Any = None
+    columns: Mapping[str, Column] = field(default_factory=dict)
 
 
 class Memory:
@@ -63,7 +64,7 @@ class Memory:
         kept = _own(table.select([n for n in wanted if n not in roles.confidential]), frame_kind(source))
         types = {n: table.schema.field(n).type for n in wanted}
         index = plain_index(source) if frame_kind(source) == "pandas" else None
-        held = _Source(kept, types, frame_kind(source), frame_dtypes(source, wanted), index)
+        held = _Source(kept, types, frame_kind(source), frame_dtypes(source, wanted), index, columns)
         code, labels = _cross(values, columns, sub_groups.columns, table.num_rows)
         declared = [(label,) for label in labels]
         position = np.arange(table.num_rows, dtype=np.int64)
@@ -84,7 +85,8 @@ class Memory:
         source: _Source = as_memory(like).source
         whole = out.num_rows == source.kept.num_rows or not source.kept.num_columns
         index = None if source.index is None else source.index[held.position[order]]
-        return as_frame(out, source.kind, source.types, source.dtypes, index, whole)
+        fitting = {n: d for n, d in source.dtypes.items() if n in names and as_read(held.columns[n], source.columns)}
+        return as_frame(out, source.kind, source.types, fitting, index, whole, held.columns)
 
     def write(
         self, table: Table, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
@@ -105,15 +107,37 @@ class Memory:
         source: _Source = table.source
         out = {}
         for name in names:
-            if name in source.kept.column_names:
+            if name in source.kept.column_names and not table.columns[name].replaced:
                 out[name] = _taken(source.kept.column(name), table.position[rows])
             else:
-                out[name] = to_arrow(table.columns[name], table.values[name][rows], source.types.get(name))
+                like = source.types.get(name) if as_read(table.columns[name], source.columns) else None
+                out[name] = to_arrow(table.columns[name], table.values[name][rows], like)
         return pa.table(out)
 
 
+def _cannot_be_missing(dtype: Any, column: pa.ChunkedArray) -> bool:
+    """Whether a column has missing values that a frame's own type (NumPy's whole numbers) cannot hold."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "iub" and column.null_count > 0
+
+
+def _all_levels(out: pa.ChunkedArray, column: Column) -> bool:
+    """Whether every level that was read is still there; a frame's own categories would name the others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = out.cast(out.type.value_type) if pa.types.is_dictionary(out.type) else out
+    return bool(pc.count_distinct(plain, mode="only_valid").as_py() == len(column.levels))
+
+
+def as_read(column: Column, columns: Mapping[str, Column]) -> bool:
+    """Whether the column still has the kind and the levels that it was read with; its Arrow type fits it only then."""
+    read = columns.get(column.name, column)
+    return (column.kind, column.levels) == (read.kind, read.levels)
+
+
 def as_frame(
-    table: pa.Table, kind: str, types: Mapping[str, pa.DataType], dtypes: Mapping[str, Any], index: Any, whole: bool
+    table: pa.Table, kind: str, types: Mapping[str, pa.DataType], dtypes: Mapping[str, Any], index: Any, whole: bool,
+    columns: Mapping[str, Column],
 ) -> Any:
     """An Arrow table as a frame of the kind the source was, its columns of the types they were."""
     if kind == "pyarrow":
@@ -123,7 +147,8 @@ def as_frame(
     frame: Any = nw.from_arrow(table, backend=cast(Any, kind)).to_native()
     same = {
         n: d for n, d in dtypes.items()
-        if n in table.column_names and table.schema.field(n).type == types[n] and (whole or not hasattr(d, "categories"))
+        if table.schema.field(n).type == types[n] and not _cannot_be_missing(d, table.column(n))
+        and (not hasattr(d, "categories") or (whole and _all_levels(table.column(n), columns[n])))
     }
     frame = _retyped(frame, table, same)
     if index is not None:

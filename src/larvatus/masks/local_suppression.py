@@ -1,0 +1,118 @@
+"""Blank the key values that make records rarer than k (004; k-anonymity by local suppression)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.core.errors import MaskError, nearest_names
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.parameters import per_column
+from larvatus.masks._combinations import Combinations, combinations_of, combined, fates
+
+Weight = Annotated[float, Field(gt=0, le=1e6)]
+
+
+class LocalSuppression(Mask):
+    """Make key values missing until every combination of the key is held by at least k records.
+
+    The key is the columns that the step masks, numbers and names alike, together with the sub-group (under the default scope)
+    and the non-confidential columns named in `known`; no other column counts. A missing value is a level like any other, so
+    each released combination, blanks included, has k records or more. All values not blanked leave as they are: relations
+    among frequent combinations stay, rare ones are lost, and an intruder who knows the key alone finds no fewer than k
+    candidates, but one who knows other columns may.
+
+    Parameters:
+        k: fewest records that may share a combination of the key.
+        importance: how much a blank of a column counts when the cheapest are chosen; one value, a list, or by name.
+        known: non-confidential columns that the intruder knows too; they are part of the key and are never blanked.
+        out_of_reach: records that sub-group and `known` alone make rarer than k: "refuse", or "blank" all their key values.
+        columns: the confidential columns of the key; all where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids; combinations are counted in these.
+        scope: count combinations within each sub-group, which then is part of the key, or over the whole file.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    random: ClassVar[bool] = False
+    blanks: ClassVar[bool] = True
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
+    publishable: ClassVar[frozenset[str]] = frozenset({"k", "known"})
+
+    k: Annotated[int, Field(ge=2)] = Field(default=3, description="fewest records that may share a combination of the key")
+    importance: Weight | tuple[Weight, ...] | dict[str, Weight] = Field(
+        default=1.0, description="how much a blank of a column counts when the cheapest are chosen"
+    )
+    known: tuple[str, ...] = Field(default=(), description="non-confidential columns that are part of the key")
+    out_of_reach: Literal["refuse", "blank"] = Field(
+        default="refuse", description="what becomes of records that no blank can make frequent enough"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(k=5, scope="file")
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        from larvatus.stats.suppression import suppressed
+
+        names = current.confidential
+        for name in self.known:
+            if name not in current.known and name not in current.sub_groups.columns:
+                near = nearest_names(name, current.known)
+                raise MaskError(f"local_suppression.known: {name!r} is not a non-confidential column; {near}")
+        cost = per_column("local_suppression.importance", self.importance, names)
+        found = combinations_of(current, names, self.known)
+        lost = self._out_of_reach(current, found)
+        pieces = suppressed(found.rows, found.part, found.count, self.k, cost)
+        every, single = fates(current, found, pieces, random)
+
+        def mask_block(group: int, block: Block) -> Mapping[str, Array]:
+            gone = np.zeros((len(block), len(names)), dtype=bool)
+            for i, key in enumerate(combined(block, [*self.known, *names])):
+                lose = single.get((group, int(block.record[i])), every.get((group, key)))
+                if lose is not None:
+                    gone[i] = lose
+            missing = {n: np.nan if block[n].dtype.kind == "f" else -1 for n in names}
+            return {n: np.where(gone[:, j], missing[n], block[n]) for j, n in enumerate(names)}
+
+        after = current.map_rows(mask_block, [*self.known, *names])
+        return Masked(after, self._notes(current, pieces.count @ (pieces.blank & (found.rows[pieces.origin] > 0)), lost))
+
+    def public_sentence(self) -> str:
+        return f"Confidential values that made combinations of key values rarer than {self.k} records were made missing."
+
+    def _out_of_reach(self, data: Microdata, found: Combinations) -> int:
+        """Records that are too rare by what cannot be blanked."""
+        totals = np.bincount(found.part, weights=found.count)
+        lost = int(totals[totals < self.k].sum())
+        if lost and self.out_of_reach == "refuse":
+            inside = [*(data.groups.columns), *self.known]
+            by = f"{', '.join(inside)} alone make" if inside else "the size of the file makes"
+            raise MaskError(
+                f"local_suppression: {by} {lost:,} of {data.rows:,} records rarer than k = {self.k}, and blanks cannot help. "
+                "Name fewer columns in known, pool sub-groups, use scope = \"file\", lower k, or set out_of_reach = \"blank\"."
+            )
+        return lost
+
+    def _notes(self, data: Microdata, blanked: NDArray[np.int64], lost: int) -> list[Note]:
+        names = data.confidential
+        key = ", ".join([*(data.groups.columns), *self.known, *names])
+        notes = [Note(f"every combination of {key} is held by {self.k} records or more, missing values counted as a level")]
+        if lost:
+            rest = f"{lost:,} records are rarer than that by sub-group and known columns alone: all their keys are missing"
+            notes = [Note(f"{notes[0].text}, but {rest}", "warning")]
+        other = [n for n in data.known if n not in self.known and n != data.roles.weight]
+        if other:
+            notes.append(Note(f"{', '.join(other)} leave too and are not part of the key", "warning"))
+        there = data.present().sum(axis=0).tolist()
+        for name, gone, all_ in zip(names, blanked.tolist(), there, strict=True):
+            heavy = gone > all_ / 2
+            said = f"{gone:,} of {all_:,} values of {name} are made missing"
+            notes.append(Note(f"{said}: recode the column first" if heavy else said, "warning" if heavy else "information"))
+        return notes

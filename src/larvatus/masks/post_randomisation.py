@@ -1,0 +1,133 @@
+"""Change the levels of nominal columns at random, by known probabilities (PRAM: Gouweleeuw and others 1998)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.core.errors import MaskError, nearest_names
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.parameters import per_column
+
+Stay = Annotated[float, Field(ge=0, lt=1)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+Matrix = NDArray[np.float64]
+
+
+class PostRandomisation(Mask):
+    """Give each record a level drawn by a probability that depends on its own level alone.
+
+    With the invariant construction the expected frequencies of each column are the original ones; without it they move
+    towards equal shares, and an analyst who knows the probabilities can undo that on average. Relations with other columns
+    weaken. An intruder never knows whether a level is true, but at a high probability of staying most of them are.
+
+    Parameters:
+        stay: probability of keeping the level; the rest is shared by the other levels; one value, a list, or by name.
+        invariant: draw a second time, towards where the level may have come from, so that expected frequencies are kept.
+        matrix: transition probabilities by column, in place of stay: a row for each level in order, each adding up to 1.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids.
+        scope: run within each sub-group, among the levels that occur in it, or over the whole file at once.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    handles: ClassVar[frozenset[str]] = frozenset({"nominal"})
+    publishable: ClassVar[frozenset[str]] = frozenset({"stay", "invariant", "matrix"})
+
+    stay: Stay | tuple[Stay, ...] | dict[str, Stay] = Field(default=0.8, description="probability of keeping the level")
+    invariant: bool = Field(default=True, description="keep expected frequencies by a second draw")
+    matrix: dict[str, tuple[tuple[Probability, ...], ...]] | None = Field(
+        default=None, description="transition probabilities by column, in place of stay: a row for each level in order"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(stay=0.6, invariant=False), cls(stay=0.5, scope="file")
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        from larvatus.stats.transitions import drawn
+
+        names = current.confidential
+        counts = _counts(current, names)
+        moves = [self._moves(name, current, [c[j] for c in counts], j) for j, name in enumerate(names)]
+
+        def mask_block(group: int, block: Block) -> Mapping[str, Array]:
+            draws = random.uniform(block.record, len(names), purpose="post-randomisation")
+            return {n: drawn(block[n], moves[j][group], draws[j]) for j, n in enumerate(names)}
+
+        return Masked(current.map_rows(mask_block, names), _notes(current, names, counts, moves))
+
+    def public_sentence(self) -> str:
+        kept = ", in a way that keeps the frequencies of each column on average" if self.invariant else ""
+        return f"Categories of confidential columns were changed at random by fixed probabilities{kept}."
+
+    def _moves(self, name: str, data: Microdata, counts: Sequence[Array], j: int) -> list[Matrix]:
+        """The transition matrix of a column in every sub-group."""
+        from larvatus.stats.transitions import invariant, plain
+
+        stay = per_column("post_randomisation.stay", self.stay, data.confidential)[j]
+        given = self._given(name, data)
+        out = []
+        for c in counts:
+            first = given if given is not None else plain(stay, c > 0)
+            out.append(invariant(first, c) if self.invariant else first)
+        return out
+
+    def _given(self, name: str, data: Microdata) -> Matrix | None:
+        for other in self.matrix or ():
+            if other not in data.confidential:
+                near = nearest_names(other, data.confidential)
+                raise MaskError(f"post_randomisation.matrix: {other!r} is not a column of this step; {near}")
+        if not self.matrix or name not in self.matrix:
+            return None
+        rows, levels = self.matrix[name], len(data.table.columns[name].levels)
+        if len(rows) != levels or any(len(r) != levels for r in rows):
+            raise MaskError(
+                f"post_randomisation.matrix: {name!r} has {levels} levels and needs {levels} rows of {levels} probabilities, "
+                "in the order of the levels (sorted, or as roles.ordered states)."
+            )
+        matrix = np.array(rows, dtype=np.float64)
+        worst = float(np.abs(matrix.sum(axis=1) - 1).max(initial=0.0))
+        if worst > 1e-9:
+            raise MaskError(f"post_randomisation.matrix: some row for {name!r} misses 1 by {worst:.2g}. Let each add up to 1.")
+        return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
+
+
+def _counts(data: Microdata, names: Sequence[str]) -> list[list[NDArray[np.int64]]]:
+    """Sub-groups × columns: how often each level occurs."""
+    sizes = [len(data.table.columns[n].levels) for n in names]
+
+    def count(group: int, block: Block) -> list[NDArray[np.int64]]:
+        return [np.bincount(block[n][block[n] >= 0], minlength=size) for n, size in zip(names, sizes, strict=True)]
+
+    return data.reduce(names, count, lambda a, b: [x + y for x, y in zip(a, b, strict=True)])
+
+
+def _notes(
+    data: Microdata, names: Sequence[str], counts: Sequence[Sequence[Array]], moves: Sequence[Sequence[Matrix]]
+) -> list[Note]:
+    """How probable it is that a level is true, and where a level cannot move."""
+    notes = []
+    for j, name in enumerate(names):
+        there = sum(int(c[j].sum()) for c in counts)
+        if not there:
+            continue
+        kept = sum(float(c[j] @ np.diag(m)) for c, m in zip(counts, moves[j], strict=True)) / there
+        if kept > 1 - 1e-12:
+            raise MaskError(
+                f"post_randomisation: no value of {name!r} could change: one level only, or a matrix that keeps every level. "
+                "Lower the probability of staying, use scope = \"file\", or leave the column out."
+            )
+        notes.append(Note(f"a value of {name} stays what it is with probability {kept:.3f} on average"))
+        for g, c in enumerate(counts):
+            if c[j].sum() and (np.diag(moves[j][g])[c[j] > 0] >= 1).all():
+                said = f"{name} cannot change in sub-group ({data.groups.name(g)}) and is released as it is"
+                notes.append(Note(said, "status"))
+    return notes

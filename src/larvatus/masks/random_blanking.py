@@ -1,0 +1,82 @@
+"""Make values missing at random, at a stated rate (004)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.core.errors import MaskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.parameters import per_column
+
+Rate = Annotated[float, Field(gt=0, lt=1)]
+
+
+class RandomBlanking(Mask):
+    """Make every value missing with a stated probability, at most one value of a record or each on its own.
+
+    What is left is a random part of the original values, so means and correlations over present pairs are kept in
+    expectation, from fewer records. All other values leave as they are: an intruder who knows two or three of them links a
+    record almost as before, so blanking alone protects little.
+
+    Parameters:
+        rate: probability that a value becomes missing; one value, a list in role order, or by name.
+        disjoint: blank at most one value of a record; otherwise values are blanked independently of each other.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids.
+        scope: makes no difference to this mask, which looks at one record at a time.
+    """
+
+    record_wise: ClassVar[bool] = True
+    blanks: ClassVar[bool] = True
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
+    publishable: ClassVar[frozenset[str]] = frozenset({"rate", "disjoint"})
+
+    rate: Rate | tuple[Rate, ...] | dict[str, Rate] = Field(
+        default=0.05, description="probability that a value becomes missing"
+    )
+    disjoint: bool = Field(default=True, description="blank at most one value of a record")
+    scope: Literal["sub_group", "file"] = Field(default="file", description="makes no difference to this mask")
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(rate=0.2), cls(rate=0.3, disjoint=False)
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        names = current.confidential
+        rate = per_column("random_blanking.rate", self.rate, names)
+        if self.disjoint and rate.sum() > 1:
+            raise MaskError(
+                f"random_blanking: disjoint = true, but the rates of {len(names)} columns add up to {rate.sum():.3g}, above 1: "
+                "not every record could lose at most one value. Lower rate, or set disjoint = false."
+            )
+
+        def mask_block(group: int, block: Block) -> Mapping[str, Array]:
+            gone = self._chosen(rate, block.record, random)
+            return {n: np.where(gone[j], np.nan if block[n].dtype.kind == "f" else -1, block[n]) for j, n in enumerate(names)}
+
+        after = current.map_rows(mask_block, names)
+        before, left = (d.present().sum(axis=0).tolist() for d in (current, after))
+        notes = []
+        for name, was, now in zip(names, before, left, strict=True):
+            said = f"{was - now:,} of {was:,} values of {name} are made missing"
+            notes.append(Note(said, "warning" if was and was == now else "information"))
+        return Masked(after, notes)
+
+    def public_sentence(self) -> str:
+        return "Some confidential values, chosen at random, were made missing."
+
+    def _chosen(self, rate: NDArray[np.float64], record: NDArray[np.int64], random: RecordRandom) -> NDArray[np.bool_]:
+        """Columns × records: whether a value is blanked."""
+        if not self.disjoint:
+            return np.asarray(random.uniform(record, len(rate), purpose="blanking") < rate[:, None])
+        draw = random.uniform(record, 1, purpose="blanking")
+        above = np.cumsum(rate)[:, None]
+        return np.asarray((draw < above) & (draw >= above - rate[:, None]))

@@ -1,0 +1,160 @@
+"""Make categories coarser: levels joined, rare ones under one name, numbers put into classes (004)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from larvatus.core.errors import MaskError, nearest_names
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.masks._classes import SHARED_BY, Classes, by_counts, by_cuts, class_name, interval_names
+from larvatus.masks._levels import level_counts, recoded, renamed, without_rare
+
+Cuts = tuple[Annotated[float, Field(ge=-1e300, le=1e300)], ...]
+
+
+class Recoding(Mask):
+    """Join levels of nominal columns, and put numbers into classes that leave as a mean, a midpoint or a name.
+
+    Frequencies of the new categories are exact, and with the mean of each class the totals of a numeric column are kept
+    (weighted where there is a weight); differences inside a category are lost. An intruder knows the category of every record
+    for certain: what is joined is protected by the number of records that share it, and rare categories not joined stay rare.
+
+    Parameters:
+        levels: new names of levels, by column: {job = {baker = "food", cook = "food"}}; levels not named stay.
+        rare: join the levels held by fewer records than this under the name of `other`; 1 joins none.
+        other: the name that joined rare levels get.
+        cuts: cut points between classes of numbers, ascending; for all numeric columns, or by name.
+        bins: without cuts, the number of classes, which hold about equally many values.
+        replacement: what a class of numbers leaves as: "mean" of its values, "mid" point of its cuts, or "label".
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids; counts and means are of these.
+        scope: count levels and make classes over the whole file at once, or within each sub-group.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    keeps_ranks: ClassVar[bool] = True
+    random: ClassVar[bool] = False
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
+    publishable: ClassVar[frozenset[str]] = frozenset({"levels", "rare", "other", "cuts", "bins", "replacement"})
+
+    levels: dict[str, dict[str, str]] | None = Field(default=None, description="new names of levels, by column")
+    rare: Annotated[int, Field(ge=1)] = Field(default=10, description="join levels held by fewer records than this; 1: none")
+    other: Annotated[str, Field(min_length=1)] = Field(default="other", description="the name that joined rare levels get")
+    cuts: Cuts | dict[str, Cuts] | None = Field(default=None, description="cut points between classes of numbers, ascending")
+    bins: Annotated[int, Field(ge=2, le=1000)] = Field(default=10, description="number of classes where no cuts are given")
+    replacement: Literal["mean", "mid", "label"] = Field(default="mean", description="what a class of numbers leaves as")
+    scope: Literal["sub_group", "file"] = Field(
+        default="file", description="count levels and make classes over the whole file, or within each sub-group"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(rare=5, bins=3, scope="sub_group"), cls(rare=1, bins=25)
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        self._check(current)
+        data, notes = current, list[Note]()
+        for name in current.confidential:
+            kind = current.table.columns[name].kind
+            data, said = self._numbers(data, name) if kind == "number" else self._names(data, name)
+            notes += said
+        return Masked(data, notes)
+
+    def public_sentence(self) -> str:
+        return "Rare or similar categories of confidential columns were joined, and numbers were put into classes."
+
+    def _check(self, data: Microdata) -> None:
+        """Refuse settings that name what is not there."""
+        kinds = {n: data.table.columns[n].kind for n in data.confidential}
+        for field, kind, given in (("levels", "nominal", self.levels), ("cuts", "number", self.cuts)):
+            known = [n for n, k in kinds.items() if k == kind]
+            for name in given if isinstance(given, Mapping) else ():
+                if name not in known:
+                    near = nearest_names(name, known)
+                    raise MaskError(f"recoding.{field}: {name!r} is not a {kind} column of this step; {near}")
+        if self.where is not None and self.replacement == "label" and "number" in kinds.values():
+            raise MaskError(
+                "recoding: where chooses some records, and a column cannot hold numbers and names of classes at once. Use "
+                "replacement = \"mean\" or \"mid\", or recode all records."
+            )
+
+    def _names(self, data: Microdata, name: str) -> tuple[Microdata, list[Note]]:
+        column = data.table.columns[name]
+        mapped = renamed(column, (self.levels or {}).get(name, {}), "recoding.levels")
+        counts = level_counts(data, name)
+        new = [
+            without_rare(mapped, c, self.rare, self.other, f"recoding: {name!r} in ({data.groups.name(g)})")
+            if self.rare > 1 and c.sum() else mapped
+            for g, c in enumerate(counts)
+        ]
+        moved = sum(
+            int(sum(c[i] for i, (a, b) in enumerate(zip(column.levels, after, strict=True)) if a != b))
+            for c, after in zip(counts, new, strict=True)
+        )
+        there = sum(int(c.sum()) for c in counts)
+        if not moved:
+            rule = f"no level is held by fewer than {self.rare} records" if self.rare > 1 else "no level is named"
+            return data, [Note(f"{name} is released as it is: {rule}", "warning")] if there else []
+        made, codes = recoded(column, new)
+        after = data.map_rows(lambda g, b: {name: codes[g][b[name]]}, [name], [made])
+        left = len({v for group, c in zip(new, counts, strict=True) for v, k in zip(group, c, strict=True) if k})
+        return after, [Note(f"{moved:,} of {there:,} values of {name} get another level; {left} levels are left")]
+
+    def _numbers(self, data: Microdata, name: str) -> tuple[Microdata, list[Note]]:
+        cuts = self.cuts.get(name) if isinstance(self.cuts, Mapping) else self.cuts
+        weight = data.roles.weight if self.replacement == "mean" else None
+        if cuts is not None and (not cuts or any(a >= b for a, b in pairwise(cuts))):
+            raise MaskError(f"recoding.cuts: those for {name!r} do not ascend. Give at least one, each above the one before.")
+        found = by_cuts(data, name, cuts, weight) if cuts else by_counts(data, name, self.bins, weight)
+        if not found.count.any():
+            return data, []
+        values, column = self._values(found, data.table.columns[name], cuts)
+
+        def mask_block(group: int, block: Block) -> Mapping[str, Array]:
+            at = block[class_name(name)]
+            gone = np.isnan(at)
+            new = values[group][np.where(gone, 0, at).astype(np.int64)]
+            return {name: np.where(gone, -1 if column.kind == "nominal" else np.nan, new)}
+
+        after = found.data.map_rows(mask_block, [class_name(name)], [column])
+        used = (found.count > 0).sum(axis=1)
+        some = f"{used.min()}" if used.min() == used.max() else f"{used.min()} to {used.max()}"
+        return after, [Note(f"values of {name} are in {some} classes of {found.count[found.count > 0].min():,} or more")]
+
+    def _values(self, found: Classes, column: Column, cuts: Sequence[float] | None) -> tuple[Array, Column]:
+        """Sub-groups × classes: what stands for each class, and what the column then is."""
+        count, name = found.count, column.name
+        if self.replacement == "label":
+            if cuts:
+                return np.tile(np.arange(count.shape[1]), (len(count), 1)), Column(name, "nominal", levels=interval_names(cuts))
+            used = (count > 0).sum(axis=1)
+            labels = list(dict.fromkeys(f"{i + 1} of {m}" for m in sorted(set(used.tolist())) for i in range(m)))
+            codes = [[labels.index(f"{i + 1} of {m}") if i < m else -1 for i in range(count.shape[1])] for m in used.tolist()]
+            return np.array(codes), Column(name, "nominal", levels=tuple(labels))
+        if self.replacement == "mean":
+            few = (count > 0) & (count < SHARED_BY)
+            if few.any():
+                raise MaskError(
+                    f"recoding: {int(few.sum())} classes of {name!r} hold fewer than {SHARED_BY} values, which their mean "
+                    "would give away. Use fewer classes or cuts, replacement = \"label\", or scope = \"file\"."
+                )
+            return found.mean, replace(column, integer=False)
+        if cuts is None:
+            raise MaskError(f"recoding: replacement = \"mid\" needs cuts, and {name!r} has none. State cuts, or use \"mean\".")
+        outside = int(count[:, 0].sum() + count[:, -1].sum())
+        if outside:
+            raise MaskError(
+                f"recoding: {outside:,} values of {name!r} lie below the first or not below the last cut, where a class has no "
+                "midpoint. Add outer cuts, or use \"mean\" or \"label\"."
+            )
+        middle = (np.array(cuts[1:]) + np.array(cuts[:-1])) / 2
+        return np.tile([np.nan, *middle, np.nan], (len(count), 1)), replace(column, integer=False)

@@ -1,0 +1,92 @@
+"""Round every confidential value to a multiple of a base, halves away from zero (004)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from larvatus.core.errors import MaskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.parameters import per_column
+
+Base = Annotated[float, Field(gt=0, le=1e300)]
+FINE = 0.1
+
+
+class Rounding(Mask):
+    """Release the nearest multiple of a base instead of each value, halves away from zero.
+
+    No value moves by more than half the base, so means and correlations of columns that spread over many multiples hardly
+    change; small values and fine differences are lost. An intruder knows every value to within half the base: records far
+    apart from each other are linked as easily as before unless the base is large.
+
+    Parameters:
+        base: values become multiples of it; one value, a list in role order, or by name.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids.
+        scope: makes no difference to this mask, which looks at one value at a time.
+    """
+
+    record_wise: ClassVar[bool] = True
+    keeps_ranks: ClassVar[bool] = True
+    random: ClassVar[bool] = False
+    publishable: ClassVar[frozenset[str]] = frozenset({"base"})
+
+    base: Base | tuple[Base, ...] | dict[str, Base] = Field(default=10.0, description="values become multiples of it")
+    scope: Literal["sub_group", "file"] = Field(default="file", description="makes no difference to this mask")
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(base=1000.0), cls(base=0.7)
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        from larvatus.stats.rounding import rounded
+
+        names = current.confidential
+        bases = dict(zip(names, per_column("rounding.base", self.base, names).tolist(), strict=True))
+
+        def mask_block(group: int, block: Block) -> Mapping[str, Array]:
+            return {n: rounded(block[n], bases[n]) for n in names}
+
+        columns = current.table.columns
+        broken = [replace(columns[n], integer=False) for n in names if not float(bases[n]).is_integer()]
+        return Masked(current.map_rows(mask_block, names, broken), self._notes(current, bases))
+
+    def public_sentence(self) -> str:
+        return "Confidential values were rounded to multiples of a fixed base."
+
+    def _notes(self, data: Microdata, bases: Mapping[str, float]) -> list[Note]:
+        """How many values moved; a base that moves none is refused, one that is fine for the column is said."""
+        from larvatus.stats.rounding import rounded
+
+        names = tuple(bases)
+
+        def count(group: int, block: Block) -> Array:
+            there = [~np.isnan(block[n]) for n in names]
+            moved = [(rounded(block[n], bases[n]) != block[n]) & t for n, t in zip(names, there, strict=True)]
+            return np.array([[int(m.sum()), int(t.sum())] for m, t in zip(moved, there, strict=True)])
+
+        totals = np.sum(data.reduce(names, count, np.add), axis=0)
+        spread = np.sqrt(data.ungrouped().moments(names)[0].variance)
+        notes = []
+        for j, name in enumerate(names):
+            moved, there = (int(v) for v in totals[j])
+            if there and not moved:
+                raise MaskError(
+                    f"rounding: base {bases[name]:g} changes no value of {name!r}: all are multiples of it already. Use a "
+                    "larger base, or leave the column out of the step."
+                )
+            notes.append(Note(f"{moved:,} of {there:,} values of {name} are rounded to a multiple of {bases[name]:g}"))
+            if bases[name] < FINE * spread[j]:
+                notes.append(Note(
+                    f"the base for {name} is under a tenth of the column's standard deviation: rounded values still tell "
+                    "records apart, so try an attack before relying on it", "warning",
+                ))
+        return notes

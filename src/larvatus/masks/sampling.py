@@ -1,0 +1,165 @@
+"""Release a random part of the records: simple, stratified, without outliers, or until stated means hold (004)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.core.errors import MaskError, nearest_names
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Column, Mask, Masked
+from larvatus.data.groups import Label
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.masks._outliers import DISTANCE, with_distance
+
+DRAW, PLACE, FAR = " draw", " place", " distance rank"
+MOST_DRAWS = 500
+
+
+class Sampling(Mask):
+    """Release a random sample of the records and leave their values as they are.
+
+    Every record has the same chance to be in it, so means and relations are kept in expectation, with larger errors; rare
+    combinations and the largest values are often lost, though an outlier that is drawn is as exposed as before. An intruder
+    no longer knows whether the target is in the file. A survey weight is divided by the share of records that were kept.
+
+    Parameters:
+        rate: share of the records to keep; of all records, or of each sub-group under scope = "sub_group" (stratified).
+        outliers: share of the records farthest from the centre (Mahalanobis, numeric columns of this step) never drawn.
+        hold: columns whose mean (for names: share of each level) must be near that of all records, else it is drawn again.
+        tolerance: how near, in standard deviations of the column.
+        columns: the confidential columns that count for outliers; all where none is named.
+        where: draw only among these records and keep all others: a condition on columns, or a list of record ids.
+        scope: draw the share from each sub-group, or from the whole file at once.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    drops: ClassVar[bool] = True
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
+    publishable: ClassVar[frozenset[str]] = frozenset({"rate", "outliers", "hold", "tolerance"})
+
+    rate: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.5, description="share of the records to keep")
+    outliers: Annotated[float, Field(ge=0, lt=0.5)] = Field(
+        default=0.0, description="share of the records farthest from the centre that is never drawn"
+    )
+    hold: tuple[str, ...] = Field(default=(), description="columns whose mean must hold, else the sample is drawn again")
+    tolerance: Annotated[float, Field(gt=0, le=10)] = Field(
+        default=0.05, description="how near the means must be, in standard deviations"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(rate=0.25, scope="file"), cls(outliers=0.1)
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        eligible = self._eligible(current, random)
+        wanted = self._sizes(eligible.groups.sizes, random)
+        if not wanted.any():
+            raise MaskError(f"sampling: rate {self.rate:g} of {current.rows:,} records leaves none. Raise rate.")
+        goal = self._goal(current)
+        for attempt in range(MOST_DRAWS):
+            taken = _drawn(eligible, wanted, random, attempt)
+            if not self.hold or _apart(taken, self.hold, goal) <= self.tolerance:
+                break
+        else:
+            raise MaskError(
+                f"sampling: in {MOST_DRAWS} samples of {int(wanted.sum()):,} records the means of {', '.join(self.hold)} never "
+                f"all came within {self.tolerance:g} standard deviations. Raise tolerance or rate, or hold fewer columns."
+            )
+        sizes = dict(zip(taken.groups.labels, taken.groups.sizes, strict=True))
+        share = {label: sizes.get(label, 0) / n for label, n in zip(current.groups.labels, current.groups.sizes, strict=True)}
+        return Masked(_reweighted(taken, share), self._notes(current, taken, share, attempt + 1))
+
+    def public_sentence(self) -> str:
+        return "The file is a random sample of the records."
+
+    def _eligible(self, data: Microdata, random: RecordRandom) -> Microdata:
+        """The records that may be drawn."""
+        names = data.numeric(data.confidential)
+        if not self.outliers:
+            return data
+        if not names:
+            raise MaskError("sampling: outliers need a numeric confidential column. Set outliers = 0, or name one in columns.")
+        far = with_distance(data, names).ranks({FAR: DISTANCE}, random)
+        kept = [n - int(np.ceil(round(self.outliers * n, 9))) for n in data.groups.sizes]
+        return far.take(lambda g, b: b[FAR] <= kept[g], [FAR])
+
+    def _sizes(self, sizes: Sequence[int], random: RecordRandom) -> NDArray[np.int64]:
+        """How many records each sub-group gives: the rate on average over secrets, whatever its size."""
+        start = random.uniform(np.zeros(1, dtype=np.int64), 1, purpose="sample sizes")[0, 0]
+        ends = np.floor(np.round(self.rate * np.cumsum([0, *sizes]), 9) + start)
+        return np.asarray(np.diff(ends), dtype=np.int64)
+
+    def _goal(self, data: Microdata) -> dict[str, _Figures]:
+        for name in self.hold:
+            if name not in data.table.columns:
+                raise MaskError(f"sampling.hold: no column {name!r}; {nearest_names(name, data.table.columns)}")
+        return {name: _figures(data, name) for name in self.hold}
+
+    def _notes(self, before: Microdata, after: Microdata, share: Mapping[Label, float], draws: int) -> list[Note]:
+        left = f"{after.rows:,} of {before.rows:,} records are in the sample; their values are the original ones"
+        notes = [Note(left, "warning")]
+        weight = before.roles.weight
+        notes.append(Note(
+            f"{weight} is divided by the share of records kept" if weight else
+            "there is no weight: totals of the sample have to be divided by the share of records kept"
+        ))
+        if draws > 1:
+            notes.append(Note(f"{draws} samples were drawn until the means of {', '.join(self.hold)} held"))
+        gone = [before.groups.name(g) for g, label in enumerate(before.groups.labels) if not share[label]]
+        if gone:
+            named = "; ".join(gone[:5]) + (" …" if len(gone) > 5 else "")
+            notes.append(Note(f"no record is left of {len(gone)} sub-groups: {named}", "warning"))
+        return notes
+
+
+_Figures = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _drawn(data: Microdata, wanted: Array, random: RecordRandom, attempt: int) -> Microdata:
+    """As many records of each sub-group as wanted, those with the smallest draws."""
+    drawn = data.map_rows(
+        lambda g, b: {DRAW: random.uniform(b.record, 1, purpose="sample", attempt=attempt)[0]}, (), [Column(DRAW, "number")]
+    ).ranks({PLACE: DRAW}, random)
+    return drawn.take(lambda g, b: b[PLACE] <= wanted[g], [PLACE])
+
+
+def _figures(data: Microdata, name: str) -> _Figures:
+    """Mean and standard deviation of a column, or of the indicator of each level, over the whole file."""
+    column = data.table.columns[name]
+    if column.kind == "number":
+        m = data.ungrouped().moments([name])[0]
+        return m.mean, np.sqrt(np.nan_to_num(m.variance))
+    size = len(column.levels) + 1
+    counts = np.sum(data.reduce([name], lambda g, b: np.bincount(b[name] + 1, minlength=size), np.add), axis=0)
+    share = counts / max(counts.sum(), 1)
+    return share, np.sqrt(share * (1 - share))
+
+
+def _apart(data: Microdata, hold: Sequence[str], goal: Mapping[str, _Figures]) -> float:
+    """The largest distance of a mean from its goal, in standard deviations; a column that does not vary is always near."""
+    worst = 0.0
+    for name in hold:
+        mean, spread = goal[name]
+        off = np.abs(_figures(data, name)[0] - mean)
+        off = np.where(np.isnan(off) & ~np.isnan(mean), np.inf, np.nan_to_num(off))
+        worst = max(worst, float(np.max(np.divide(off, spread, out=np.zeros_like(off), where=spread > 0), initial=0.0)))
+    return worst
+
+
+def _reweighted(data: Microdata, share: Mapping[Label, float]) -> Microdata:
+    """The sample with its weight, where it has one, divided by the share of its sub-group that was kept."""
+    weight = data.roles.weight
+    if weight is None:
+        return data
+    if data.table.columns[weight].kind != "number":
+        raise MaskError(f"sampling: the weight {weight!r} does not hold numbers and cannot be updated. Give it no such role.")
+    by = [share[label] for label in data.groups.labels]
+    made = replace(data.table.columns[weight], integer=False, replaced=True)
+    return data.map_rows(lambda g, b: {weight: b[weight] / by[g]}, [weight], [made])

@@ -1,0 +1,165 @@
+"""Cut the tail of every confidential column: values beyond a bound become the bound, or their own mean (004)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.core.errors import MaskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.parameters import per_column
+from larvatus.data.periods import by_period
+from larvatus.masks._tails import SHARED_BY, Tail, cut_name, largest_shares, marked_by_bounds, marked_by_shares, tail_of
+
+Share = Annotated[float, Field(gt=0, lt=0.5)]
+Number = Annotated[float, Field(ge=-1e300, le=1e300)]
+_REPLACED_BY = {"bound": "a bound", "mean": "their mean"}
+SIDES: Mapping[str, tuple[int, ...]] = {"top": (1,), "bottom": (-1,), "both": (1, -1)}
+
+
+class TopCoding(Mask):
+    """Replace the largest values of each column, a stated share of them or all above a bound, by one value.
+
+    With the mean as replacement the total of every column is kept (the weighted total where there is a weight); the bound as
+    replacement lowers it. The order of the other values and everything below the cut stay, spread and inequality shrink, and
+    relations among large values are lost. An intruder still knows who was in the tail, and every other value leaves as it was.
+
+    Parameters:
+        tail: share of the values to cut at each side; one value, a list in role order, or by name.
+        side: which tail is cut: "top", "bottom" or "both".
+        bound: replace all values above this number, in place of a tail share; one value, a list, or by name.
+        lower_bound: replace all values below this number, in place of a tail share.
+        replacement: "bound" puts the bound (of a tail share: the outermost value kept), "mean" the mean of what it replaces.
+        period: a column of periods; the same share is cut in each: the tail, or the largest share that a bound cuts in any.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids; shares and means are of these.
+        scope: take the tails of the whole file at once, or of each sub-group.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    keeps_ranks: ClassVar[bool] = True
+    random: ClassVar[bool] = False
+    publishable: ClassVar[frozenset[str]] = frozenset({"tail", "side", "replacement", "period"})
+
+    tail: Share | tuple[Share, ...] | dict[str, Share] = Field(
+        default=0.03, description="share of the values to cut at each side"
+    )
+    side: Literal["top", "bottom", "both"] = Field(default="top", description="which tail is cut")
+    bound: Number | tuple[Number, ...] | dict[str, Number] | None = Field(
+        default=None, description="replace all values above this number, in place of a tail share"
+    )
+    lower_bound: Number | tuple[Number, ...] | dict[str, Number] | None = Field(
+        default=None, description="replace all values below this number, in place of a tail share"
+    )
+    replacement: Literal["bound", "mean"] = Field(
+        default="bound", description="what stands in the place of the values cut: the bound, or their mean"
+    )
+    period: str | None = Field(default=None, description="a column of periods; the same share is cut in each")
+    scope: Literal["sub_group", "file"] = Field(
+        default="file", description="take the tails of the whole file at once, or of each sub-group"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return (
+            cls(), cls(tail=0.1, side="both", replacement="mean"), cls(bound=20_000, replacement="mean"),
+            cls(tail=0.1, scope="sub_group"),
+        )
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        names = current.confidential
+        data = current if self.period is None else by_period(current, self.period, "top_coding.period")
+        marked, sides = self._marked(data, names)
+        weight = current.roles.weight if self.replacement == "mean" else None
+        new, replaced, notes = {}, np.zeros(len(names), dtype=np.int64), []
+        for side in sides:
+            tail = tail_of(marked, names, side, weight)
+            new[side], cut = self._values(marked, names, side, tail)
+            replaced += cut.sum(axis=0)
+            notes += _left(marked, names, side, tail, cut)
+        if not replaced.any():
+            raise MaskError(
+                "top_coding: no value lies beyond the bounds, or the outermost values are all equal, so nothing would be "
+                "masked. Cut a larger tail, or set a bound inside the values."
+            )
+
+        def mask_block(group: int, block: Block) -> Mapping[str, Array]:
+            out = {}
+            for j, n in enumerate(names):
+                out[n] = block[n].copy()
+                for side, values in new.items():
+                    if not np.isnan(values[group, j]):
+                        out[n][block[cut_name(n)] == side] = values[group, j]
+            return out
+
+        made = [replace(current.table.columns[n], integer=False) for n in names] if self.replacement == "mean" else []
+        after = marked.map_rows(mask_block, [*names, *map(cut_name, names)], made)
+        return Masked(after, [*self._said(current, names, replaced, weight), *notes])
+
+    def public_sentence(self) -> str:
+        given = {"top": self.bound is not None, "bottom": self.lower_bound is not None}
+        which = {"both"} if all(given.values()) else {k for k, v in given.items() if v} or {self.side}
+        what = {"top": "largest", "bottom": "smallest", "both": "largest and smallest"}[which.pop()]
+        return f"The {what} values of each confidential column were replaced by {_REPLACED_BY[self.replacement]}."
+
+    def _marked(self, data: Microdata, names: Sequence[str]) -> tuple[Microdata, tuple[int, ...]]:
+        """The data with a mark for every value to be cut, and the sides that are."""
+        given = ((1, "bound", self.bound), (-1, "lower_bound", self.lower_bound))
+        bounds = {s: per_column(f"top_coding.{field}", v, names) for s, field, v in given if v is not None}
+        if len(bounds) == 2 and (bounds[-1] >= bounds[1]).any():
+            name = names[int(np.argmax(bounds[-1] >= bounds[1]))]
+            raise MaskError(f"top_coding: lower_bound is not below bound for {name!r}. Give a lower one.")
+        if bounds and self.period is None:
+            return marked_by_bounds(data, names, bounds), tuple(bounds)
+        shares = largest_shares(data, names, bounds) if bounds else {
+            s: per_column("top_coding.tail", self.tail, names) for s in SIDES[self.side]
+        }
+        return marked_by_shares(data, names, shares, self.replacement == "mean"), tuple(shares)
+
+    def _values(
+        self, data: Microdata, names: Sequence[str], side: int, tail: Tail
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """What stands in the place of each tail, NaN where it stays as it is; and how many values that replaces."""
+        if self.replacement == "mean":
+            few = (tail.count > 0) & (tail.count < SHARED_BY)
+            for g, j in zip(*np.nonzero(few), strict=True):
+                raise MaskError(
+                    f"top_coding: the mean would stand for only {tail.count[g, j]} of the values of {names[j]!r} in "
+                    f"({data.groups.name(int(g))}) and give them away; at least {SHARED_BY} are needed. Cut "
+                    "more, use scope = \"file\", or replacement = \"bound\"."
+                )
+            value = np.where(tail.alike, np.nan, tail.mean)
+        else:
+            field = self.bound if side == 1 else self.lower_bound
+            given = per_column("top_coding.bound", field, names) if field is not None and self.period is None else np.nan
+            value = np.where(np.isnan(given), tail.kept, given)
+        value = np.where(tail.count > 0, value, np.nan)
+        return value, np.where(np.isnan(value), 0, tail.count)
+
+    def _said(self, data: Microdata, names: Sequence[str], replaced: Array, weight: str | None) -> list[Note]:
+        there = data.present().sum(axis=0)
+        what = f"their {'weighted ' if weight else ''}mean" if self.replacement == "mean" else "a bound"
+        return [
+            Note(f"{r:,} of {n:,} values of {name} are replaced by {what}")
+            for name, r, n in zip(names, replaced.tolist(), there.tolist(), strict=True) if r
+        ]
+
+
+def _left(data: Microdata, names: Sequence[str], side: int, tail: Tail, cut: Array) -> list[Note]:
+    """Tails that could not be cut: no value beyond the bound, or none that differs from the others."""
+    where = {1: "largest", -1: "smallest"}[side]
+    there = data.with_confidential(names).present()
+    notes = []
+    for g, j in zip(*np.nonzero((cut == 0) & (there > 0)), strict=True):
+        why = "they are all equal" if tail.count[g, j] else "none lies beyond the bound, or too many are equal"
+        group = data.groups.name(int(g))
+        notes.append(Note(f"the {where} values of {names[j]} in ({group}) are released as they are: {why}", "status"))
+    return notes
