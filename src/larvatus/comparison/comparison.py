@@ -26,6 +26,7 @@ class Candidate:
     records: int
     scores: Scores
     permutes: bool = False
+    copies: int = 1
 
     @classmethod
     def of(cls, name: str, release: Release, scores: Scores) -> Candidate:
@@ -35,7 +36,8 @@ class Candidate:
         )
         sentences = tuple(s.public_sentence() for s in release.steps)
         permutes = any(s.permutes for s in release.steps)
-        return cls(name, steps, sentences, public, release.notes, release.data.rows, scores, permutes)
+        rows, copies = release.data.rows, len(release.copies)
+        return cls(name, steps, sentences, public, release.notes, rows, scores, permutes, copies)
 
     def of_kind(self, kind: Literal["risk", "loss"]) -> tuple[Score, ...]:
         """Its risks or its losses."""
@@ -93,7 +95,7 @@ class Comparison:
             "records": self.about.records,
             "releases": [
                 {
-                    "name": c.name, "steps": [dict(s) for s in c.steps], "records": c.records,
+                    "name": c.name, "steps": [dict(s) for s in c.steps], "records": c.records, "copies": c.copies,
                     "notes": [{"kind": n.kind, "text": str(n)} for n in c.notes],
                     "scores": [s.plain() for s in c.scores],
                 }
