@@ -93,8 +93,11 @@ def mask(
         for c, copy in enumerate(current):
             doing = f"masking: {step.name()}" + (f", copy {c + 1}" if len(current) > 1 else "")
             progress(doing, i * len(current) + c, len(masks) * len(current))
-            key = stream_key(secret, "mask", context, canonical(masks[: i + 1]), str(i), f"copy {c}")
-            current[c], told = applied(step, copy, original, RecordRandom(key))
+            key, common = (
+                stream_key(secret, "mask", context, canonical(masks[: i + 1]), str(i), which)
+                for which in (f"copy {c}", "all copies")
+            )
+            current[c], told = applied(step, copy, original, RecordRandom(key, common))
             said.append([replace(n, step=n.step or step.name()) for n in told])
         notes += said_of_copies(said)
     notes += said_of_copies([unchanged_notes(copy, original) for copy in current])
