@@ -194,7 +194,7 @@ def _determined(names: Sequence[str], spreads: Sequence[Array]) -> list[Note]:
         )
         if where:
             notes.append(Note(
-                f"{name} is determined by other columns in {where} sub-groups: imputing gives it back where it alone is blanked",
+                f"{name} is determined by other columns in {where} sub-groups: where it alone is blanked, it comes back",
                 "warning",
             ))
     return notes

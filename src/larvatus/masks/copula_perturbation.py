@@ -25,7 +25,7 @@ class CopulaPerturbation(Mask):
     """Give every record new values drawn given S, with the shape of each column and the rank correlations of the original.
 
     Marginals are kept up to sampling and smoothing, rank correlations among X and with S in expectation; relations that
-    are not monotone are lost. A value is read off a line between quantiles some records apart, so it is no one's own, except
+    are not monotone are lost. A value is read off a curve between quantiles some records apart, so it is no one's own, except
     where one percent of a sub-group share it (zeros, codes). Given S it is independent of the old: an intruder learns S only.
 
     Parameters:
@@ -39,12 +39,12 @@ class CopulaPerturbation(Mask):
     publishable: ClassVar[frozenset[str]] = frozenset({"smooth"})
 
     smooth: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=3, description="fewest records between the quantiles that values are read off between"
+        default=5, description="fewest records between the quantiles that values are read off between"
     )
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        return cls(), cls(smooth=10), cls(scope="file", smooth=1)
+        return cls(), cls(smooth=20), cls(scope="file", smooth=1)
 
     def smallest(self, data: Microdata) -> int:
         terms = len(design_of(data, data.non_confidential).terms)
