@@ -227,6 +227,8 @@ def test_a_study_writes_every_copy_scores_and_a_report_that_says_so(folder):
     plain = json.loads((folder / "out" / "scores.json").read_text(encoding="utf-8"))
     assert [r["copies"] for r in plain["releases"]] == [1, 2]
     assert len(plain["releases"][1]["scores"][0]["details"]["copies"]) == 3
+    tidy = pd.read_csv(folder / "out" / "scores.csv").query("level == 'copy' and score == 'nearest_record'")
+    assert tidy.of.tolist() == ["1", "2", "average"]
     report = (folder / "out" / "report.html").read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
     assert "150 records, in 2 copies: risk is that of the worst copy or of their average" in report
     public = (folder / "out" / "report_public.html").read_text(encoding="utf-8")
