@@ -135,12 +135,16 @@ def test_a_determined_column_comes_back_and_that_is_said(table):
 
 def test_missing_cells_are_neither_imputed_nor_used(table):
     gaps = table.assign(x=table.x.where(np.arange(N) % 5 > 0), y=table.y.where(np.arange(N) % 3 > 0))
-    frame = released(gaps, rate=0.3)
+    release = lv.mask(lv.read(gaps, confidential=X, non_confidential="s", sub_groups="g"), "blank_and_impute(rate=0.3)",
+                      secret=SECRET)
+    frame = release.frame()
     for name in X:
         assert frame[name].isna().equals(gaps[name].isna())
         there = gaps[name].notna()
         moved = int((frame[name][there] != gaps[name][there]).sum())
         assert stats.binomtest(moved, int(there.sum()), 0.3).pvalue > FALSE_ALARM
+        said = f"{moved:,} of {there.sum():,} values of {name} are blanked and imputed"
+        assert said in [n.text for n in release.notes]
 
 
 def test_what_is_said_and_what_is_refused(table):
