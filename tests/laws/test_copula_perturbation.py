@@ -106,7 +106,7 @@ def test_whole_numbers_stay_whole_and_missing_values_missing(table):
     assert frame.y.isna().equals(counts.y.isna())
     assert stats.ks_2samp(frame.x, counts.x).pvalue > FALSE_ALARM
     texts = [n.text for n in release.notes]
-    assert "x holds whole numbers, and new values are rounded to whole numbers" in texts
+    assert "new values are rounded to whole numbers, as held by: x" in texts
     assert any(t.startswith("y: 1 values that many records") for t in texts)
 
 

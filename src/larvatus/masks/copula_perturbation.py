@@ -102,14 +102,17 @@ class CopulaPerturbation(Mask):
         return np.array(sorted(rows), dtype=np.float64).reshape(len(rows), 3)
 
     def _notes(self, data: Microdata, runs: Sequence[Sequence[Run]], counts: Sequence[NDArray[np.float64]]) -> list[Note]:
-        notes = []
-        for j, name in enumerate(data.confidential):
-            kept = sum(len(self._atoms(here[j], n[j])) for here, n in zip(runs, counts, strict=True) if n[j])
-            if kept:
-                notes.append(Note(f"{name}: {kept:,} values that many records of a sub-group share leave as they are"))
-            if data.table.columns[name].integer:
-                notes.append(Note(f"{name} holds whole numbers, and new values are rounded to whole numbers"))
-        return notes
+        names = data.confidential
+        kept = [
+            sum(len(self._atoms(here[j], n[j])) for here, n in zip(runs, counts, strict=True) if n[j])
+            for j in range(len(names))
+        ]
+        notes = [
+            Note(f"{name}: {k:,} values that many records of a sub-group share leave as they are")
+            for name, k in zip(names, kept, strict=True) if k
+        ]
+        whole = [n for n in names if data.table.columns[n].integer]
+        return [*notes, Note(f"new values are rounded to whole numbers, as held by: {', '.join(whole)}")] if whole else notes
 
 
 def _counts(data: Microdata) -> list[NDArray[np.float64]]:

@@ -63,7 +63,10 @@ class MultipleImputation(Mask):
             return kept_where_missing(block, names, [block[n] if fixed[j] else y[j] for j, n in enumerate(names)])
 
         columns = list(dict.fromkeys([*names, *design.columns]))
-        return Masked(current.map_rows(impute, columns), [*fit_notes(current, names, fits), *self._notes()])
+        least = min((fit.freedom for fit in fits if not fit.fixed.all()), default=0.0)
+        fitted = f"regressions on {len(design.terms)} terms of S in {len(fits)} sub-groups, residual degrees of freedom from"
+        notes = [Note(f"{fitted} {least:,.0f}"), *fit_notes(current, names, fits), *self._notes()]
+        return Masked(current.map_rows(impute, columns), notes)
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":
