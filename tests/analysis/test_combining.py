@@ -71,8 +71,7 @@ def mean(frame: pd.DataFrame) -> tuple[float, float]:
     return frame.y.mean(), frame.y.var() / len(frame)
 
 
-@pytest.fixture(scope="module")
-def studies() -> dict[str, np.ndarray]:
+def studied(mask) -> dict[str, np.ndarray]:
     """Estimates and variances, studies × copies × 2, from releases of many samples of one population.
 
     One file holds all the samples as sub-groups, so that one release masks each of them by itself.
@@ -81,12 +80,17 @@ def studies() -> dict[str, np.ndarray]:
     s = rng.normal(size=STUDIES * N)
     table = pd.DataFrame({"g": np.repeat(np.arange(STUDIES), N), "s": s, "y": 1 + SLOPE * s + rng.normal(size=STUDIES * N)})
     data = lv.read(table, confidential="y", non_confidential="s", sub_groups="g")
-    release = lv.mask(data, lv.masks.MultipleImputation(copies=COPIES), secret=b"for coverage, not for secrecy")
+    release = lv.mask(data, mask, secret=b"for coverage, not for secrecy")
     frames = [release.frame(c) for c in range(COPIES)]
     groups = [[part for _, part in frame.groupby("g")] for frame in frames]
     return {
         how.__name__: np.array([[how(groups[c][g]) for c in range(COPIES)] for g in range(STUDIES)]) for how in (slope, mean)
     }
+
+
+@pytest.fixture(scope="module")
+def studies() -> dict[str, np.ndarray]:
+    return studied(lv.masks.MultipleImputation(copies=COPIES))
 
 
 def covered(found: np.ndarray, truth: float, rule: str) -> int:
@@ -105,6 +109,14 @@ def test_reiters_intervals_cover_at_their_level_and_rubins_too_often(studies, wh
         np.abs(studies[what][:, c, 0] - truth) < 1.96 * np.sqrt(studies[what][:, c, 1]) for c in range(COPIES)
     ]
     assert stats.binomtest(int(alone[0].sum()), STUDIES, 0.95).pvalue < FALSE_ALARM, "one copy claims too much"
+
+
+def test_reiters_intervals_cover_after_blanking_some_cells_too():
+    found = studied(lv.masks.BlankAndImpute(copies=COPIES, rate=0.5, within_range=False))
+    for what, truth in (("slope", SLOPE), ("mean", 1.0)):
+        reiter, rubin = (covered(found[what], truth, rule) for rule in ("partially_synthetic", "missing_data"))
+        assert stats.binomtest(reiter, STUDIES, 0.95).pvalue > FALSE_ALARM
+        assert rubin > reiter
 
 
 def test_the_fully_synthetic_rule_is_honest_for_new_units():

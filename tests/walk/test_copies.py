@@ -136,6 +136,24 @@ def test_the_average_keeps_missing_values_names_and_records(data, release):
     assert frame.wealth.to_numpy() == pytest.approx(np.mean([release.frame(c).wealth for c in range(3)], axis=0), rel=1e-12)
 
 
+def test_names_are_those_of_the_first_copy_and_a_file_of_names_alone_has_an_average():
+    frame = people(60, missing=False)
+    data = lv.read(frame, confidential="house", non_confidential="age")
+    assert average([data, data]).frame().house.equals(frame.house)
+
+
+def test_every_copy_is_the_same_on_another_engine(release):
+    again = lv.mask(lv.read(people(200), **ROLES, engine="pieces"), THREE, secret=SECRET)
+    for c in range(3):
+        assert np.allclose(again.frame(c)[ROLES["confidential"]], release.frame(c)[ROLES["confidential"]], 1e-9, equal_nan=True)
+
+
+def test_a_report_on_many_releases_says_how_many_copies_each_has(data):
+    many = [lv.mask(data, f"additive_noise(variance={v})", secret=SECRET) for v in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)]
+    two = lv.mask(data, "multiple_imputation(copies=2)", secret=SECRET)
+    assert "200 × 2" in lv.compare(data, [*many, two], "nearest_record", "moments").html()
+
+
 def test_pooled_sub_groups_are_shown_as_declared_too():
     groups = lv.SubGroups(columns=("region", "job"), small="pool", smallest=40)
     data = lv.read(people(300, missing=False), **{**ROLES, "sub_groups": groups})

@@ -34,7 +34,8 @@ class BlankAndImpute(Mask):
     Parameters:
         rate: share of the cells of each column that are chosen at random; 0.2 where no tail is named either.
         tail: share of the largest values of each column that are chosen; drawn anew above the value that bounds them.
-        within_range: keep new values between the smallest and the largest value of the column in the sub-group.
+        within_range: keep new values between the smallest and the largest value of the column in the sub-group, so that none
+            shows by lying outside; it pulls linear relations in a little, and false leaves intervals over copies honest.
         copies: number of copies; the same cells are chosen in each.
         columns: mask only these confidential columns; all that the step can mask where none is named.
         where: mask only these records: a condition on columns, or a list of record ids.
