@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from larvatus import datasets, masks, risks, utilities
+    from larvatus import analysis, datasets, masks, risks, utilities
     from larvatus.comparison.comparison import Comparison
     from larvatus.core.errors import LarvatusError
     from larvatus.data.intruder import Intruder
@@ -25,11 +25,11 @@ _PLACES = {
     "Microdata": "data.microdata", "Release": "data.release", "Score": "data.score", "Scores": "data.score",
     "Comparison": "comparison.comparison", "LarvatusError": "core.errors",
 }
-_PACKAGES = ("masks", "risks", "utilities", "datasets")
+_PACKAGES = ("masks", "risks", "utilities", "datasets", "analysis")
 
 __all__ = [
     "Comparison", "Intruder", "LarvatusError", "Microdata", "Release", "Roles", "Score", "Scores", "Study", "SubGroups",
-    "compare", "datasets", "mask", "masks", "read", "risk", "risks", "run", "utilities", "utility",
+    "analysis", "compare", "datasets", "mask", "masks", "read", "risk", "risks", "run", "utilities", "utility",
 ]
 
 

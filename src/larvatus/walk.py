@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import warnings
@@ -27,13 +28,14 @@ from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Engine, Mask, Measure, Method
+from larvatus.data.copies import copies_asked, mean_over, said_of_copies, single, worst_of
 from larvatus.data.groups import settings_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.pairing import as_release, in_declared_groups
-from larvatus.data.release import Release
+from larvatus.data.release import Release, copy_paths
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.score import Score, Scores, csv_text
 from larvatus.data.steps import applied, check_columns, check_orders, in_workable_groups, unchanged_notes
@@ -88,26 +90,39 @@ def _doing(method: Method) -> Iterator[None]:
 def mask(
     data: Microdata, *steps: Any, secret: bytes | None = None, name: str | None = None, progress: Progress = silent
 ) -> Release:
-    """Run masks one after another on the data; the same secret and steps give the same release."""
+    """Run masks one after another on the data; the same secret and steps give the same release.
+
+    From a step on that makes several copies, every step runs on each copy with draws of its own.
+    """
     masks = all_of(Mask, list(steps[0]) if len(steps) == 1 and isinstance(steps[0], list | tuple) else list(steps))
     if not masks:
         raise MaskError("mask: no step is given. Name at least one, for example \"additive_noise\".")
     secret = checked_secret(secret)
     check_columns(data, masks)
     check_orders(data, masks)
+    copies, first = copies_asked(masks)
     original, notes = in_workable_groups(data, masks)
     context = original.roles.model_dump_json() + original.sub_groups.model_dump_json()
-    current = original
+    current = [original]
     for i, step in enumerate(masks):
-        progress(f"masking: {step.name()}", i, len(masks))
-        key = stream_key(secret, "mask", context, canonical(masks[: i + 1]), str(i), "copy 0")
-        with _doing(step):
-            current, said = applied(step, current, original, RecordRandom(key))
-        notes += [replace(n, step=n.step or step.name()) for n in said]
-    notes += unchanged_notes(current, original)
+        if i == first:
+            current *= copies
+        said: list[list[Note]] = []
+        for c, copy in enumerate(current):
+            doing = f"masking: {step.name()}" + (f", copy {c + 1}" if len(current) > 1 else "")
+            progress(doing, i * len(current) + c, len(masks) * len(current))
+            key, common = (
+                stream_key(secret, "mask", context, canonical(masks[: i + 1]), str(i), which)
+                for which in (f"copy {c}", "all copies")
+            )
+            with _doing(step):
+                current[c], told = applied(step, copy, original, RecordRandom(key, common))
+            said.append([replace(n, step=n.step or step.name()) for n in told])
+        notes += said_of_copies(said)
+    notes += said_of_copies([unchanged_notes(copy, original) for copy in current])
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
     label = name or " + ".join(short_text(m) for m in masks)
-    return Release(label, (current,), masks, tuple(notes), order=order)
+    return Release(label, tuple(current), masks, tuple(notes), order=order)
 
 
 def _attack_random(method: Attack | Measure) -> RecordRandom:
@@ -118,7 +133,10 @@ def risk(
     data: Microdata, release: Any, attacks: Any = None, *, intruder: Intruder | None = None,
     pairing: str | Path | None = None, row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Scores:
-    """Attack a release (a Release, a frame or a path); every attack there is unless some are named."""
+    """Attack a release (a Release, a frame, a path, or a list of these for its copies); every attack unless some are named.
+
+    Of several copies every one is attacked, and their average; the score is that of the worst.
+    """
     methods = all_of(Attack, attacks)
     candidate = as_release(data, release, pairing, row_order=row_order)
     if not candidate.paired:
@@ -127,13 +145,18 @@ def risk(
     who = intruder or Intruder()
     _check_known(data, who)
     out: list[Score] = []
+    copies = _copies(candidate, declared, averaged=True)
     for i, method in enumerate(methods):
         progress(f"attacking: {method.name()}", i, len(methods))
         with _doing(method):
-            score = method.attack(original, candidate, who, _attack_random(method))
-            if declared is not None:
-                score = _beside(score, method.attack(data, declared, who, _attack_random(method)))
-        out.append(_told(score, candidate, release))
+            found = {
+                copy: _beside(
+                    method.attack(original, here, who, _attack_random(method)),
+                    method.attack(data, beside, who, _attack_random(method)) if beside else None,
+                )
+                for copy, here, beside in copies
+            }
+        out.append(_told(worst_of(found), candidate, release))
     return Scores(out)
 
 
@@ -142,8 +165,17 @@ def _told(score: Score, candidate: Release, given: Any) -> Score:
     return score if given is candidate else replace(score, notes=(*score.notes, *(str(n) for n in candidate.notes)))
 
 
-def _beside(score: Score, declared: Score) -> Score:
+def _copies(candidate: Release, declared: Release | None, averaged: bool) -> list[tuple[str, Release, Release | None]]:
+    """Each copy alone, and their average where asked for, in effective sub-groups and in declared ones where these differ."""
+    here = single(candidate, averaged)
+    beside = [r for _, r in single(declared, averaged)] if declared else [None] * len(here)
+    return [(copy, one, other) for (copy, one), other in zip(here, beside, strict=True)]
+
+
+def _beside(score: Score, declared: Score | None) -> Score:
     """A score in effective sub-groups, with the one in declared sub-groups in its details."""
+    if declared is None:
+        return score
     return replace(score, details={**score.details, "declared_sub_groups": declared.by_group})
 
 
@@ -157,18 +189,23 @@ def utility(
     data: Microdata, release: Any, measures: Any = None, *, pairing: str | Path | None = None,
     row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Scores:
-    """Measure what analysts lost; every measure there is unless some are named."""
+    """Measure what analysts lost; every measure there is unless some are named. Of several copies, the mean loss."""
     methods = all_of(Measure, measures)
     candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods), row_order=row_order)
     original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
     out: list[Score] = []
+    copies = _copies(candidate, declared, averaged=False)
     for i, method in enumerate(methods):
         progress(f"measuring: {method.name()}", i, len(methods))
         with _doing(method):
-            score = method.score(original, candidate, _attack_random(method))
-            if declared is not None:
-                score = _beside(score, method.score(data, declared, _attack_random(method)))
-        out.append(_told(score, candidate, release))
+            found = {
+                copy: _beside(
+                    method.score(original, here, _attack_random(method)),
+                    method.score(data, beside, _attack_random(method)) if beside else None,
+                )
+                for copy, here, beside in copies
+            }
+        out.append(_told(mean_over(found), candidate, release))
     return Scores(out)
 
 
@@ -242,13 +279,15 @@ def run(
 def _targets(folder: Path, study: Study, suffix: str, force: bool) -> dict[str, Path]:
     """The file of each release inside the folder, once it is sure that nothing there would be overwritten unasked."""
     targets: dict[str, Path] = {}
+    files: list[Path] = []
     for planned in study.release:
-        stem = file_stem(planned.name)
-        taken = sum(t.stem == stem or t.stem.startswith(f"{stem}~") for t in targets.values())
-        targets[planned.name] = Path("releases") / f"{stem}{f'~{taken + 1}' if taken else ''}{suffix}"
+        stem, copies = file_stem(planned.name), copies_asked(planned.steps)[0]
+        named = (Path("releases") / f"{stem}{f'~{i}' if i > 1 else ''}{suffix}" for i in itertools.count(1))
+        targets[planned.name] = next(t for t in named if not {*files, *targets.values()} & {t, *copy_paths(t, copies)})
+        files += copy_paths(targets[planned.name], copies)
     names = [folder / n for n in ("scores.json", "scores.csv", "report.html")]
     check_folder(folder)
-    there = [p for p in (*names, *(folder / t for t in targets.values())) if p.exists()]
+    there = [p for p in (*names, *(folder / f for f in files)) if p.exists()]
     if there and not force:
         raise WriteError(f"{there[0]} exists already. Choose another folder, or overwrite with --force (force=True).")
     return targets

@@ -14,10 +14,10 @@ import larvatus
 ROOT = Path(larvatus.__file__).parent
 LAYERS = [
     ["cli", "web"], ["papers"], ["walk", "study"], ["comparison"], ["reporting"], ["masks", "risks", "utilities", "engines"],
-    ["data"], ["stats"], ["core"],
+    ["data", "analysis"], ["stats"], ["core"],
 ]
 LEVEL = {part: len(LAYERS) - i for i, parts in enumerate(LAYERS) for part in parts}
-ALONE = {"analysis", "datasets"}
+ALONE = {"datasets"}
 FILES = sorted(ROOT.rglob("*.py"))
 METHOD_FILES = [f for f in FILES if f.parent.name in {"masks", "risks", "utilities"} and not f.name.startswith("_")]
 

@@ -28,6 +28,7 @@ Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows w
 
 ACROSS, MOST_ROWS = 4, 24
 Several = Parameter(negative=())
+Released = Annotated[list[str], Several]
 Steps = Annotated[list[str] | None, Several, Parameter(help="one step such as 'additive_noise(variance=0.25)'; repeat it")]
 Attacks = Annotated[list[str] | None, Several, Parameter(help="attack such as 'nearest_record(within=[1, 5])'; repeat it")]
 Measures = Annotated[list[str] | None, Several, Parameter(help="measure such as 'correlation'; repeat it")]
@@ -107,14 +108,19 @@ def mask(
     output
         Released file, .parquet or .csv.
     """
+    from larvatus.data.contracts import Mask
+    from larvatus.data.copies import copies_asked
+    from larvatus.data.methods import all_of
+    from larvatus.data.release import copy_paths
     from larvatus.engines._targets import check_target
     from larvatus.walk import mask as walk
 
     terminal = Terminal(quiet, json)
     study = roles.load()
-    steps = _steps(study, method, step, release, settings)
+    steps = all_of(Mask, _steps(study, method, step, release, settings))
     secret = secret_of(secret_file)
-    for target in (output, pairing):
+    files = copy_paths(output, copies_asked(steps)[0])
+    for target in (*files, pairing):
         if target is not None:
             check_target(target, force)
             if target.exists() and Path(source).exists() and target.samefile(source):
@@ -124,12 +130,13 @@ def mask(
         made = walk(data, *steps, secret=secret, progress=progress)
         made.write(output, row_order, pairing, force)
     masked = len(made.data.confidential)
-    terminal.say(f"{output}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them confidential")
+    written = f"{files[0]} to {files[-1].name}" if len(files) > 1 else str(output)
+    terminal.say(f"{written}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them confidential")
     terminal.notes(made.notes)
     if row_order == "random" and pairing is None:
         terminal.hint("Rows are in random order: this file cannot be attacked later. Write one that can with --pairing FILE.")
     terminal.data({
-        "output": str(output), "records": made.data.rows, "columns": list(made.data.released),
+        "output": str(output), "files": [str(f) for f in files], "records": made.data.rows, "columns": list(made.data.released),
         "masked": list(made.data.confidential), "notes": [{"kind": n.kind, "text": str(n)} for n in made.notes],
     })
 
@@ -159,7 +166,7 @@ def _steps(study: Any, method: str | None, step: list[str] | None, release: str 
 
 
 def risk(
-    original: str, released: str, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
+    original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
     row_order: ReleasedOrder = "checked", method: Attacks = None,
     quiet: Quiet = False, json: Json = False,
 ) -> None:
@@ -170,7 +177,7 @@ def risk(
     original
         The confidential file.
     released
-        The released file.
+        The released file; all of them where a release has several copies.
     """
     from larvatus.walk import risk as walk
 
@@ -185,7 +192,7 @@ def risk(
 
 
 def utility(
-    original: str, released: str, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
+    original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
     row_order: ReleasedOrder = "checked", method: Measures = None,
     quiet: Quiet = False, json: Json = False,
 ) -> None:
@@ -196,7 +203,7 @@ def utility(
     original
         The confidential file.
     released
-        The released file.
+        The released file; all of them where a release has several copies.
     """
     from larvatus.walk import utility as walk
 

@@ -26,6 +26,7 @@ class Candidate:
     records: int
     scores: Scores
     permutes: bool = False
+    copies: int = 1
 
     @classmethod
     def of(cls, name: str, release: Release, scores: Scores) -> Candidate:
@@ -35,7 +36,8 @@ class Candidate:
         )
         sentences = tuple(s.public_sentence() for s in release.steps)
         permutes = any(s.permutes for s in release.steps)
-        return cls(name, steps, sentences, public, release.notes, release.data.rows, scores, permutes)
+        rows, copies = release.data.rows, len(release.copies)
+        return cls(name, steps, sentences, public, release.notes, rows, scores, permutes, copies)
 
     def of_kind(self, kind: Literal["risk", "loss"]) -> tuple[Score, ...]:
         """Its risks or its losses."""
@@ -84,7 +86,7 @@ class Comparison:
         return Rows.of({"release": c.name, **{s.method: s.value for s in c.scores}} for c in self.candidates)
 
     def tidy(self) -> Rows:
-        """Every figure on a row of its own: overall, by sub-group, by variable, by pair."""
+        """Every figure on a row of its own: overall, by sub-group, by variable, by pair, by copy."""
         return Rows.of(row for c in self.candidates for s in c.scores for row in _tidy(c.name, s))
 
     def plain(self) -> dict[str, Any]:
@@ -93,7 +95,7 @@ class Comparison:
             "records": self.about.records,
             "releases": [
                 {
-                    "name": c.name, "steps": [dict(s) for s in c.steps], "records": c.records,
+                    "name": c.name, "steps": [dict(s) for s in c.steps], "records": c.records, "copies": c.copies,
                     "notes": [{"kind": n.kind, "text": str(n)} for n in c.notes],
                     "scores": [s.plain() for s in c.scores],
                 }
@@ -126,6 +128,7 @@ def _tidy(release: str, score: Score) -> Sequence[Row]:
     rows += [{**head, "level": "sub_group", "of": r["sub_group"], **_figures(r)} for r in score.by_group]
     rows += [{**head, "level": "variable", "of": r["variable"], **_figures(r)} for r in score.by_variable]
     rows += [{**head, "level": "pair", "of": f"{r['first']}, {r['second']}", **_figures(r)} for r in score.by_pair]
+    rows += [{**head, "level": "copy", "of": r["copy"], **_figures(r)} for r in score.details.get("copies", ())]
     return rows
 
 

@@ -46,6 +46,10 @@ class UtilityError(LarvatusError):
     """A measure cannot be computed on this release."""
 
 
+class AnalysisError(LarvatusError):
+    """Estimates from a release cannot be combined or corrected as asked."""
+
+
 class StudyError(LarvatusError):
     """A study has problems; all of them are in the message."""
 

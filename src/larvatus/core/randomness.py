@@ -51,13 +51,21 @@ def _purpose(name: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RecordRandom:
-    """Draws for records by id, from one stream key; the key never shows in a representation."""
+    """Draws for records by id, from one stream key; the keys never show in a representation.
+
+    `common` is the key of what the copies of a release share, where there are several.
+    """
 
     key: bytes = field(repr=False)
+    common: bytes | None = field(default=None, repr=False)
 
     def child(self, *context: str) -> RecordRandom:
         """Another stream, for a use that must not share draws with this one."""
         return RecordRandom(stream_key(self.key, *context))
+
+    def shared(self) -> RecordRandom:
+        """The stream that all copies of a release share, for choices that one copy must not give away of another."""
+        return RecordRandom(self.common or self.key)
 
     def normal(
         self, record: NDArray[np.int64], lanes: int = 1, purpose: str = "noise", attempt: int = 0

@@ -163,6 +163,11 @@ class Mask(Method):
         default="sub_group", description="run within each sub-group, or over the whole file at once"
     )
 
+    @property
+    def copies_made(self) -> int:
+        """How many copies of the data the step makes; the steps after it run on each of them."""
+        return 1
+
     def smallest(self, data: Microdata) -> int:
         """Fewest records with which the mask can do its work in a sub-group."""
         return 1

@@ -21,11 +21,14 @@ def as_release(
 ) -> Release:
     """A Release as it is; a frame or a file masked elsewhere, paired with the original by row, id or pairing file.
 
+    A list of frames or files is one release in several copies; one pairing file serves all of them.
     A CSV file is paired by position only where a column that leaves as it is confirms the order, or the caller says that
     the order was kept: nothing in the file tells whether its rows were shuffled.
     """
     if isinstance(other, Release):
         return other
+    if isinstance(other, list | tuple):
+        return _of_copies([as_release(data, o, pairing, must_pair, name, row_order) for o in other])
     names = data.engine.names(other)
     roles, groups = _roles_for(data, names)
     label = name or (Path(other).name if isinstance(other, str | Path) else "released")
@@ -53,6 +56,26 @@ def as_release(
     counts = f"{released.rows:,} rows against {data.rows:,}"
     notes.append(Note(f"rows are not paired with the original's; compared as two files ({counts})", "warning"))
     return Release(label, (released,), notes=tuple(notes), paired=False)
+
+
+def _of_copies(copies: Sequence[Release]) -> Release:
+    """Files read one by one as the copies of one release; they must hold the same columns, and the same records if paired."""
+    if not copies:
+        raise PairingError("no released file is given. Name at least one.")
+    first = copies[0]
+    paired = all(c.paired for c in copies)
+    for other in copies[1:]:
+        if (other.data.confidential, other.data.rows) != (first.data.confidential, first.data.rows):
+            raise PairingError(
+                f"{other.name} and {first.name} are not copies of one release: {other.data.rows:,} and {first.data.rows:,} "
+                f"records, confidential columns {', '.join(other.data.confidential)} and {', '.join(first.data.confidential)}. "
+                "Give the copies of one release, or score the files one at a time."
+            )
+        if paired:
+            first.data.table.pair(other.data.table, {n: n for n in other.data.confidential})
+    notes = dict.fromkeys(n for c in copies for n in c.notes)
+    label = first.name if len(copies) == 1 else f"{first.name} and {len(copies) - 1} more"
+    return Release(label, tuple(c for one in copies for c in one.copies), notes=tuple(notes), paired=paired)
 
 
 def _confirms(released: Microdata) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from larvatus.core.errors import WriteError
+from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.files import check_free
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask
@@ -30,7 +30,8 @@ class Release:
 
     def __repr__(self) -> str:
         steps = " + ".join(s.name() for s in self.steps) or "masked elsewhere"
-        return f"Release({self.name!r}: {steps}; {self.data.rows:,} records, {len(self.notes)} notes)"
+        copies = f"{len(self.copies)} copies of " if len(self.copies) > 1 else ""
+        return f"Release({self.name!r}: {steps}; {copies}{self.data.rows:,} records, {len(self.notes)} notes)"
 
     @property
     def data(self) -> Microdata:
@@ -38,7 +39,9 @@ class Release:
         return self.copies[0]
 
     def frame(self, copy: int = 0) -> Any:
-        """The released columns in the rows' original order, as the kind of frame the source was."""
+        """The released columns in the rows' original order, as the kind of frame the source was; copies count from 0."""
+        if not 0 <= copy < len(self.copies):
+            raise ReadError(f"copy: {copy} is not there; the release has copies 0 to {len(self.copies) - 1}.")
         data = self.copies[copy]
         return data.engine.frame(data.table, data.released, data.table)
 
@@ -52,7 +55,8 @@ class Release:
         """Write the release at full precision under its final name or not at all.
 
         Rows leave in keyed random order unless `row_order="keep"`; `pairing` names a file, readable by the owner
-        only, that lets a later call match the rows with the original's.
+        only, that lets a later call match the rows with the original's. Several copies are written as `name-1`,
+        `name-2` … in one row order, so that one pairing file serves all of them.
         """
         if row_order not in ("random", "keep"):
             raise WriteError(f"row_order: {row_order!r} is neither \"random\" nor \"keep\".")

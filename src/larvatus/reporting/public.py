@@ -36,9 +36,10 @@ def public(candidate: Candidate, about: About, version: str) -> Report:
 
 def _size(candidate: Candidate, about: About) -> Block:
     released = len(about.confidential) + len(_as_they_are(about))
+    copies = (KeyFigure("Copies", count(candidate.copies)),) if candidate.copies > 1 else ()
     return KeyFigures((
         KeyFigure("Records", count(candidate.records)), KeyFigure("Columns", count(released)),
-        KeyFigure("Masked columns", count(len(about.confidential))),
+        KeyFigure("Masked columns", count(len(about.confidential))), *copies,
     ))
 
 
@@ -140,6 +141,12 @@ def _limitations(candidate: Candidate, about: About) -> Section:
         "Values of masked columns are not the collected ones: no single record is anyone's answer.",
         "The losses say how far the measured statistics moved. Statistics that were not measured may have moved further.",
     ]
+    if candidate.copies > 1:
+        items.append(
+            f"The release has {count(candidate.copies)} copies of the same records with different masked values. Analyse each, "
+            "take the mean of the estimates, and add to the mean of their variances the variance between the estimates divided "
+            f"by {count(candidate.copies)} (the rule for partially synthetic data): one copy alone claims too much precision."
+        )
     if about.sub_groups:
         items.append(
             f"Masking ran with regard to sub-groups formed by {listed(about.sub_groups)}; other subsets of the records "

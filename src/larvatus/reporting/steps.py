@@ -19,7 +19,7 @@ def done(candidates: Sequence[Candidate]) -> tuple[Block, ...]:
     """Every release's steps in order: a list each where they are few, else one table."""
     if len(candidates) > FEW:
         rows = tuple(
-            (c.name, str(i), count(c.records), " Then: ".join(step_texts(c, c.steps)) or ELSEWHERE)
+            (c.name, str(i), count(c.records) + _times(c), " Then: ".join(step_texts(c, c.steps)) or ELSEWHERE)
             for i, c in enumerate(candidates, 1)
         )
         table = Table("Steps of each release", ("Release", "No.", "Records", "Steps"), rows, frozenset({0, 3}))
@@ -27,8 +27,16 @@ def done(candidates: Sequence[Candidate]) -> tuple[Block, ...]:
     return tuple(Section(f"{i}. {c.name}", _one(c)) for i, c in enumerate(candidates, 1))
 
 
+def _times(candidate: Candidate) -> str:
+    return f" × {candidate.copies}" if candidate.copies > 1 else ""
+
+
 def _one(candidate: Candidate) -> tuple[Block, ...]:
-    size = Paragraph(f"{plural(candidate.records, 'record')}.", "quiet")
+    copies = (
+        f", in {plural(candidate.copies, 'copy', 'copies')}: risk is that of the worst copy or of their average, loss the mean"
+        if candidate.copies > 1 else ""
+    )
+    size = Paragraph(f"{plural(candidate.records, 'record')}{copies}.", "quiet")
     if not candidate.steps:
         return (Paragraph(ELSEWHERE), size)
     return (Listing(step_texts(candidate, candidate.steps), ordered=True), size)

@@ -1,0 +1,139 @@
+"""A release of several copies: how many steps ask for, their average, and one score out of the scores of all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from larvatus.core.errors import MaskError
+from larvatus.data.contracts import Array, Block, Column, Mask
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.release import Release
+from larvatus.data.score import Cell, Row, Rows, Score
+
+AVERAGE = "average"
+
+
+def copies_asked(masks: Sequence[Mask]) -> tuple[int, int]:
+    """How many copies the steps make, and the place of the step they begin at."""
+    several = [i for i, step in enumerate(masks) if step.copies_made > 1]
+    if not several:
+        return 1, len(masks)
+    first = several[0]
+    if len(several) > 1:
+        one, other = (masks[i].name() for i in several[:2])
+        raise MaskError(f"mask: {one} and {other} both make several copies. Let one of them make one (copies = 1).")
+    for step in masks[first + 1 :]:
+        if step.drops or step.blanks:
+            what = "records leave" if step.drops else "values are blanked"
+            raise MaskError(
+                f"mask: {step.name()} after {masks[first].name()} would choose anew in every copy which {what}, and what one "
+                f"copy hides another would show. Put {step.name()} before {masks[first].name()}."
+            )
+    return masks[first].copies_made, first
+
+
+def said_of_copies(notes: Sequence[Sequence[Note]]) -> list[Note]:
+    """What steps said of every copy once, what they said of some copies with the number of the copy."""
+    if len(notes) == 1:
+        return list(notes[0])
+    everywhere = {note for note in notes[0] if all(note in others for others in notes)}
+    out = [note for note in dict.fromkeys(notes[0]) if note in everywhere]
+    for c, said in enumerate(notes, 1):
+        out += [replace(n, text=f"copy {c}: {n.text}") for n in said if n not in everywhere]
+    return out
+
+
+def single(release: Release, averaged: bool) -> list[tuple[str, Release]]:
+    """Every copy as a release of its own, by number, and the average of all where asked for and there are several."""
+    if len(release.copies) == 1:
+        return [("1", release)]
+    alone = [(str(c), replace(release, copies=(copy,))) for c, copy in enumerate(release.copies, 1)]
+    return [*alone, (AVERAGE, replace(release, copies=(average(release.copies),)))] if averaged else alone
+
+
+def average(copies: Sequence[Microdata]) -> Microdata:
+    """Numeric confidential values averaged over copies, record by record; names as in the first copy."""
+    first, *others = copies
+    names = first.numeric(first.confidential)
+    table = first.table
+    for c, other in enumerate(others):
+        table = table.pair(other.table, {_held(c, n): n for n in names})
+    wanted = [*names, *(_held(c, n) for c in range(len(others)) for n in names)]
+
+    def mean(group: int, block: Block) -> Mapping[str, Array]:
+        return {n: _mean_present([block[n], *(block[_held(c, n)] for c in range(len(others)))]) for n in names}
+
+    return first.holding(table.map_rows(mean, wanted, [Column(n, "number") for n in names]))
+
+
+def _held(copy: int, name: str) -> str:
+    return f" copy {copy + 2} {name}"
+
+
+def _mean_present(values: Sequence[Array]) -> Array:
+    total, count = np.zeros(len(values[0])), np.zeros(len(values[0]))
+    for v in values:
+        there = ~np.isnan(v)
+        total += np.where(there, v, 0.0)
+        count += there
+    return np.asarray(np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0))
+
+
+def worst_of(scores: Mapping[str, Score]) -> Score:
+    """The risk of the copy, or of the average of copies, that an attack succeeds best on."""
+    if len(scores) == 1:
+        return next(iter(scores.values()))
+    place = max(scores, key=lambda c: -math.inf if math.isnan(scores[c].value) else scores[c].value)
+    rows: list[Row] = [
+        {"copy": c, "value": s.value, "chance": s.chance, "s_alone": s.s_alone} for c, s in scores.items()
+    ]
+    worst = scores[place]
+    copies = len(scores) - (AVERAGE in scores)
+    where = "the average of the copies" if place == AVERAGE else f"copy {place}"
+    said = f"the figures are those of {where}, the worst of {copies} copies{' and their average' if AVERAGE in scores else ''}"
+    return replace(worst, details={**worst.details, "copies": Rows.of(rows)}, notes=(*worst.notes, said))
+
+
+def mean_over(scores: Mapping[str, Score]) -> Score:
+    """The loss as a mean over copies, with each copy's own and the spread between them in the details."""
+    if len(scores) == 1:
+        return next(iter(scores.values()))
+    every = list(scores.values())
+    first, values = every[0], np.array([s.value for s in every])
+    rows: list[Row] = [{"copy": c, "value": s.value} for c, s in scores.items()]
+    rows.append({"copy": "standard deviation", "value": float(values.std(ddof=1))})
+    ends = [s.interval for s in every if s.interval]
+    return replace(
+        first, value=float(values.mean()),
+        interval=(float(np.mean([e[0] for e in ends])), float(np.mean([e[1] for e in ends]))) if ends else None,
+        by_group=_mean_rows([s.by_group for s in every]), by_variable=_mean_rows([s.by_variable for s in every]),
+        by_pair=_mean_rows([s.by_pair for s in every]), by_record=None,
+        details={**first.details, "copies": Rows.of(rows)},
+        notes=(*dict.fromkeys(n for s in every for n in s.notes), f"means over {len(every)} copies; details of the first copy"),
+        sampled=any(s.sampled for s in every),
+    )
+
+
+def _mean_rows(tables: Sequence[Rows]) -> Rows:
+    """Tables of the same rows with their figures averaged; rows are known by the cells that are not figures."""
+    found: list[dict[tuple[Cell, ...], Row]] = [{_key(row): row for row in table} for table in tables]
+    return Rows.of(
+        {name: _mean_cell([rows[key].get(name) for rows in found if key in rows]) for name in row}
+        for key, row in found[0].items()
+    )
+
+
+def _key(row: Row) -> tuple[Cell, ...]:
+    return tuple(v for v in row.values() if isinstance(v, str | bool))
+
+
+def _mean_cell(cells: Sequence[Cell]) -> Cell:
+    if all(c == cells[0] for c in cells) or isinstance(cells[0], str | bool):
+        return cells[0]
+    figures = [float(c) for c in cells if isinstance(c, int | float) and not math.isnan(c)]
+    return float(np.mean(figures)) if figures else None

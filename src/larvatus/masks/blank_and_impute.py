@@ -1,0 +1,201 @@
+"""Blank chosen cells and impute them given everything else in the record (Kennickell 1997; 000 §3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.core.errors import MaskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.design import design_of
+from larvatus.data.imputation import drawn, expected, fit_notes, regressions
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+
+Share = Annotated[float, Field(gt=0, le=1)]
+Chosen = Callable[[int, Block], NDArray[np.bool_]]
+Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
+USUAL = 0.2
+NEARLY_DETERMINED = 1e-6
+
+
+class BlankAndImpute(Mask):
+    """Blank chosen cells and draw them anew from their regression on S and on the cells of the record that stay.
+
+    Cells that stay are the original ones, so most analyses move little, and linear relations are kept in expectation. A cell
+    chosen at random hides among the others; one that the rest of its record nearly determines comes back nearly the same,
+    and an intruder who knows values that stayed still finds the record by them.
+
+    Parameters:
+        rate: share of the cells of each column that are chosen at random; 0.2 where no tail is named either.
+        tail: share of the largest values of each column that are chosen; drawn anew above the value that bounds them.
+        within_range: keep new values between the smallest and the largest value of the column in the sub-group, so that none
+            shows by lying outside; it pulls linear relations in a little, and false leaves intervals over copies honest.
+        copies: number of copies; the same cells are chosen in each.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids.
+        scope: run within each sub-group, or over the whole file at once.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    record_wise: ClassVar[bool] = True
+    publishable: ClassVar[frozenset[str]] = frozenset({"rate", "copies"})
+
+    rate: Share | None = Field(default=None, description="share of the cells of each column that are chosen at random")
+    tail: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None, description="share of the largest values of each column that are chosen"
+    )
+    within_range: bool = Field(default=True, description="keep new values inside the range of the column")
+    copies: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="number of copies")
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(rate=1.0, copies=2, within_range=False), cls(rate=0.1, tail=0.1, scope="file")
+
+    @property
+    def copies_made(self) -> int:
+        return self.copies
+
+    def smallest(self, data: Microdata) -> int:
+        return len(design_of(data, data.non_confidential).terms) + len(data.confidential) + 3
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        names = current.confidential
+        design = design_of(current, current.non_confidential)
+        fits = regressions(current, names, design)
+        draws = drawn(fits, current, random, self.name())
+        cuts, (lowest, highest) = self._cuts(current), self._range(current)
+        fixed = np.array([fit.fixed for fit in fits])
+        chosen = _chooser(names, self._rate, cuts, fixed, random.shared())
+        spread = [draw.root.T @ draw.root for draw in draws]
+        notes = [*fit_notes(current, names, fits), *self._counted(current, chosen), *_determined(names, spread)]
+        laws: dict[tuple[int, bytes], tuple[list[int], list[int], Array, Array]] = {}
+        whole = [current.table.columns[n].integer for n in names]
+
+        def impute(group: int, block: Block) -> Mapping[str, Array]:
+            x = np.array([block[n] for n in names]).reshape(len(names), len(block))
+            blank = chosen(group, block)
+            y, mean = x.copy(), expected(draws[group], design, group, block)
+            u = random.uniform(block.record, len(names), purpose="imputation")
+            floor = np.where(x > cuts[group][:, None], cuts[group][:, None], lowest[group][:, None])
+            ceiling = np.broadcast_to(highest[group][:, None], x.shape)
+            for pattern, rows in _patterns(blank, np.isnan(x)):
+                if (group, pattern) not in laws:
+                    laws[group, pattern] = _law(pattern, spread[group])
+                at = np.ix_(np.arange(len(names)), rows)
+                y[at] = _imputed(x[at], mean[at], u[at], (floor[at], ceiling[at]), laws[group, pattern])
+            return {n: np.where(blank[j] & whole[j], np.rint(y[j]), y[j]) for j, n in enumerate(names)}
+
+        columns = list(dict.fromkeys([*names, *design.columns]))
+        return Masked(current.map_rows(impute, columns), notes)
+
+    def public_sentence(self) -> str:
+        return "Some confidential values were removed and replaced by random draws from a model given the rest of the record."
+
+    @property
+    def _rate(self) -> float:
+        return self.rate if self.rate is not None else 0.0 if self.tail is not None else USUAL
+
+    def _cuts(self, data: Microdata) -> NDArray[np.float64]:
+        """Sub-groups × columns: the value above which cells are chosen."""
+        if self.tail is None:
+            return np.full((len(data.groups), len(data.confidential)), np.inf)
+        found = np.array([data.table.quantiles(n, [1 - self.tail])[:, 0] for n in data.confidential]).T
+        return np.where(np.isnan(found), np.inf, found)
+
+    def _range(self, data: Microdata) -> Limits:
+        if not self.within_range:
+            wide = np.full((len(data.groups), len(data.confidential)), np.inf)
+            return -wide, wide
+        ends = np.array([data.table.quantiles(n, [0.0, 1.0]) for n in data.confidential])
+        return np.nan_to_num(ends[:, :, 0].T), np.nan_to_num(ends[:, :, 1].T)
+
+    def _counted(self, data: Microdata, chosen: Chosen) -> list[Note]:
+        """How many cells are chosen; none at all is refused."""
+        names = data.confidential
+        counts = data.reduce(names, lambda g, b: chosen(g, b).sum(axis=1), np.add)
+        total, there = np.sum(counts, axis=0), data.present().sum(axis=0)
+        if not total.any():
+            raise MaskError(
+                f"{self.name()}: no cell is chosen (rate = {self._rate:g}, tail = {self.tail}), so nothing would be masked. "
+                "Raise the rate or the tail, or leave out columns that do not vary."
+            )
+        if self.where is not None:
+            return []
+        return [
+            Note(f"{count:,} of {n:,} values of {name} are blanked and imputed", "information" if count else "warning")
+            for name, count, n in zip(names, total, there, strict=True)
+        ]
+
+
+def _chooser(names: Sequence[str], rate: float, cuts: Array, fixed: Array, random: RecordRandom) -> Chosen:
+    """Which cells are blanked: the same in every copy, or one copy would show what another hides."""
+
+    def chosen(group: int, block: Block) -> NDArray[np.bool_]:
+        x = np.array([block[n] for n in names]).reshape(len(names), len(block))
+        picked = random.uniform(block.record, len(names), purpose="blank") < rate
+        return np.asarray((picked | (x > cuts[group][:, None])) & ~np.isnan(x) & ~fixed[group][:, None])
+
+    return chosen
+
+
+def _patterns(blank: NDArray[np.bool_], absent: NDArray[np.bool_]) -> list[tuple[bytes, Array]]:
+    """Rows with the same cells blanked and the same missing, where any is blanked; 1 is blanked, 2 missing."""
+    code = np.ascontiguousarray((blank + 2 * absent).astype(np.uint8).T)
+    some = np.flatnonzero(blank.any(axis=0))
+    if len(some) == 0:
+        return []
+    found, place = np.unique(code[some], axis=0, return_inverse=True)
+    order = np.argsort(place.ravel(), kind="stable")
+    parts = np.split(some[order], np.cumsum(np.bincount(place.ravel()))[:-1])
+    return [(row.tobytes(), rows) for row, rows in zip(found, parts, strict=True)]
+
+
+def _law(pattern: bytes, covariance: Array) -> tuple[list[int], list[int], Array, Array]:
+    """Blanked columns, known columns, weights of the known and a root of the rest."""
+    from larvatus.stats.truncated import conditional_law
+
+    wanted = [j for j, c in enumerate(pattern) if c == 1]
+    known = [j for j, c in enumerate(pattern) if c == 0]
+    return wanted, known, *conditional_law(covariance, wanted, known)
+
+
+def _imputed(x: Array, mean: Array, u: Array, limits: Limits, law: tuple[list[int], list[int], Array, Array]) -> Array:
+    """Cell after cell of the blanked ones, each given the known ones and those drawn before it, between its limits."""
+    from larvatus.stats.rows import mapped_rows
+    from larvatus.stats.truncated import truncated_normal
+
+    wanted, known, weights, root = law
+    out, (low, high) = x.copy(), limits
+    given = mean[wanted] + (mapped_rows(x[known] - mean[known], weights.T) if known else 0.0)
+    z = np.zeros((len(wanted), x.shape[1]))
+    for i, j in enumerate(wanted):
+        centre = given[i] + sum(root[i, k] * z[k] for k in range(i))
+        if root[i, i] > 0:
+            z[i] = truncated_normal(u[j], (low[j] - centre) / root[i, i], (high[j] - centre) / root[i, i])
+        out[j] = centre + root[i, i] * z[i]
+    return out
+
+
+def _determined(names: Sequence[str], spreads: Sequence[Array]) -> list[Note]:
+    """Columns that S and the other confidential columns give back when they alone are blanked."""
+    from larvatus.stats.regression import unexplained
+
+    every = range(len(names))
+    notes = []
+    for j, name in enumerate(names):
+        others = [i for i in every if i != j]
+        where = sum(
+            s[j, j] > 0 and unexplained(s, [j], others)[0] < NEARLY_DETERMINED * s[j, j] for s in spreads if others
+        )
+        if where:
+            notes.append(Note(
+                f"{name} is determined by other columns in {where} sub-groups: where it alone is blanked, it comes back",
+                "warning",
+            ))
+    return notes

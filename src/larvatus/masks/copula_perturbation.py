@@ -1,0 +1,146 @@
+"""Draw X given S from a normal copula and map it back through smoothed marginals (Sarathy, Muralidhar and Parsa 2002)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.copula import Ranked, copula_of, ranked
+from larvatus.data.design import design_of
+from larvatus.data.latent import copula_notes, latent_values
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+
+FREQUENT = 0.01
+Run = dict[float, tuple[float, int]]
+
+
+class CopulaPerturbation(Mask):
+    """Give every record new values drawn given S, with the shape of each column and the rank correlations of the original.
+
+    Marginals are kept up to sampling and smoothing, rank correlations among X and with S in expectation; relations that
+    are not monotone are lost. A value is read off a curve between quantiles some records apart, so it is no one's own, except
+    where one percent of a sub-group share it (zeros, codes). Given S it is independent of the old: an intruder learns S only.
+
+    Parameters:
+        smooth: fewest records between the quantiles that values are read off between; more blur the marginal.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids.
+        scope: run within each sub-group, or over the whole file at once.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    publishable: ClassVar[frozenset[str]] = frozenset({"smooth"})
+
+    smooth: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=5, description="fewest records between the quantiles that values are read off between"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(smooth=20), cls(scope="file", smooth=1)
+
+    def smallest(self, data: Microdata) -> int:
+        terms = len(design_of(data, data.non_confidential).terms)
+        return max(len(data.confidential) + terms + 2, 5)
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        from larvatus.stats.quantile_map import knot_probabilities, quantile_map
+
+        names = current.confidential
+        source = ranked(current, names, random)
+        copulas, given = copula_of(source), source.given
+        counts, runs = _counts(current), _frequent(source)
+        probability = knot_probabilities()
+        quantiles = {n: current.table.quantiles(n, probability.tolist()) for n in names}
+        maps = [
+            {
+                n: quantile_map(probability, quantiles[n][g], counts[g][j], self._atoms(runs[g][j], counts[g][j]), self.smooth)
+                for j, n in enumerate(names) if counts[g][j]
+            }
+            for g in range(len(current.groups))
+        ]
+        latent, share, drawn = ([f" {what} {n}" for n in names] for what in ("latent", "share", "drawn"))
+
+        def draw(group: int, block: Block) -> Mapping[str, Array]:
+            y = latent_values(copulas[group], block, given, random, "perturb")
+            u = random.uniform(block.record, len(names), purpose="share")
+            absent = [np.isnan(block[n]) for n in names]
+            out = {into: np.where(gone, np.nan, v) for into, gone, v in zip(latent, absent, y, strict=True)}
+            return out | {into: np.where(gone, np.nan, v) for into, gone, v in zip(drawn, absent, u, strict=True)}
+
+        def read_off(group: int, block: Block) -> Mapping[str, Array]:
+            out = {}
+            for n, u in zip(names, share, strict=True):
+                value = maps[group][n].at(block[u]) if n in maps[group] else block[u]
+                out[n] = np.rint(value) if n in whole else value
+            return out
+
+        whole = {n for n in names if current.table.columns[n].integer}
+        data = source.data.map_rows(draw, [*names, *given], [Column(n, "number") for n in (*latent, *drawn)])
+        data = data.place({s: (y, u) for s, y, u in zip(share, latent, drawn, strict=True)}, random)
+        return Masked(data.map_rows(read_off, share), [*copula_notes(current, copulas), *self._notes(current, runs, counts)])
+
+    def public_sentence(self) -> str:
+        return (
+            "Confidential values were replaced by random ones that follow the distribution of each column and keep the rank "
+            "correlations between columns on average."
+        )
+
+    def _atoms(self, runs: Run, n: float) -> NDArray[np.float64]:
+        """Shares between which a frequent value lies, and that value."""
+        least = max(FREQUENT * n, self.smooth, 3)
+        rows = [
+            ((rank - (c - 1) / 2 - 1) / n, (rank + (c - 1) / 2) / n, value) for rank, (value, c) in runs.items() if c >= least
+        ]
+        return np.array(sorted(rows), dtype=np.float64).reshape(len(rows), 3)
+
+    def _notes(self, data: Microdata, runs: Sequence[Sequence[Run]], counts: Sequence[NDArray[np.float64]]) -> list[Note]:
+        names = data.confidential
+        kept = [
+            sum(len(self._atoms(here[j], n[j])) for here, n in zip(runs, counts, strict=True) if n[j])
+            for j in range(len(names))
+        ]
+        notes = [
+            Note(f"{name}: {k:,} values that many records of a sub-group share leave as they are")
+            for name, k in zip(names, kept, strict=True) if k
+        ]
+        whole = [n for n in names if data.table.columns[n].integer]
+        return [*notes, Note(f"new values are rounded to whole numbers, as held by: {', '.join(whole)}")] if whole else notes
+
+
+def _counts(data: Microdata) -> list[NDArray[np.float64]]:
+    """Values present, per sub-group and column."""
+    return [np.array(row, dtype=np.float64) for row in data.present()]
+
+
+def _frequent(source: Ranked) -> list[list[Run]]:
+    """Per sub-group and column, values that occur more than once: average rank, value, how often."""
+    names, ranks = source.names, source.ranks[: len(source.names)]
+
+    def repeated(group: int, block: Block) -> list[Run]:
+        return [_repeated(block[r], block[n]) for r, n in zip(ranks, names, strict=True)]
+
+    return source.data.reduce([*names, *ranks], repeated, lambda a, b: [_joined(x, y) for x, y in zip(a, b, strict=True)])
+
+
+def _repeated(rank: Array, value: Array) -> Run:
+    found, first, count = np.unique(rank, return_index=True, return_counts=True)
+    often = (count > 1) & ~np.isnan(found)
+    return {
+        float(r): (float(v), int(c))
+        for r, v, c in zip(found[often], value[first[often]], count[often], strict=True)
+    }
+
+
+def _joined(one: Run, other: Run) -> Run:
+    out = dict(one)
+    for rank, (value, count) in other.items():
+        out[rank] = (value, count + (out[rank][1] if rank in out else 0))
+    return out

@@ -1,0 +1,103 @@
+"""Re-pair the values of X by correlated scores, S left aside (Dandekar, Cohen and Kirkendall 2002; Iman and Conover 1982)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.copula import Copula, copula_of, ranked
+from larvatus.data.latent import copula_notes
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+
+
+class LatinHypercube(Mask):
+    """Give every record values that other records of its sub-group had, paired so that rank correlations among X stay.
+
+    Each column keeps exactly its values; rank correlations among X come out close, more evenly than by plain random
+    draws because the scores behind them have the wanted correlations exactly. Relations with S beyond the sub-groups are
+    lost, and the new values tell an intruder nothing of the old; the smallest and largest values leave unmodified.
+
+    Parameters:
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids.
+        scope: run within each sub-group, or over the whole file at once.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    permutes: ClassVar[bool] = True
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(scope="file")
+
+    def smallest(self, data: Microdata) -> int:
+        return max(len(data.confidential) + 2, 5)
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        names, given = current.confidential, current.non_confidential
+        source = ranked(_without_s(current), names, random)
+        copulas = copula_of(source)
+        most = max(len(c.root) for c in copulas)
+        dice, order, score, latent = (
+            [f" {what} {i}" for i in range(k)]
+            for what, k in (("dice", most), ("order", most), ("score", most), ("latent", len(names)))
+        )
+        sizes = current.groups.sizes
+
+        def throw(group: int, block: Block) -> Mapping[str, Array]:
+            return dict(zip(dice, random.uniform(block.record, most, purpose="hypercube"), strict=True))
+
+        def scored(group: int, block: Block) -> Mapping[str, Array]:
+            from scipy.special import ndtri
+
+            return {s: ndtri(block[r] / (sizes[group] + 1)) for s, r in zip(score, order, strict=True)}
+
+        data = source.data.map_rows(throw, (), [Column(n, "number") for n in dice])
+        data = data.ranks(dict(zip(order, dice, strict=True)), random)
+        data = data.map_rows(scored, order, [Column(n, "number") for n in score])
+        weights = [_weights(m.correlation, c) for m, c in zip(data.moments(score), copulas, strict=True)]
+
+        def pair(group: int, block: Block) -> Mapping[str, Array]:
+            from larvatus.stats.rows import mapped_rows
+
+            copula, own = copulas[group], score[: len(copulas[group].root)]
+            y = mapped_rows(np.array([block[s] for s in own]), weights[group])[copula.member] * copula.sign[:, None]
+            return {into: np.where(np.isnan(block[n]), np.nan, v) for into, n, v in zip(latent, names, y, strict=True)}
+
+        data = data.map_rows(pair, [*names, *score], [Column(n, "number") for n in latent])
+        placed = data.place({n: (y, n) for n, y in zip(names, latent, strict=True)}, random)
+        return Masked(current.holding(placed.table), [*copula_notes(current, copulas), *_notes(given)])
+
+    def public_sentence(self) -> str:
+        return (
+            "Confidential values were exchanged between records so that each column keeps its values and the rank "
+            "correlations among confidential columns stay close to the original's."
+        )
+
+
+def _without_s(data: Microdata) -> Microdata:
+    """The data as if everything that is not confidential were not there."""
+    return replace(data, roles=data.roles.model_copy(update={"non_confidential": ()}))
+
+
+def _weights(found: Array, copula: Copula) -> Array:
+    """How scores are combined so that their sample correlations are the copula's."""
+    from larvatus.stats.re_pairing import as_correlation, re_pairing
+
+    r = len(copula.root)
+    return re_pairing(found[:r, :r], as_correlation(copula.root @ copula.root.T))
+
+
+def _notes(given: Sequence[str]) -> list[Note]:
+    notes = [Note("the smallest and the largest value of every column leave unmodified", "warning")]
+    if given:
+        notes.append(Note(
+            f"relations of confidential columns with {', '.join(given)} are not kept beyond the sub-groups", "warning"
+        ))
+    return notes
