@@ -11,6 +11,7 @@ from larvatus.core.kernels import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+FEW = 32
 
 
 def present_order(values: Floats) -> Ints:
@@ -21,19 +22,63 @@ def present_order(values: Floats) -> Ints:
     return order
 
 
+@kernel()
+def _tied(ordered: Floats) -> tuple[Ints, Ints]:
+    """Positions of sorted values that are not alone, and where each run of equal ones begins among these, and the end."""
+    n = len(ordered)
+    count = runs = 0
+    for i in range(n):
+        before = i > 0 and ordered[i] == ordered[i - 1]
+        after = i + 1 < n and ordered[i] == ordered[i + 1]
+        count += before or after
+        runs += after and not before
+    tied, starts = np.empty(count, dtype=np.int64), np.empty(runs + 1, dtype=np.int64)
+    count = runs = 0
+    for i in range(n):
+        before = i > 0 and ordered[i] == ordered[i - 1]
+        after = i + 1 < n and ordered[i] == ordered[i + 1]
+        if after and not before:
+            starts[runs] = count
+            runs += 1
+        if before or after:
+            tied[count] = i
+            count += 1
+    starts[runs] = count
+    return tied, starts
+
+
+@kernel()
+def _by_insertion(rows: Ints, words: NDArray[np.uint64], record: Ints) -> None:
+    for i in range(1, len(rows)):
+        row, word, own, j = rows[i], words[i], record[i], i
+        while j > 0 and (words[j - 1] > word or (words[j - 1] == word and record[j - 1] > own)):
+            rows[j], words[j], record[j] = rows[j - 1], words[j - 1], record[j - 1]
+            j -= 1
+        rows[j], words[j], record[j] = row, word, own
+
+
+@kernel()
+def _settled(rows: Ints, words: NDArray[np.uint64], record: Ints, starts: Ints) -> None:
+    """Rows of every run in the order of their words, and of their record ids where words are the same."""
+    for r in range(len(starts) - 1):
+        low, high = starts[r], starts[r + 1]
+        if high - low > FEW:
+            order = np.argsort(words[low:high])
+            rows[low:high] = rows[low:high][order]
+            record[low:high] = record[low:high][order]
+            words[low:high] = words[low:high][order]
+        _by_insertion(rows[low:high], words[low:high], record[low:high])
+
+
 def keyed_order(values: Floats, record: Ints, words: Callable[[Ints], NDArray[np.uint64]]) -> Ints:
     """Positions of the present values in the order (value, keyed word, record id); words are drawn for ties only."""
     order = present_order(values)
-    ordered = values[order]
-    same = np.flatnonzero(ordered[1:] == ordered[:-1])
-    if len(same) == 0:
-        return order
-    tied = np.union1d(same, same + 1)
-    run = np.zeros(len(order), dtype=np.int64)
-    run[1:] = np.cumsum(ordered[1:] != ordered[:-1])
-    rows = order[tied]
-    settled = np.lexsort((record[rows], words(record[rows]), run[tied]))
-    order[tied] = rows[settled]
+    tied, starts = _tied(values[order])
+    if len(tied):
+        rows = order[tied]
+        ids = record[rows]
+        _settled(rows, words(ids), ids, starts)
+        order[tied] = rows
     return order
 
 
