@@ -212,3 +212,34 @@ def test_a_large_file_gives_the_same_on_threads_and_in_pieces():
         for e in ("memory", "pieces")
     ]
     assert release[0] == pytest.approx(release[1], rel=1e-12, nan_ok=True)
+
+
+def test_carried_runs_along_the_order_of_a_column(data, frame):
+    def function(group, carry, block):
+        assert len(block["wealth"]) == len(block.record)
+        return carry + list(zip(block["income"].tolist(), block.record.tolist(), strict=True))
+
+    found = data.carried("income", ["income", "wealth"], [], function, RANDOM)
+    values = data.carried("income", ["income", "wealth"], [], function)
+    for group, pairs in enumerate(found):
+        region, sex = data.groups.labels[group]
+        inside = frame[(frame.region == region) & (frame.sex == sex)].dropna(subset=["income"])
+        keyed = inside.assign(word=words(inside["id"], "income")).sort_values(["income", "word", "id"])
+        assert pairs == list(zip(keyed.income, keyed["id"], strict=True))
+        assert [v for v, _ in values[group]] == keyed.income.tolist()
+
+
+def test_carried_over_stacked_tables_meets_every_row_of_both(data):
+    other = data.map_rows(lambda g, b: {"income": 2 * b["income"]}, ["income"])
+    both = data.holding(data.table.stack(other.table, ["income"], "which"))
+
+    def function(group, carry, block):
+        return carry + list(zip(block["income"].tolist(), block["which"].tolist(), strict=True))
+
+    for one in (None, RANDOM):
+        found = both.carried("income", ["income", "which"], [], function, one)
+        for group, pairs in enumerate(found):
+            values = np.concatenate([b["income"] for g, b in data.table.blocks(["income"]) if g == group])
+            values = values[~np.isnan(values)]
+            assert [v for v, _ in pairs] == sorted([*values, *(2 * values)])
+            assert sorted(v for v, k in pairs if k == 1) == sorted(2 * values)

@@ -94,6 +94,16 @@ class Microdata:
         """For each new column, from (order, values): the row ranked r-th by `order` gets the r-th smallest of `values`."""
         return self.holding(self.table.place(placed, random, source.table if source else None))
 
+    def carried(
+        self, order: str, names: Sequence[str], start: T, function: Callable[[int, T, Block], T],
+        random: RecordRandom | None = None,
+    ) -> list[T]:
+        """What a function has carried along the rows in the order of a column, per sub-group; rows without a value left out.
+
+        Without `random` ties come in no stated order, and blocks hold no record ids.
+        """
+        return self.table.carried(order, names, start, function, random)
+
     def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> Microdata:
         """Only the rows where `keep` is true."""
         return self.holding(self.table.take(keep, names))

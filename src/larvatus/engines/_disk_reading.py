@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from larvatus.core.errors import ReadError
-from larvatus.data.contracts import Array, Column
+from larvatus.data.contracts import Column
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
 from larvatus.engines import _columns as conversion
 from larvatus.engines._disk_table import DiskTable
@@ -23,7 +24,7 @@ from larvatus.engines._stored import WIDE, Ints, Stored
 if TYPE_CHECKING:
     pass
 
-MOST_GROUPS = 1 << 20
+MOST_GROUPS, LARGEST_CROSSING = 1 << 20, 1 << 62
 Batches = Callable[[], Iterator[Any]]
 
 
@@ -198,26 +199,28 @@ def _crossed(
             out.append(np.zeros(min(WIDE, rows - low), dtype=np.int32))
         return out, [()]
     widths = [len(described[n].levels) + 1 for n in columns]
-    seen: set[tuple[int, ...]] = set()
-    for levels in _levels(columns, widths):
-        seen |= {tuple(row) for row in np.unique(levels, axis=0).tolist()}
+    if math.prod(widths) >= LARGEST_CROSSING:
+        raise ReadError("sub_groups: their columns have too many levels to be crossed. Use fewer or coarser columns.")
+    seen = np.zeros(0, dtype=np.int64)
+    for cell in _cells(columns, widths):
+        seen = np.union1d(seen, np.unique(cell))
         if len(seen) > MOST_GROUPS:
             raise ReadError(f"sub_groups: there are more than {MOST_GROUPS:,} of them. Use fewer or coarser columns.")
-    found = sorted(seen)
-    place = {row: i for i, row in enumerate(found)}
-    for levels in _levels(columns, widths):
-        unique, index = np.unique(levels, axis=0, return_inverse=True)
-        codes = np.array([place[tuple(row)] for row in unique.tolist()], dtype=np.int32)
-        out.append(codes[index.reshape(-1)])
+    for cell in _cells(columns, widths):
+        out.append(np.searchsorted(seen, cell))
+    levels = np.stack(np.unravel_index(seen, widths), axis=1).tolist()
     names = [described[n].levels for n in columns]
-    missing = [[-1 if v == w - 1 else v for v, w in zip(row, widths, strict=True)] for row in found]
+    missing = [[-1 if v == w - 1 else v for v, w in zip(row, widths, strict=True)] for row in levels]
     return out, [decoded(row, names) for row in missing]
 
 
-def _levels(columns: Mapping[str, Stored], widths: Sequence[int]) -> Iterator[Ints]:
+def _cells(columns: Mapping[str, Stored], widths: Sequence[int]) -> Iterator[Ints]:
+    """One number for each row's combination of levels, missing ones last."""
     for parts in zip(*(c.stream() for c in columns.values()), strict=True):
-        blocks: list[Array] = [block for _, block in parts]
-        yield np.stack([np.where(b < 0, w - 1, b) for b, w in zip(blocks, widths, strict=True)], axis=1).astype(np.int64)
+        cell = np.zeros(len(parts[0][1]), dtype=np.int64)
+        for (_, codes), width in zip(parts, widths, strict=True):
+            cell = cell * width + np.where(codes < 0, width - 1, codes)
+        yield cell
 
 
 def _no_groups() -> Any:

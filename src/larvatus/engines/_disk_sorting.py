@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.data.contracts import Array, Block, Words
-from larvatus.engines._chunks import pieces_of
+from larvatus.engines._chunks import CHUNK, pieces_of
 from larvatus.engines._layout import Held, Room, Rows, rechunked
 from larvatus.engines._memory_table import matched_rows
 from larvatus.engines._stored import WIDE, Ints, Stored, scatter
@@ -137,6 +137,49 @@ def in_order(
 
     for block in room.sorter.ordered(rows(), dtypes, ["value", "word", "record"], ["row", "record", *names.values()]):
         yield block["row"], Block(block["record"], {n: block[c] for n, c in names.items()})
+
+
+def along(
+    room: Room, parts: Iterator[Block], kinds: Mapping[str, str], order: str, words: Words | None
+) -> Iterator[Block]:
+    """Rows with a value in the order of a column, in canonical chunks."""
+    names = {n: f"column_{i}" for i, n in enumerate(kinds)}
+    dtypes = {names[n]: kind for n, kind in kinds.items()} | ({} if words is None else {"word": "uint64", "record": "int64"})
+
+    def rows() -> Rows:
+        for block in parts:
+            there = ~np.isnan(block[order])
+            out = {c: block[n][there] for n, c in names.items()}
+            if words is not None:
+                ids = block.record[there]
+                out |= {"word": words(ids), "record": ids}
+            yield out
+
+    by = [names[order]] if words is None else [names[order], "word", "record"]
+    wanted = [*names.values(), *(() if words is None else ("record",))]
+    for block in _cut(room.sorter.ordered(rows(), dtypes, by, wanted)):
+        record = block.get("record")
+        size = len(next(iter(block.values())))
+        yield Block(np.zeros(size, dtype=np.int64) if record is None else record, {n: block[c] for n, c in names.items()})
+
+
+def _cut(blocks: Rows) -> Rows:
+    """The same rows in canonical chunks."""
+    held: list[dict[str, Array]] = []
+    count = 0
+    for block in blocks:
+        held.append(block)
+        count += len(next(iter(block.values())))
+        if count < CHUNK:
+            continue
+        whole = held[0] if len(held) == 1 else {n: np.concatenate([b[n] for b in held]) for n in block}
+        full = count - count % CHUNK
+        for low in range(0, full, CHUNK):
+            yield {n: v[low : low + CHUNK] for n, v in whole.items()}
+        held = [{n: v[full:] for n, v in whole.items()}]
+        count -= full
+    if count:
+        yield {n: np.concatenate([b[n] for b in held]) for n in held[0]}
 
 
 def matched(

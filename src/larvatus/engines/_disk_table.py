@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,8 +20,8 @@ from larvatus.data.groups import Groups, Label
 from larvatus.engines import _disk_sorting as sorting
 from larvatus.engines._chunks import CHUNK, pieces_of
 from larvatus.engines._layout import Above, Held, Here, Layout, Move, Moved, Room, fingerprint, rechunked
-from larvatus.engines._memory_table import blank, decoded, dtype_of, folded, offsets, ties
-from larvatus.engines._stored import Ints, Stored, scatter
+from larvatus.engines._memory_table import blank, carried_along, decoded, dtype_of, folded, offsets, ties
+from larvatus.engines._stored import WIDE, Ints, Stored, scatter
 from larvatus.stats.ranks import average_ranks, by_rank, keyed_order, keyed_ranks
 
 T = TypeVar("T")
@@ -38,6 +39,7 @@ class DiskTable:
     starts: Ints = field(repr=False)
     room: Room = field(repr=False)
     source: Any = field(default=None, repr=False)
+    stacked: tuple[str, DiskTable, DiskTable] | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> int:
@@ -231,6 +233,48 @@ class DiskTable:
             scatter(_scanned(found, names, start, function, list(new)), list(new.values()), low, high, self.room.bucket)
         return self._with([replace(c, missing=True) for c in made], new)
 
+    def carried(
+        self, order: str, names: Sequence[str], start: T, function: Callable[[int, T, Block], T],
+        random: RecordRandom | None = None,
+    ) -> list[T]:
+        wanted = list(dict.fromkeys([order, *names]))
+        most = self.room.rows // len(wanted)
+        sizes = self.groups.sizes
+
+        def in_memory(g: int) -> T:
+            parts = list(self._in_parts(g, wanted, random is not None))
+            return carried_along(joined_blocks(parts, wanted), order, names, start, partial(function, g), random)
+
+        small = [g for g in range(len(sizes)) if sizes[g] <= most]
+        found = dict(zip(small, self._work(in_memory, small), strict=True))
+        for g in (g for g in range(len(sizes)) if sizes[g] > most):
+            words = None if random is None else ties(random, order)
+            carry = start
+            parts = self._in_parts(g, wanted, random is not None)
+            for block in sorting.along(self.room, parts, self._kinds(wanted), order, words):
+                carry = function(g, carry, Block(block.record, {n: block[n] for n in names}))
+            found[g] = carry
+        return [found[g] for g in range(len(sizes))]
+
+    def _kinds(self, names: Sequence[str]) -> dict[str, str]:
+        return {n: self._dtype(n).name for n in names}
+
+    def _in_parts(self, g: int, names: Sequence[str], with_record: bool) -> Iterator[Block]:
+        """The rows of a sub-group in any order; those of stacked tables from where they lie."""
+        if self.stacked is not None and not with_record:
+            indicator, *tables = self.stacked
+            for k, table in enumerate(tables):
+                own = [n for n in names if n != indicator]
+                if self.groups.labels[g] in table.groups.labels:
+                    for block in table._in_parts(table.groups.labels.index(self.groups.labels[g]), own, False):
+                        mark = {indicator: np.full(len(block), float(k))} if indicator in names else {}
+                        yield Block(block.record, {**block.values, **mark})
+            return
+        columns = {n: self.held[n].stored() if with_record else self._in_any_order(n) for n in names}
+        for low, high in pieces_of(int(self.starts[g]), int(self.starts[g + 1]), WIDE):
+            record = self.layout.record.stored().read(low, high) if with_record else np.zeros(high - low, dtype=np.int64)
+            yield Block(record, {n: c.read(low, high) for n, c in columns.items()})
+
     def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> DiskTable:
         theirs = as_disk(other)
         columns = {new: replace(theirs.columns[old], name=new) for new, old in names.items()}
@@ -278,7 +322,8 @@ class DiskTable:
         position = Above(self.layout.position, theirs.layout.position)
         above = Layout(Here(record), position, self.rows + theirs.rows)
         start = DiskTable(columns, self.groups, above, held, self.starts, self.room)
-        return start.laid_out(code, self.groups.columns, labels, fresh=True)
+        done = start.laid_out(code, self.groups.columns, labels, fresh=True)
+        return replace(done, stacked=(indicator, self, theirs))
 
     def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> DiskTable:
         def assign(group: int, block: Block) -> Array:
@@ -359,6 +404,12 @@ class DiskTable:
             finally:
                 for left in waiting:
                     left.cancel()
+
+
+def joined_blocks(parts: Sequence[Block], names: Sequence[str]) -> Block:
+    if len(parts) == 1:
+        return parts[0]
+    return Block(np.concatenate([p.record for p in parts]), {n: np.concatenate([p[n] for p in parts]) for n in names})
 
 
 def _scanned(

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from larvatus.data.contracts import Array, Block, Column, RowFunction, Table, Wo
 from larvatus.data.groups import Groups, Label, Level
 from larvatus.engines._chunks import CHUNK, pieces_of
 from larvatus.stats import group_ranks
-from larvatus.stats.ranks import average_ranks, keyed_order, keyed_ranks, placed_by
+from larvatus.stats.ranks import average_ranks, keyed_order, keyed_ranks, placed_by, present_order
 
 T = TypeVar("T")
 Ints = NDArray[np.int64]
@@ -185,6 +186,16 @@ class MemoryTable:
 
         return self.map_groups(run, list(dict.fromkeys([order, *names])), made)
 
+    def carried(
+        self, order: str, names: Sequence[str], start: T, function: Callable[[int, T, Block], T],
+        random: RecordRandom | None = None,
+    ) -> list[T]:
+        def run(job: tuple[int, int, int]) -> T:
+            block = self.block(job[1], job[2], list(dict.fromkeys([order, *names])))
+            return carried_along(block, order, names, start, partial(function, job[0]), random)
+
+        return list(self._work(run, list(self.slices())))
+
     def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> MemoryTable:
         theirs = as_memory(other)
         columns = {new: replace(theirs.columns[old], name=new) for new, old in names.items()}
@@ -252,6 +263,19 @@ class MemoryTable:
                 return
             with ThreadPoolExecutor(cores) as pool:
                 yield from pool.map(function, jobs)
+
+
+def carried_along(
+    block: Block, order: str, names: Sequence[str], start: T, function: Callable[[T, Block], T], random: RecordRandom | None
+) -> T:
+    """What a function has carried along the rows of a block in the order of a column."""
+    x = block[order]
+    rows = present_order(x) if random is None else keyed_order(x, block.record, ties(random, order))
+    for low, high in pieces_of(0, len(rows)):
+        part = rows[low:high]
+        record = np.zeros(len(part), dtype=np.int64) if random is None else block.record[part]
+        start = function(start, Block(record, {n: block[n][part] for n in names}))
+    return start
 
 
 def ties(random: RecordRandom, name: str) -> Words:

@@ -164,6 +164,23 @@ class _PiecesTable:
 
         return self.map_groups(run, list(dict.fromkeys([order, *names])), made)
 
+    def carried(
+        self, order: str, names: Sequence[str], start: T, function: Callable[[int, T, Block], T],
+        random: RecordRandom | None = None,
+    ) -> list[T]:
+        out = []
+        for g, low, high in self.held.slices():
+            rows = self.rng.permutation(np.arange(low, high))
+            block = self._rows(rows, list(dict.fromkeys([order, *names])))
+            at = np.argsort(block[order], kind="stable") if random is None else self._sorted(block, order, random)
+            at = at[: np.count_nonzero(~np.isnan(block[order]))]
+            carry = start
+            for a, b in pieces_of(0, len(at), int(self.rng.integers(1, 50))):
+                record = np.zeros(b - a, dtype=np.int64) if random is None else block.record[at[a:b]]
+                carry = function(g, carry, Block(record, {n: block[n][at[a:b]] for n in names}))
+            out.append(carry)
+        return out
+
     def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> _PiecesTable:
         return self.with_held(self.held.pair(_pieces(other).held, names, partly))
 

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_groups, common_numbers
-from larvatus.data.contracts import Array, Block, Column, Measure
+from larvatus.data.contracts import Block, Measure
 from larvatus.data.groups import Label
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 
 RELEASED = " released"
-MADE = (" originals before", " released before", " step")
-Carry = tuple[float, float, float]
+
+
+class _Passed(NamedTuple):
+    """Along values in ascending order: records of either file so far, the last value, the largest gap and the area."""
+
+    originals: int = 0
+    released: int = 0
+    last: float = np.nan
+    gap: float = 0.0
+    area: float = 0.0
 
 
 class Marginal(Measure):
@@ -33,8 +42,8 @@ class Marginal(Measure):
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
-        whole = _distances(original.ungrouped(), release.data.ungrouped(), names, random)
-        inside = _distances(original, release.data, names, random)
+        whole = _distances(original.ungrouped(), release.data.ungrouped(), names)
+        inside = _distances(original, release.data, names)
         rows = [_row(name, whole[name][()]) for name in names]
         groups: list[Row] = []
         for label, (name, a, _) in zip(_labels(original, release.data), common_groups(original, release.data), strict=True):
@@ -63,47 +72,42 @@ def _row(name: str, distance: _Distance) -> Row:
     return {"variable": name, "loss": distance.largest, "wasserstein": distance.area, "same_values": distance.same}
 
 
-def _distances(
-    original: Microdata, released: Microdata, names: Sequence[str], random: RecordRandom
-) -> dict[str, dict[Label, _Distance]]:
+def _distances(original: Microdata, released: Microdata, names: Sequence[str]) -> dict[str, dict[Label, _Distance]]:
     """For every column and group, by one sorted pass over both files together."""
     both = original.holding(original.table.stack(released.table, names, RELEASED))
     spread = dict(zip(original.groups.labels, original.moments(names), strict=True))
+    there = [
+        dict(zip(d.groups.labels, d.reduce(names, partial(_counts, names), np.add), strict=True)) for d in (original, released)
+    ]
+    none = np.zeros(len(names), dtype=np.int64)
+    counts = {label: np.array([t.get(label, none) for t in there]) for label in both.groups.labels}
     out: dict[str, dict[Label, _Distance]] = {}
     for j, name in enumerate(names):
-        counts = both.reduce([name, RELEASED], partial(_counts, name), np.add)
-        scanned = both.holding(both.table.scan(
-            name, [name, RELEASED], (0.0, 0.0, np.nan), partial(_passed, name), random, [Column(n, "number") for n in MADE]
-        ))
-        found = scanned.reduce(MADE, partial(_apart, counts), lambda a, b: (max(a[0], b[0]), a[1] + b[1]))
+        sizes = [counts[label][:, j] for label in both.groups.labels]
+        found = both.carried(name, [name, RELEASED], _Passed(), partial(_passed, name, sizes))
         out[name] = {}
-        for g, label in enumerate(both.groups.labels):
-            m = spread.get(label)
+        for label, carry in zip(both.groups.labels, found, strict=True):
+            m, n = spread.get(label), counts[label][:, j]
             sd = 1.0 if m is None or m.constant[j] else float(np.sqrt(m.variance[j]))
-            lost = min(counts[g]) == 0 < max(counts[g])
-            gap, area = (1.0, np.nan) if lost else found[g]
-            out[name][label] = _Distance(gap, area / sd, counts[g])
+            lost = min(n) == 0 < max(n)
+            out[name][label] = _Distance(1.0 if lost else carry.gap, np.nan if lost else carry.area / sd, n)
     return out
 
 
-def _counts(name: str, group: int, block: Block) -> NDArray[np.int64]:
-    there, new = ~np.isnan(block[name]), block[RELEASED] == 1
-    return np.array([int((there & ~new).sum()), int((there & new).sum())])
+def _counts(names: Sequence[str], group: int, block: Block) -> NDArray[np.int64]:
+    return np.array([np.count_nonzero(~np.isnan(block[n])) for n in names], dtype=np.int64)
 
 
-def _passed(name: str, carry: Carry, block: Block) -> tuple[Carry, Mapping[str, Array]]:
-    """Records of either file before each row in sorted order, and the step in value up to it."""
-    value, new = block[name], block[RELEASED]
-    after = carry[0] + np.cumsum(new == 0), carry[1] + np.cumsum(new == 1)
-    before = after[0] - (new == 0), after[1] - (new == 1)
-    step = np.diff(value, prepend=value[0] if np.isnan(carry[2]) else carry[2])
-    last = float(after[0][-1]), float(after[1][-1]), float(value[-1])
-    return last, dict(zip(MADE, (*before, step), strict=True))
-
-
-def _apart(counts: Sequence[NDArray[np.int64]], group: int, block: Block) -> tuple[float, float]:
-    """Largest difference of the distribution functions, and the area between them, over the rows of a block."""
-    n = np.maximum(counts[group], 1)
-    step = np.nan_to_num(block[MADE[2]])
-    gap = np.abs(np.nan_to_num(block[MADE[0]]) / n[0] - np.nan_to_num(block[MADE[1]]) / n[1])
-    return float(gap[step > 0].max(initial=0.0)), float((gap * step).sum())
+def _passed(name: str, sizes: Sequence[NDArray[np.int64]], group: int, carry: _Passed, block: Block) -> _Passed:
+    """The largest gap and the area after more rows in sorted order."""
+    value, new = block[name], block[RELEASED] == 1
+    step = np.diff(value, prepend=value[0] if np.isnan(carry.last) else carry.last)
+    after = carry.released + np.cumsum(new)
+    all_before = carry.originals + carry.released + np.arange(len(value))
+    released = after - new
+    n = np.maximum(sizes[group], 1)
+    gap = np.abs((all_before - released) / n[0] - released / n[1])
+    return _Passed(
+        carry.originals + int(np.count_nonzero(~new)), int(after[-1]), float(value[-1]),
+        max(carry.gap, float(gap[step > 0].max(initial=0.0))), carry.area + float((gap * step).sum()),
+    )
