@@ -40,3 +40,24 @@ def rejoined(base: Microdata, masked: Microdata, names: Sequence[str]) -> Microd
     there = masked.map_rows(lambda g, b: {KEPT: np.ones(len(b))}, (), [Column(KEPT, "number")])
     joined = base.table.pair(there.table, {KEPT: KEPT}, partly=True).take(lambda g, b: b[KEPT] == 1, [KEPT])
     return base.holding(joined.pair(masked.table, columns))
+
+
+def correlated_groups(data: Microdata, names: Sequence[str], least: float) -> list[tuple[str, ...]]:
+    """Columns joined, the closest first, while the mean absolute correlation between two groups is `least` or more.
+
+    Correlations are those inside sub-groups, pooled over all of them, so that every sub-group has the same column groups.
+    """
+    import numpy as np
+
+    parts = data.moments(names)
+    scatter, square = (np.sum([getattr(m, what) for m in parts], axis=0) for what in ("scatter", "square"))
+    size = np.sqrt(square * square.T)
+    close = np.abs(np.divide(scatter, size, out=np.zeros_like(scatter), where=size > 0))
+    groups = [[j] for j in range(len(names))]
+    while len(groups) > 1:
+        pairs = [(float(close[np.ix_(a, b)].mean()), -i, -j) for j, b in enumerate(groups) for i, a in enumerate(groups[:j])]
+        best, i, j = max(pairs)
+        if best < least:
+            break
+        groups[-i] = sorted(groups[-i] + groups.pop(-j))
+    return [tuple(names[j] for j in g) for g in groups]

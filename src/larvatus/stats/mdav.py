@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,7 @@ def mdav_in_parts(points: Floats, k: int, size: int) -> Ints:
     order = np.arange(len(points))
     starts = cut_in_leaves(points, order, max(size, 2 * k))
     group, groups = np.empty(len(points), dtype=np.int64), 0
-    for low, high in zip(starts[:-1], starts[1:], strict=True):
+    for low, high in pairwise(starts.tolist()):
         members = np.sort(order[low:high])
         inside = mdav(points[members], k)
         group[members] = groups + inside

@@ -11,6 +11,7 @@ from larvatus.core.kernels import kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+SLACK = 1e-9
 
 
 class Tree(NamedTuple):
@@ -25,6 +26,8 @@ class Tree(NamedTuple):
     least: Ints
     low: Floats
     high: Floats
+    middle: Floats
+    span: Floats
     waiting: Ints
     bound: Floats
 
@@ -103,13 +106,23 @@ def grown(points: Floats, numbers: Ints, size: int) -> Any:
         leaf[starts[k] : starts[k + 1]] = node
     tree = Tree(
         held, order, place, leaf, start, left, np.zeros(nodes, dtype=np.int64), np.empty((nodes, d)), np.empty((nodes, d)),
-        np.empty(80, dtype=np.int64), np.empty(80),
+        held.sum(axis=0) / max(n, 1), np.zeros(nodes), np.empty(80, dtype=np.int64), np.empty(80),
     )
     for node in range(nodes - 1, -1, -1):
         if node < leaves - 1:
             left[node] = left[2 * node + 1] + left[2 * node + 2]
         _fit(tree, node)
     return tree
+
+
+@kernel(inline="always")
+def apart(points: Floats, i: int, to: Floats) -> Any:
+    """Squared distance, summed in the order of the columns."""
+    total = 0.0
+    for c in range(len(to)):
+        gap = points[i, c] - to[c]
+        total += gap * gap
+    return total
 
 
 @kernel()
@@ -127,19 +140,20 @@ def _fit(tree: Tree, node: int) -> Any:
                 low, high = min(low, tree.points[i, c]), max(high, tree.points[i, c])
         changed |= low != tree.low[node, c] or high != tree.high[node, c]
         tree.low[node, c], tree.high[node, c] = low, high
-    least = np.int64(np.iinfo(np.int64).max)
+    least, span = np.int64(np.iinfo(np.int64).max), 0.0
     if inner:
         least = min(tree.least[2 * node + 1], tree.least[2 * node + 2])
+        span = max(tree.span[2 * node + 1], tree.span[2 * node + 2])
     else:
         for i in range(tree.start[node], tree.start[node] + tree.left[node]):
-            least = min(least, tree.number[i])
-    changed |= least != tree.least[node]
-    tree.least[node] = least
+            least, span = min(least, tree.number[i]), max(span, apart(tree.points, i, tree.middle))
+    changed |= least != tree.least[node] or span != tree.span[node]
+    tree.least[node], tree.span[node] = least, span
     return changed
 
 
 @kernel()
-def removed(tree: Tree, number: int) -> None:
+def removed(tree: Tree, number: Any) -> None:
     """Take a point out."""
     here = tree.place[number]
     node = tree.leaf[here]
@@ -159,16 +173,6 @@ def removed(tree: Tree, number: int) -> None:
 
 
 @kernel(inline="always")
-def apart(points: Floats, i: int, to: Floats) -> Any:
-    """Squared distance, summed in the order of the columns."""
-    total = 0.0
-    for c in range(len(to)):
-        gap = points[i, c] - to[c]
-        total += gap * gap
-    return total
-
-
-@kernel(inline="always")
 def _nearest_in(tree: Tree, node: int, to: Floats) -> Any:
     total = 0.0
     for c in range(len(to)):
@@ -178,12 +182,19 @@ def _nearest_in(tree: Tree, node: int, to: Floats) -> Any:
 
 
 @kernel(inline="always")
-def _farthest_in(tree: Tree, node: int, to: Floats) -> Any:
-    total = 0.0
+def _farthest_in(tree: Tree, node: int, to: Floats, beside: float) -> Any:
+    """No point of a node is farther than its box's farthest corner, nor than one as far from the middle as the farthest is.
+
+    With m the middle, |x - t|² = |x - m|² + |t - m|² - 2 (x - m)·(t - m), the last term bounded over the box.
+    """
+    total, along = 0.0, 0.0
     for c in range(len(to)):
-        gap = max(tree.high[node, c] - to[c], to[c] - tree.low[node, c])
+        low, high = tree.low[node, c], tree.high[node, c]
+        gap = max(high - to[c], to[c] - low)
         total += gap * gap
-    return total
+        lean = tree.middle[c] - to[c]
+        along += lean * ((high if lean > 0 else low) - tree.middle[c])
+    return min(total, (tree.span[node] + beside + 2.0 * along) + SLACK * (tree.span[node] + beside))
 
 
 @kernel()
@@ -223,7 +234,10 @@ def farthest(tree: Tree, to: Floats) -> Any:
     """The number of the farthest point left."""
     leaves = (len(tree.left) + 1) // 2
     best, found = -1.0, np.int64(np.iinfo(np.int64).max)
-    tree.waiting[0], tree.bound[0] = 0, _farthest_in(tree, 0, to)
+    beside = 0.0
+    for c in range(len(to)):
+        beside += (tree.middle[c] - to[c]) ** 2
+    tree.waiting[0], tree.bound[0] = 0, _farthest_in(tree, 0, to, beside)
     depth = 1
     while depth > 0:
         depth -= 1
@@ -236,8 +250,8 @@ def farthest(tree: Tree, to: Floats) -> Any:
                         best, found = gap, number
                 break
             one, other = 2 * node + 1, 2 * node + 2
-            far = _farthest_in(tree, one, to) if tree.left[one] > 0 else -1.0
-            near = _farthest_in(tree, other, to) if tree.left[other] > 0 else -1.0
+            far = _farthest_in(tree, one, to, beside) if tree.left[one] > 0 else -1.0
+            near = _farthest_in(tree, other, to, beside) if tree.left[other] > 0 else -1.0
             if near > far:
                 one, other, near, far = other, one, far, near
             if tree.left[other] > 0:
