@@ -110,14 +110,19 @@ def group_means(x: Floats, group: Ints, count: Ints) -> Floats:
 @kernel()
 def group_medians(x: Floats, group: Ints, count: Ints) -> Floats:
     """The median of each record's group; of an even number of values, the mean of the two in the middle."""
-    start = np.zeros(len(count) + 1, dtype=np.int64)
-    start[1:] = np.cumsum(count)
-    filled, held, middle = start[:-1].copy(), np.empty(len(x)), np.empty(len(count))
+    filled, held, middle = np.zeros(len(count), dtype=np.int64), np.empty(len(x)), np.empty(len(count))
+    for g in range(1, len(count)):
+        filled[g] = filled[g - 1] + count[g - 1]
     for i in range(len(x)):
         held[filled[group[i]]] = x[i]
         filled[group[i]] += 1
     for g in range(len(count)):
-        values = np.sort(held[start[g] : start[g + 1]])
-        half = count[g] // 2
+        values, half = held[filled[g] - count[g] : filled[g]], count[g] // 2
+        for i in range(1, len(values)):
+            value, j = values[i], i
+            while j > 0 and values[j - 1] > value:
+                values[j] = values[j - 1]
+                j -= 1
+            values[j] = value
         middle[g] = values[half] if count[g] % 2 else values[half - 1] + (values[half] - values[half - 1]) / 2
     return middle[group]

@@ -87,31 +87,22 @@ def cut_in_leaves(points: Floats, order: Ints, size: int) -> Any:
     return starts
 
 
-@kernel()
-def grown(points: Floats, numbers: Ints, size: int) -> Any:
-    """A tree over the points with these numbers."""
+def grown(points: Floats, numbers: Ints, size: int) -> Tree:
+    """A tree over the points with these numbers, at most `size` of them in a leaf."""
     order = numbers.copy()
     starts = cut_in_leaves(points, order, size)
-    n, d, leaves = len(order), points.shape[1], len(starts) - 1
-    nodes = 2 * leaves - 1
+    leaves, d = len(starts) - 1, points.shape[1]
+    nodes, held = 2 * leaves - 1, points[order]
     place = np.full(len(points), -1)
-    leaf, left, start = np.empty(n, dtype=np.int64), np.zeros(nodes, dtype=np.int64), np.zeros(nodes, dtype=np.int64)
-    held = np.empty((n, d))
-    for i in range(n):
-        place[order[i]] = i
-        held[i] = points[order[i]]
-    for k in range(leaves):
-        node = leaves - 1 + k
-        start[node], left[node] = starts[k], starts[k + 1] - starts[k]
-        leaf[starts[k] : starts[k + 1]] = node
+    place[order] = np.arange(len(order))
+    start, left = np.zeros(nodes, dtype=np.int64), np.zeros(nodes, dtype=np.int64)
+    start[leaves - 1 :], left[leaves - 1 :] = starts[:-1], np.diff(starts)
     tree = Tree(
-        held, order, place, leaf, start, left, np.zeros(nodes, dtype=np.int64), np.empty((nodes, d)), np.empty((nodes, d)),
-        held.sum(axis=0) / max(n, 1), np.zeros(nodes), np.empty(80, dtype=np.int64), np.empty(80),
+        held, order, place, np.repeat(np.arange(leaves - 1, nodes), np.diff(starts)), start, left,
+        np.zeros(nodes, dtype=np.int64), np.empty((nodes, d)), np.empty((nodes, d)), held.mean(axis=0), np.zeros(nodes),
+        np.empty(80, dtype=np.int64), np.empty(80),
     )
-    for node in range(nodes - 1, -1, -1):
-        if node < leaves - 1:
-            left[node] = left[2 * node + 1] + left[2 * node + 2]
-        _fit(tree, node)
+    _fit_all(tree)
     return tree
 
 
@@ -150,6 +141,14 @@ def _fit(tree: Tree, node: int) -> Any:
     changed |= least != tree.least[node] or span != tree.span[node]
     tree.least[node], tree.span[node] = least, span
     return changed
+
+
+@kernel()
+def _fit_all(tree: Tree) -> None:
+    for node in range(len(tree.left) - 1, -1, -1):
+        if 2 * node + 2 < len(tree.left):
+            tree.left[node] = tree.left[2 * node + 1] + tree.left[2 * node + 2]
+        _fit(tree, node)
 
 
 @kernel()
