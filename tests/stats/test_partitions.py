@@ -100,7 +100,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n", "d", "k"), [
-    *((n, 2, 3) for n in range(1, 13)), (40, 1, 2), (100, 3, 5), (1000, 5, 3), (1000, 2, 10), (2000, 8, 4), (3000, 3, 2),
+    *((n, 2, 3) for n in range(1, 13)), (40, 1, 2), (100, 3, 5), (1000, 5, 3), (1000, 2, 10), (800, 8, 4), (1500, 3, 2),
 ])
 def test_the_tree_groups_as_the_plain_loop_does(kind, n, d, k):
     points = KINDS[kind](np.random.default_rng(n + d + k), n, d)

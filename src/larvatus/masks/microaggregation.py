@@ -78,11 +78,14 @@ class Microaggregation(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         data, notes = current, list[Note]()
-        parts = self._column_groups(current)
+        parts, mixed = self._column_groups(current), _mixed(current)
         for names in parts:
-            data, said = self._grouped(data, names, random)
-            notes += said
-        return Masked(data, [*notes, *_unvarying(current), self._linkage(current, parts)])
+            split, there = by_missing_pattern(data, names, self.k, self.name()) if len(names) > 1 else (data, [])
+            mixed |= _mixed(split)
+            masked = split.map_groups(self._replacing(names, there, random), names, [Column(SIZE, "number")])
+            notes += [*_counted(masked, names), *(left_out(data, split, "missing") if there else [])]
+            data = rejoined(data, masked, names)
+        return Masked(data, [*notes, *_unvarying(current), self._linkage(current, parts, mixed or self.scope == "file")])
 
     def public_sentence(self) -> str:
         return f"Confidential values were replaced by the {self.centre} of a small group of similar records."
@@ -102,15 +105,6 @@ class Microaggregation(Mask):
         if asked == "correlated":
             return correlated_groups(data, names, self.least_correlation)
         return column_groups("microaggregation.together", asked, names)
-
-    def _grouped(self, data: Microdata, names: tuple[str, ...], random: RecordRandom) -> tuple[Microdata, list[Note]]:
-        split, there = by_missing_pattern(data, names, self.k, self.name()) if len(names) > 1 else (data, [])
-        masked = split.map_groups(self._replacing(names, there, random), names, [Column(SIZE, "number")])
-        counted = masked.reduce([SIZE], lambda g, b: _sizes(b[SIZE]), _more)
-        groups, least, most = (round(sum(c[0] for c in counted)), min(c[1] for c in counted), max(c[2] for c in counted))
-        span = f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
-        notes = [Note(f"{', '.join(names)}: {groups:,} groups of {span} records")] if groups else []
-        return rejoined(data, masked, names), [*notes, *(left_out(data, split, "missing") if there else [])]
 
     def _replacing(self, names: tuple[str, ...], there: Sequence[tuple[str, ...]], random: RecordRandom) -> RowFunction:
         """A function of a whole sub-group, in which either one column is masked or all records lack the same ones."""
@@ -137,25 +131,37 @@ class Microaggregation(Mask):
 
         return replace
 
-    def _linkage(self, data: Microdata, parts: Sequence[tuple[str, ...]]) -> Note:
+    def _linkage(self, data: Microdata, parts: Sequence[tuple[str, ...]], mixed: bool) -> Note:
         """What the groups mean for who tries to link by these columns."""
         if len(parts) > 1:
             return Note(
                 f"the columns are grouped in {len(parts)} sets: records of a group in one set are apart in another, and who "
                 "crosses the sets may single out a record", "warning",
             )
-        pooled = any(len(held) > 1 for held in data.groups.declared)
         apart = {n for n in data.table.columns if not n.startswith(" ")} - {*parts[0], *data.roles.identifiers}
-        apart -= {data.roles.record_id, *(() if pooled or self.scope == "file" else data.groups.columns)}
-        if apart:
+        apart -= {data.roles.record_id, *(() if mixed else data.groups.columns)}
+        if apart or self.where is not None:
             return Note(
                 f"records of a group share their values of {', '.join(parts[0])}, {self.k} at least, but other columns of the "
-                "file may tell them apart: no limit to linkage is claimed",
+                "file, or the records that were not chosen, may tell them apart: no limit to linkage is claimed",
             )
         return Note(
             f"probabilistic k-anonymity: {self.k} records at least share their values, so linkage by them succeeds with a "
             f"chance of 1/{self.k} at most; so it does after a reverse map, which settles the ties of each column at random",
         )
+
+
+def _mixed(data: Microdata) -> bool:
+    """Whether records of several declared sub-groups are masked together."""
+    return any(len(held) > 1 for held in data.groups.declared)
+
+
+def _counted(masked: Microdata, names: Sequence[str]) -> list[Note]:
+    """How many groups there are, and of what sizes."""
+    counted = masked.reduce([SIZE], lambda g, b: _sizes(b[SIZE]), _more)
+    groups, least, most = round(sum(c[0] for c in counted)), min(c[1] for c in counted), max(c[2] for c in counted)
+    span = f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
+    return [Note(f"{', '.join(names)}: {groups:,} groups of {span} records")] if groups else []
 
 
 def _sizes(size: Array) -> NDArray[np.float64]:
