@@ -124,6 +124,24 @@ def test_ties_are_settled_by_the_secret():
         one, other = (masked(tied, secret=s, grouping=grouping, together=together).frame() for s in (SECRET, SECRET[::-1]))
         assert not one.x.equals(other.x)
         assert one.z.equals(other.z)
+    twice = masked(tied.assign(y=tied.x), grouping="fixed").frame()
+    assert not twice.x.equals(twice.y), "ties of one column tell nothing of another's"
+
+
+@pytest.mark.parametrize("engine", ["memory", "pieces"])
+@pytest.mark.parametrize(("grouping", "k"), [("fixed", 3), ("fixed", 70), ("projection", 4), ("projection", 700)])
+def test_passes_over_a_large_sub_group_give_the_same(table, grouping, k, engine, monkeypatch):
+    holes = table.assign(z=table.z.round(1))
+    holes["x"] = holes.x.where(np.arange(N) % 9 > 0) if grouping == "fixed" else 0.1
+    whole = masked(holes, grouping=grouping, k=k)
+    monkeypatch.setattr("larvatus.masks.microaggregation.HELD", 10)
+    passes = masked(holes, grouping=grouping, k=k, engine=engine)
+    assert passes.frame()[["x", "y"]].to_numpy() == pytest.approx(whole.frame()[["x", "y"]].to_numpy(), rel=1e-12, nan_ok=True)
+    sizes = passes.frame().groupby(["g", *X], dropna=False).size() if grouping == "projection" else []
+    assert all(k <= s <= 2 * k - 1 for s in sizes)
+    for was, now in inside(holes, passes.frame()):
+        assert now.sum().to_numpy() == pytest.approx(was.sum().to_numpy(), rel=1e-12)
+    assert [n.text for n in passes.notes if " groups of " in n.text] == [n.text for n in whole.notes if " groups of " in n.text]
 
 
 @pytest.mark.parametrize("together", ["correlated", ["x", "y"], [["y", "x"], ["z"]]])

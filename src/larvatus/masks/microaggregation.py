@@ -18,6 +18,7 @@ from larvatus.data.notes import Note
 from larvatus.data.patterns import by_missing_pattern, left_out
 
 SIZE = " size of the group"
+HELD = 1 << 24
 
 
 class Microaggregation(Mask):
@@ -82,7 +83,7 @@ class Microaggregation(Mask):
         for names in parts:
             split, there = by_missing_pattern(data, names, self.k, self.name()) if len(names) > 1 else (data, [])
             mixed |= _mixed(split)
-            masked = split.map_groups(self._replacing(names, there, random), names, [Column(SIZE, "number")])
+            masked = self._replaced(split, names, there, random)
             notes += [*_counted(masked, names), *(left_out(data, split, "missing") if there else [])]
             data = rejoined(data, masked, names)
         return Masked(data, [*notes, *_unvarying(current), self._linkage(current, parts, mixed or self.scope == "file")])
@@ -105,6 +106,17 @@ class Microaggregation(Mask):
         if asked == "correlated":
             return correlated_groups(data, names, self.least_correlation)
         return column_groups("microaggregation.together", asked, names)
+
+    def _replaced(
+        self, data: Microdata, names: tuple[str, ...], there: Sequence[tuple[str, ...]], random: RecordRandom
+    ) -> Microdata:
+        """The columns with their groups' centres; even groups of a sub-group too large to hold are made in passes."""
+        complete = not there or all(inside == names for inside in there)
+        if self.grouping in ("fixed", "projection") and self.centre == "mean" and complete and max(data.groups.sizes) > HELD:
+            from larvatus.masks._streamed_means import streamed_means
+
+            return streamed_means(data, names, self.k, SIZE, random)
+        return data.map_groups(self._replacing(names, there, random), names, [Column(SIZE, "number")])
 
     def _replacing(self, names: tuple[str, ...], there: Sequence[tuple[str, ...]], random: RecordRandom) -> RowFunction:
         """A function of a whole sub-group, in which either one column is masked or all records lack the same ones."""

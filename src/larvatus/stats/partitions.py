@@ -96,6 +96,16 @@ def _numbered(order: Ints, starts: Ints) -> Ints:
 
 
 @kernel()
+def run_up(x: Floats, done: int, k: int, last: int, state: Floats, out: Floats) -> None:
+    """For values in order after `done` others: the first of their group, and the sum so far of how much each exceeds it."""
+    for i in range(len(x)):
+        if (done + i) % k == 0 and (done + i) // k <= last:
+            state[0], state[1] = x[i], 0.0
+        state[1] += x[i] - state[0]
+        out[0, i], out[1, i] = state[0], state[1]
+
+
+@kernel()
 def group_means(x: Floats, group: Ints, count: Ints) -> Floats:
     """The mean of each record's group, never outside the group's values."""
     total, low, high = np.zeros(len(count)), np.full(len(count), np.inf), np.full(len(count), -np.inf)
