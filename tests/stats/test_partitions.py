@@ -7,9 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from larvatus.stats.mdav import mdav, mdav_in_parts
+from larvatus.stats.mdav import farthest, grown, mdav, mdav_in_parts, nearest, removed
 from larvatus.stats.partitions import even_starts, group_means, group_medians, least_cost_starts, standardised
-from larvatus.stats.point_tree import farthest, grown, nearest, removed
 
 
 def squares(x: np.ndarray, group: np.ndarray) -> float:

@@ -24,7 +24,7 @@ HELD = 1 << 24
 class Microaggregation(Mask):
     """Replace the values of each record by the mean, or the median, of k or more similar records of its sub-group.
 
-    With the mean, sums are kept and variances shrink, so correlations grow; k records at least leave with the same values.
+    With the mean, sums are kept and variances shrink, so correlations tend to grow; k records at least leave alike.
     An intruder who knows the values finds the group easily, and where columns are grouped each for itself, or in several
     sets, crosses the groups until one record is left. Missing values stay: records are grouped with those that lack the same.
 
