@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunction
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.parameters import per_column
 
 Share = Annotated[float, Field(gt=0, le=1)]
+Partners = dict[str, list[NDArray[np.int64]]]
+HELD = 1 << 24
 
 
 class RankSwap(Mask):
@@ -58,20 +60,13 @@ class RankSwap(Mask):
         return max(2, math.ceil(1 / float(self._windows(data.confidential).min()) - 1e-9))
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        names = current.confidential
-        ranked = current.ranks({f" rank {n}": n for n in names}, random)
-        partners = self._partners(current, random)
-
-        def exchange(group: int, block: Block) -> Mapping[str, Array]:
-            return {f" partner {n}": _looked_up(partners[n][group], block[f" rank {n}"]) for n in names}
-
-        made = [Column(f" partner {n}", "number") for n in names]
-        aimed = ranked.map_rows(exchange, [f" rank {n}" for n in names], made)
-        placed = aimed.place({n: (f" partner {n}", n) for n in names}, random)
+        names, partners = current.confidential, self._partners(current, random)
+        held = max(current.groups.sizes) <= HELD
+        swapped = _exchanged(current, partners, random) if held else _placed(current, partners, random)
         left = {n: sum(int(np.count_nonzero(p == np.arange(len(p)))) for p in partners[n]) for n in names}
         notes = [Note(f"{count:,} values of {n} found no free partner and stay") for n, count in left.items() if count]
         notes.append(Note("the smallest and the largest value of every column leave unmodified", "warning"))
-        return Masked(placed, notes)
+        return Masked(swapped, notes)
 
     def public_sentence(self) -> str:
         return "Each confidential value was exchanged with that of another record which has a similar rank."
@@ -79,12 +74,12 @@ class RankSwap(Mask):
     def _windows(self, names: Sequence[str]) -> NDArray[np.float64]:
         return per_column("rank_swap.window", self.window, names)
 
-    def _partners(self, data: Microdata, random: RecordRandom) -> dict[str, list[NDArray[np.int64]]]:
+    def _partners(self, data: Microdata, random: RecordRandom) -> Partners:
         """For each column and sub-group, which rank swaps with which: it depends on their number, never on the values."""
         from larvatus.stats.swaps import distance_partners, reach_of, window_partners
 
         counts, both = data.present(), self.tails == "two_sided"
-        out: dict[str, list[NDArray[np.int64]]] = {}
+        out: Partners = {}
         for j, (name, window) in enumerate(zip(data.confidential, self._windows(data.confidential), strict=True)):
             out[name] = []
             for group, n in enumerate(counts[:, j].tolist()):
@@ -96,6 +91,37 @@ class RankSwap(Mask):
                     normal = random.normal(rank, purpose=f"distance of {purpose}")[0]
                     out[name].append(distance_partners(n, reach, words, normal, both))
         return out
+
+
+def _exchanged(data: Microdata, partners: Partners, random: RecordRandom) -> Microdata:
+    """Values exchanged in sub-groups that can be held, one column after another, by one sort of each."""
+
+    def exchange(name: str) -> RowFunction:
+        def swap(group: int, block: Block) -> Mapping[str, Array]:
+            from larvatus.stats.ranks import keyed_order
+
+            order = keyed_order(block[name], block.record, lambda r: random.words(r, purpose=f"ties {name}")[0])
+            out = np.full(len(block), np.nan)
+            out[order] = block[name][order[partners[name][group]]]
+            return {name: out}
+
+        return swap
+
+    for name in partners:
+        data = data.map_groups(exchange(name), [name])
+    return data
+
+
+def _placed(data: Microdata, partners: Partners, random: RecordRandom) -> Microdata:
+    """The same by ranks and placement, for sub-groups of any size."""
+    names = tuple(partners)
+
+    def exchange(group: int, block: Block) -> Mapping[str, Array]:
+        return {f" partner {n}": _looked_up(partners[n][group], block[f" rank {n}"]) for n in names}
+
+    ranked = data.ranks({f" rank {n}": n for n in names}, random)
+    aimed = ranked.map_rows(exchange, [f" rank {n}" for n in names], [Column(f" partner {n}", "number") for n in names])
+    return aimed.place({n: (f" partner {n}", n) for n in names}, random)
 
 
 def _looked_up(partner: NDArray[np.int64], rank: Array) -> Array:
