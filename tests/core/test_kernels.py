@@ -30,3 +30,19 @@ def test_cache_goes_to_the_named_folder(tmp_path):
 def test_works_with_one_note_where_nothing_can_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     assert run(HOME=str(tmp_path / "file"), LARVATUS_CACHE=str(tmp_path / "file" / "x")) == "(1, 3) 1"
+
+
+CALLED = "from larvatus.core.kernels import kernel\n@kernel()\ndef inner(x):\n    return x + {}\n"
+CALLER = "from larvatus.core.kernels import kernel\nfrom called import inner\n@kernel()\ndef outer(x):\n    return 10 * inner(x)\n"
+
+
+def test_a_change_in_another_file_that_a_kernel_calls_is_seen(tmp_path):
+    (tmp_path / "caller.py").write_text(CALLER, encoding="utf-8")
+    found = []
+    for added in (1, 2, 2):
+        (tmp_path / "called.py").write_text(CALLED.format(added), encoding="utf-8")
+        environment = {**os.environ, "LARVATUS_CACHE": str(tmp_path / "kept"), "PYTHONDONTWRITEBYTECODE": "1"}
+        code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from caller import outer; print(outer(0))"
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        found.append(done.stdout.strip())
+    assert found == ["10", "20", "20"]

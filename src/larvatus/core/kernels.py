@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 import warnings
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+SOURCES = "larvatus_sources"
 
 
 def _writable(folder: Path) -> bool:
@@ -46,14 +48,31 @@ def kernel(**options: Any) -> Callable[[_F], _F]:
     import numba
 
     folder = cache_folder()
-    if folder is not None:
-        setattr(numba.config, "CACHE_DIR", str(folder))  # noqa: B010 (made at run time)
 
     def wrap(function: _F) -> _F:
+        sources = _sources(function)
+        if folder is not None:
+            place = folder / _digest(sources) if len(sources) > 1 else folder
+            setattr(numba.config, "CACHE_DIR", str(place))  # noqa: B010 (made at run time)
         compiled: _F = numba.njit(cache=folder is not None, nogil=True, **options)(function)
+        setattr(compiled, SOURCES, sources)
         return compiled
 
     return wrap
+
+
+def _sources(function: Callable[..., Any]) -> frozenset[str]:
+    """The files that a kernel is compiled from: its own, and those of the kernels it calls."""
+    called = (function.__globals__.get(name) for name in function.__code__.co_names)
+    return frozenset({function.__code__.co_filename}).union(*(getattr(c, SOURCES, frozenset()) for c in called))
+
+
+def _digest(sources: frozenset[str]) -> str:
+    """A name that changes with the files: Numba itself looks at a kernel's own file alone."""
+    digest = hashlib.blake2b(digest_size=8)
+    for name in sorted(sources):
+        digest.update(name.encode() + b"\0" + Path(name).read_bytes())
+    return digest.hexdigest()
 
 
 @cache

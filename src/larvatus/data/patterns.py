@@ -28,7 +28,7 @@ def by_missing_pattern(
     """
     if not any(data.table.columns[n].missing for n in names):
         return data, [tuple(names)] * len(data.groups)
-    split, patterns = _by_pattern(data, names, np.isnan, "missing", smallest, asked_by)
+    split, patterns = _by_pattern(data, names, _missing, "missing", smallest, asked_by)
     return split, [tuple(n for n, gone in zip(names, p, strict=True) if not gone) for p in patterns]
 
 
@@ -83,6 +83,11 @@ def _by_pattern(
     table = data.table.regroup(assign, names, columns, outcome.labels, outcome.declared)
     by_text = {_text(pattern, names): pattern for pattern in every}
     return data.holding(table), [by_text[str(label[0])] for label in table.groups.labels]
+
+
+def _missing(x: Array) -> Array:
+    """Which values are missing: NaN among numbers, -1 among codes of names."""
+    return np.isnan(x) if x.dtype.kind == "f" else x < 0
 
 
 def _patterns(block: Block, names: Sequence[str], test: Test) -> list[Pattern]:

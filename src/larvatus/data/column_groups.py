@@ -1,0 +1,63 @@
+"""Which columns are masked together: all, each alone, or as the user lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from larvatus.core.errors import MaskError, nearest_names
+from larvatus.data.contracts import Column
+from larvatus.data.microdata import Microdata
+
+Listed: TypeAlias = tuple[str, ...] | tuple[tuple[str, ...], ...]
+KEPT = " kept by a group"
+
+
+def column_groups(what: str, listed: Listed, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The groups that a user lists (one list, or several), in role order, and every other column alone."""
+    nested = [(g,) if isinstance(g, str) else g for g in listed]
+    if listed and all(isinstance(g, str) for g in listed):
+        nested = [tuple(g for g in listed if isinstance(g, str))]
+    seen: set[str] = set()
+    for name in (n for g in nested for n in g):
+        if name not in names:
+            raise MaskError(f"{what}: names {name!r}, which this step does not mask; {nearest_names(name, names)}")
+        if name in seen:
+            raise MaskError(f"{what}: names {name!r} twice. A column can be masked in one group only.")
+        seen.add(name)
+    groups = [tuple(n for n in names if n in g) for g in nested if g]
+    groups += [(n,) for n in names if n not in seen]
+    return sorted(groups, key=lambda g: names.index(g[0]))
+
+
+def rejoined(base: Microdata, masked: Microdata, names: Sequence[str]) -> Microdata:
+    """The base with columns of a table in other sub-groups; records that the other table has lost are left out."""
+    columns = {n: n for n in names}
+    if masked.rows == base.rows:
+        return base.holding(base.table.pair(masked.table, columns))
+    import numpy as np
+
+    there = masked.map_rows(lambda g, b: {KEPT: np.ones(len(b))}, (), [Column(KEPT, "number")])
+    joined = base.table.pair(there.table, {KEPT: KEPT}, partly=True).take(lambda g, b: b[KEPT] == 1, [KEPT])
+    return base.holding(joined.pair(masked.table, columns))
+
+
+def correlated_groups(data: Microdata, names: Sequence[str], least: float) -> list[tuple[str, ...]]:
+    """Columns joined, the closest first, while the mean absolute correlation between two groups is `least` or more.
+
+    Correlations are those inside sub-groups, pooled over all of them, so that every sub-group has the same column groups.
+    """
+    import numpy as np
+
+    parts = data.moments(names)
+    scatter, square = (np.sum([getattr(m, what) for m in parts], axis=0) for what in ("scatter", "square"))
+    size = np.sqrt(square * square.T)
+    close = np.abs(np.divide(scatter, size, out=np.zeros_like(scatter), where=size > 0))
+    groups = [[j] for j in range(len(names))]
+    while len(groups) > 1:
+        pairs = [(float(close[np.ix_(a, b)].mean()), -i, -j) for j, b in enumerate(groups) for i, a in enumerate(groups[:j])]
+        best, i, j = max(pairs)
+        if best < least:
+            break
+        groups[-i] = sorted(groups[-i] + groups.pop(-j))
+    return [tuple(names[j] for j in g) for g in groups]

@@ -1,0 +1,200 @@
+"""Replace values by the centre of a group of similar records (000 §3.5, 001 §5, 003, 004)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from larvatus.core.errors import MaskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.column_groups import column_groups, correlated_groups, rejoined
+from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunction
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.patterns import by_missing_pattern, left_out
+
+SIZE = " size of the group"
+HELD = 1 << 24
+
+
+class Microaggregation(Mask):
+    """Replace the values of each record by the mean, or the median, of k or more similar records of its sub-group.
+
+    With the mean, sums are kept and variances shrink, so correlations tend to grow; k records at least leave alike.
+    An intruder who knows the values finds the group easily, and where columns are grouped each for itself, or in several
+    sets, crosses the groups until one record is left. Missing values stay: records are grouped with those that lack the same.
+
+    Parameters:
+        k: fewest records of a group; the largest has 2k - 1.
+        grouping: "mdav" groups near records, starting from those far from the average; "projection" cuts the order of the
+            sum of standardised columns; "fixed" and "optimal" cut the order of one column, evenly or at the least cost.
+        centre: what replaces the values of a group.
+        together: columns grouped at once: "all", "each" alone, "correlated" ones, a list, or several lists; all where none
+            is named, but each where the grouping is fixed or optimal.
+        least_correlation: with together = "correlated", join columns while their mean absolute correlation is this or more.
+        partition: with grouping = "mdav", group inside parts of at most this many records: quicker, a little coarser.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids.
+        scope: run within each sub-group, or over the whole file at once.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
+    random: ClassVar[bool] = False
+    publishable: ClassVar[frozenset[str]] = frozenset({"k", "grouping", "centre", "together"})
+
+    k: Annotated[int, Field(ge=2)] = Field(default=3, description="fewest records of a group")
+    grouping: Literal["mdav", "fixed", "optimal", "projection"] = Field(
+        default="mdav", description="near records, or cuts of one column's order (evenly, at least cost) or of a projection's"
+    )
+    centre: Literal["mean", "median"] = Field(default="mean", description="what replaces the values of a group")
+    together: Literal["all", "each", "correlated"] | tuple[str, ...] | tuple[tuple[str, ...], ...] | None = Field(
+        default=None, description="columns grouped at once: all, each alone, correlated ones, a list, or several lists"
+    )
+    least_correlation: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.5, description="mean absolute correlation at which columns are joined, with together = \"correlated\""
+    )
+    partition: Annotated[int, Field(ge=100)] | None = Field(
+        default=None, description="with mdav, group inside parts of at most this many records"
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.partition is not None and (self.grouping != "mdav" or self.partition < 2 * self.k):
+            raise ValueError("partition is for grouping = \"mdav\", and holds 2k records or more")
+        return self
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return (
+            cls(), cls(k=5, grouping="fixed"), cls(grouping="optimal", centre="median"),
+            cls(k=4, grouping="projection", scope="file"), cls(together="correlated", least_correlation=0.2, partition=100),
+        )
+
+    def smallest(self, data: Microdata) -> int:
+        return self.k
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        data, notes = current, list[Note]()
+        parts, mixed = self._column_groups(current), _mixed(current)
+        for names in parts:
+            split, there = by_missing_pattern(data, names, self.k, self.name()) if len(names) > 1 else (data, [])
+            mixed |= _mixed(split)
+            masked = self._replaced(split, names, there, random)
+            notes += [*_counted(masked, names), *(left_out(data, split, "missing") if there else [])]
+            data = rejoined(data, masked, names)
+        return Masked(data, [*notes, *_unvarying(current), self._linkage(current, parts, mixed or self.scope == "file")])
+
+    def public_sentence(self) -> str:
+        return f"Confidential values were replaced by the {self.centre} of a small group of similar records."
+
+    def _column_groups(self, data: Microdata) -> list[tuple[str, ...]]:
+        names, alone = data.confidential, self.grouping in ("fixed", "optimal")
+        asked = self.together or ("each" if alone else "all")
+        if asked == "each":
+            return [(n,) for n in names]
+        if alone and len(names) > 1:
+            raise MaskError(
+                f"microaggregation: grouping = \"{self.grouping}\" cuts the order of one column, and together asks for several "
+                "at once. Use \"mdav\" or \"projection\", or leave together out."
+            )
+        if asked == "all":
+            return [names]
+        if asked == "correlated":
+            return correlated_groups(data, names, self.least_correlation)
+        return column_groups("microaggregation.together", asked, names)
+
+    def _replaced(
+        self, data: Microdata, names: tuple[str, ...], there: Sequence[tuple[str, ...]], random: RecordRandom
+    ) -> Microdata:
+        """The columns with their groups' centres; even groups of a sub-group too large to hold are made in passes."""
+        complete = not there or all(inside == names for inside in there)
+        if self.grouping in ("fixed", "projection") and self.centre == "mean" and complete and max(data.groups.sizes) > HELD:
+            from larvatus.masks._streamed_means import streamed_means
+
+            return streamed_means(data, names, self.k, SIZE, random)
+        return data.map_groups(self._replacing(names, there, random), names, [Column(SIZE, "number")])
+
+    def _replacing(self, names: tuple[str, ...], there: Sequence[tuple[str, ...]], random: RecordRandom) -> RowFunction:
+        """A function of a whole sub-group, in which either one column is masked or all records lack the same ones."""
+
+        def ties(record: NDArray[np.int64]) -> NDArray[np.uint64]:
+            return np.asarray(random.words(record, purpose=f"ties {' + '.join(names)}")[0])
+
+        def replace(group: int, block: Block) -> Mapping[str, Array]:
+            from larvatus.stats.partitions import group_means, group_medians, grouped
+
+            centres = group_means if self.centre == "mean" else group_medians
+            out: dict[str, Array] = {n: np.full(len(block), np.nan) for n in (*names, SIZE)}
+            inside = there[group] if there else names
+            rows = np.flatnonzero(~np.isnan(block[inside[0]])) if inside else np.zeros(0, dtype=np.int64)
+            if len(rows) == 0:
+                return out
+            x, record = block.matrix(inside)[rows], block.record[rows]
+            found = grouped(x, record, ties, self.grouping, self.k, self.partition)
+            count = np.bincount(found)
+            out[SIZE][rows] = count[found]
+            for j, name in enumerate(inside):
+                out[name][rows] = centres(np.ascontiguousarray(x[:, j]), found, count)
+            return out
+
+        return replace
+
+    def _linkage(self, data: Microdata, parts: Sequence[tuple[str, ...]], mixed: bool) -> Note:
+        """What the groups mean for who tries to link by these columns."""
+        if len(parts) > 1:
+            return Note(
+                f"the columns are grouped in {len(parts)} sets: records of a group in one set are apart in another, and who "
+                "crosses the sets may single out a record", "warning",
+            )
+        apart = {n for n in data.table.columns if not n.startswith(" ")} - {*parts[0], *data.roles.identifiers}
+        apart -= {data.roles.record_id, *(() if mixed else data.groups.columns)}
+        if apart or self.where is not None:
+            return Note(
+                f"records of a group share their values of {', '.join(parts[0])}, {self.k} at least, but other columns of the "
+                "file, or the records that were not chosen, may tell them apart: no limit to linkage is claimed",
+            )
+        return Note(
+            f"probabilistic k-anonymity: {self.k} records at least share their values, so linkage by them succeeds with a "
+            f"chance of 1/{self.k} at most; so it does after a reverse map, which settles the ties of each column at random",
+        )
+
+
+def _mixed(data: Microdata) -> bool:
+    """Whether records of several declared sub-groups are masked together."""
+    return any(len(held) > 1 for held in data.groups.declared)
+
+
+def _counted(masked: Microdata, names: Sequence[str]) -> list[Note]:
+    """How many groups there are, and of what sizes."""
+    counted = masked.reduce([SIZE], lambda g, b: _sizes(b[SIZE]), _more)
+    groups, least, most = round(sum(c[0] for c in counted)), min(c[1] for c in counted), max(c[2] for c in counted)
+    span = f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
+    return [Note(f"{', '.join(names)}: {groups:,} groups of {span} records")] if groups else []
+
+
+def _sizes(size: Array) -> NDArray[np.float64]:
+    """How many groups there are, and the least and the largest size."""
+    there = size[~np.isnan(size)]
+    return np.array([(1 / there).sum(), there.min(initial=np.inf), there.max(initial=0)])
+
+
+def _more(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array([a[0] + b[0], min(a[1], b[1]), max(a[2], b[2])])
+
+
+def _unvarying(data: Microdata) -> list[Note]:
+    """Columns that have one value in a sub-group, which is its own mean."""
+    names = data.confidential
+
+    def spans(group: int, block: Block) -> NDArray[np.float64]:
+        kept = [block[n][~np.isnan(block[n])] for n in names]
+        return np.array([[x.min(initial=np.inf) for x in kept], [-x.max(initial=-np.inf) for x in kept]])
+
+    return [
+        Note(f"{names[j]} does not vary in sub-group ({data.groups.name(g)}) and is released as it is", "status")
+        for g, span in enumerate(data.reduce(names, spans, np.minimum)) for j in np.flatnonzero(span[0] == -span[1])
+    ]

@@ -1,0 +1,132 @@
+"""Exchange values between random pairs of records of a sub-group (Dalenius and Reiss 1982; 000 §3.6, 004)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.column_groups import column_groups, rejoined
+from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.patterns import by_missing_pattern
+
+ORDER, PLACE, BACK = " swap order", " swap place", " swap back"
+
+
+class RandomSwap(Mask):
+    """Exchange the values of randomly paired records, column by column or for several columns at once.
+
+    Every column keeps exactly its values in every sub-group, and columns swapped together keep their correlations with each
+    other. A correlation falls by the factor 1 - rate where one of its columns is swapped, and by its square where both are,
+    each for itself. Values that were not drawn leave as they are, so at a low rate an intruder finds most records by them.
+    Missing values stay where they are: columns that move together do so between records that lack the same ones.
+
+    Parameters:
+        rate: share of the values of each column that are moved, to the nearest even number in the sub-group.
+        together: columns whose values move as one: a list of them, several lists, or true for all; others move alone.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids.
+        scope: run within each sub-group, or over the whole file at once.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    permutes: ClassVar[bool] = True
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
+    publishable: ClassVar[frozenset[str]] = frozenset({"together"})
+
+    rate: Annotated[float, Field(gt=0, le=1)] = Field(default=0.2, description="share of the values that are moved")
+    together: bool | tuple[str, ...] | tuple[tuple[str, ...], ...] = Field(
+        default=False, description="columns whose values move as one: a list, several lists, or true for all"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(rate=1.0, together=True), cls(rate=0.5, scope="file")
+
+    def smallest(self, data: Microdata) -> int:
+        return max(2, math.ceil(1 / self.rate - 1e-9))
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        data, notes = current, list[Note]()
+        for columns in self._groups(current.confidential):
+            data, said = self._swapped(data, columns, random)
+            notes += said
+        return Masked(data, [*notes, Note("the smallest and the largest value of every column leave unmodified", "warning")])
+
+    def public_sentence(self) -> str:
+        return "Some confidential values were exchanged between randomly chosen records of the same sub-group."
+
+    def _groups(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        if isinstance(self.together, bool):
+            return [tuple(names)] if self.together else [(n,) for n in names]
+        return column_groups("random_swap.together", self.together, names)
+
+    def _swapped(self, data: Microdata, names: tuple[str, ...], random: RecordRandom) -> tuple[Microdata, list[Note]]:
+        """Records in random order, the first ones paired with their neighbours: one pass down and one pass up."""
+        split = by_missing_pattern(data, names, 1, self.name())[0] if len(names) > 1 else data
+        sizes = split.with_confidential(names).present().max(axis=1)
+        moved = 2 * np.floor(self.rate * sizes / 2 + 0.5).astype(np.int64)
+        moved = np.where(moved > sizes, moved - 2, moved)
+        kinds = [split.table.columns[n] for n in names]
+        before = [Column(f" before {n}", c.kind, levels=c.levels) for n, c in zip(names, kinds, strict=True)]
+        after = [Column(f" after {n}", c.kind, levels=c.levels) for n, c in zip(names, kinds, strict=True)]
+        down = [*before, Column(PLACE, "number")]
+        purpose = f"swap {' + '.join(names)}"
+
+        def draw(group: int, block: Block) -> Mapping[str, Array]:
+            word = random.uniform(block.record, purpose=purpose)[0]
+            return {ORDER: np.where(_absent(block, names), np.nan, word)}
+
+        def back(group: int, block: Block) -> Mapping[str, Array]:
+            return {BACK: np.where(block[PLACE] <= moved[group], -block[PLACE], np.nan)}
+
+        def choose(group: int, block: Block) -> Mapping[str, Array]:
+            drawn, even = block[PLACE] <= moved[group], block[PLACE] % 2 == 0
+            return {
+                n: np.where(drawn, np.where(even, block[b.name], block[a.name]), block[n])
+                for n, b, a in zip(names, before, after, strict=True)
+            }
+
+        table = split.table.map_rows(draw, names, [Column(ORDER, "number")])
+        table = table.scan(ORDER, names, _START, _neighbour(names, down), random, down)
+        table = table.map_rows(back, [PLACE], [Column(BACK, "number")])
+        table = table.scan(BACK, names, _START, _neighbour(names, after), random, after)
+        beside = [c.name for c in (*before, *after)]
+        swapped = split.holding(table.map_rows(choose, [*names, *beside, PLACE]))
+        named = ", ".join(names)
+        notes = [Note(f"{int(moved.sum()):,} of {int(sizes.sum()):,} values of {named} were moved to another record")]
+        still = int(np.count_nonzero((moved == 0) & (sizes > 0)))
+        if still:
+            alike = "records with the same values missing" if len(names) > 1 else "values"
+            notes.append(Note(f"{int(sizes[moved == 0].sum()):,} values of {named} are in {still} parts of the file with too "
+                              f"few {alike} to swap any, and leave as they are", "warning"))
+        return rejoined(data, swapped, names), notes
+
+
+_START: tuple[int, tuple[Array, ...] | None] = (0, None)
+
+
+def _absent(block: Block, names: Sequence[str]) -> Array:
+    """Records that have none of the values."""
+    gone = [np.isnan(block[n]) if block[n].dtype.kind == "f" else block[n] < 0 for n in names]
+    return np.asarray(np.logical_and.reduce(gone))
+
+
+def _neighbour(names: Sequence[str], made: Sequence[Column]):  # type: ignore[no-untyped-def]
+    """A pass that gives each record the values of the one before it, and its place where asked, whatever the blocks."""
+
+    def passed(carry: tuple[int, tuple[Array, ...] | None], block: Block):  # type: ignore[no-untyped-def]
+        done, last = carry
+        last = last or tuple(block[n][:1] for n in names)
+        out = {c.name: np.concatenate([v, block[n][:-1]]) for c, n, v in zip(made, names, last, strict=False)}
+        if made[-1].name == PLACE:
+            out[PLACE] = done + np.arange(1.0, len(block) + 1)
+        return (done + len(block), tuple(block[n][-1:].copy() for n in names)), out
+
+    return passed

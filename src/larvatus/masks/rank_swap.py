@@ -1,0 +1,134 @@
+"""Exchange values between records of nearby rank, column by column (Moore 1996; 000 §3.6, 003, 004)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunction
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.parameters import per_column
+
+Share = Annotated[float, Field(gt=0, le=1)]
+Partners = dict[str, list[NDArray[np.int64]]]
+HELD = 1 << 24
+
+
+class RankSwap(Mask):
+    """Exchange every value with one of nearby rank in its sub-group, each value once.
+
+    Every column keeps exactly its values; correlations shrink as the window grows. Values stay near where they were, and who
+    knows the window can cross the candidates of several columns until one record is left: draw the distances from a
+    distribution where that matters. The smallest and largest values leave unmodified, though perhaps in other records.
+
+    Parameters:
+        window: how far a value may move, as a share of the ranks; one value, a list in role order, or by name.
+        tails: "one_sided" visits ranks from the lowest and looks upwards; "two_sided" at random, looking both ways.
+        distance: "window" draws evenly from the free ranks in the window; "distribution" aims a normal distance away, mean
+            and SD half the window, and takes the free rank nearest to it, so that no distance is ruled out.
+        columns: mask only these confidential columns; all that the step can mask where none is named.
+        where: mask only these records: a condition on columns, or a list of record ids.
+        scope: run within each sub-group, or over the whole file at once.
+    """
+
+    needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    permutes: ClassVar[bool] = True
+    publishable: ClassVar[frozenset[str]] = frozenset({"tails", "distance"})
+
+    window: Share | tuple[Share, ...] | dict[str, Share] = Field(
+        default=0.05, description="how far a value may move, as a share of the ranks"
+    )
+    tails: Literal["one_sided", "two_sided"] = Field(
+        default="one_sided", description="look for partners upwards from the lowest rank, or both ways in random order"
+    )
+    distance: Literal["window", "distribution"] = Field(
+        default="window", description="draw partners evenly from the window, or at normal distances without a bound"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(window=0.15, tails="two_sided"), cls(window=0.1, distance="distribution"), cls(scope="file")
+
+    def smallest(self, data: Microdata) -> int:
+        return max(2, math.ceil(1 / float(self._windows(data.confidential).min()) - 1e-9))
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        names, partners = current.confidential, self._partners(current, random)
+        held = max(current.groups.sizes) <= HELD
+        swapped = _exchanged(current, partners, random) if held else _placed(current, partners, random)
+        left = {n: sum(int(np.count_nonzero(p == np.arange(len(p)))) for p in partners[n]) for n in names}
+        notes = [Note(f"{count:,} values of {n} found no free partner and stay") for n, count in left.items() if count]
+        notes.append(Note("the smallest and the largest value of every column leave unmodified", "warning"))
+        return Masked(swapped, notes)
+
+    def public_sentence(self) -> str:
+        return "Each confidential value was exchanged with that of another record which has a similar rank."
+
+    def _windows(self, names: Sequence[str]) -> NDArray[np.float64]:
+        return per_column("rank_swap.window", self.window, names)
+
+    def _partners(self, data: Microdata, random: RecordRandom) -> Partners:
+        """For each column and sub-group, which rank swaps with which: it depends on their number, never on the values."""
+        from larvatus.stats.swaps import distance_partners, reach_of, window_partners
+
+        counts, both = data.present(), self.tails == "two_sided"
+        out: Partners = {}
+        for j, (name, window) in enumerate(zip(data.confidential, self._windows(data.confidential), strict=True)):
+            out[name] = []
+            for group, n in enumerate(counts[:, j].tolist()):
+                rank, reach, purpose = np.arange(n), reach_of(window, n), f"partners {name} in {group}"
+                words = random.words(rank[: n // 2 + 1], 4, purpose).reshape(2, -1)[:, :n]
+                if self.distance == "window":
+                    out[name].append(window_partners(n, reach, words, both))
+                else:
+                    normal = random.normal(rank, purpose=f"distance of {purpose}")[0]
+                    out[name].append(distance_partners(n, reach, words, normal, both))
+        return out
+
+
+def _exchanged(data: Microdata, partners: Partners, random: RecordRandom) -> Microdata:
+    """Values exchanged in sub-groups that can be held, one column after another, by one sort of each."""
+
+    def exchange(name: str) -> RowFunction:
+        def swap(group: int, block: Block) -> Mapping[str, Array]:
+            from larvatus.stats.ranks import keyed_order
+
+            order = keyed_order(block[name], block.record, lambda r: random.words(r, purpose=f"ties {name}")[0])
+            out = np.full(len(block), np.nan)
+            out[order] = block[name][order[partners[name][group]]]
+            return {name: out}
+
+        return swap
+
+    for name in partners:
+        data = data.map_groups(exchange(name), [name])
+    return data
+
+
+def _placed(data: Microdata, partners: Partners, random: RecordRandom) -> Microdata:
+    """The same by ranks and placement, for sub-groups of any size."""
+    names = tuple(partners)
+
+    def exchange(group: int, block: Block) -> Mapping[str, Array]:
+        return {f" partner {n}": _looked_up(partners[n][group], block[f" rank {n}"]) for n in names}
+
+    ranked = data.ranks({f" rank {n}": n for n in names}, random)
+    aimed = ranked.map_rows(exchange, [f" rank {n}" for n in names], [Column(f" partner {n}", "number") for n in names])
+    return aimed.place({n: (f" partner {n}", n) for n in names}, random)
+
+
+def _looked_up(partner: NDArray[np.int64], rank: Array) -> Array:
+    """The partner's rank, counted from one; missing where the rank is."""
+    there = ~np.isnan(rank)
+    if there.all():
+        return partner[rank.astype(np.int64) - 1] + 1.0
+    out = np.full(len(rank), np.nan)
+    out[there] = partner[rank[there].astype(np.int64) - 1] + 1.0
+    return out
