@@ -114,6 +114,7 @@ def read(
             column.take(batch.column(batch.schema.get_field_index(name)))
         if roles.record_id is not None:
             record.append(record_ids(roles.record_id, batch.column(batch.schema.get_field_index(roles.record_id))))
+    release_unused()
     rows = next(iter(taken.values())).stored.rows
     if rows == 0:
         raise ReadError("the source has a header but no records.")
@@ -127,6 +128,13 @@ def read(
     start = DiskTable(columns, _no_groups(), layout, held, np.array([0, rows]), room,
                       replace(origin, given=frozenset(wanted) - frozenset(roles.confidential), columns=columns))
     return start.laid_out(code, sub_groups.columns, labels, [(label,) for label in labels])
+
+
+def release_unused() -> None:
+    """Give Arrow's memory back to the system: it keeps what it once had."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
 
 
 def _opened(source: Any, relation: bool, names: Sequence[str]) -> tuple[Any, Batches, Origin]:

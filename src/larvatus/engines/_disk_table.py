@@ -224,7 +224,7 @@ class DiskTable:
             for name, values in out.items():
                 new[name].write(low, values)
 
-        most = self.room.rows // max(len(wanted) + len(made) - 1, 1)
+        most = self.room.rows * 2 // (len(wanted) + len(made) + 1)
         for _ in self._work(run, [j for j in self.slices() if j[2] - j[1] <= most]):
             pass
         for _, low, high in (j for j in self.slices() if j[2] - j[1] > most):
@@ -238,7 +238,7 @@ class DiskTable:
         random: RecordRandom | None = None,
     ) -> list[T]:
         wanted = list(dict.fromkeys([order, *names]))
-        most = self.room.rows // len(wanted)
+        most = self.room.held(len(wanted))
         sizes = self.groups.sizes
 
         def in_memory(g: int) -> T:

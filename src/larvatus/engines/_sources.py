@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CSV, PARQUET = {".csv", ".tsv", ".txt"}, {".parquet", ".pq"}
-ROWS = 1 << 18
+ROWS, BUFFER = 1 << 18, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def _parquet_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], 
     def read() -> Iterator[tuple[int, Any]]:
         for i, path in enumerate(parts.paths):
             try:
-                with parquet.ParquetFile(path) as file:
+                with parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
                     for batch in file.iter_batches(ROWS, columns=list(names)):
                         yield i, batch
             except (pa.ArrowException, OSError):

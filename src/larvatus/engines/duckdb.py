@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-SHARE, PER_ROW = 0.3, 128
+LARGEST_BUCKET = 1 << 21
+RESERVE = 120 * 10**6  # blocks on their way in and out, whatever the rest is doing
+SORTING, HOLDING, PER_ROW = 0.6, 0.85, 96  # of what is left: DuckDB while it sorts, arrays while they are held; bytes of a row
 
 
 class Duckdb:
@@ -43,9 +45,10 @@ class Duckdb:
         """The work folder and its limits, made when something is first read."""
         if self._room is None:
             folder = WorkFolder()
-            rows = self._rows or max(int(self._memory * (1 - SHARE) / (PER_ROW * self._threads)), WIDE)
-            sorter = _Sorter(folder, int(self._memory * SHARE), self._threads)
-            self._room = Room(folder, self._memory, rows, self._rows or min(rows, 1 << 22), self._threads, sorter)
+            free = max(self._memory - RESERVE, self._memory // 3)
+            rows = self._rows or int(free * HOLDING / (PER_ROW * self._threads))
+            sorter = _Sorter(folder, int(free * SORTING), self._threads)
+            self._room = Room(folder, self._memory, rows, self._rows or min(rows, LARGEST_BUCKET), self._threads, sorter)
         return self._room
 
     def names(self, source: Any) -> list[str]:
