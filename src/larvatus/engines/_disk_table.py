@@ -12,15 +12,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.core.errors import EngineError, PairingError
+from larvatus.core.errors import EngineError
 from larvatus.core.kernels import one_blas_thread
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, RowFunction, Table
 from larvatus.data.groups import Groups, Label
 from larvatus.engines import _disk_sorting as sorting
 from larvatus.engines._chunks import CHUNK, pieces_of
+from larvatus.engines._disk_pairing import paired_columns
 from larvatus.engines._layout import Above, Held, Here, Layout, Move, Moved, Room, fingerprint, rechunked
-from larvatus.engines._memory_table import blank, carried_along, decoded, dtype_of, folded, offsets, ties
+from larvatus.engines._memory_table import carried_along, decoded, dtype_of, folded, offsets, scanned_along, ties
 from larvatus.engines._stored import WIDE, Ints, Stored, scatter
 from larvatus.stats.ranks import average_ranks, by_rank, keyed_order, keyed_ranks
 
@@ -214,13 +215,7 @@ class DiskTable:
         def run(job: tuple[int, int, int]) -> None:
             _, low, high = job
             block = self.block(low, high, wanted)
-            rows = keyed_order(block[order], block.record, ties(random, order))
-            carry, out = start, {c.name: blank(c, len(block)) for c in made}
-            for a, b in pieces_of(0, len(rows)):
-                part = rows[a:b]
-                carry, result = function(carry, Block(block.record[part], {n: block[n][part] for n in names}))
-                for name, values in result.items():
-                    out[name][part] = values
+            out = scanned_along(block, order, names, start, function, random, made)
             for name, values in out.items():
                 new[name].write(low, values)
 
@@ -279,32 +274,8 @@ class DiskTable:
         theirs = as_disk(other)
         columns = {new: replace(theirs.columns[old], name=new) for new, old in names.items()}
         return replace(
-            self, columns={**self.columns, **columns}, held=self._replaced(self._paired(theirs, names, columns, partly))
+            self, columns={**self.columns, **columns}, held=self._replaced(paired_columns(self, theirs, names, columns, partly))
         )
-
-    def _paired(
-        self, theirs: DiskTable, names: Mapping[str, str], columns: Mapping[str, Column], partly: bool
-    ) -> dict[str, Held]:
-        """Their columns in my order of rows: as they are, by a move that is known, or joined by record id."""
-        mine, other = self.layout, theirs.layout
-        dtypes = {n: np.dtype(dtype_of(c)) for n, c in columns.items()}
-        if mine is other:
-            return {n: theirs.held[old] for n, old in names.items()}
-        if mine.move is not None and mine.move.source is other:
-            return {n: Moved(theirs.held[old], mine.move, dtypes[n]) for n, old in names.items()}
-        if other.move is not None and other.move.source is mine and (partly or not other.move.drops):
-            return {n: Here(other.move.returned(theirs.held[old], dtypes[n], self.rows)) for n, old in names.items()}
-        if self.rows == theirs.rows and _same(mine.record, other.record):
-            return {n: theirs.held[old] for n, old in names.items()}
-        out = {n: Stored(self.room.folder, d, self.rows) for n, d in dtypes.items()}
-        found = sorting.matched(self.room, mine.record, other.record, {n: theirs.held[old] for n, old in names.items()}, dtypes)
-        there = scatter(found, list(out.values()), 0, self.rows, self.room.bucket)
-        if not partly and there < self.rows:
-            raise PairingError(
-                f"{self.rows - there:,} of {self.rows:,} records have no counterpart in the other table. "
-                "Pair a release with the original it was made from."
-            )
-        return {n: Here(c) for n, c in out.items()}
 
     def stack(self, other: Table, names: Sequence[str], indicator: str) -> DiskTable:
         theirs = as_disk(other)
@@ -431,10 +402,6 @@ def _in_place(code: Stored, record: Held) -> bool:
             return False
         last = int(codes[-1]), int(ids[-1])
     return True
-
-
-def _same(one: Held, other: Held) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(rechunked(one.stream()), rechunked(other.stream()), strict=True))
 
 
 def as_disk(table: Table) -> DiskTable:

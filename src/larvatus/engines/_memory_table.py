@@ -175,14 +175,7 @@ class MemoryTable:
         function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
     ) -> MemoryTable:
         def run(group: int, block: Block) -> Mapping[str, Array]:
-            rows = keyed_order(block[order], block.record, ties(random, order))
-            carry, out = start, {c.name: blank(c, len(block)) for c in made}
-            for low, high in pieces_of(0, len(rows)):
-                part = rows[low:high]
-                carry, result = function(carry, Block(block.record[part], {n: block[n][part] for n in names}))
-                for name, values in result.items():
-                    out[name][part] = values
-            return out
+            return scanned_along(block, order, names, start, function, random, made)
 
         return self.map_groups(run, list(dict.fromkeys([order, *names])), made)
 
@@ -263,6 +256,21 @@ class MemoryTable:
                 return
             with ThreadPoolExecutor(cores) as pool:
                 yield from pool.map(function, jobs)
+
+
+def scanned_along(
+    block: Block, order: str, names: Sequence[str], start: T, function: Callable[[T, Block], tuple[T, Mapping[str, Array]]],
+    random: RecordRandom, made: Sequence[Column], size: int = CHUNK,
+) -> dict[str, Array]:
+    """New columns of a block from a pass in the order of a column that carries something along."""
+    rows = keyed_order(block[order], block.record, ties(random, order))
+    carry, out = start, {c.name: blank(c, len(block)) for c in made}
+    for low, high in pieces_of(0, len(rows), size):
+        part = rows[low:high]
+        carry, result = function(carry, Block(block.record[part], {n: block[n][part] for n in names}))
+        for name, values in result.items():
+            out[name][part] = values
+    return out
 
 
 def carried_along(
