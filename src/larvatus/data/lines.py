@@ -14,7 +14,7 @@ from larvatus.data.rules import Line, Linear, Rule, Values
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-CLOSE = 1e-11
+CLOSE, MOST_TURNS = 1e-10, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,22 +105,24 @@ class Lines:
 
         out = dict(values)
         start = np.array([values[n] for n in self.movable], dtype=np.float64).T
-        gone = np.isnan(start)
-        limit, there = system.limits(values, gone)
-        active = np.zeros_like(there)
-        for turn in range(len(self.rules) + 1):
-            now = self.with_derived(out)
-            holds = [rule.holds_where(self.columns)(now) for rule in self.rules]
-            asked = np.array([holds[i] for i in system.rule]).T.reshape(there.shape) & there
-            if turn and (asked <= active).all():
+        active = np.zeros((len(start), len(system.slope)), dtype=bool)
+        rows = np.arange(len(start))
+        for turn in range(MOST_TURNS):
+            now = self.with_derived(_rows_of(out, rows))
+            left = np.flatnonzero(self.broken(now).any(axis=1)) if turn else rows
+            rows, now = rows[left], _rows_of(now, left)
+            if len(rows) == 0:
                 break
-            active |= asked
+            gone = np.isnan(start[rows])
+            holds = [rule.holds_where(self.columns)(now) for rule in self.rules]
+            limit, there = system.limits(now, np.array([now[n] for n in self.movable]).T, gone)
+            active[rows] |= np.array([holds[i] for i in system.rule], dtype=bool).T.reshape(there.shape) & there
             moved = nearest_obeying(
-                np.where(gone, 0.0, start), self.spread, system.lower, system.upper, system.slope, limit, system.equal,
-                system.held, active,
+                np.where(gone, 0.0, start[rows]), self.spread, system.lower, system.upper,
+                np.where(system.held, 0.0, system.slope), limit, system.equal, active[rows] & there,
             )
             moved[gone] = np.nan
-            out.update(zip(self.movable, np.ascontiguousarray(moved.T), strict=True))
+            _put(out, rows, dict(zip(self.movable, moved.T, strict=True)))
         return out
 
     def system(self) -> System:
@@ -171,12 +173,11 @@ class System:
     upper: Floats
     narrower: float | Floats = 0.0
 
-    def limits(self, values: Values, gone: Flags) -> tuple[Floats, Flags]:
-        """What each line may reach in each row, and whether every value it needs is there."""
-        rows = len(gone)
-        limit = np.zeros((rows, len(self.slope)))
+    def limits(self, values: Values, now: Floats, gone: Flags) -> tuple[Floats, Flags]:
+        """What each line may reach in each row, held columns as they are now, and whether every value it needs is there."""
+        limit = -np.where(gone, 0.0, now) @ np.where(self.held, self.slope, 0.0).T
         for i, parts in enumerate(self.fixed):
-            limit[:, i] = -parts.get("", 0.0) - sum(c * values[n] for n, c in parts.items() if n and c)
+            limit[:, i] -= parts.get("", 0.0) + sum(c * values[n] for n, c in parts.items() if n and c)
         there = ~np.isnan(limit) & ~(gone.astype(float) @ (self.slope != 0).T.astype(float) > 0)
         return np.where(there, limit, 0.0) - self.narrower, there
 

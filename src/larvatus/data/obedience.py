@@ -65,7 +65,8 @@ class Obedience:
         last = {n: s for s in masks for n in taken_by(s, data)}
         if self.asked.repair != "reverse_map" or all(n in last and last[n].permutes for n in names):
             return masks
-        return (*masks, built(Mask, "reverse_map", {"columns": names}))
+        every = names == self.seen(data).confidential
+        return (*masks, built(Mask, "reverse_map", {} if every else {"columns": names}))
 
     def kept(
         self, current: Sequence[Microdata], original: Microdata, again: Again
@@ -188,19 +189,20 @@ class Obedience:
 
     def _marked(self, data: Microdata, lines: Lines) -> Microdata:
         def mark(group: int, block: Block) -> Mapping[str, Array]:
-            return {OFF: lines.broken(block.values).any(axis=1).astype(np.float64)}
+            return {OFF: np.asarray(lines.broken(block.values).any(axis=1), dtype=np.float64)}
 
         return data.map_rows(mark, lines.used, [Column(OFF, "number")])
 
     def _notes(self, before: Ints, raw: Ints, after: Ints, done: Microdata) -> list[Note]:
         out = []
+        way_out = "" if self.asked.repair == "nearest" else '. Meet it by repair = "nearest"'
         quiet = {i for i, r in enumerate(self.rules) if i >= len(self.asked.rules) and not before[i] and not after[i]}
         for i, (rule, was, masked, now) in enumerate(zip(self.rules, before, raw, after, strict=True)):
             if (rule.identity and not now) or i in quiet:
                 continue
             out.append(Note(
                 f"{rule.text}: broken by {was:,} records of the original, by {masked:,} after the steps, and by {now:,} of "
-                f"{done.rows:,} in the release", "warning" if was or now else "information", "rules",
+                f"{done.rows:,} in the release{way_out if now else ''}", "warning" if was or now else "information", "rules",
             ))
         if quiet:
             most = max(int(raw[i]) for i in quiet)

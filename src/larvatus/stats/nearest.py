@@ -1,4 +1,4 @@
-"""The point nearest to each row that obeys linear rules: Hildreth's method, all rows at once."""
+"""The point nearest to each row that obeys linear rules: sweeps for most rows, least-distance programming for the rest."""
 
 from __future__ import annotations
 
@@ -7,47 +7,119 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-MOST_SWEEPS, PATIENT = 500, 60
+SWEEPS, LOOKS = 12, (2, 6, 11)
 SAFE = 1e-12
 
 
 def nearest_obeying(
-    x: Floats, spread: Floats, lower: Floats, upper: Floats, slope: Floats, limit: Floats, equal: Flags, held: Flags,
-    active: Flags,
+    x: Floats, spread: Floats, lower: Floats, upper: Floats, slope: Floats, limit: Floats, equal: Flags, active: Flags
 ) -> Floats:
     """Rows moved as little as possible, in units of `spread`, so that `slope` · row ≤ (or =) `limit`, within the bounds.
 
-    `slope` and `held` are lines × columns: a line does not move the columns that it holds. `limit` and `active` are
-    rows × lines: a line asks nothing of a row where it is not active. Inequalities are met with a margin of a few units
-    in the twelfth digit where there is room for it. Rows for which no such point exists come back as the search left them.
+    `slope` is lines × columns; `limit` and `active` are rows × lines: a line asks nothing of a row where it is not active.
+    Inequalities are met with a margin in the twelfth digit where there is room for it. Rows for which there is no such
+    point are only brought within their bounds.
     """
-    y = x.copy()
-    way = np.where(held, 0.0, slope) * spread**2
-    gain = (slope * way).sum(axis=1)
-    pull = np.zeros((len(x), len(slope)))
-    low, high = np.zeros_like(x), np.zeros_like(x)
-    going = np.arange(len(x))
-    for sweep in range(MOST_SWEEPS):
-        part = y[going]
-        for i in np.flatnonzero(gain > 0):
-            over = part @ slope[i] - limit[going, i]
-            margin = 0.0 if equal[i] else SAFE * (np.abs(part) @ np.abs(slope[i]) + np.abs(limit[going, i]))
-            step = (over + margin) / gain[i]
-            if not equal[i]:
-                step = np.maximum(step, -pull[going, i])
-            step = np.where(active[going, i], step, 0.0)
-            pull[going, i] += step
-            part -= step[:, None] * way[i]
-        for passed, bound, sign in ((low, lower, -1.0), (high, upper, 1.0)):
-            step = np.maximum(sign * (part - bound), -passed[going])
-            passed[going] += step
-            part -= sign * step
-        y[going] = part
-        clipped = np.clip(part, lower, upper)
-        over = clipped @ slope.T - limit[going]
-        slack = 2 * SAFE * (np.abs(clipped) @ np.abs(slope).T + np.abs(limit[going]))
-        off = np.where(equal, np.abs(over) > slack / 8, over > (0.0 if sweep < PATIENT else slack))
-        going = going[(off & active[going]).any(axis=1)]
+    y = np.clip(x, lower, upper)
+    over = y @ slope.T - limit
+    rows = np.flatnonzero((active & (np.where(equal, np.abs(over), over) > 0)).any(axis=1))
+    tied = np.flatnonzero((slope != 0).any(axis=0))
+    if len(rows):
+        y[np.ix_(rows, tied)] = _nearest(
+            x[np.ix_(rows, tied)], spread[tied], lower[tied], upper[tied], slope[:, tied], limit[rows], equal, active[rows]
+        )
+    return y
+
+
+def _nearest(
+    x: Floats, spread: Floats, lower: Floats, upper: Floats, slope: Floats, limit: Floats, equal: Flags, active: Flags
+) -> Floats:
+    """The same for rows that break a line within their bounds, over the columns of lines alone."""
+    m, unit = len(slope), np.eye(x.shape[1])
+    low, high = np.isfinite(lower), np.isfinite(upper)
+    lines = np.vstack([slope, -slope[equal], -unit[low], unit[high]])
+    limits = np.hstack([limit, -limit[:, equal], np.tile(np.hstack([-lower[low], upper[high]]), (len(x), 1))])
+    asked = np.hstack([active, active[:, equal], np.ones((len(x), low.sum() + high.sum()), dtype=bool)])
+    margin = np.where(np.arange(len(lines)) < m, np.hstack([np.where(equal, 0.0, SAFE), np.zeros(len(lines) - m)]), 0.0)
+    asked &= (lines != 0).any(axis=1)
+    y, going = np.clip(x, lower, upper), np.arange(len(x))
+
+    def settle(near: Floats, binding: Flags, sure: bool = False) -> Flags:
+        """Take the rows whose binding lines, unless sure, are seen to be the right ones and give a point that obeys."""
+        size = margin * (np.abs(near) @ np.abs(lines).T + np.abs(limits[going]))
+        found, right = _solved(x[going], lines, lines * spread**2, limits[going] - size, binding & asked[going])
+        right = (right | sure) & ~_off(found, lines, limits[going], asked[going])
+        y[going[right]] = np.clip(found[right], lower, upper)
+        return right
+
+    for near, binding in _swept(x, lines * spread**2, lines, limits, asked):
+        going = going[~settle(near[going], binding[going])]
         if len(going) == 0:
-            break
-    return np.clip(y, lower, upper)
+            return y
+    near, binding, there = _programmed(x[going], spread, lines, limits[going], asked[going])
+    right = settle(near, binding, sure=True)
+    rest = there & ~right
+    y[going[rest]] = np.clip(near[rest], lower, upper)
+    return y
+
+
+def _swept(x: Floats, ways: Floats, lines: Floats, limits: Floats, asked: Flags):  # type: ignore[no-untyped-def]
+    """Hildreth's method: where the rows are and which lines pull at them, after a few sweeps over all lines."""
+    near, pull = x.copy(), np.zeros_like(limits)
+    gain = (lines * ways).sum(axis=1)
+    for sweep in range(SWEEPS):
+        for i in np.flatnonzero(gain > 0):
+            step = np.maximum((near @ lines[i] - limits[:, i]) / gain[i], -pull[:, i])
+            step[~asked[:, i]] = 0.0
+            pull[:, i] += step
+            near -= step[:, None] * ways[i]
+        if sweep in LOOKS:
+            yield near, pull > 0
+
+
+def _programmed(x: Floats, spread: Floats, lines: Floats, limits: Floats, asked: Flags) -> tuple[Floats, Flags, Flags]:
+    """Lawson and Hanson's least-distance programming, row by row: the point, the lines that bind, and whether there is one."""
+    from scipy.optimize import nnls
+
+    y, binding, there = x.copy(), np.zeros(asked.shape, dtype=bool), np.zeros(len(x), dtype=bool)
+    scaled = -lines * spread
+    norm = np.sqrt((scaled**2).sum(axis=1))
+    for i in range(len(x)):
+        used = np.flatnonzero(asked[i] & (norm > 0))
+        short = (lines[used] @ x[i] - limits[i, used]) / norm[used]
+        system = np.vstack([scaled[used].T / norm[used], short])
+        target = np.zeros(len(system))
+        target[-1] = 1.0
+        try:
+            force, _ = nnls(system, target)
+        except RuntimeError:
+            continue
+        left = system @ force - target
+        if -left[-1] > 1e-10:
+            y[i] = x[i] - spread * left[:-1] / left[-1]
+            binding[i, used] = force > 0
+            there[i] = True
+    return y, binding, there
+
+
+def _solved(x: Floats, lines: Floats, ways: Floats, limit: Floats, binding: Flags) -> tuple[Floats, Flags]:
+    """The rows moved so that the binding lines hold with equality, and whether none of these pulls the wrong way."""
+    y, right = x.copy(), np.ones(len(x), dtype=bool)
+    if len(x) == 0:
+        return y, right
+    patterns, which = np.unique(binding, axis=0, return_inverse=True)
+    for k, pattern in enumerate(patterns):
+        rows, bind = np.flatnonzero(which.ravel() == k), np.flatnonzero(pattern)
+        if len(bind) == 0:
+            continue
+        over = x[rows] @ lines[bind].T - limit[np.ix_(rows, bind)]
+        force = over @ np.linalg.pinv(lines[bind] @ ways[bind].T).T
+        y[rows] = x[rows] - force @ ways[bind]
+        right[rows] = force.min(axis=1) >= -1e-9 * np.abs(force).max(axis=1)
+    return y, right
+
+
+def _off(y: Floats, lines: Floats, limit: Floats, asked: Flags) -> Flags:
+    """Rows that break a line by more than rounding."""
+    slack = 2 * SAFE * (np.abs(y) @ np.abs(lines).T + np.abs(limit))
+    return np.asarray((asked & (y @ lines.T - limit > slack)).any(axis=1))
