@@ -88,4 +88,5 @@ def test_hard_systems_are_met_too():
         x, spread = rng.normal(size=(n, p)) * 4, np.exp(rng.normal(size=p))
         found = nearest(x, spread, lower, upper, slope, limit, np.zeros(m, dtype=bool))
         assert (found >= lower).all()
-        assert (found @ slope.T - limit).max() <= 1e-10
+        size = np.abs(found) @ np.abs(slope).T + np.abs(limit)
+        assert ((found @ slope.T - limit) / size).max() <= 1e-10

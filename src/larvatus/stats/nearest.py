@@ -57,9 +57,10 @@ def _nearest(
         if len(going) == 0:
             return y
     near, binding, there = _programmed(x[going], spread, lines, limits[going], asked[going])
-    right = settle(near, binding, sure=True)
-    rest = there & ~right
-    y[going[rest]] = np.clip(near[rest], lower, upper)
+    y[going[there]] = np.clip(near[there], lower, upper)
+    rest = ~settle(near, binding, sure=True)
+    going, margin = going[rest], np.zeros(len(lines))
+    settle(near[rest], binding[rest], sure=True)
     return y
 
 
