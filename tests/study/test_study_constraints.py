@@ -105,8 +105,9 @@ ROLES = ("--confidential", "wage, rent, tax, total", "--sub-groups", "region")
 
 
 def test_on_the_command_line(folder, capsys):
-    code = main(["mask", "in.csv", "-o", "out.parquet", *ROLES, "--method", "additive_noise", "--constraint", "total=wage + rent",
-                 "--constraint", "tax <= wage", "--constraint", "wage >= 0", "--integers", "wage, rent", "--json"])
+    code = main(["mask", "in.csv", "-o", "out.parquet", *ROLES, "--method", "additive_noise",
+                 "--constraint", "total = wage + rent", "--constraint", "tax <= wage", "--constraint", "wage >= 0",
+                 "--integers", "wage, rent", "--json"])
     assert code == 0
     said = json.loads(capsys.readouterr().out)
     assert any("tax <= wage: broken by 0 records of the original" in n["text"] for n in said["notes"])

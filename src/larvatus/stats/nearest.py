@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 SWEEPS, LOOKS = 12, (2, 6, 11)
-SAFE = 1e-12
+SAFE, SNAP = 1e-12, 1e-10
 
 
 def nearest_obeying(
@@ -25,10 +25,32 @@ def nearest_obeying(
     rows = np.flatnonzero((active & (np.where(equal, np.abs(over), over) > 0)).any(axis=1))
     tied = np.flatnonzero((slope != 0).any(axis=0))
     if len(rows):
-        y[np.ix_(rows, tied)] = _nearest(
+        part = _nearest(
             x[np.ix_(rows, tied)], spread[tied], lower[tied], upper[tied], slope[:, tied], limit[rows], equal, active[rows]
         )
+        part = _snapped(part, spread[tied], lower[tied], upper[tied])
+        _nudge(part, spread[tied], lower[tied], upper[tied], slope[:, tied], limit[rows], active[rows] & ~equal)
+        y[np.ix_(rows, tied)] = part
     return y
+
+
+def _snapped(y: Floats, spread: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Values that are at a bound but for rounding, put on it: zero leaves as zero."""
+    y = np.where(np.abs(y - lower) <= SNAP * spread, lower, y)
+    return np.where(np.abs(y - upper) <= SNAP * spread, upper, y)
+
+
+def _nudge(y: Floats, spread: Floats, lower: Floats, upper: Floats, slope: Floats, limit: Floats, asked: Flags) -> None:
+    """Rows that break an inequality by rounding alone, put right by one of its columns that can give way."""
+    for _ in range(3):
+        for i in np.flatnonzero((slope != 0).any(axis=1)):
+            over = y @ slope[i] - limit[:, i]
+            weight = np.abs(slope[i]) * spread
+            rows = np.flatnonzero(asked[:, i] & (over > 0) & (over <= 100 * SNAP * weight.sum()))
+            free = np.where(slope[i] > 0, y[rows] > lower, y[rows] < upper)
+            column = np.where(free, weight, -1.0).argmax(axis=1)
+            step = (over[rows] * (1 + SNAP) + SAFE / 10 * weight[column]) / slope[i, column]
+            y[rows, column] = np.clip(y[rows, column] - step, lower[column], upper[column])
 
 
 def _nearest(
@@ -48,7 +70,7 @@ def _nearest(
         """Take the rows whose binding lines, unless sure, are seen to be the right ones and give a point that obeys."""
         size = margin * (np.abs(near) @ np.abs(lines).T + np.abs(limits[going]))
         found, right = _solved(x[going], lines, lines * spread**2, limits[going] - size, binding & asked[going])
-        right = (right | sure) & ~_off(found, lines, limits[going], asked[going])
+        right = (right | sure) & ~_off(found, spread, lines, limits[going], asked[going])
         y[going[right]] = np.clip(found[right], lower, upper)
         return right
 
@@ -120,7 +142,7 @@ def _solved(x: Floats, lines: Floats, ways: Floats, limit: Floats, binding: Flag
     return y, right
 
 
-def _off(y: Floats, lines: Floats, limit: Floats, asked: Flags) -> Flags:
+def _off(y: Floats, spread: Floats, lines: Floats, limit: Floats, asked: Flags) -> Flags:
     """Rows that break a line by more than rounding."""
-    slack = 2 * SAFE * (np.abs(y) @ np.abs(lines).T + np.abs(limit))
+    slack = 2 * SAFE * ((np.abs(y) + spread) @ np.abs(lines).T + np.abs(limit))
     return np.asarray((asked & (y @ lines.T - limit > slack)).any(axis=1))
