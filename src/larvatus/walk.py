@@ -27,7 +27,7 @@ from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
 from larvatus.data.alignment import in_groups_of
-from larvatus.data.constraints import constraints_of
+from larvatus.data.constraints import Constraints, constraints_of
 from larvatus.data.contracts import Attack, Engine, Mask, Measure, Method
 from larvatus.data.copies import copies_asked, mean_over, said_of_copies, single, worst_of
 from larvatus.data.groups import settings_of
@@ -103,7 +103,7 @@ def mask(
         raise MaskError("mask: no step is given. Name at least one, for example \"additive_noise\".")
     secret = checked_secret(secret)
     asked = constraints_of(constraints)
-    rules = Obedience.of(asked, data, masks) if asked else None
+    rules = Obedience.of(asked, data, masks) if asked != Constraints() else None
     seen = data
     if rules is not None:
         seen = rules.seen(data)

@@ -262,7 +262,11 @@ def test_conditions_on_text_and_inequalities_with_columns_released_as_they_are()
 @pytest.mark.parametrize(("asked", "problem"), [
     (["tax <= wagee"], "no released column 'wagee'; did you mean 'wage'"),
     (["work <= 5"], "'work' holds text"), (["age = wage + rent"], "'age' is released as it is and cannot be recomputed"),
-    (["total = age + 1"], "anyone could compute 'total'"), (["age <= 100"], "names no confidential column"),
+    (["total = age + 1"], "'total' follows from columns that are not confidential"),
+    (["total = wage - wage + age"], "'total' follows from columns that are not confidential"),
+    (["total = wage - rent", "wage = rent + age"], "'total' follows from columns that are not confidential"),
+    ({"repair": "redraw"}, "constraints.repair: is set, and there is nothing to obey"),
+    (["age <= 100"], "names no confidential column"),
     (["wage = rent + tax", "rent = wage - tax"], "in a circle through wage, rent"),
     (["wage = wage + 1"], "in a circle through wage"),
     (["total = wage + rent", "total = wage + tax"], "'total' is on the left of two identities"),
@@ -288,6 +292,19 @@ def test_steps_that_cannot_do_it():
         masked({"rules": ["tax <= wage"], "repair": "redraw"}, "rounding(base=100)")
     with pytest.raises(StudyError, match="'total' is recomputed by a rule"):
         masked(["total = wage + rent"], "additive_noise(columns=['wage', 'rent', 'tax', 'total'])")
+
+
+def test_records_that_leave_and_columns_that_become_names():
+    table = accounts().dropna()
+    frame = masked(EVERYTHING, "additive_noise", "sampling(rate=0.5)", table=table).frame()
+    assert 0 < len(frame) < len(table)
+    assert off(frame) == 0
+    with pytest.raises(MaskError, match="a step turned 'tax' into names"):
+        masked(["tax <= wage"], "additive_noise(columns=['wage', 'rent', 'total'])",
+               "recoding(columns=['tax'], replacement='label')", table=table)
+    where = masked(["total = wage + rent"], "additive_noise(where='age > 40')", table=table).frame()
+    assert (where.total == where.wage + where.rent).all()
+    assert (where[table.age <= 40] == table[table.age <= 40])[X].all(axis=None)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])

@@ -113,7 +113,8 @@ def constraint_problems(
 ) -> list[str]:
     """Everything about the constraints that cannot be kept with these roles; `names` are the columns known to hold text."""
     if not asked:
-        return []
+        idle = asked.model_dump(exclude_defaults=True)
+        return [f"constraints.{n}: is set, and there is nothing to obey. Add bounds, integers or rules." for n in idle]
     known = released_columns(roles, sub_groups)
     texts = {*roles.nominal, *sub_groups.columns, *roles.ordered} if names is None else set(names)
     problems: list[str] = []
@@ -123,7 +124,8 @@ def constraint_problems(
     rules = [parsed(text) for text in asked.rules]
     for rule in rules:
         problems += _rule_problems(rule, known, texts, roles)
-    problems += _identity_problems([r for r in rules if r.identity], asked)
+    if not problems:
+        problems += _identity_problems([r for r in rules if r.identity], asked, roles)
     both = [n for n in asked.integers if n in asked.decimals]
     problems += [f"constraints: {n!r} is in integers and in decimals. Keep it in one of the two." for n in both]
     return list(dict.fromkeys(problems))
@@ -148,17 +150,15 @@ def _rule_problems(rule: Rule, known: Collection[str], texts: Collection[str], r
     if held:
         return [f"{said}: {n!r} holds text, and sums need numbers. Text can stand in a condition (if … then …)." for n in held]
     if rule.identity:
-        left, right = rule.lines[0].left.lone, rule.lines[0].right.columns
+        left = rule.lines[0].left.lone
         if left not in roles.confidential:
             return [f"{said}: {left!r} is released as it is and cannot be recomputed. Put a confidential column on the left."]
-        if not any(n in roles.confidential for n in right):
-            return [f"{said}: nothing on the right is confidential, so anyone could compute {left!r}. Do not release it."]
     elif not any(n in roles.confidential for n in rule.columns):
         return [f"{said}: names no confidential column, so masking cannot break or keep it. Leave it out."]
     return []
 
 
-def _identity_problems(identities: list[Rule], asked: Constraints) -> list[str]:
+def _identity_problems(identities: list[Rule], asked: Constraints, roles: Roles) -> list[str]:
     given: dict[str, Linear] = {}
     problems = []
     for rule in identities:
@@ -170,6 +170,10 @@ def _identity_problems(identities: list[Rule], asked: Constraints) -> list[str]:
     if circle:
         problems.append(f"constraints.rules: identities go in a circle through {', '.join(circle)}. Leave one of them out.")
         return problems
+    for name in given:
+        if not any(c and n in roles.confidential for n, c in given[name].gathered(given).items()):
+            problems.append(f"constraints.rules: {name!r} follows from columns that are not confidential, so it would leave "
+                            "unmasked. Do not release it, or leave the rule out.")
     units = asked.units()
     for name in (n for n in units if n in given):
         parts = [p for p in _reached(name, given) if p not in given]
