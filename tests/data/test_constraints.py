@@ -166,6 +166,44 @@ def test_a_worked_example():
     assert found["total"][1] <= 2000
 
 
+def repaired(rules: list[str], values: dict[str, list[float]], units: dict[str, float]) -> dict[str, list[float]]:
+    """The nearest repair of a few records, all columns movable and of equal spread."""
+    from larvatus.data.contracts import Column
+    from larvatus.data.lines import Lines
+    from larvatus.data.rules import parsed
+
+    names = tuple(values)
+    columns = {n: Column(n, "number") for n in names}
+    lines = Lines(tuple(map(parsed, rules)), {}, units, 0.0, names, np.ones(len(names)), columns)
+    return {n: v.tolist() for n, v in lines.nearest({n: np.array(v) for n, v in values.items()}).items()}
+
+
+def test_the_columns_of_a_condition_stay_and_rounding_comes_after_the_consequence():
+    found = repaired(["if wage <= 1000 then tax = 0.1 * wage"], {"wage": [904.0, 5000.0], "tax": [700.0, 7.4]}, {"tax": 1.0})
+    assert found == {"wage": [904.0, 5000.0], "tax": [90.0, 7.0]}
+    whole = repaired(["if a <= 9 then b = a + c"], {"a": [3.6], "b": [9.0], "c": [2.6]}, {"a": 1.0, "b": 1.0, "c": 1.0})
+    assert whole["b"][0] == whole["a"][0] + whole["c"][0]
+
+
+def test_rounding_that_would_break_a_rule_is_made_room_for():
+    """0.5 + 0.5 ≤ 1 holds, and both round up: the repair looks for whole numbers that obey."""
+    found = repaired(["a + b <= c"], {"a": [0.5], "b": [0.5], "c": [1.0]}, {"a": 1.0, "b": 1.0, "c": 1.0})
+    assert found["a"][0] + found["b"][0] <= found["c"][0]
+    assert all(v[0] == round(v[0]) for v in found.values())
+
+
+def test_a_missing_total_of_parts_that_are_there_stays_missing():
+    table = accounts().dropna()
+    table.loc[table.index[:9], "total"] = np.nan
+    frame = masked(["total = wage + rent"], table=table).frame()
+    assert frame.total.isna().sum() == 9
+
+
+def test_releases_under_other_constraints_share_no_draws():
+    free, bound = masked(None).frame(), masked({"rules": ["tax <= wage"], "tolerance": 1e9}).frame()
+    assert (free.wage != bound.wage).all()
+
+
 def test_redrawn_records_are_drawn_from_the_same_noise():
     """Noise of symmetric law around 0, drawn again until above −SD: the share above 0 is ½ / Φ(1) in law."""
     n = 4000
