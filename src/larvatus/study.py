@@ -14,6 +14,7 @@ from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
 from larvatus.core.memory import bytes_of
+from larvatus.data.constraints import Constraints, constraint_fields, constraint_problems, step_problems
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import method_of, validation_problems
@@ -21,7 +22,9 @@ from larvatus.data.roles import Roles, SubGroups, released_columns, role_problem
 
 V = TypeVar("V", bound=BaseModel)
 M = TypeVar("M", bound=Method)
-SECTIONS: Mapping[str, type[BaseModel]] = {"roles": Roles, "sub_groups": SubGroups, "intruder": Intruder}
+SECTIONS: Mapping[str, type[BaseModel]] = {
+    "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints,
+}
 
 
 def _reader(kind: type[Method]) -> BeforeValidator:
@@ -54,6 +57,7 @@ class Study(BaseModel):
     roles: Roles = Roles()
     sub_groups: SubGroups = SubGroups()
     intruder: Intruder = Intruder()
+    constraints: Constraints = Constraints()
     release: tuple[Planned, ...] = ()
     attack: tuple[AnyAttack, ...] | None = None
     measure: tuple[AnyMeasure, ...] | None = None
@@ -94,6 +98,7 @@ class Study(BaseModel):
                 f"intruder.known: {n!r} is not a released column; {nearest_names(n, known_to)}"
                 for n in parts.get("intruder", Intruder()).known if n not in known_to
             ]
+            problems += _about_constraints(parts.get("constraints", Constraints()), roles, groups, parts.get("release", ()))
         problems = list(dict.fromkeys(problems))
         if not problems:
             try:
@@ -115,7 +120,7 @@ class Study(BaseModel):
             out["engine"] = self.engine
         if self.memory is not None:
             out["memory"] = self.memory
-        for name in ("roles", "sub_groups", "intruder"):
+        for name in SECTIONS:
             part = getattr(self, name).model_dump(mode="json", exclude_defaults=True)
             if part:
                 out[name] = part
@@ -143,7 +148,7 @@ def _method(method: Method) -> dict[str, Any]:
 
 def _part(name: str, value: Any, problems: list[str]) -> Any:
     """One part of a study, its problems added to the list."""
-    if name in ("roles", "sub_groups", "intruder"):
+    if name in SECTIONS:
         return _section(name, SECTIONS[name], value, problems)
     if name == "release":
         return _releases(value, problems)
@@ -170,7 +175,8 @@ def _section(name: str, kind: type[V], value: Any, problems: list[str]) -> V:
     try:
         return kind(**value)
     except ValidationError as error:
-        problems += validation_problems(name, error, list(kind.model_fields))
+        fields = constraint_fields(value) if kind is Constraints else list(kind.model_fields)
+        problems += validation_problems(name, error, fields)
         return kind()
 
 
@@ -246,6 +252,14 @@ def _expanded(steps: Sequence[Any]) -> list[tuple[str, list[Any]]]:
         suffix = " " + ", ".join(f"{key}={value}" for (_, key, _), value in zip(axes, chosen, strict=True))
         out.append((suffix, made))
     return out
+
+
+def _about_constraints(asked: Constraints, roles: Roles, groups: SubGroups, releases: Sequence[Planned]) -> list[str]:
+    """Constraints against the roles, and against the steps of every release."""
+    problems = constraint_problems(asked, roles, groups)
+    for planned in releases if asked and not problems else ():
+        problems += [f"release {planned.name!r}: {p}" for p in step_problems(asked, planned.steps)]
+    return problems
 
 
 def _against_source(source: str, folder: Path | None, roles: Roles, sub_groups: SubGroups) -> list[str]:

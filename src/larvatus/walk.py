@@ -27,6 +27,7 @@ from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
 from larvatus.data.alignment import in_groups_of
+from larvatus.data.constraints import Constraints, constraints_of
 from larvatus.data.contracts import Attack, Engine, Mask, Measure, Method
 from larvatus.data.copies import copies_asked, mean_over, said_of_copies, single, worst_of
 from larvatus.data.groups import settings_of
@@ -34,10 +35,11 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.methods import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.obedience import Obedience
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release, copy_paths
 from larvatus.data.roles import Roles, SubGroups, released_columns
-from larvatus.data.score import Score, Scores, csv_text
+from larvatus.data.score import Rows, Score, Scores, csv_text
 from larvatus.data.steps import applied, check_columns, check_orders, in_workable_groups, unchanged_notes
 from larvatus.engines._choice import engine_for
 from larvatus.study import Study
@@ -88,22 +90,52 @@ def _doing(method: Method) -> Iterator[None]:
 
 
 def mask(
-    data: Microdata, *steps: Any, secret: bytes | None = None, name: str | None = None, progress: Progress = silent
+    data: Microdata, *steps: Any, secret: bytes | None = None, name: str | None = None, constraints: Any = None,
+    progress: Progress = silent,
 ) -> Release:
     """Run masks one after another on the data; the same secret and steps give the same release.
 
-    From a step on that makes several copies, every step runs on each copy with draws of its own.
+    From a step on that makes several copies, every step runs on each copy with draws of its own. `constraints` are rules
+    that every record is to obey: Constraints, a table of their settings, or a list of rules such as "TAXINC <= AGI".
     """
     masks = all_of(Mask, list(steps[0]) if len(steps) == 1 and isinstance(steps[0], list | tuple) else list(steps))
     if not masks:
         raise MaskError("mask: no step is given. Name at least one, for example \"additive_noise\".")
     secret = checked_secret(secret)
-    check_columns(data, masks)
-    check_orders(data, masks)
+    asked = constraints_of(constraints)
+    rules = Obedience.of(asked, data, masks) if asked != Constraints() else None
+    seen = data
+    if rules is not None:
+        seen = rules.seen(data)
+        masks = rules.steps(masks, seen)
+    check_columns(seen, masks)
+    check_orders(seen, masks)
+    original, notes = in_workable_groups(seen, masks)
+    context = data.roles.model_dump_json() + original.sub_groups.model_dump_json() + (asked.model_dump_json() if asked else "")
+    current, said = _stepped(masks, original, secret, context, progress)
+    notes += said
+    table = Rows()
+    if rules is not None:
+        progress("masking: rules", 1, 1)
+        original = original.with_confidential(data.roles.confidential)
+        seen_again = rules.seen(original)
+        current, said, table = rules.kept(
+            current, original, lambda k: _stepped(masks, seen_again, secret, context, progress, f"attempt {k}")[0]
+        )
+        notes += said
+    notes += said_of_copies([unchanged_notes(copy, original) for copy in current])
+    order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
+    label = name or " + ".join(short_text(m) for m in masks)
+    return Release(label, tuple(current), masks, tuple(notes), order=order, rules=table)
+
+
+def _stepped(
+    masks: Sequence[Mask], original: Microdata, secret: bytes, context: str, progress: Progress, *attempt: str
+) -> tuple[list[Microdata], list[Note]]:
+    """Every copy after all steps, and what they said; another attempt draws anew what copies do not share."""
     copies, first = copies_asked(masks)
-    original, notes = in_workable_groups(data, masks)
-    context = original.roles.model_dump_json() + original.sub_groups.model_dump_json()
     current = [original]
+    notes: list[Note] = []
     for i, step in enumerate(masks):
         if i == first:
             current *= copies
@@ -112,17 +144,14 @@ def mask(
             doing = f"masking: {step.name()}" + (f", copy {c + 1}" if len(current) > 1 else "")
             progress(doing, i * len(current) + c, len(masks) * len(current))
             key, common = (
-                stream_key(secret, "mask", context, canonical(masks[: i + 1]), str(i), which)
-                for which in (f"copy {c}", "all copies")
+                stream_key(secret, "mask", context, canonical(masks[: i + 1]), str(i), *which)
+                for which in ((f"copy {c}", *attempt), ("all copies",))
             )
             with _doing(step):
                 current[c], told = applied(step, copy, original, RecordRandom(key, common))
             said.append([replace(n, step=n.step or step.name()) for n in told])
         notes += said_of_copies(said)
-    notes += said_of_copies([unchanged_notes(copy, original) for copy in current])
-    order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
-    label = name or " + ".join(short_text(m) for m in masks)
-    return Release(label, tuple(current), masks, tuple(notes), order=order)
+    return current, notes
 
 
 def _attack_random(method: Attack | Measure) -> RecordRandom:
@@ -253,7 +282,7 @@ def run(
     releases = []
     for i, planned in enumerate(study.release):
         progress(f"masking: {planned.name}", i, len(study.release))
-        made = mask(data, *planned.steps, secret=secret, name=planned.name)
+        made = mask(data, *planned.steps, secret=secret, name=planned.name, constraints=study.constraints)
         kept = [Note("rows leave in the original's order", "warning", "row order")] if row_order == "keep" and out else []
         releases.append(replace(made, notes=(*made.notes, *kept)))
     comparison = compare(

@@ -127,7 +127,7 @@ def mask(
                 raise WriteError(f"{target} is the confidential source itself. Choose another name.")
     with terminal.progress() as progress:
         data = data_of(source, study)
-        made = walk(data, *steps, secret=secret, progress=progress)
+        made = walk(data, *steps, secret=secret, constraints=study.constraints, progress=progress)
         made.write(output, row_order, pairing, force)
     masked = len(made.data.confidential)
     written = f"{files[0]} to {files[-1].name}" if len(files) > 1 else str(output)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from larvatus.core.errors import LarvatusError, ReadError
+from larvatus.core.errors import LarvatusError, ReadError, StudyError
 from larvatus.core.randomness import checked_secret
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups
@@ -57,9 +57,22 @@ class MaskOptions(RoleOptions):
 
     smallest: Annotated[int | None, Parameter(help="fewest records a sub-group may have")] = None
     small: Annotated[str | None, Parameter(help="what becomes of smaller ones: refuse, pool or suppress")] = None
+    constraint: Annotated[list[str] | None, Parameter(
+        negative=(), help="a rule that every record obeys, such as 'TAXINC <= AGI'; repeat it",
+    )] = None
+    integers: Annotated[str | None, Parameter(help="confidential columns that leave as whole numbers")] = None
+    repair: Annotated[str | None, Parameter(help="how rules are met: nearest, redraw or reverse_map")] = None
 
     def about_small(self) -> dict[str, Any]:
         return {"smallest": self.smallest, "small": self.small}
+
+    def load(self) -> Study:
+        """The study with the roles and, after its own constraints, those of the command line."""
+        study = RoleOptions.load(self)
+        asked = study.constraints.over(tuple(self.constraint or ()), self.integers, self.repair)
+        if self.repair and not asked:
+            raise StudyError(["--repair: there is no rule to meet. Add --constraint or --integers."], "command line")
+        return study.model_copy(update={"constraints": asked})
 
 
 def over(kind: Any, value: Any, options: Mapping[str, Any]) -> Any:
@@ -69,7 +82,6 @@ def over(kind: Any, value: Any, options: Mapping[str, Any]) -> Any:
         return value
     from pydantic import ValidationError
 
-    from larvatus.core.errors import StudyError
     from larvatus.data.methods import validation_problems
 
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +27,7 @@ class Candidate:
     scores: Scores
     permutes: bool = False
     copies: int = 1
+    rules: Rows = field(default_factory=Rows)
 
     @classmethod
     def of(cls, name: str, release: Release, scores: Scores) -> Candidate:
@@ -37,7 +38,7 @@ class Candidate:
         sentences = tuple(s.public_sentence() for s in release.steps)
         permutes = any(s.permutes for s in release.steps)
         rows, copies = release.data.rows, len(release.copies)
-        return cls(name, steps, sentences, public, release.notes, rows, scores, permutes, copies)
+        return cls(name, steps, sentences, public, release.notes, rows, scores, permutes, copies, release.rules)
 
     def of_kind(self, kind: Literal["risk", "loss"]) -> tuple[Score, ...]:
         """Its risks or its losses."""
@@ -97,6 +98,7 @@ class Comparison:
                 {
                     "name": c.name, "steps": [dict(s) for s in c.steps], "records": c.records, "copies": c.copies,
                     "notes": [{"kind": n.kind, "text": str(n)} for n in c.notes],
+                    **({"rules": [dict(r) for r in c.rules]} if len(c.rules) else {}),
                     "scores": [s.plain() for s in c.scores],
                 }
                 for c in self.candidates

@@ -12,6 +12,7 @@ from larvatus.core.files import check_free
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask
 from larvatus.data.notes import Note
+from larvatus.data.score import Rows
 
 if TYPE_CHECKING:
     from larvatus.data.microdata import Microdata
@@ -26,6 +27,7 @@ class Release:
     steps: tuple[Mask, ...] = ()
     notes: tuple[Note, ...] = ()
     paired: bool = True
+    rules: Rows = field(default_factory=Rows)
     order: RecordRandom | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:

@@ -39,7 +39,16 @@ def _one(candidate: Candidate) -> tuple[Block, ...]:
     size = Paragraph(f"{plural(candidate.records, 'record')}{copies}.", "quiet")
     if not candidate.steps:
         return (Paragraph(ELSEWHERE), size)
-    return (Listing(step_texts(candidate, candidate.steps), ordered=True), size)
+    return (Listing(step_texts(candidate, candidate.steps), ordered=True), size, *_rules(candidate))
+
+
+def _rules(candidate: Candidate) -> tuple[Block, ...]:
+    """How many records break each rule: in the original, as the steps left them, and in the release."""
+    if not candidate.rules:
+        return ()
+    counted = ("original", "after_steps", "released")
+    rows = tuple((str(r["rule"]), *(count(int(r[k])) for k in counted)) for r in candidate.rules)
+    return (Table("Rules, and how many records break them", ("Rule", "Original", "After the steps", "Release"), rows),)
 
 
 def step_texts(candidate: Candidate, settings: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -1,0 +1,206 @@
+"""Rules as arithmetic on blocks of rows: which records break them, what is derived, and the nearest record that obeys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.data.contracts import Array, Column
+from larvatus.data.rules import Line, Linear, Rule, Values
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+CLOSE, MOST_TURNS = 1e-10, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Rules over the columns of one table; `movable` are the confidential columns that a repair may change."""
+
+    rules: tuple[Rule, ...]
+    derived: Mapping[str, Linear]
+    units: Mapping[str, float]
+    tolerance: float
+    movable: tuple[str, ...]
+    spread: Floats
+    columns: Mapping[str, Column]
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Every column that is looked at."""
+        names = [n for r in self.rules for n in (*r.columns, *r.conditions)]
+        return tuple(dict.fromkeys((*names, *self.movable, *self.units, *self.derived)))
+
+    def with_derived(self, values: Values) -> dict[str, Array]:
+        """The values with derived columns recomputed; one that was missing stays so."""
+        out = dict(values)
+        for name, parts in self.derived.items():
+            out[name] = np.where(np.isnan(values[name]), np.nan, parts.of(out))
+        return self._rounded(out, self.derived)
+
+    def rounded(self, values: Values) -> dict[str, Array]:
+        """The values with every movable column rounded to its unit."""
+        return self._rounded(dict(values), self.movable)
+
+    def _rounded(self, values: dict[str, Array], names: Sequence[str] | Mapping[str, Linear]) -> dict[str, Array]:
+        from larvatus.stats.rounding import rounded
+
+        return {**values, **{n: rounded(values[n], self.units[n]) for n in names if n in self.units}}
+
+    def broken(self, values: Values) -> Flags:
+        """Rows × rules: where a rule is broken; comparisons with a missing value break nothing."""
+        out = np.zeros((len(next(iter(values.values()))), len(self.rules)), dtype=bool)
+        for i, rule in enumerate(self.rules):
+            where = rule.holds_where(self.columns)(values)
+            for line in rule.lines:
+                slack = self.tolerance + CLOSE * line.size(values) + self._half_unit(rule, line)
+                out[:, i] |= where & (line.excess(values) > slack)
+        return out
+
+    def _half_unit(self, rule: Rule, line: Line) -> float:
+        """What rounding its left side may take from an equality between columns that are not whole multiples."""
+        left = line.left.lone
+        if not rule.given or line.sign != "=" or left is None or left not in self.units:
+            return 0.0
+        exact = all(float(c).is_integer() and n in self.units for n, c in line.right.terms)
+        return 0.0 if exact and line.right.constant == round(line.right.constant) else self.units[left] / 2
+
+    def nearest(self, values: Values) -> dict[str, Array]:
+        """The values with records that break a rule moved as little as will do, everything rounded, derived recomputed."""
+        system = self.system()
+        out = dict(values)
+        rows = np.flatnonzero(self.broken(self.with_derived(values)).any(axis=1))
+        if len(rows):
+            _put(out, rows, self._moved(_rows_of(values, rows), system))
+        done = self._settled(self.rounded(out))
+        rows = np.flatnonzero(self.broken(self.with_derived(done)).any(axis=1)) if self.units else np.zeros(0, dtype=np.int64)
+        if len(rows):
+            again = self._settled(self.rounded(self._moved(_rows_of(values, rows), system.narrowed(self._units()))))
+            better = ~self.broken(self.with_derived(again)).any(axis=1)
+            _put(done, rows[better], _rows_of(again, np.flatnonzero(better)))
+        return self.with_derived(done)
+
+    def _units(self) -> Floats:
+        return np.array([self.units.get(n, 0.0) for n in self.movable])
+
+    def _settled(self, values: dict[str, Array]) -> dict[str, Array]:
+        """After rounding, the consequence of a condition is set once more where it is a column alone."""
+        for rule in self.rules:
+            for line in rule.lines if rule.given and self.units else ():
+                left = line.left.lone
+                if line.sign == "=" and left is not None and left in self.movable and left in self.units:
+                    now = self.with_derived(values)
+                    there = rule.holds_where(self.columns)(now) & ~np.isnan(values[left])
+                    meant = self._rounded({left: line.right.of(now)}, [left])[left]
+                    values = {**values, left: np.where(there & ~np.isnan(meant), meant, values[left])}
+        return values
+
+    def _moved(self, values: Values, system: System) -> dict[str, Array]:
+        """Rows that break a rule, each moved to the nearest point that breaks none; conditions are asked as they come up."""
+        from larvatus.stats.nearest import nearest_obeying
+
+        out = dict(values)
+        start = np.array([values[n] for n in self.movable], dtype=np.float64).T
+        active = np.zeros((len(start), len(system.slope)), dtype=bool)
+        rows = np.arange(len(start))
+        for turn in range(MOST_TURNS):
+            now = self.with_derived(_rows_of(out, rows))
+            left = np.flatnonzero(self.broken(now).any(axis=1)) if turn else rows
+            rows, now = rows[left], _rows_of(now, left)
+            if len(rows) == 0:
+                break
+            gone = np.isnan(start[rows])
+            holds = [rule.holds_where(self.columns)(now) for rule in self.rules]
+            limit, there = system.limits(now, np.array([now[n] for n in self.movable]).T, gone)
+            active[rows] |= np.array([holds[i] for i in system.rule], dtype=bool).T.reshape(there.shape) & there
+            moved = nearest_obeying(
+                np.where(gone, 0.0, start[rows]), self.spread, system.lower, system.upper,
+                np.where(system.held, 0.0, system.slope), limit, system.equal, active[rows] & there,
+            )
+            moved[gone] = np.nan
+            _put(out, rows, dict(zip(self.movable, moved.T, strict=True)))
+        return out
+
+    def system(self) -> System:
+        """The rules as bounds of single columns and as lines over several."""
+        p = len(self.movable)
+        lower, upper = np.full(p, -np.inf), np.full(p, np.inf)
+        slope: list[Floats] = []
+        fixed: list[dict[str, float]] = []
+        held: list[Flags] = []
+        equal: list[bool] = []
+        owner: list[int] = []
+        for i, rule in enumerate(self.rules):
+            kept = {m for n in rule.conditions for m in (self.derived[n].gathered(self.derived) if n in self.derived else [n])}
+            for line in rule.lines if not rule.identity else ():
+                parts = line.left.plus(line.right.scaled(-1.0)).gathered(self.derived)
+                a = np.array([parts.pop(n, 0.0) for n in self.movable])
+                alone = np.flatnonzero(a)
+                if len(alone) == 1 and line.sign == "<=" and not rule.given and not any(c for n, c in parts.items() if n):
+                    j, value = alone[0], -parts[""] / a[alone[0]] + 0.0
+                    (upper if a[j] > 0 else lower)[j] = (min if a[j] > 0 else max)((upper if a[j] > 0 else lower)[j], value)
+                    continue
+                still = np.array([n in kept for n in self.movable])
+                slope.append(a)
+                fixed.append(parts)
+                held.append(still if (~still & (a != 0)).any() else np.zeros(p, dtype=bool))
+                equal.append(line.sign == "=")
+                owner.append(i)
+        for j, unit in enumerate(self._units()):
+            if unit:
+                lower[j], upper[j] = _multiple(lower[j], unit, math.ceil), _multiple(upper[j], unit, math.floor)
+        m = len(slope)
+        return System(
+            np.array(slope).reshape(m, p), tuple(fixed), np.array(held, dtype=bool).reshape(m, p), np.array(equal, dtype=bool),
+            tuple(owner), lower, upper,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Lines × movable columns, with the terms of columns that stay as they are, and bounds of single columns."""
+
+    slope: Floats
+    fixed: tuple[Mapping[str, float], ...]
+    held: Flags
+    equal: Flags
+    rule: tuple[int, ...]
+    lower: Floats
+    upper: Floats
+    narrower: float | Floats = 0.0
+
+    def limits(self, values: Values, now: Floats, gone: Flags) -> tuple[Floats, Flags]:
+        """What each line may reach in each row, held columns as they are now, and whether every value it needs is there."""
+        limit = -np.where(gone, 0.0, now) @ np.where(self.held, self.slope, 0.0).T
+        for i, parts in enumerate(self.fixed):
+            limit[:, i] -= parts.get("", 0.0) + sum(c * values[n] for n, c in parts.items() if n and c)
+        there = ~np.isnan(limit) & ~(gone.astype(float) @ (self.slope != 0).T.astype(float) > 0)
+        return np.where(there, limit, 0.0) - self.narrower, there
+
+    def narrowed(self, units: Floats) -> System:
+        """The same with room for rounding each column to its unit."""
+        room = np.where(self.equal, 0.0, np.abs(self.slope) @ units / 2)
+        return System(self.slope, self.fixed, self.held, self.equal, self.rule, self.lower, self.upper, room)
+
+
+def _multiple(value: float, unit: float, towards: object) -> float:
+    """The multiple of a unit next to a bound, inside it."""
+    if not math.isfinite(value):
+        return value
+    near = round(value / unit)
+    steps = near if abs(value / unit - near) < 1e-9 else towards(value / unit)  # type: ignore[operator]
+    return float(steps * unit)
+
+
+def _rows_of(values: Values, rows: NDArray[np.int64]) -> dict[str, Array]:
+    return {n: v[rows] for n, v in values.items()}
+
+
+def _put(values: dict[str, Array], rows: NDArray[np.int64], part: Values) -> None:
+    for n, v in part.items():
+        values[n] = values[n].copy()
+        values[n][rows] = v
