@@ -27,8 +27,10 @@ from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
 from larvatus.data.alignment import in_groups_of
+from larvatus.data.chosen import with_records
 from larvatus.data.contracts import Attack, Engine, Mask, Measure, Method
 from larvatus.data.copies import copies_asked, mean_over, said_of_copies, single, worst_of
+from larvatus.data.credits import with_record_ids
 from larvatus.data.groups import settings_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import all_of, canonical, short_text
@@ -88,13 +90,16 @@ def _doing(method: Method) -> Iterator[None]:
 
 
 def mask(
-    data: Microdata, *steps: Any, secret: bytes | None = None, name: str | None = None, progress: Progress = silent
+    data: Microdata, *steps: Any, secret: bytes | None = None, name: str | None = None, progress: Progress = silent,
+    folder: Path | None = None,
 ) -> Release:
     """Run masks one after another on the data; the same secret and steps give the same release.
 
-    From a step on that makes several copies, every step runs on each copy with draws of its own.
+    From a step on that makes several copies, every step runs on each copy with draws of its own. `folder` is where files of
+    record ids (`where = "@ids.csv"`) lie, if not in the working directory.
     """
-    masks = all_of(Mask, list(steps[0]) if len(steps) == 1 and isinstance(steps[0], list | tuple) else list(steps))
+    told_steps = all_of(Mask, list(steps[0]) if len(steps) == 1 and isinstance(steps[0], list | tuple) else list(steps))
+    masks = tuple(with_records(m, folder, data.roles.record_id) for m in told_steps)
     if not masks:
         raise MaskError("mask: no step is given. Name at least one, for example \"additive_noise\".")
     secret = checked_secret(secret)
@@ -121,8 +126,8 @@ def mask(
         notes += said_of_copies(said)
     notes += said_of_copies([unchanged_notes(copy, original) for copy in current])
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
-    label = name or " + ".join(short_text(m) for m in masks)
-    return Release(label, tuple(current), masks, tuple(notes), order=order)
+    label = name or " + ".join(short_text(m) for m in told_steps)
+    return Release(label, tuple(current), told_steps, tuple(notes), order=order)
 
 
 def _attack_random(method: Attack | Measure) -> RecordRandom:
@@ -157,7 +162,7 @@ def risk(
                 for copy, here, beside in copies
             }
         out.append(_told(worst_of(found), candidate, release))
-    return Scores(out)
+    return Scores(with_record_ids(out, candidate.data))
 
 
 def _told(score: Score, candidate: Release, given: Any) -> Score:
@@ -253,7 +258,7 @@ def run(
     releases = []
     for i, planned in enumerate(study.release):
         progress(f"masking: {planned.name}", i, len(study.release))
-        made = mask(data, *planned.steps, secret=secret, name=planned.name)
+        made = mask(data, *planned.steps, secret=secret, name=planned.name, folder=study.folder)
         kept = [Note("rows leave in the original's order", "warning", "row order")] if row_order == "keep" and out else []
         releases.append(replace(made, notes=(*made.notes, *kept)))
     comparison = compare(

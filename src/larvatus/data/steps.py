@@ -10,6 +10,7 @@ import numpy as np
 
 from larvatus.core.errors import MaskError, SubGroupError, nearest_names
 from larvatus.core.randomness import RecordRandom
+from larvatus.data.chosen import record_numbers, where_text
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.groups import Settled, settle, usable
@@ -123,7 +124,7 @@ def _applied(step: Mask, current: Microdata, original: Microdata, random: Record
     marked = _marked(step, beside if beside.rows == base.rows else still)
     chosen = sum(marked.reduce([TAKEN], lambda g, b: int(b[TAKEN].sum()), int.__add__))
     if chosen == 0:
-        raise MaskError(f"{step.name()}: where = {step.where!r} chooses no record, so nothing would be masked.")
+        raise MaskError(f"{step.name()}: where = {where_text(step.where)} chooses no record, so nothing would be masked.")
     taken: Microdata | None = None
     if not step.record_wise:
         taken = _workable(marked.take(lambda g, b: b[TAKEN] == 1, [TAKEN]), step)
@@ -153,7 +154,7 @@ def _marked(step: Mask, original: Microdata) -> Microdata:
         return original.map_rows(
             lambda g, b: {TAKEN: wanted.holds(b).astype(np.float64)}, wanted.columns, [Column(TAKEN, "number")]
         )
-    ids = np.array(step.where or (), dtype=np.int64)
+    ids = record_numbers(step.where or ())
     return original.map_rows(
         lambda g, b: {TAKEN: np.isin(b.record, ids).astype(np.float64)}, (), [Column(TAKEN, "number")]
     )
