@@ -41,6 +41,7 @@ from larvatus.data.release import Release, copy_paths
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.score import Score, Scores, csv_text
 from larvatus.data.steps import applied, check_columns, check_orders, in_workable_groups, unchanged_notes
+from larvatus.data.taxonomy import with_taxonomies
 from larvatus.engines._choice import engine_for
 from larvatus.study import Study
 
@@ -74,6 +75,7 @@ def read(
     elif confidential is not None:
         raise RolesError("read: give roles, or confidential = …, not both.")
     settings = settings_of(sub_groups)
+    roles = with_taxonomies(roles)
     used, why = engine_for(source, engine, memory, len(released_columns(roles, settings)))
     if why:
         warnings.warn(why, LarvatusWarning, stacklevel=2)
