@@ -69,11 +69,12 @@ def test_corrected_intervals_cover_at_their_level_where_naive_ones_do_not(studie
             assert stats.binom.cdf(hits[1], STUDIES, 0.95) < FALSE_ALARM, (kind, what, hits)
 
 
-def test_a_plain_sandwich_would_be_too_narrow_for_the_variance():
+@pytest.mark.parametrize("noise", [additive({"x": 1.0}), correlated("x", 1.0), multiplicative({"x": 0.0}, {"x": 1.0})])
+def test_a_plain_sandwich_would_be_too_narrow_for_the_variance(noise):
     """At variance 1 of normal data the standard error is √(3.5 / 2) times that of released values taken as a sample."""
     x = np.random.default_rng(3).normal(size=200_000)
     y = x + x.std(ddof=1) * np.random.default_rng(4).normal(size=len(x))
-    error = corrected({"x": y}, additive({"x": 1.0})).variances().error[0]
+    error = corrected({"x": y}, noise).variances().error[0]
     plain = (((y - y.mean()) ** 2) / 2).std() / np.sqrt(len(y))
     # The fourth moment that the ratio rests on has a relative SD of √(96 / n) / 3; six of them are far beyond the false alarm.
     assert error / plain == pytest.approx(np.sqrt(3.5 / 2), rel=6 * np.sqrt(96 / len(x)))
@@ -140,9 +141,9 @@ def test_powers_by_the_masks_own_draws(bias, shape):
     from larvatus.stats.noise import standard_noise
 
     records, random = np.arange(200_000), RecordRandom(bytes(16))
-    noise = multiplicative({"y": 0.2}, {"y": 0.3}, shape, bias)
-    z = 2.5 * factors(bias, np.array([0.2]), random, records)[0] + 0.3 * standard_noise(shape, random, records, 1)[0]
-    expected = power_map(noise, 0.2, 1.5, 0.3) @ 1.0 ** np.arange(5)
+    noise = multiplicative({"y": 0.2}, {"y": 2.0}, shape, bias)
+    z = 2.5 * factors(bias, np.array([0.2]), random, records)[0] + 2 * standard_noise(shape, random, records, 1)[0]
+    expected = power_map(noise, 0.2, 1.5, 2.0) @ 1.0 ** np.arange(5)
     for k in range(1, 5):
         drawn = (z - 1.5) ** k
         assert abs(drawn.mean() - expected[k]) < stats.norm.isf(FALSE_ALARM / 2) * drawn.std() / np.sqrt(len(z))
@@ -177,3 +178,23 @@ def test_what_cannot_be_corrected_is_refused(call, said):
     frame = frame.assign(t=[f"level {i}" for i in range(30)], k=1.0, c2=2 * frame.b)
     with pytest.raises(lv.LarvatusError, match=said):
         call(frame)
+
+
+def test_correlated_noise_of_another_law_has_the_errors_that_repetition_shows():
+    """Standard errors of variances and of a covariance against the spread over many noisy copies of many samples."""
+    rng = np.random.default_rng(19)
+    runs, n, d = 400, 600, 1.0
+    noise = correlated(["a", "b"], d, "laplace")
+    estimates, errors = [], []
+    for _ in range(runs):
+        x = np.linalg.cholesky([[1, 0.6], [0.6, 1]]) @ rng.normal(size=(2, n))
+        y = x + np.sqrt(d) * np.linalg.cholesky(np.cov(x)) @ rng.laplace(scale=np.sqrt(0.5), size=(2, n))
+        found = corrected({"a": y[0], "b": y[1]}, noise).variances()
+        estimates.append(found.estimate)
+        errors.append(found.error)
+    ratio = np.mean(np.square(errors), axis=0) / np.var(estimates, axis=0, ddof=1)
+    low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], runs - 1) / (runs - 1)
+    # The variance of such estimates has heavier tails than the normal's: kurtosis up to 4.5 widens the limits by √(3.5 / 2).
+    wide = np.sqrt(3.5 / 2)
+    assert (1 + wide * (1 / high - 1) < ratio).all()
+    assert (ratio < 1 + wide * (1 / low - 1)).all()

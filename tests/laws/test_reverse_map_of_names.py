@@ -62,7 +62,7 @@ def test_the_order_is_that_of_the_masked_levels(table):
 
 
 def test_by_hand():
-    """Three low, two mid, one top, masked to two low, one mid, three top: ranks 1-2, 3 and 4-6 get low low, low, mid mid top."""
+    """Three low, two mid, one top, masked to two low, one mid, three top: ranks 1-2, 3, 4-6 get low low, low, mid mid top."""
     table = pd.DataFrame({"v": ["low", "low", "low", "mid", "mid", "top"]})
     data = lv.read(table, lv.Roles(confidential=("v",), ordered={"v": ("low", "mid", "top")}))
     from larvatus.core.randomness import RecordRandom
