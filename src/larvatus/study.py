@@ -19,6 +19,7 @@ from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import method_of, validation_problems
 from larvatus.data.roles import Roles, SubGroups, released_columns, role_problems
+from larvatus.data.taxonomy import with_taxonomies
 
 V = TypeVar("V", bound=BaseModel)
 M = TypeVar("M", bound=Method)
@@ -92,6 +93,10 @@ class Study(BaseModel):
         problems += [f"{n}: no such part of a study; {nearest_names(n, known)}" for n in raw if n not in known]
         if not any(p.startswith(("roles", "sub_groups")) for p in problems):
             roles, groups = parts.get("roles", Roles()), parts.get("sub_groups", SubGroups())
+            try:
+                parts["roles"] = roles = with_taxonomies(roles, folder)
+            except LarvatusError as error:
+                problems.append(f"roles: {error}")
             problems += _against_source(str(raw.get("source", "")), folder, roles, groups)
             known_to = released_columns(roles, groups)
             problems += [

@@ -27,9 +27,11 @@ from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
 from larvatus.data.alignment import in_groups_of
+from larvatus.data.chosen import with_records
 from larvatus.data.constraints import Constraints, constraints_of
 from larvatus.data.contracts import Attack, Engine, Mask, Measure, Method
 from larvatus.data.copies import copies_asked, mean_over, said_of_copies, single, worst_of
+from larvatus.data.credits import with_record_ids
 from larvatus.data.groups import settings_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import all_of, canonical, short_text
@@ -41,6 +43,7 @@ from larvatus.data.release import Release, copy_paths
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.score import Rows, Score, Scores, csv_text
 from larvatus.data.steps import applied, check_columns, check_orders, in_workable_groups, unchanged_notes
+from larvatus.data.taxonomy import with_taxonomies
 from larvatus.engines._choice import engine_for
 from larvatus.study import Study
 
@@ -74,6 +77,7 @@ def read(
     elif confidential is not None:
         raise RolesError("read: give roles, or confidential = …, not both.")
     settings = settings_of(sub_groups)
+    roles = with_taxonomies(roles)
     used, why = engine_for(source, engine, memory, len(released_columns(roles, settings)))
     if why:
         warnings.warn(why, LarvatusWarning, stacklevel=2)
@@ -91,14 +95,16 @@ def _doing(method: Method) -> Iterator[None]:
 
 def mask(
     data: Microdata, *steps: Any, secret: bytes | None = None, name: str | None = None, constraints: Any = None,
-    progress: Progress = silent,
+    progress: Progress = silent, folder: Path | None = None,
 ) -> Release:
     """Run masks one after another on the data; the same secret and steps give the same release.
 
     From a step on that makes several copies, every step runs on each copy with draws of its own. `constraints` are rules
     that every record is to obey: Constraints, a table of their settings, or a list of rules such as "TAXINC <= AGI".
+    `folder` is where files of record ids (`where = "@ids.csv"`) lie, if not in the working directory.
     """
-    masks = all_of(Mask, list(steps[0]) if len(steps) == 1 and isinstance(steps[0], list | tuple) else list(steps))
+    told_steps = all_of(Mask, list(steps[0]) if len(steps) == 1 and isinstance(steps[0], list | tuple) else list(steps))
+    masks = tuple(with_records(m, folder, data.roles.record_id) for m in told_steps)
     if not masks:
         raise MaskError("mask: no step is given. Name at least one, for example \"additive_noise\".")
     secret = checked_secret(secret)
@@ -111,7 +117,7 @@ def mask(
     check_columns(seen, masks)
     check_orders(seen, masks)
     original, notes = in_workable_groups(seen, masks)
-    context = data.roles.model_dump_json() + original.sub_groups.model_dump_json() + (asked.model_dump_json() if asked else "")
+    context = data.roles.model_dump_json() + original.sub_groups.model_dump_json() + (asked.model_dump_json() if rules else "")
     current, said = _stepped(masks, original, secret, context, progress)
     notes += said
     table = Rows()
@@ -125,8 +131,9 @@ def mask(
         notes += said
     notes += said_of_copies([unchanged_notes(copy, original) for copy in current])
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
-    label = name or " + ".join(short_text(m) for m in masks)
-    return Release(label, tuple(current), masks, tuple(notes), order=order, rules=table)
+    told_steps += masks[len(told_steps) :]  # what rules added; record ids from files stay out of what is told
+    label = name or " + ".join(short_text(m) for m in told_steps)
+    return Release(label, tuple(current), told_steps, tuple(notes), order=order, rules=table)
 
 
 def _stepped(
@@ -186,7 +193,7 @@ def risk(
                 for copy, here, beside in copies
             }
         out.append(_told(worst_of(found), candidate, release))
-    return Scores(out)
+    return Scores(with_record_ids(out, candidate.data))
 
 
 def _told(score: Score, candidate: Release, given: Any) -> Score:
@@ -282,7 +289,9 @@ def run(
     releases = []
     for i, planned in enumerate(study.release):
         progress(f"masking: {planned.name}", i, len(study.release))
-        made = mask(data, *planned.steps, secret=secret, name=planned.name, constraints=study.constraints)
+        made = mask(
+            data, *planned.steps, secret=secret, name=planned.name, constraints=study.constraints, folder=study.folder
+        )
         kept = [Note("rows leave in the original's order", "warning", "row order")] if row_order == "keep" and out else []
         releases.append(replace(made, notes=(*made.notes, *kept)))
     comparison = compare(

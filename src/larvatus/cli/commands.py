@@ -25,6 +25,8 @@ SecretFile = Annotated[Path | None, Parameter(help="file with the secret, 16 byt
 EngineName = Annotated[str | None, Parameter(help="where the work is done: memory, duckdb, or auto by size")]
 Memory = Annotated[str | None, Parameter(help="how much memory may be used, such as 2GB")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with the original's; keep it inside")]
+AtRisk = Annotated[Path | None, Parameter(help="write the ids of the records most at risk here; keep it inside")]
+AtRiskShare = Annotated[float, Parameter(help="largest share of the records that --at-risk lists")]
 
 ACROSS, MOST_ROWS = 4, 24
 Several = Parameter(negative=())
@@ -127,7 +129,8 @@ def mask(
                 raise WriteError(f"{target} is the confidential source itself. Choose another name.")
     with terminal.progress() as progress:
         data = data_of(source, study)
-        made = walk(data, *steps, secret=secret, constraints=study.constraints, progress=progress)
+        inside = None if method or step else study.folder
+        made = walk(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
         made.write(output, row_order, pairing, force)
     masked = len(made.data.confidential)
     written = f"{files[0]} to {files[-1].name}" if len(files) > 1 else str(output)
@@ -167,8 +170,8 @@ def _steps(study: Any, method: str | None, step: list[str] | None, release: str 
 
 def risk(
     original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
-    row_order: ReleasedOrder = "checked", method: Attacks = None,
-    quiet: Quiet = False, json: Json = False,
+    row_order: ReleasedOrder = "checked", method: Attacks = None, at_risk: AtRisk = None, at_risk_share: AtRiskShare = 0.05,
+    force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Attack a released file, made here or elsewhere, knowing its original.
 
@@ -179,15 +182,22 @@ def risk(
     released
         The released file; all of them where a release has several copies.
     """
+    from larvatus.core.files import check_free
     from larvatus.walk import risk as walk
 
     terminal, study = Terminal(quiet, json), roles.load()
+    if at_risk is not None:
+        check_free(at_risk, force)
     with terminal.progress() as progress:
         data = data_of(original, study)
         scores = walk(
             data, released, method or study.attack, intruder=study.intruder, pairing=pairing, row_order=row_order,
             progress=progress,
         )
+    if at_risk is not None:
+        ids = scores.at_risk(at_risk_share, at_risk, force)
+        terminal.hint(f"{at_risk}: {len(ids):,} records most at risk. The list is confidential; mask them with where = "
+                      f"\"@{at_risk}\".")
     _scores(terminal, scores)
 
 

@@ -160,8 +160,8 @@ class Mask(Method):
     columns: tuple[str, ...] | None = Field(
         default=None, description="mask only these confidential columns; all that the step can mask where none is named"
     )
-    where: str | tuple[int, ...] | None = Field(
-        default=None, description="mask only these records: a condition on columns, or a list of record ids"
+    where: str | tuple[int | str, ...] | None = Field(
+        default=None, description="mask only these records: a condition on columns, a list of record ids, or @FILE with one"
     )
     scope: Literal["sub_group", "file"] = Field(
         default="sub_group", description="run within each sub-group, or over the whole file at once"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,15 @@ def collect(data: Microdata, names: Sequence[str]) -> tuple[NDArray[np.int64], N
     order = np.argsort(record, kind="stable")
     values = {n: np.concatenate([b[n] for _, b in parts])[order] for n in names}
     return record[order], group[order], values
+
+
+def with_record_ids(scores: Sequence[Score], data: Microdata) -> list[Score]:
+    """Scores with the record ids that their figures per record belong to, in record order."""
+    if all(s.by_record is None for s in scores):
+        return list(scores)
+    record = np.sort(np.concatenate([block.record for _, block in data.table.blocks(())]))
+    fits = [s.by_record is not None and len(s.by_record) == len(record) for s in scores]
+    return [replace(s, records=record) if fit and s.records is None else s for s, fit in zip(scores, fits, strict=True)]
 
 
 def outlyingness(data: Microdata, names: Sequence[str]) -> list[tuple[Floats, Floats]]:

@@ -101,8 +101,8 @@ def rotated(
     return data.map_groups(rotate, list(dict.fromkeys([*names, *design.columns]))), outcomes
 
 
-def linear_law(original: Microdata, beta: Matrix) -> Law | None:
-    """The law of Y = β₀ + β₁S + β₂X + ε with the moments of (X, S) kept; None where values are missing."""
+def linear_law(original: Microdata, beta: Matrix, weight: str | None = None) -> Law | None:
+    """The law of Y = β₀ + β₁S + β₂X + ε with the (weighted) moments of (X, S) kept; None where values are missing."""
     from larvatus.stats.gaussian import Moments
 
     names = original.confidential
@@ -112,14 +112,17 @@ def linear_law(original: Microdata, beta: Matrix) -> Law | None:
     p = len(names)
 
     def moments(group: int, block: Block) -> Moments:
-        return Moments.of(np.hstack([block.matrix(names), design.matrix(group, block)]))
+        by = None if weight is None else block[weight]
+        return Moments.of(np.hstack([block.matrix(names), design.matrix(group, block)]), by)
 
     out = []
-    for m in original.reduce(list(dict.fromkeys([*names, *design.columns])), moments, Moments.merge):
-        if np.isnan(m.covariance).any():
+    used = list(dict.fromkeys([*names, *design.columns, *([weight] if weight else [])]))
+    for m, n in zip(original.reduce(used, moments, Moments.merge), original.groups.sizes, strict=True):
+        if n < 2:
             return None
-        fit = m.covariance[:p, p:] @ np.linalg.pinv(m.covariance[p:, p:])
-        inside = m.covariance[:p, :p] - fit @ m.covariance[p:, :p]
+        covariance = m.covariance if weight is None else m.scatter / m.count
+        fit = covariance[:p, p:] @ np.linalg.pinv(covariance[p:, p:])
+        inside = covariance[:p, :p] - fit @ covariance[p:, :p]
         on_s = (np.eye(p) - beta) @ fit
         intercept = (np.eye(p) - beta) @ m.mean[:p] - on_s @ m.mean[p:]
         out.append(GroupLaw(intercept, beta, on_s, inside - beta @ inside @ beta.T))

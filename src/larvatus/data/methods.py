@@ -96,8 +96,10 @@ def canonical(methods: Sequence[Method]) -> str:
 
 
 def short_text(method: Method) -> str:
-    """The name and the settings that differ from the defaults."""
+    """The name and the settings that differ from the defaults; of a list of records only how many."""
     settings = method.model_dump(mode="json", exclude_defaults=True)
+    if isinstance(settings.get("where"), list):
+        settings["where"] = f"{len(settings['where'])} record ids"
     inner = ", ".join(f"{k}={json.dumps(v)}" for k, v in settings.items())
     return f"{method.name()}({inner})" if inner else method.name()
 

@@ -35,6 +35,9 @@ class Roles(BaseModel):
     ordered: dict[str, tuple[str | int | float, ...]] = Field(
         default_factory=dict, description="order of the levels of nominal columns, lowest first"
     )
+    taxonomies: dict[str, Any] = Field(
+        default_factory=dict, description="hierarchies of nominal columns: nested tables, or a CSV file from leaf to root"
+    )
 
 
 class SubGroups(BaseModel):
@@ -47,6 +50,11 @@ class SubGroups(BaseModel):
     small: Small = Field(
         default="refuse", description="refuse; pool = drop trailing columns; suppress = leave the records out"
     )
+
+
+def has_order(roles: Roles, name: str) -> bool:
+    """Whether the levels of a column have an order: a stated one, or that of a taxonomy."""
+    return name in roles.ordered or name in roles.taxonomies
 
 
 def released_columns(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
@@ -72,8 +80,11 @@ def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] |
         for name in sorted({n for n in names if names.count(n) > 1}):
             problems.append(f"{role}: {name!r} is named twice. Name it once.")
     problems += _contradictions(spoken)
+    problems += [
+        f"{n!r} has a stated order and a taxonomy. Keep one of the two." for n in roles.taxonomies if n in roles.ordered
+    ]
     if existing is not None:
-        extra = {"nominal": roles.nominal, "ordered": tuple(roles.ordered)}
+        extra = {"nominal": roles.nominal, "ordered": tuple(roles.ordered), "taxonomies": tuple(roles.taxonomies)}
         problems += _missing({**spoken, **extra}, existing)
     return problems
 

@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -135,6 +136,7 @@ class Score:
     by_pair: Rows = Rows()
     details: Mapping[str, Rows] = field(default_factory=dict)
     by_record: NDArray[np.float64] | None = field(default=None, repr=False)
+    records: NDArray[np.int64] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     sampled: bool = False
 
@@ -174,6 +176,21 @@ class Scores(tuple[Score, ...]):
     def table(self) -> Rows:
         """One row per score."""
         return Rows.of(score.row() for score in self)
+
+    def at_risk(self, share: float = 0.05, file: str | Path | None = None, force: bool = False) -> tuple[int, ...]:
+        """Ids of the records most easily re-identified, most at risk first, at most this share of the records.
+
+        A record is as much at risk as the attack that does best on it says; among equals, those that more attacks find come
+        first, then chance decides. Records that no attack found are never among them. With `file` the ids are also
+        written there, for the owner alone to read; a step's `where = "@FILE"` then masks just these records.
+        """
+        from larvatus.data.at_risk import most_at_risk
+        from larvatus.data.chosen import write_ids
+
+        ids = most_at_risk(self, share)
+        if file is not None:
+            write_ids(Path(file), ids, force)
+        return ids
 
     def __getattr__(self, name: str) -> Score:
         for score in self:

@@ -10,12 +10,13 @@ import numpy as np
 
 from larvatus.core.errors import MaskError, SubGroupError, nearest_names
 from larvatus.core.randomness import RecordRandom
+from larvatus.data.chosen import record_numbers, where_text
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.groups import Settled, settle, usable
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.roles import Small
+from larvatus.data.roles import Small, has_order
 
 TAKEN, KEPT = " taken", " kept"
 NOTABLE, ALIKE = 0.1, 1e-7
@@ -24,8 +25,13 @@ NOTABLE, ALIKE = 0.1, 1e-7
 def taken_by(step: Mask, data: Microdata) -> tuple[str, ...]:
     """The confidential columns that a step masks, in role order: those it names, else all of the kinds it handles."""
     asked = step.columns or data.confidential
-    kinds = data.table.columns
-    return tuple(n for n in data.confidential if n in asked and kinds[n].kind in step.handles)
+    return tuple(n for n in data.confidential if n in asked and _maskable(step, n, data))
+
+
+def _maskable(step: Mask, name: str, data: Microdata) -> bool:
+    """Whether a step can mask a column: by its kind, or as names with an order."""
+    kind = data.table.columns[name].kind
+    return kind in step.handles or (kind == "nominal" and "ordered" in step.handles and has_order(data.roles, name))
 
 
 def seen_by(step: Mask, data: Microdata) -> Microdata:
@@ -40,13 +46,13 @@ def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
             if name not in data.confidential:
                 raise MaskError(f"{step.name()}.columns: {name!r} is not a confidential column; "
                                 f"{nearest_names(name, data.confidential)}")
-            if data.table.columns[name].kind not in step.handles:
+            if not _maskable(step, name, data):
                 raise MaskError(_unmaskable(step, name, data))
         if not taken_by(step, data):
             raise MaskError(_unmaskable(step, data.confidential[0], data))
     for name in data.confidential:
         if not any(name in taken_by(step, data) for step in masks):
-            able = next((m for m in masks if data.table.columns[name].kind in m.handles), None)
+            able = next((m for m in masks if _maskable(m, name, data)), None)
             if able is None:
                 raise MaskError(_unmaskable(masks[0], name, data))
             raise MaskError(f"mask: {name!r} is confidential, and no step masks it. Name it in the columns of a step, or do "
@@ -62,6 +68,9 @@ def check_orders(data: Microdata, masks: Sequence[Mask]) -> None:
 
 
 def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
+    if data.table.columns[name].kind == "nominal" and "ordered" in step.handles:
+        return (f"{step.name()}: needs numbers or names in an order, and {name!r} holds names without one. State it "
+                "(roles.ordered), give a taxonomy (roles.taxonomies), or leave the column out of the step.")
     if data.table.columns[name].kind == "nominal":
         return (f"{step.name()}: needs numbers, and {name!r} holds text. Add a step for text columns (larvatus list masks), "
                 "remove what is not a number from the column (only empty cells and NA count as missing), or do not declare it "
@@ -123,7 +132,7 @@ def _applied(step: Mask, current: Microdata, original: Microdata, random: Record
     marked = _marked(step, beside if beside.rows == base.rows else still)
     chosen = sum(marked.reduce([TAKEN], lambda g, b: int(b[TAKEN].sum()), int.__add__))
     if chosen == 0:
-        raise MaskError(f"{step.name()}: where = {step.where!r} chooses no record, so nothing would be masked.")
+        raise MaskError(f"{step.name()}: where = {where_text(step.where)} chooses no record, so nothing would be masked.")
     taken: Microdata | None = None
     if not step.record_wise:
         taken = _workable(marked.take(lambda g, b: b[TAKEN] == 1, [TAKEN]), step)
@@ -153,7 +162,7 @@ def _marked(step: Mask, original: Microdata) -> Microdata:
         return original.map_rows(
             lambda g, b: {TAKEN: wanted.holds(b).astype(np.float64)}, wanted.columns, [Column(TAKEN, "number")]
         )
-    ids = np.array(step.where or (), dtype=np.int64)
+    ids = record_numbers(step.where or ())
     return original.map_rows(
         lambda g, b: {TAKEN: np.isin(b.record, ids).astype(np.float64)}, (), [Column(TAKEN, "number")]
     )

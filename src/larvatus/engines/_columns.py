@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.errors import ReadError, RolesError
 from larvatus.data.contracts import Array, Column
-from larvatus.data.roles import Roles, SubGroups
+from larvatus.data.roles import Roles, SubGroups, has_order
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,7 @@ def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGr
 
 def is_named(name: str, kind: Any, roles: Roles, sub_groups: SubGroups) -> bool:
     """Whether a column is read as names: by its role, or because it holds no numbers."""
-    return name in sub_groups.columns or name in roles.nominal or name in roles.ordered or not _numeric(kind)
+    return name in sub_groups.columns or name in roles.nominal or has_order(roles, name) or not _numeric(kind)
 
 
 def is_dictionary(kind: Any) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import ReadError
+from larvatus.data.chosen import text_id
 
 LARGEST_ID = 2**61
 
@@ -33,5 +33,4 @@ def record_ids(name: str, column: Any) -> NDArray[np.int64]:
         return np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False)
                           if isinstance(column, pa.Array) else column.cast(pa.int64()).to_numpy(), dtype=np.int64)
     texts = column.cast(pa.string()).to_pylist()
-    hashed = [int.from_bytes(hashlib.blake2b(t.encode(), digest_size=8).digest(), "little") >> 3 for t in texts]
-    return np.array(hashed, dtype=np.int64)
+    return np.array([text_id(t) for t in texts], dtype=np.int64)

@@ -31,6 +31,7 @@ class Large:
     beta: Mapping[int, Matrix]
     design: Design
     draws: Draws
+    weight: str | None = None
 
     def reduced(
         self, data: Microdata, columns: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
@@ -52,10 +53,11 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Outc
     from larvatus.stats import sufficiency_blocks as blocks
     from larvatus.stats.gaussian import Moments
     from larvatus.stats.rows import mapped_rows
-    from larvatus.stats.sufficiency import FAR, Outcome, basis_of, in_units
+    from larvatus.stats.sufficiency import FAR, Outcome, basis_of, in_units, weight_root
 
     every = tuple(dict.fromkeys(n for names in job.names.values() for n in names))
-    columns = list(dict.fromkeys([*every, *job.design.columns]))
+    columns = list(dict.fromkeys([*every, *job.design.columns, *([job.weight] if job.weight else [])]))
+    level = _mean_weights(data, job)
     given = 1 + len(job.design.terms)
 
     def raw(group: int, block: Block) -> Matrix:
@@ -67,22 +69,36 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Outc
             a[given + j] = block[name]
         return a
 
-    moments = job.reduced(data, columns, lambda g, b: Moments.of(raw(g, b)[1:].T), Moments.merge)
+    def root(group: int, block: Block) -> Matrix | None:
+        """Root of the weights over their mean, by which rows are multiplied."""
+        return None if job.weight is None else weight_root(block[job.weight], level[group])
+
+    def moments_of(group: int, block: Block) -> Moments:
+        return Moments.of(raw(group, block)[1:].T, None if job.weight is None else block[job.weight])
+
+    def noise_of(group: int, block: Block) -> Matrix:
+        by = root(group, block)
+        drawn = job.draws(block.record, len(job.names[group]))
+        return drawn if by is None else drawn * by
+
+    moments = job.reduced(data, columns, moments_of, Moments.merge)
     centre = {g: m.mean for g, m in moments.items()}
-    scale = {g: np.where(m.constant, 1.0, np.sqrt(m.variance)) for g, m in moments.items()}
+    spreads = {g: m.variance if job.weight is None else m.spread for g, m in moments.items()}
+    scale = {g: np.where(m.constant, 1.0, np.sqrt(spreads[g])) for g, m in moments.items()}
 
     def scaled(group: int, block: Block) -> Matrix:
         a = raw(group, block)
         a[1:] -= centre[group][:, None]
         a[1:] /= scale[group][:, None]
-        return a
+        by = root(group, block)
+        return a if by is None else a * by
 
     r = job.reduced(data, columns, lambda g, b: blocks.triangle(scaled(g, b)), blocks.merged_triangle)
     basis = {g: basis_of(r[g], given, data.groups.sizes[g]) for g in job.groups}
 
     def first(group: int, block: Block) -> Matrix:
         a = scaled(group, block)
-        return blocks.gram(basis[group].rows(a), a[given:], job.draws(block.record, len(job.names[group])))
+        return blocks.gram(basis[group].rows(a), a[given:], noise_of(group, block))
 
     g1 = job.reduced(data, columns, first, np.add)
     changes = {}
@@ -98,8 +114,10 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Outc
             return {n: block[n] for n in every}
         names = job.names[group]
         rows = basis[group].rows(scaled(group, block))
-        noise = job.draws(block.record, len(names))[: len(weights[group]) - len(rows)]
+        noise = noise_of(group, block)[: len(weights[group]) - len(rows)]
         change = mapped_rows(np.vstack([rows, noise]), weights[group])
+        by = root(group, block)
+        change = change if by is None else change / by
         return {**{n: block[n] for n in every}, **{n: block[n] + change[j] for j, n in enumerate(names)}}
 
     flat = {g for g in job.groups if moments[g].constant[given - 1 :].all()}
@@ -108,3 +126,12 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Outc
         far = ~moments[g].constant & (np.abs(centre[g]) > FAR * scale[g])
         outcomes[g] = Outcome("constant" if g in flat else s.status, s.free, far[given - 1 :])
     return data.map_rows(mask_block, columns), outcomes
+
+
+def _mean_weights(data: Microdata, job: Large) -> dict[int, float]:
+    """Mean weight of each large group; none where nothing is weighted."""
+    name = job.weight
+    if name is None:
+        return {}
+    total = job.reduced(data, [name], lambda g, b: float(b[name].sum()), float.__add__)
+    return {g: total[g] / data.groups.sizes[g] for g in job.groups}

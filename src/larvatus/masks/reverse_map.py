@@ -12,6 +12,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.orders import named, numbered, placed_levels
 
 
 class ReverseMap(Mask):
@@ -19,7 +20,8 @@ class ReverseMap(Mask):
 
     Every column leaves with exactly its original values, in the order the steps before gave it, so univariate analyses
     are those of the original. The smallest and the largest value leave unmodified, as under any permutation: follow with
-    top coding where that matters. After a mask that keeps ranks it would give the originals back, and is refused.
+    top coding where that matters. After a mask that keeps ranks it would give the originals back, and is refused. Columns of
+    names are mapped too where their levels have an order: a stated one, or how marginal they are in a taxonomy.
 
     Parameters:
         allow_reversible: run even after masks that keep ranks, which it nearly undoes.
@@ -31,6 +33,7 @@ class ReverseMap(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     follows: ClassVar[bool] = True
     permutes: ClassVar[bool] = True
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "ordered"})
 
     allow_reversible: bool = Field(default=False, description="run even after masks that keep ranks, which it nearly undoes")
 
@@ -43,7 +46,9 @@ class ReverseMap(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
-        placed = current.place({n: (n, n) for n in names}, random, original)
+        ranked, values = numbered(current, original, names), placed_levels(original, original, names)
+        placed = ranked.place({n: (n, n) for n in names}, random, values)
+        placed = named(placed, original, original, names)
         return Masked(placed, [Note("the smallest and the largest value of every column leave unmodified", "warning")])
 
     def check_order(self, before: Sequence[Mask]) -> None:

@@ -18,6 +18,7 @@ from larvatus.data.linear import feasible, linear_law, similarity_matrix, unmove
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.patterns import by_missing_pattern, left_out
+from larvatus.data.weights import checked_weight
 from larvatus.masks._sufficiency_large import Draws, Large, masked_large
 
 if TYPE_CHECKING:
@@ -43,13 +44,14 @@ class SufficiencyBased(Mask):
         similarity: share of a record's own deviation from the fit on S that Y keeps; one value, a list in role order, by
             name, or a matrix in nested lists.
         noise: law of the noise before it is made orthogonal: normal, uniform, laplace, or a mixture of normals.
+        weighted: keep means and covariances weighted by the survey weight, instead of unweighted ones.
         columns: mask only these confidential columns; all that the step can mask where none is named.
         where: mask only these records: a condition on columns, or a list of record ids.
         scope: run within each sub-group, or over the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
-    publishable: ClassVar[frozenset[str]] = frozenset({"similarity", "noise"})
+    publishable: ClassVar[frozenset[str]] = frozenset({"similarity", "noise", "weighted"})
 
     similarity: Share | tuple[Share, ...] | tuple[tuple[Entry, ...], ...] | dict[str, Share] = Field(
         default=0.0, description="share of a record's own deviation from the fit on S that Y keeps"
@@ -57,6 +59,7 @@ class SufficiencyBased(Mask):
     noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(
         default="normal", description="law of the noise before it is made orthogonal"
     )
+    weighted: bool = Field(default=False, description="keep means and covariances weighted by the survey weight")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -70,6 +73,7 @@ class SufficiencyBased(Mask):
 
         names = current.confidential
         beta = self._beta(names)
+        weight = checked_weight(current, self.name(), MaskError) if self.weighted else None
         data, present = by_missing_pattern(current, names, self.smallest(current), self.name())
         design = design_of(data, data.non_confidential)
 
@@ -82,17 +86,23 @@ class SufficiencyBased(Mask):
         outcomes: dict[int, Outcome] = {}
         masked = data
         if len(large) < len(data.groups):
-            masked = _held_whole(data, large, present, betas, design, draws, outcomes)
+            masked = _held_whole(data, large, present, betas, design, draws, outcomes, weight)
         if large:
-            job = Large(large, {g: present[g] for g in large}, {g: betas[g] for g in large}, design, draws)
+            job = Large(large, {g: present[g] for g in large}, {g: betas[g] for g in large}, design, draws, weight)
             masked, more = masked_large(masked, job)
             outcomes |= more
-        return Masked(masked, [*_settled(data, outcomes, present, design), *left_out(current, data, "missing")])
+        notes = [*_settled(data, outcomes, present, design), *left_out(current, data, "missing")]
+        if current.roles.weight is not None:
+            what = "weighted" if weight else "unweighted"
+            other = "unweighted" if weight else "weighted"
+            notes.append(Note(f"{what} means and covariances are kept; {other} ones are not exactly"))
+        return Masked(masked, notes)
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":
             return None
-        return linear_law(original, self._beta(original.confidential))
+        weight = checked_weight(original, self.name(), MaskError) if self.weighted else None
+        return linear_law(original, self._beta(original.confidential), weight)
 
     def public_sentence(self) -> str:
         return (
@@ -107,14 +117,14 @@ class SufficiencyBased(Mask):
 
 def _held_whole(
     data: Microdata, large: Sequence[int], present: Sequence[tuple[str, ...]], betas: Sequence[NDArray[np.float64]],
-    design: Design, draws: Draws, outcomes: dict[int, Outcome],
+    design: Design, draws: Draws, outcomes: dict[int, Outcome], weight: str | None,
 ) -> Microdata:
     """The groups that are small enough to be held whole."""
     from larvatus.stats.sufficiency import mask_group, mask_groups, one_similarity
 
     small = [g for g in range(len(data.groups)) if g not in set(large)]
     part = data.take(lambda g, b: np.full(len(b), g not in large), ()) if large else data
-    columns = list(dict.fromkeys([*data.confidential, *design.columns]))
+    columns = list(dict.fromkeys([*data.confidential, *design.columns, *([weight] if weight else [])]))
 
     def mask_block(group: int, block: Block) -> Mapping[str, Array]:
         g = small[group]
@@ -125,7 +135,8 @@ def _held_whole(
         x = np.array([block[n] for n in names])
         w = draws(block.record, len(names))
         with feasible("sufficiency_based", names, data.groups.name(g)):
-            y, outcomes[g] = mask_group(x, design.matrix(g, block).T, w, betas[g])
+            by = None if weight is None else block[weight]
+            y, outcomes[g] = mask_group(x, design.matrix(g, block).T, w, betas[g], weight=by)
         return same | dict(zip(names, y, strict=True))
 
     def mask_together(first: int, starts: NDArray[np.int64], block: Block) -> Mapping[str, Array]:
@@ -135,7 +146,8 @@ def _held_whole(
         outcomes.update(zip(small[first : first + len(found)], found, strict=True))
         return dict(zip(names, y, strict=True))
 
-    if set(present) == {data.confidential} and one_similarity(betas[0]) is not None and not any(t.fill for t in design.terms):
+    plain = weight is None and set(present) == {data.confidential} and not any(t.fill for t in design.terms)
+    if plain and one_similarity(betas[0]) is not None:
         mask_block.together = mask_together  # type: ignore[attr-defined]
     done = part.map_groups(mask_block, columns)
     if not large:

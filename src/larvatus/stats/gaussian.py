@@ -16,7 +16,8 @@ Matrix = NDArray[np.float64]
 class Moments:
     """Element [i, j] speaks of column i over the rows in which columns i and j are both present.
 
-    `scatter` is the sum of products of deviations, `square` the sum of squared deviations of column i.
+    `scatter` is the sum of products of deviations, `square` the sum of squared deviations of column i. With weights, every
+    sum is a weighted one and `count` the sum of weights; `variance` and `covariance` then have no use, `spread` has.
     Merging follows Chan, Golub and LeVeque (1979), so that no digits are lost to large means.
     """
 
@@ -26,9 +27,11 @@ class Moments:
     scatter: Matrix
 
     @classmethod
-    def of(cls, x: Matrix) -> Moments:
-        """Of a block, rows × columns, NaN where missing."""
+    def of(cls, x: Matrix, weight: Matrix | None = None) -> Moments:
+        """Of a block, rows × columns, NaN where missing; weighted where weights are given."""
         n, p = x.shape
+        if weight is not None:
+            return cls._weighted(x, weight)
         mean = x.mean(axis=0) if n else np.full(p, np.nan)
         if not np.isnan(mean).any():
             d = x - mean
@@ -47,6 +50,21 @@ class Moments:
         first = _divide(d.T @ there, count)
         square = (d * d).T @ there - count * first**2
         scatter = d.T @ d - count * first * first.T
+        return cls(count, np.where(count > 0, centre[:, None] + first, 0.0), np.maximum(square, 0.0), scatter)
+
+    @classmethod
+    def _weighted(cls, x: Matrix, weight: Matrix) -> Moments:
+        missing = np.isnan(x)
+        there = (~missing).astype(np.float64)
+        w = weight[:, None]
+        total = (w * there).sum(axis=0)
+        d = np.where(missing, 0.0, x)
+        centre = _divide((w * d).sum(axis=0), total)
+        d = np.where(missing, 0.0, x - centre)
+        count = there.T @ (w * there)
+        first = _divide(d.T @ (w * there), count)
+        square = (d * d).T @ (w * there) - count * first**2
+        scatter = d.T @ (w * d) - count * first * first.T
         return cls(count, np.where(count > 0, centre[:, None] + first, 0.0), np.maximum(square, 0.0), scatter)
 
     @staticmethod
@@ -87,6 +105,11 @@ class Moments:
     def variance(self) -> Matrix:
         """Sample variance of each column over its present values, NaN under two of them."""
         return _nan_divide(_diagonal(self.square), self.present - 1)
+
+    @property
+    def spread(self) -> Matrix:
+        """Mean of squared deviations of each column, weighted where the sums are."""
+        return _nan_divide(_diagonal(self.square), self.present)
 
     @property
     def covariance(self) -> Matrix:

@@ -219,15 +219,61 @@ def _changed(x: Matrix, scale: Matrix, basis: Matrix, first: int, filled: int, w
     return y
 
 
-def mask_group(x: Matrix, s: Matrix, w: Matrix, beta: Matrix, rotate: bool = False) -> tuple[Matrix, Outcome]:
+def weight_root(weight: Matrix, mean: float | None = None) -> Matrix:
+    """Root of the weights over their mean: rows of [1, S, X] times it are those that weighted moments are plain moments of."""
+    return np.asarray(np.sqrt(weight / (weight.mean() if mean is None else mean)))
+
+
+def _based_by_weight(
+    x: Matrix, s: Matrix, root: Matrix, thin: float
+) -> tuple[Matrix, int, int, Matrix, Matrix, NDArray[np.bool_], bool]:
+    """As `_based`, of rows times the root of their weights, centred and scaled by weight."""
+    (p, n), q = x.shape, len(s)
+    a = np.vstack([np.ones((1, n)), s, x])
+    share = root * root / (root @ root)
+    flat = (a[1:] == a[1:, :1]).all(axis=1)
+    centre = a[1:] @ share
+    a[1:] -= centre[:, None]
+    a[1:] -= (a[1:] @ share)[:, None]
+    a[1:][flat] = 0.0
+    scale = np.where(flat, 1.0, np.sqrt((a[1:] ** 2) @ share))
+    a[1:] /= scale[:, None]
+    a *= root
+    basis = np.empty((min(1 + q + 2 * p, n), n))
+    given = grown(basis, 0, a[: 1 + q], thin)
+    filled = grown(basis, given, a[1 + q :], thin)
+    k = a[1 + q :] @ basis[given:filled].T
+    far = ~flat & (np.abs(centre) > FAR * scale)
+    return basis, given, filled, k, scale[q:], far[q:], not a[1 + q :].any()
+
+
+def mask_group(
+    x: Matrix, s: Matrix, w: Matrix, beta: Matrix, rotate: bool = False, weight: Matrix | None = None
+) -> tuple[Matrix, Outcome]:
     """Y for one group held whole, and what became of it.
 
     `w` holds a column of noise for each of X; where the status is neither exact nor rotated, Y is X. With `rotate` no
-    similarity is prescribed and residuals are rotated at random wherever they can be.
+    similarity is prescribed and residuals are rotated at random wherever they can be. With weights above zero, weighted
+    moments are kept: all is done with rows times the root of their weight, and the change divided by it.
     """
+    if weight is not None:
+        root = weight_root(weight)
+        change, outcome = _mask_based(np.zeros_like(x), w * root, beta, rotate, _based_by_weight(x, s, root, _thin(x)))
+        return x + change / root, outcome
+    return _mask_based(x, w, beta, rotate, _based(x, s, _thin(x)))
+
+
+def _thin(x: Matrix) -> float:
+    return float(THIN * np.sqrt(max(x.shape[1] - 1, 1)))
+
+
+def _mask_based(
+    x: Matrix, w: Matrix, beta: Matrix, rotate: bool,
+    based: tuple[Matrix, int, int, Matrix, Matrix, NDArray[np.bool_], bool],
+) -> tuple[Matrix, Outcome]:
     n, p = x.shape[1], len(x)
-    thin = THIN * np.sqrt(max(n - 1, 1))
-    basis, given, filled, k, scale, far, flat = _based(x, s, thin)
+    thin = _thin(x)
+    basis, given, filled, k, scale, far, flat = based
     rank = filled - given
     if rank == 0:
         return x, Outcome("constant" if flat else "forced", np.zeros(p, dtype=bool), far)

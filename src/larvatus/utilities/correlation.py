@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
+from larvatus.core.errors import UtilityError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
@@ -9,6 +12,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.pairs import by_variable, in_groups, pair_rows
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
+from larvatus.data.weights import checked_weight, weighted_moments
 from larvatus.stats.gaussian import Moments
 
 
@@ -18,15 +22,18 @@ class Correlation(Measure):
     The loss of a pair is the absolute difference; the value is the mean over pairs. Missing values are left out pair
     by pair; a pair that is constant in the original is not counted, one that became constant counts as zero correlation.
 
-    Parameters: none.
+    Parameters:
+        weighted: weigh records by the survey weight.
     """
+
+    weighted: bool = Field(default=False, description="weigh records by the survey weight")
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
         before, after, terms = common_terms(original, release.data)
         labels = (*names, *(t.strip().removeprefix("term ") for t in terms))
         columns = [*names, *terms]
-        moments = [data.moments(columns) for data in (before, after)]
+        moments = [self._moments(data, columns) for data in (before, after)]
         rows = pair_rows(labels, len(names), *(Moments.total(m).correlation for m in moments))
         groups, worst = in_groups(labels, len(names), [
             (name, original.groups.sizes[a], moments[0][a].correlation, moments[1][b].correlation)
@@ -37,3 +44,8 @@ class Correlation(Measure):
             by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),
             details={"sub_group_pairs": worst} if len(worst) else {},
         )
+
+    def _moments(self, data: Microdata, columns: list[str]) -> list[Moments]:
+        if not self.weighted:
+            return data.moments(columns)
+        return weighted_moments(data, columns, checked_weight(data, self.name(), UtilityError, zeros=True))

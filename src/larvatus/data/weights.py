@@ -1,0 +1,44 @@
+"""The survey weight of a file: found and checked before anything is weighted by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from larvatus.core.errors import LarvatusError
+from larvatus.data.contracts import Array, Block
+from larvatus.data.microdata import Microdata
+
+if TYPE_CHECKING:
+    from larvatus.stats.gaussian import Moments
+
+
+def checked_weight(data: Microdata, what: str, error: type[LarvatusError], zeros: bool = False) -> str:
+    """The weight column; refused where there is none, or where weights are missing, negative or (unless allowed) zero."""
+    name = data.roles.weight
+    if name is None or name not in data.table.columns:
+        raise error(f"{what}: weighted = true, but no column has the role weight. Name one (roles.weight), or leave it off.")
+    if data.table.columns[name].kind != "number":
+        raise error(f"{what}: weighted = true, but the weight {name!r} does not hold numbers. Name another column.")
+
+    def bad(group: int, block: Block) -> int:
+        w: Array = block[name]
+        return int((~(w >= 0) if zeros else ~(w > 0)).sum())
+
+    wrong = sum(data.reduce([name], bad, int.__add__))
+    if wrong:
+        kinds = "missing or negative" if zeros else "missing, zero or negative"
+        raise error(f"{what}: {wrong:,} weights in {name!r} are {kinds}. Leave these records out, or set weighted = false.")
+    return name
+
+
+def weighted_moments(data: Microdata, names: Sequence[str], weight: str) -> list[Moments]:
+    """Weighted means and scatter per sub-group, over the pairs of values that are present."""
+    from larvatus.stats.gaussian import Moments
+
+    def of(group: int, block: Block) -> Moments:
+        return Moments.of(block.matrix(names), np.asarray(block[weight], dtype=np.float64))
+
+    return data.reduce(list(dict.fromkeys([*names, weight])), of, Moments.merge)
