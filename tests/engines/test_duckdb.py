@@ -62,10 +62,46 @@ def test_a_relation_chooses_the_engine_and_comes_back_as_one(frame):
 def test_a_relation_without_an_order_is_refused_with_what_to_add(frame):
     connection = duckdb.connect()
     connection.register("people", pa.Table.from_pandas(frame, preserve_index=False))
-    grouped = connection.sql("SELECT region, income, count(*) AS n FROM people GROUP BY region, income")
-    with pytest.raises(ReadError, match="Name a record_id column, or add ORDER BY"):
-        lv.read(grouped, confidential="income")
-    lv.read(connection.sql("SELECT region, income, count(*) AS n FROM people GROUP BY ALL ORDER BY ALL"), confidential="income")
+    unordered = [
+        "SELECT region, income, count(*) AS n FROM people GROUP BY region, income",
+        "SELECT a.income, b.age AS order_by FROM people a JOIN people b USING (id)",
+        "SELECT a.income FROM (SELECT * FROM people ORDER BY age LIMIT 100) a JOIN people b USING (id)",
+        "SELECT DISTINCT income FROM people",
+    ]
+    for query in unordered:
+        with pytest.raises(ReadError, match="Name a record_id column, or end the query with ORDER BY"):
+            lv.read(connection.sql(query), confidential="income")
+    ordered = [
+        "SELECT region, income, count(*) AS n FROM people GROUP BY ALL ORDER BY ALL",
+        "SELECT income, age AS union_member, sex AS sample_weight FROM people WHERE job <> 'distinct'",
+        "SELECT income FROM people LIMIT 50",
+    ]
+    for query in ordered:
+        assert lv.read(connection.sql(query), confidential="income").rows >= 50
+    connection.execute("SET preserve_insertion_order = false")
+    with pytest.raises(ReadError, match="end the query with ORDER BY"):
+        lv.read(connection.sql("SELECT income FROM people"), confidential="income")
+
+
+def test_a_relation_outlives_its_release(frame):
+    connection = duckdb.connect()
+    relation = connection.from_arrow(pa.Table.from_pandas(frame, preserve_index=False))
+    released = [lv.mask(lv.read(relation, **ROLES), "additive_noise").frame() for _ in range(5)]
+    gc.collect()
+    assert [len(r.fetchall()) for r in released] == [len(frame)] * 5
+
+
+def test_errors_of_a_relation_quote_no_value(frame):
+    connection = duckdb.connect()
+    connection.register("people", pa.Table.from_pandas(frame, preserve_index=False))
+    with pytest.raises(ReadError, match="the relation could not be read") as refused:
+        lv.read(connection.sql("SELECT income, CAST(name AS INTEGER) AS age FROM people"), confidential="income",
+                non_confidential="age")
+    assert "person" not in str(refused.value)
+    with pytest.raises(ReadError, match="duplicate column names"):
+        lv.read(connection.sql("SELECT income, age AS income FROM people"), confidential="income")
+    with pytest.raises(ReadError, match="is read by engine duckdb"):
+        lv.read(connection.sql("SELECT income FROM people"), confidential="income", engine="memory")
 
 
 def test_a_path_comes_back_as_a_relation(tmp_path, frame):
@@ -161,8 +197,8 @@ def test_a_damaged_part_is_named_and_nothing_is_left(tmp_path, frame, engine):
 
 
 def test_a_method_that_needs_a_whole_sub_group_says_so(tmp_path):
-    many = pd.DataFrame({"x": np.arange(600_000.0), "y": np.arange(600_000.0)[::-1]})
-    data = lv.read(many, confidential=["x", "y"], engine=Duckdb(memory="200MB", rows=1000))
+    many = pd.DataFrame({"x": np.arange(1_200_000.0), "y": np.arange(1_200_000.0)[::-1]})
+    data = lv.read(many, confidential=["x", "y"], engine=Duckdb(memory="400MB", rows=1000))
     release = lv.mask(data, "additive_noise")
     with pytest.raises(EngineError, match=r"nearest_record: a whole sub-group is needed at once, and \(all records\) has"):
         lv.risk(data, release, ["nearest_record"])
@@ -179,10 +215,22 @@ def test_what_would_not_fit_goes_to_disk_and_says_so(tmp_path, frame, monkeypatc
     assert isinstance(lv.read(frame, **ROLES).engine, Memory)
 
 
-@pytest.mark.parametrize(("amount", "said"), [("lots", "cannot be read"), ("5MB", "is less than the 200 MB")])
+@pytest.mark.parametrize(("amount", "said"), [("lots", "cannot be read"), ("5MB", "is less than the 400 MB")])
 def test_amounts_of_memory_that_make_no_sense(frame, amount, said):
     with pytest.raises(EngineError, match=said):
         lv.read(frame, **ROLES, engine="duckdb", memory=amount)
+
+
+def test_an_amount_that_an_engine_cannot_keep_to_is_refused(frame):
+    with pytest.raises(EngineError, match="engine memory cannot keep to an amount"):
+        lv.read(frame, **ROLES, engine="memory", memory="2GB")
+
+
+def test_a_place_for_temporary_files_that_cannot_be_used_is_named(tmp_path, frame, monkeypatch):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("LARVATUS_TEMP", str(tmp_path / "file"))
+    with pytest.raises(EngineError, match=r"temporary files cannot be kept in .*file.*LARVATUS_TEMP"):
+        lv.read(frame, **ROLES, engine="duckdb")
 
 
 def test_columns_leave_the_disk_with_the_tables_that_held_them(frame):

@@ -124,3 +124,57 @@ def test_an_abandoned_folder_without_a_lock_goes_after_a_while(tmp_path):
     os.utime(folder, (old, old))
     WorkFolder(tmp_path).close()
     assert not folder.exists()
+
+
+COMMAND = """
+import sys
+from larvatus.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_command_told_to_end_removes_its_files(tmp_path, number):
+    people(60_000).to_parquet(tmp_path / "in.parquet")
+    process = started(
+        COMMAND, tmp_path / "work", "mask", tmp_path / "in.parquet", "-o", tmp_path / "out.csv", "--confidential",
+        "income,wealth", "--method", "sufficiency_based", "--engine", "duckdb", "-q",
+    )
+    for _ in range(600):
+        if left(tmp_path / "work"):
+            break
+        time.sleep(0.05)
+    assert left(tmp_path / "work")
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode in (0, 128 + number)
+    assert left(tmp_path / "work") == []
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def test_what_a_killed_process_left_beside_a_target_goes_at_the_next_write(tmp_path):
+    from larvatus.core.files import moved_in_place
+
+    script = """
+    import sys, time
+    from pathlib import Path
+    from larvatus.core.files import folder_in_place, moved_in_place
+    with moved_in_place(Path(sys.argv[1]) / "a.csv"), folder_in_place(Path(sys.argv[1]) / "b") as folder:
+        (folder / "part").write_text("x")
+        print("written", flush=True)
+        time.sleep(600)
+    """
+    processes = [started(script, tmp_path / "work", tmp_path) for _ in range(2)]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "written\n"
+    processes[0].kill()
+    processes[0].communicate(timeout=60)
+    old = time.time() - 7200
+    for path in tmp_path.glob(".*.tmp"):
+        os.utime(path, (old, old))
+    assert len(list(tmp_path.glob(".*.tmp"))) == 4
+    with moved_in_place(tmp_path / "c.csv"):
+        assert len(list(tmp_path.glob(".[ab]*.tmp"))) == 2
+    processes[1].kill()
+    processes[1].communicate(timeout=60)

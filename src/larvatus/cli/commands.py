@@ -106,9 +106,9 @@ def mask(
     Parameters
     ----------
     source
-        CSV or Parquet file with the confidential data.
+        CSV or Parquet: a file, a folder or a pattern in quotes.
     output
-        Released file, .parquet or .csv.
+        Released file, .parquet or .csv; without an ending, a folder of Parquet files.
     """
     from larvatus.data.contracts import Mask
     from larvatus.data.copies import copies_asked

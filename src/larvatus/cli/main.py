@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -46,10 +48,21 @@ def _shown(message: Warning | str, category: type[Warning], filename: str, *_: A
     print(f"larvatus: {message}" if issubclass(category, LarvatusWarning) else f"{filename}: {message}", file=sys.stderr)
 
 
+def _end_tidily() -> None:
+    """Let a process that is told to end (by a batch system, a closed terminal) remove its temporary files first."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, lambda received, _: sys.exit(128 + received))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; errors made on purpose become one message and exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _shown
+    _end_tidily()
     try:
         app(given, exit_on_error=False, result_action="return_value")
         if given[:1] == ["mask"] and "--method" in given[:-1] and {"--help", "-h"} & set(given):

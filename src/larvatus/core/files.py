@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,9 +17,11 @@ from larvatus.core.errors import WriteError
 
 def check_free(path: Path, force: bool) -> None:
     """Refuse early what could not be written later."""
-    if path.is_dir():
-        raise WriteError(f"{path} is a folder; name a file in it.")
-    if path.exists() and not force:
+    if path.is_dir() and not (not path.suffix and force and _of_parts(path)):
+        made = "holds an earlier release; overwrite it with --force (force=True)" if _of_parts(path) and not path.suffix else (
+            "is a folder; name a file in it")
+        raise WriteError(f"{path} {made}, or choose another name.")
+    if path.is_file() and not force:
         raise WriteError(f"{path} exists already. Choose another name, or overwrite it with --force (force=True).")
     if not path.parent.is_dir():
         raise WriteError(f"folder {path.parent} does not exist. Create it first.")
@@ -24,34 +29,93 @@ def check_free(path: Path, force: bool) -> None:
         raise WriteError(f"folder {path.parent} cannot be written to. Choose another one.")
 
 
+TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
+ABANDONED = 60.0
+
+
+def temporary_beside(path: Path) -> Path:
+    """A name beside the target that nothing has; what dead processes left there is removed first."""
+    for other in path.parent.iterdir() if path.parent.is_dir() else ():
+        if TEMPORARY.fullmatch(other.name):
+            with suppress(OSError):
+                _remove_if_dead(other)
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+
+
+def _remove_if_dead(path: Path) -> None:
+    """Remove a temporary file or folder that nobody holds any more."""
+    if path.is_symlink() or time.time() - path.stat().st_mtime < ABANDONED:
+        return
+    with held(path) as mine:
+        if mine:
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[bool]:
+    """A lock on a file or folder as long as the process lives; whether it could be had."""
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - Windows
+        yield False
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(descriptor)
+
+
+def not_written(path: Path, error: OSError) -> WriteError:
+    """What to say when a target cannot be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
+        return WriteError(f"{path} cannot be written: no room is left on its disk. Free some, or choose another place.")
+    return WriteError(f"{path} cannot be written: {error.strerror or 'unknown error'}.")
+
+
 @contextmanager
 def moved_in_place(path: Path, private: bool = False) -> Iterator[Path]:
     """A temporary path beside the target; moved there on success, removed on any failure."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    temporary = temporary_beside(path)
     try:
         mode = 0o600 if private else 0o666
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-        yield temporary
+        with held(temporary):
+            yield temporary
         os.replace(temporary, path)
     except OSError as error:
-        raise WriteError(f"{path} cannot be written: {error.strerror or 'unknown error'}.") from None
+        raise not_written(path, error) from None
     finally:
         temporary.unlink(missing_ok=True)
 
 
+def _of_parts(folder: Path) -> bool:
+    """Whether a folder holds nothing but the parts of a release."""
+    return all(re.fullmatch(r"part-[0-9]{5}\.parquet", p.name) for p in folder.iterdir())
+
+
 @contextmanager
 def folder_in_place(path: Path) -> Iterator[Path]:
-    """A temporary folder beside the target, which must not be there yet; moved on success, removed on any failure."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    """A temporary folder beside the target; put in its place on success, removed on any failure."""
+    temporary, old = temporary_beside(path), temporary_beside(path)
     try:
         temporary.mkdir(mode=0o700)
-        yield temporary
+        with held(temporary):
+            yield temporary
         temporary.chmod(0o777 & ~_umask())
+        if path.exists():
+            os.replace(path, old)
         os.replace(temporary, path)
     except OSError as error:
-        raise WriteError(f"{path} cannot be written: {error.strerror or 'unknown error'}.") from None
+        raise not_written(path, error) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _umask() -> int:
@@ -81,17 +145,18 @@ def moved_into(folder: Path) -> Iterator[Path]:
     """A private folder to write several files in; all are moved into the target at the end, or none."""
     folder = folder.absolute()
     made = [p for p in (folder, *folder.parents) if not p.exists()]
-    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.tmp")
+    temporary = temporary_beside(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary.mkdir(mode=0o700)
-        yield temporary
+        with held(temporary):
+            yield temporary
         for file in sorted(p for p in temporary.rglob("*") if p.is_file()):
             target = folder / file.relative_to(temporary)
             target.parent.mkdir(file.parent.stat().st_mode & 0o777 if file.parent != temporary else 0o777, True, True)
             os.replace(file, target)
     except OSError as error:
-        raise WriteError(f"{folder} cannot be written: {error.strerror or 'unknown error'}.") from None
+        raise not_written(folder, error) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         for empty in made:

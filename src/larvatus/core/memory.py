@@ -11,7 +11,7 @@ from larvatus.core.errors import EngineError
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?)?b?\s*", re.IGNORECASE)
-LEAST = 200 * 10**6
+LEAST = 400 * 10**6
 
 
 def bytes_of(amount: int | str) -> int:

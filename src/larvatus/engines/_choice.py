@@ -38,10 +38,10 @@ def _named(name: str, memory: int | str | None) -> Engine:
     known = file_names(PACKAGE)
     if name not in known:
         raise ReadError(f"no engine {name!r}; {nearest_names(name, known)}")
-    if memory is not None:
-        bytes_of(memory)
     kind = load(PACKAGE, name)
     bounded = memory is not None and name not in ("memory", "pieces")
+    if memory is not None and not bounded:
+        raise EngineError(f"memory: engine {name} cannot keep to an amount. Use engine duckdb, or leave memory out.")
     found: Engine = kind(memory=memory) if bounded else kind()
     return found
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from larvatus.core.errors import ReadError
+from larvatus.core.errors import LarvatusError, ReadError
 from larvatus.data.contracts import Column
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
 from larvatus.engines import _columns as conversion
@@ -139,7 +140,8 @@ def release_unused() -> None:
 
 def _opened(source: Any, relation: bool, names: Sequence[str]) -> tuple[Any, Batches, Origin]:
     if relation:
-        selected = source.select(*(f'"{n.replace(chr(34), chr(34) * 2)}"' for n in names))
+        with _of_their_own():
+            selected = source.select(*(f'"{n.replace(chr(34), chr(34) * 2)}"' for n in names))
         return _of_relation(selected, source, names)
     if isinstance(source, str | Path):
         schema, batches = batches_of(source, names)
@@ -154,10 +156,27 @@ def _opened(source: Any, relation: bool, names: Sequence[str]) -> tuple[Any, Bat
 
 
 def _of_relation(selected: Any, relation: Any, names: Sequence[str]) -> tuple[Any, Batches, Origin]:
-    reader = selected.to_arrow_reader(WIDE) if hasattr(selected, "to_arrow_reader") else selected.fetch_record_batch(WIDE)
-    schema = without_views(reader.schema.empty_table()).schema
-    batches = (without_views(b) for b in reader)
-    return schema, lambda: batches, Origin({n: schema.field(n).type for n in names}, "relation", relation=relation)
+    with _of_their_own():
+        reader = selected.to_arrow_reader(WIDE) if hasattr(selected, "to_arrow_reader") else selected.fetch_record_batch(WIDE)
+        schema = without_views(reader.schema.empty_table()).schema
+
+    def batches() -> Iterator[Any]:
+        with _of_their_own():
+            for batch in reader:
+                yield without_views(batch)
+
+    return schema, batches, Origin({n: schema.field(n).type for n in names}, "relation", relation=relation)
+
+
+@contextmanager
+def _of_their_own() -> Iterator[None]:
+    """Errors of a query that was passed in, without their words: these may quote values."""
+    try:
+        yield
+    except LarvatusError:
+        raise
+    except Exception as error:
+        raise ReadError(f"the relation could not be read ({type(error).__name__}). Run its query by itself to see why.") from None
 
 
 def _records(room: Room, given: Stored, rows: int, name: str | None, pairing: Path | None) -> Stored:

@@ -72,6 +72,11 @@ def column_names(source: Any) -> list[str]:
         names = [*own, *(k for k in parts.keys if k not in own)]
     else:
         names = [str(c) for c in _native_columns(source)]
+    return checked_names(names)
+
+
+def checked_names(names: list[str]) -> list[str]:
+    """The names, if there are any and no two are the same."""
     twice = [n for n, times in Counter(names).items() if times > 1]
     if twice:
         raise ReadError(f"duplicate column names: {', '.join(map(repr, twice[:5]))}. Give each column a name of its own.")
@@ -217,6 +222,8 @@ def _parquet_names(path: Path) -> list[str]:
 def _native_columns(source: Any) -> Sequence[Any]:
     if type(source).__name__ == "LazyFrame":
         raise ReadError("a lazy frame has no rows yet. Pass it after .collect().")
+    if type(source).__name__ == "DuckDBPyRelation":
+        raise ReadError("a DuckDB relation is read by engine duckdb. Leave engine out, or pass relation.to_arrow_table().")
     columns = getattr(source, "column_names", None)
     if columns is None:
         columns = getattr(source, "columns", None)

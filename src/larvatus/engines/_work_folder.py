@@ -12,6 +12,8 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
+from larvatus.core.errors import EngineError
+
 PREFIX, LOCK, ABANDONED = "larvatus-work-", "lock", 3600.0
 
 
@@ -20,9 +22,15 @@ class WorkFolder:
 
     def __init__(self, base: Path | None = None) -> None:
         where = base or Path(os.environ.get("LARVATUS_TEMP") or tempfile.gettempdir())
-        where.mkdir(parents=True, exist_ok=True)
-        remove_stale(where)
-        self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=where))
+        try:
+            where.mkdir(parents=True, exist_ok=True)
+            remove_stale(where)
+            self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=where))
+        except OSError as error:
+            raise EngineError(
+                f"temporary files cannot be kept in {where}: {error.strerror or 'unknown error'}. Name a folder that can be written "
+                "to in LARVATUS_TEMP."
+            ) from None
         unlocked = self.path / f".{LOCK}"
         self._lock = os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600)
         _locked(self._lock)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +22,7 @@ from larvatus.engines import _disk_reading as reading
 from larvatus.engines import _disk_writing as writing
 from larvatus.engines._disk_table import DiskTable, as_disk
 from larvatus.engines._layout import Room, Rows
-from larvatus.engines._sources import column_names, keyed_order_of
+from larvatus.engines._sources import checked_names, column_names, keyed_order_of
 from larvatus.engines._stored import WIDE
 from larvatus.engines._work_folder import WorkFolder
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LARGEST_BUCKET = 1 << 21
-RESERVE = 120 * 10**6  # blocks on their way in and out, whatever the rest is doing
+RESERVE = 160 * 10**6  # blocks on their way in and out, whatever the rest is doing
 SORTING, HOLDING, PER_ROW = 0.6, 0.85, 96  # of what is left: DuckDB while it sorts, arrays while they are held; bytes of a row
 
 
@@ -53,7 +56,7 @@ class Duckdb:
 
     def names(self, source: Any) -> list[str]:
         """The source's columns."""
-        return list(source.columns) if is_relation(source) else column_names(source)
+        return checked_names([str(c) for c in source.columns]) if is_relation(source) else column_names(source)
 
     def keyed(self, source: Any) -> bool:
         """Whether the source says that its rows were written in keyed random order."""
@@ -71,12 +74,14 @@ class Duckdb:
         held, source = as_disk(table), as_disk(like).source
         if source.kind in ("pandas", "polars", "pyarrow"):
             return writing.frame(held, names, source)
-        target = self.room.folder.file(".parquet")
+        target = _frames().file(".parquet")
         writing.write(held, names, target, None, None)
         text = f"SELECT * FROM read_parquet('{str(target).replace(chr(39), chr(39) * 2)}')"
         if source.relation is not None:
             return source.relation.query("original", text)
-        return self.room.sorter.connection.sql(text)  # type: ignore[attr-defined]
+        import duckdb
+
+        return duckdb.connect(":memory:", config={"temp_directory": str(_frames().path / "spill")}).sql(text)
 
     def write(
         self, table: Table, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
@@ -84,6 +89,12 @@ class Duckdb:
         """The named columns to a file or a folder of files, in keyed order where words are given."""
         writing.check(path, pairing, force)
         writing.write(as_disk(table), names, path, order, pairing)
+
+
+@cache
+def _frames() -> WorkFolder:
+    """Where relations that were given out are kept: as long as the process, since nobody knows when they are let go."""
+    return WorkFolder()
 
 
 class _Sorter:
@@ -128,9 +139,10 @@ class _Sorter:
         except duckdb.Error as error:
             raise _explained(error, self._folder) from None
         finally:
-            for name in given:
-                cursor.unregister(name)
-            cursor.close()
+            with suppress(duckdb.Error):  # closed already when Python is ending
+                for name in given:
+                    cursor.unregister(name)
+                cursor.close()
 
 
 def _let_go(sorter: weakref.ref[_Sorter]) -> None:
@@ -179,14 +191,39 @@ def is_relation(source: Any) -> bool:
     return type(source).__name__ == "DuckDBPyRelation"
 
 
-UNORDERED = (" JOIN", "GROUP BY", " AGGREGATE", "DISTINCT", " UNION", " SAMPLE")
+KEEPS_ORDER = {
+    "PROJECTION", "FILTER", "SEQ SCAN", "TABLE SCAN", "READ PARQUET", "READ CSV", "READ CSV AUTO", "PARQUET SCAN", "ARROW SCAN",
+    "PANDAS SCAN", "PYTHON ARROW SCAN", "PYTHON PANDAS SCAN", "COLUMN DATA SCAN", "LIMIT", "STREAMING LIMIT", "RANGE",
+    "GENERATE SERIES", "DUMMY SCAN", "CSV SCAN", "ORDER BY", "TOP N", "PYTHON NUMPY SCAN", "POLARS SCAN", "PYTHON POLARS SCAN",
+}
 
 
 def _check_ordered(relation: Any) -> None:
-    """Refuse a relation whose rows come in no stated order: its records could not be told apart again."""
-    plan = str(relation.explain()).upper().replace("_", " ")
-    if any(word in plan for word in UNORDERED) and "ORDER BY" not in plan and "TOP N" not in plan:
-        raise ReadError(
-            "the relation joins or groups rows, so they come in no stated order. Name a record_id column, or add ORDER BY."
-        )
+    """Refuse a relation whose rows may come in no stated order: its records could not be told apart again.
 
+    Rows keep the order of what is scanned through filters and projections; an ORDER BY on top gives one to anything.
+    """
+    steps = _operators(str(relation.explain()))
+    top = next((step for step in steps if step not in ("PROJECTION", "FILTER", "LIMIT", "STREAMING LIMIT")), "")
+    if top in ("ORDER BY", "TOP N"):
+        return
+    kept = relation.query("given", "SELECT current_setting('preserve_insertion_order')").fetchall()[0][0]
+    if all(step in KEEPS_ORDER for step in steps) and str(kept).lower() == "true":
+        return
+    raise ReadError(
+        "the relation's rows come in no stated order (they are joined or grouped, or the connection does not keep it). "
+        "Name a record_id column, or end the query with ORDER BY."
+    )
+
+
+def _operators(plan: str) -> list[str]:
+    """The names of a plan's operators, from the top: the first line of each box."""
+    found = []
+    lines = plan.splitlines()
+    for i, line in enumerate(lines):
+        headed = re.match(r"\s*╭─ (.+?) ─", line)
+        if headed:
+            found.append(headed[1])
+        elif re.match(r"\s*┌─", line) and i + 1 < len(lines):
+            found += [cell.strip() for cell in lines[i + 1].split("│") if cell.strip()]
+    return [name.upper().replace("_", " ").strip() for name in found]
