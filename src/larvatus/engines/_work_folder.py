@@ -28,8 +28,8 @@ class WorkFolder:
             self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=where))
         except OSError as error:
             raise EngineError(
-                f"temporary files cannot be kept in {where}: {error.strerror or 'unknown error'}. Name a folder that can be written "
-                "to in LARVATUS_TEMP."
+                f"temporary files cannot be kept in {where}: {error.strerror or 'unknown error'}. "
+                "Name a folder that can be written to in LARVATUS_TEMP."
             ) from None
         unlocked = self.path / f".{LOCK}"
         self._lock = os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600)
