@@ -98,3 +98,21 @@ class Intruder(BaseModel):
         error = f", with a relative error of {self.error:.3g} in numbers" if self.error else ""
         told = {"none": "no masking parameter", "publishable": "the publishable parameters", "all": "all masking parameters"}
         return f"The intruder {what}{held}{error}, and {told[self.published]}."
+
+
+def intruder_of(given: Any) -> Intruder:
+    """The intruder that was meant: one, the name of a preset, `preset(field=value, …)`, a table of fields, or the default."""
+    from pydantic import ValidationError
+
+    from larvatus.core.errors import StudyError
+    from larvatus.data.methods import parsed_call, validation_problems
+
+    if isinstance(given, Intruder):
+        return given
+    if isinstance(given, str):
+        name, changes = parsed_call(given)
+        given = {"preset": name, **changes}
+    try:
+        return Intruder.model_validate(given or {})
+    except ValidationError as error:
+        raise StudyError(validation_problems("intruder", error, list(Intruder.model_fields))) from None
