@@ -21,6 +21,7 @@ from larvatus.core.errors import (
     RiskError,
     RolesError,
     StudyError,
+    UtilityError,
     WriteError,
     nearest_names,
 )
@@ -158,10 +159,10 @@ def risk(
         progress(f"attacking: {method.name()}", i, len(methods))
         try:
             found = [_attacked(method, view, who) for view in views]
-        except RiskError as error:
+        except (RiskError, UtilityError) as error:
             if attacks is not None:
                 raise
-            left_out.append(str(error))
+            left_out.append(f"{method.name()}: {str(error).removeprefix(method.name() + ': ')}")
             continue
         out.append(_told(stronger_of(found[0], found[1], others) if others else found[0], candidate, release))
     if not out:

@@ -155,7 +155,7 @@ def test_steps_in_sequence_have_a_law_too():
 
 
 def test_the_average_of_copies_has_its_own_law():
-    """Sixteen noisy copies of blanked data: a law of single copies would trust X too little. Dense search with the right one."""
+    """Noise that copies do not share is divided by their number; after a step they share, the released values have to tell."""
     table = normal(300)[["a", "b"]]
     data = lv.read(table, confidential=["a", "b"])
     noise = lv.masks.AdditiveNoise(variance=1.0)

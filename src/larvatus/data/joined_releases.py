@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from larvatus.core.errors import PairingError
-from larvatus.data.contracts import Array, Block
+from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.copies import average
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.steps import codes_in, merged_column
+
+HERE = " in other"
 
 
 def joined_with(data: Microdata, release: Release, others: Sequence[Release]) -> tuple[Microdata, Release]:
@@ -27,7 +32,8 @@ def joined_with(data: Microdata, release: Release, others: Sequence[Release]) ->
         label = other.name if [release.name, *(o.name for o in others)].count(other.name) == 1 else f"{other.name} ({i})"
         shown = average(other.copies) if len(other.copies) > 1 else other.data
         mine = data.table.columns
-        names = {f"{n} in {label}": n for n in shown.confidential if n in mine and shown.table.columns[n].kind == mine[n].kind}
+        names = {f"{n} in {label}": n for n in shown.confidential if n in mine and shown.table.columns[n].kind == mine[n].kind
+                 and n in release.data.confidential and release.data.table.columns[n].kind == mine[n].kind}
         copies = [_with_columns(copy, shown, names) for copy in copies]
         data = data.holding(data.table.pair(data.table, names)).with_confidential((*data.roles.confidential, *names))
         kept.append(replace(other, copies=(shown,), averaged=len(other.copies), joined=names))
@@ -36,14 +42,26 @@ def joined_with(data: Microdata, release: Release, others: Sequence[Release]) ->
 
 
 def _with_columns(copy: Microdata, other: Microdata, names: Mapping[str, str]) -> Microdata:
-    """The columns of another release beside those of one; missing where the other has no such record."""
-    table = copy.table.pair(other.table, names, partly=True)
-    described = [replace(other.table.columns[old], name=new, missing=True) for new, old in names.items()]
+    """The columns of another release beside those of one, which stand in for them where the other has no such record."""
+    marked = other.table.map_rows(lambda g, b: {HERE: np.ones(len(b))}, (), [Column(HERE, "number")])
+    table = copy.table.pair(marked, {**names, HERE: HERE}, partly=True)
+    merged = {new: merged_column(copy.table.columns[old], other.table.columns[old], new) for new, old in names.items()}
+    codes = {
+        new: (codes_in(copy.table.columns[old], merged[new]), codes_in(other.table.columns[old], merged[new]))
+        for new, old in names.items() if merged[new].kind == "nominal"
+    }
 
-    def same(group: int, block: Block) -> Mapping[str, Array]:
-        return {n: block[n] for n in names}
+    def fill(group: int, block: Block) -> Mapping[str, Array]:
+        out = {}
+        for new, old in names.items():
+            first, second = block[old], block[new]
+            if new in codes:
+                first, second = codes[new][0][first], codes[new][1][second]
+            out[new] = np.where(block[HERE] == 1, second, first)
+        return out
 
-    return copy.holding(table.map_rows(same, list(names), described)).with_confidential((*copy.roles.confidential, *names))
+    filled = table.map_rows(fill, [*names, *names.values(), HERE], list(merged.values()))
+    return copy.holding(filled).with_confidential((*copy.roles.confidential, *names))
 
 
 def stronger_of(alone: Score, joined: Score, others: Sequence[Release]) -> Score:
