@@ -166,8 +166,9 @@ def test_pooled_sub_groups_are_shown_as_declared_too():
 def test_written_copies_are_read_back_as_one_release(data, release, tmp_path, suffix):
     release.write(tmp_path / f"out.{suffix}", pairing=tmp_path / "pairs.parquet")
     files = [tmp_path / f"out-{c}.{suffix}" for c in (1, 2, 3)]
-    back = lv.risk(data, files, pairing=tmp_path / "pairs.parquet")
-    here = lv.risk(data, release)
+    untold = lv.Intruder(published="none")
+    back = lv.risk(data, files, pairing=tmp_path / "pairs.parquet", intruder=untold)
+    here = lv.risk(data, release, intruder=untold)
     assert [s.value for s in back] == pytest.approx([s.value for s in here], abs=1e-12)
     lost = lv.utility(data, files, pairing=tmp_path / "pairs.parquet")
     assert [s.value for s in lost] == pytest.approx([s.value for s in lv.utility(data, release)], abs=1e-9)

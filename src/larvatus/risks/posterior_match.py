@@ -75,7 +75,8 @@ class PosteriorMatch(Attack):
         used = link.by(stated if told else None, self.law)
         notes = [] if told or self.law != "mask" else [
             "the intruder is not told how the release was masked: its law is learnt from other records" if stated is not None
-            else "the steps do not state a linear law: it is learnt from other records"
+            else "no linear law is stated for this release: it is learnt from other records, which understates what one who "
+            "knows the mask would find"
         ]
         notes += [f"{n} holds names and is not used to match records" for n in keys.names]
         score = linkage_score(
