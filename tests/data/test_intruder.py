@@ -11,11 +11,12 @@ from pydantic import ValidationError
 from scipy.stats import chi2
 
 import larvatus as lv
+from found import ENGINES, engine_of
 from larvatus.cli.main import main
 from larvatus.data.contracts import Block
 from larvatus.data.linkage import held, keys_of
 from larvatus.walk import _attack_random
-from sample import SECRET
+from sample import SECRET, close
 
 FALSE_ALARM = 1e-6
 
@@ -99,6 +100,19 @@ def test_an_own_file_of_the_originals_is_the_worst_case(data, release, tmp_path)
         by_file = lv.risk(data, release, [method], intruder=lv.Intruder(file=file, truth="who"))[0]
         plain = lv.risk(data, release, [method], intruder=lv.Intruder(known=["g", "a", "b", "c", "d"]))[0]
         assert by_file.value == pytest.approx(plain.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e != "memory"])
+@pytest.mark.parametrize("method", ["nearest_record(targets=80)", "posterior_match(targets=80)"])
+def test_engines_agree_on_errors_own_files_and_targets(engine, method, tmp_path):
+    table(200)[["g", "s", "a", "b", "c"]].assign(who=np.arange(200)).iloc[20:180].to_csv(tmp_path / "own.csv", index=False)
+    who = lv.Intruder(file=str(tmp_path / "own.csv"), truth="who", error=0.05)
+    found = []
+    for name in ("memory", engine):
+        here = lv.read(table(200), **ROLES, engine=engine_of(name))
+        found.append(lv.risk(here, lv.mask(here, "additive_noise", secret=SECRET), [method], intruder=who)[0].plain())
+    assert found[0]["sampled"]
+    assert close(found[0], found[1])
 
 
 def test_an_own_file_names_its_targets_and_may_lack_columns(data, release, tmp_path):

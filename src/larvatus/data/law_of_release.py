@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.core.errors import RolesError
 from larvatus.data.copies import copies_asked
 from larvatus.data.design import Design, design_of
 from larvatus.data.microdata import Microdata
@@ -38,12 +39,10 @@ def law_of(release: Release, original: Microdata) -> ReleaseLaw | None:
     whole = original.with_confidential(first)
     try:
         design = design_of(whole, whole.non_confidential)
-    except Exception as error:
-        from larvatus.core.errors import RolesError
-
-        if isinstance(error, RolesError):
-            return None
-        raise
+    except RolesError:
+        return None
+    if any(r.data.groups.labels != release.data.groups.labels for r in release.others):
+        return None
     found = [_alone(r, whole, design) for r in (release, *release.others)]
     laws = [f for f in found if f is not None]
     if len(laws) < len(found):
