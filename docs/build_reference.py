@@ -46,6 +46,8 @@ def _page(page: Description, word: str, source: str, is_mask: bool) -> Iterator[
     yield f"{' '.join(page.summary.split())}\n"
     if page.text:
         yield f"{page.text}\n"
+    if page.assumes:
+        yield f"**What it assumes.** {page.assumes}\n"
     yield "## Parameters\n"
     if page.settings:
         yield "| name | may be | default | meaning |\n|---|---|---|---|"

@@ -118,6 +118,15 @@ class Study(BaseModel):
             raise StudyError(["source: is needed; name a CSV or Parquet file."])
         return Path(self.source) if self.folder is None else self.folder / self.source
 
+    def intruder_here(self) -> Intruder:
+        """The intruder with the files it has, relative ones starting at the study file's folder."""
+        who, start = self.intruder, self.folder or Path()
+        names = [r.name for r in self.release]
+        return who.model_copy(update={
+            "file": str(start / who.file) if who.file else None,
+            "also": tuple(n if n in names else str(start / n) for n in who.also),
+        })
+
     def plain(self) -> dict[str, Any]:
         """The study as a file would hold it, defaults left out."""
         out: dict[str, Any] = {n: getattr(self, n) for n in ("source", "purpose") if getattr(self, n)}

@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,8 +18,10 @@ from larvatus.core.errors import (
     LarvatusWarning,
     MaskError,
     PairingError,
+    RiskError,
     RolesError,
     StudyError,
+    UtilityError,
     WriteError,
     nearest_names,
 )
@@ -33,7 +35,8 @@ from larvatus.data.contracts import Attack, Engine, Mask, Measure, Method
 from larvatus.data.copies import copies_asked, mean_over, said_of_copies, single, worst_of
 from larvatus.data.credits import with_record_ids
 from larvatus.data.groups import settings_of
-from larvatus.data.intruder import Intruder
+from larvatus.data.intruder import Intruder, intruder_of
+from larvatus.data.joined_releases import joined_with, stronger_of
 from larvatus.data.methods import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -166,34 +169,75 @@ def _attack_random(method: Attack | Measure) -> RecordRandom:
 
 
 def risk(
-    data: Microdata, release: Any, attacks: Any = None, *, intruder: Intruder | None = None,
-    pairing: str | Path | None = None, row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
+    data: Microdata, release: Any, attacks: Any = None, *, intruder: Intruder | str | None = None, also: Any = None,
+    pairing: str | Path | None = None, also_pairing: Sequence[str | Path] = (),
+    row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Scores:
-    """Attack a release (a Release, a frame, a path, or a list of these for its copies); every attack unless some are named.
+    """Attack a release (a Release, a frame, a path, or a list of these for its copies).
 
-    Of several copies every one is attacked, and their average; the score is that of the worst.
+    Every attack that applies to the release is run unless some are named. Of several copies every one is attacked, and their
+    average; the score is that of the worst. `intruder` is one, or the name of a preset; `also` lists other releases of the
+    same records that the intruder has too (by default those of `intruder.also`), in the order of their pairing files.
     """
     methods = all_of(Attack, attacks)
+    who = intruder_of(intruder)
+    _check_known(data, who)
     candidate = as_release(data, release, pairing, row_order=row_order)
     if not candidate.paired:
         raise PairingError("the release is not paired with the original, and attacks need the truth. Give its pairing file.")
-    original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
-    who = intruder or Intruder()
-    _check_known(data, who)
+    others = _others(data, who.also if also is None else also, also_pairing, row_order)
+    views = [_View.of(data, candidate)]
+    if others:
+        views.append(_View.of(*joined_with(data, candidate, others)))
     out: list[Score] = []
-    copies = _copies(candidate, declared, averaged=True)
+    left_out: list[str] = []
     for i, method in enumerate(methods):
         progress(f"attacking: {method.name()}", i, len(methods))
-        with _doing(method):
-            found = {
-                copy: _beside(
-                    method.attack(original, here, who, _attack_random(method)),
-                    method.attack(data, beside, who, _attack_random(method)) if beside else None,
-                )
-                for copy, here, beside in copies
-            }
-        out.append(_told(worst_of(found), candidate, release))
+        try:
+            found = [_attacked(method, view, who) for view in views]
+        except (RiskError, UtilityError, EngineError) as error:
+            if attacks is not None:
+                raise
+            left_out.append(f"{method.name()}: {str(error).removeprefix(method.name() + ': ')}")
+            continue
+        out.append(_told(stronger_of(found[0], found[1], others) if others else found[0], candidate, release))
+    if not out:
+        raise RiskError(left_out[0] if left_out else "risk: no attack is named. Name one, or none for all that apply.")
+    if left_out:
+        out[0] = replace(out[0], notes=(*out[0].notes, *(f"not run, because it does not apply: {why}" for why in left_out)))
     return Scores(with_record_ids(out, candidate.data))
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The original and the release as an intruder has them: alone, or joined with other releases."""
+
+    data: Microdata
+    original: Microdata
+    copies: list[tuple[str, Release, Release | None]]
+
+    @classmethod
+    def of(cls, data: Microdata, release: Release) -> _View:
+        declared = in_declared_groups(data, release)
+        return cls(data, in_groups_of(data, release.data), _copies(release, declared, averaged=True))
+
+
+def _attacked(method: Attack, view: _View, who: Intruder) -> Score:
+    with _doing(method):
+        return worst_of({
+            copy: _beside(
+                method.attack(view.original, here, who, _attack_random(method)),
+                method.attack(view.data, beside, who, _attack_random(method)) if beside else None,
+            )
+            for copy, here, beside in view.copies
+        })
+
+
+def _others(data: Microdata, also: Any, pairings: Sequence[str | Path], row_order: Literal["checked", "keep"]) -> list[Release]:
+    """Other releases of the same records that an intruder has too."""
+    given = [also] if isinstance(also, str | Path | Release) or hasattr(also, "columns") else list(also)
+    beside = [*pairings, *[None] * (len(given) - len(pairings))]
+    return [as_release(data, o, p, row_order=row_order) for o, p in zip(given, beside, strict=True)]
 
 
 def _told(score: Score, candidate: Release, given: Any) -> Score:
@@ -247,9 +291,10 @@ def utility(
 
 def compare(
     data: Microdata, releases: Sequence[Any], attacks: Any = None, measures: Any = None, *,
-    intruder: Intruder | None = None, progress: Progress = silent, purpose: str = "",
+    intruder: Intruder | str | None = None, progress: Progress = silent, purpose: str = "",
 ) -> Comparison:
-    """Score several releases of the same data side by side."""
+    """Score several releases of the same data side by side; `intruder.also` may name some of them."""
+    who = intruder_of(intruder)
     candidates: list[Candidate] = []
     made = [as_release(data, r) for r in releases]
     if not made:
@@ -257,12 +302,13 @@ def compare(
     names = [r.name for r in made]
     for i, release in enumerate(made):
         label = release.name if names.count(release.name) == 1 else f"{release.name} ({names[: i + 1].count(release.name)})"
+        also = [next((r for r in made if r.name == n), n) for n in who.also if n != release.name]
         scores = [
-            *risk(data, release, attacks, intruder=intruder, progress=_named(progress, label)),
+            *risk(data, release, attacks, intruder=who, also=also, progress=_named(progress, label)),
             *utility(data, release, measures, progress=_named(progress, label)),
         ]
         candidates.append(Candidate.of(label, release, Scores(scores)))
-    return Comparison(tuple(candidates), about(data, intruder or Intruder(), purpose))
+    return Comparison(tuple(candidates), about(data, who, purpose))
 
 
 def _named(progress: Progress, label: str) -> Progress:
@@ -272,12 +318,12 @@ def _named(progress: Progress, label: str) -> Progress:
 def run(
     study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False,
     suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", pairings: bool = False,
-    public: str | None = None, progress: Progress = silent,
+    public: str | None = None, intruder: Intruder | str | None = None, progress: Progress = silent,
 ) -> Comparison:
     """Carry out a study: make every release, score them, and write releases, scores and report into a folder.
 
     With `pairings`, a file for each release that pairs its rows with the original's is kept in a folder only the owner can
-    read; `public` names the release that a public edition of the report is written for.
+    read; `public` names the release that a public edition of the report is written for; `intruder` stands in for the study's.
     """
     if not study.release:
         raise StudyError(["release: none is planned. Add [[release]] with a name and steps."])
@@ -295,7 +341,8 @@ def run(
         kept = [Note("rows leave in the original's order", "warning", "row order")] if row_order == "keep" and out else []
         releases.append(replace(made, notes=(*made.notes, *kept)))
     comparison = compare(
-        data, releases, study.attack, study.measure, intruder=study.intruder, progress=progress, purpose=study.purpose
+        data, releases, study.attack, study.measure, intruder=study.intruder_here() if intruder is None else intruder,
+        progress=progress, purpose=study.purpose,
     )
     if out is not None:
         with moved_into(Path(out)) as folder:

@@ -96,11 +96,12 @@ def test_what_is_said_of_all_copies_is_said_once(data):
 def test_risk_is_that_of_the_worst_copy_or_of_their_average(data, release):
     frames = [release.frame(c) for c in range(3)]
     mean = frames[0].assign(**{n: sum(f[n] for f in frames) / 3 for n in ROLES["confidential"]})
-    for score in lv.risk(data, release):
+    untold = lv.Intruder(published="none")
+    for score in lv.risk(data, release, intruder=untold):
         rows = score.details["copies"]
         assert rows.column("copy") == ["1", "2", "3", "average"]
         assert score.value == max(rows.column("value"))
-        alone = [lv.risk(data, f, score.method)[0].value for f in (*frames, mean)]
+        alone = [lv.risk(data, f, score.method, intruder=untold)[0].value for f in (*frames, mean)]
         assert rows.column("value") == pytest.approx(alone, abs=1e-12)
         assert any("the worst of 3 copies and their average" in n for n in score.notes)
 
@@ -165,8 +166,9 @@ def test_pooled_sub_groups_are_shown_as_declared_too():
 def test_written_copies_are_read_back_as_one_release(data, release, tmp_path, suffix):
     release.write(tmp_path / f"out.{suffix}", pairing=tmp_path / "pairs.parquet")
     files = [tmp_path / f"out-{c}.{suffix}" for c in (1, 2, 3)]
-    back = lv.risk(data, files, pairing=tmp_path / "pairs.parquet")
-    here = lv.risk(data, release)
+    untold = lv.Intruder(published="none")
+    back = lv.risk(data, files, pairing=tmp_path / "pairs.parquet", intruder=untold)
+    here = lv.risk(data, release, intruder=untold)
     assert [s.value for s in back] == pytest.approx([s.value for s in here], abs=1e-12)
     lost = lv.utility(data, files, pairing=tmp_path / "pairs.parquet")
     assert [s.value for s in lost] == pytest.approx([s.value for s in lv.utility(data, release)], abs=1e-9)

@@ -43,6 +43,8 @@ def _show(terminal: Terminal, page: Description) -> None:
     terminal.say(f"{page.name}\n\n{page.summary}\n")
     if page.text:
         terminal.say(page.text + "\n")
+    if page.assumes:
+        terminal.say(f"Assumes: {page.assumes}\n")
     terminal.table([
         {"setting": s.name, "default": s.default, "meaning": s.meaning, "allowed": s.allowed} for s in page.settings
     ])
@@ -57,4 +59,5 @@ def _plain(page: Description) -> dict[str, Any]:
     return {
         "name": page.name, "summary": page.summary, "text": page.text, "settings": settings,
         "publishable": list(page.publishable), "public_sentence": page.public_sentence,
+        "assumes": page.assumes,
     }

@@ -33,6 +33,9 @@ Several = Parameter(negative=())
 Released = Annotated[list[str], Several]
 Steps = Annotated[list[str] | None, Several, Parameter(help="one step such as 'additive_noise(variance=0.25)'; repeat it")]
 Attacks = Annotated[list[str] | None, Several, Parameter(help="attack such as 'nearest_record(within=[1, 5])'; repeat it")]
+Who = Annotated[
+    str | None, Parameter(help="who attacks: worst, realistic, or with changes 'realistic(error=0.1)'; wins over the study")
+]
 Measures = Annotated[list[str] | None, Several, Parameter(help="measure such as 'correlation'; repeat it")]
 
 
@@ -41,7 +44,7 @@ def run(
     format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the releases")] = "parquet",
     pairings: Annotated[bool, Parameter(negative=(), show_default=False, help="keep pairing files in pairings/")] = False,
     public: Annotated[str | None, Parameter(help="name of the release to write report_public.html for")] = None,
-    engine: EngineName = None, memory: Memory = None,
+    intruder: Who = None, engine: EngineName = None, memory: Memory = None,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Carry out a study: mask, attack, measure, compare; write releases, scores and report.
@@ -60,7 +63,8 @@ def run(
     with terminal.progress() as progress:
         comparison = walk(
             with_engine(Study.read(study), engine, memory), output, secret=secret_of(secret_file), force=force,
-            suffix=f".{format}", row_order=row_order, pairings=pairings, public=public, progress=progress,
+            suffix=f".{format}", row_order=row_order, pairings=pairings, public=public, intruder=intruder,
+            progress=progress,
         )
     _summary(terminal, comparison, output)
 
@@ -70,6 +74,7 @@ def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
         {"release": c.name, "attack": s.method, "value": s.value, "chance": s.chance, "S alone": s.s_alone}
         for c in comparison.candidates for s in c.of_kind("risk")
     ]
+    terminal.table(list(comparison.headline()), "\nStrongest attack on each release, beside what is had without it")
     terminal.table(risks, "\nRisk, beside chance and beside what S alone gives")
     terminal.table(_losses(comparison.candidates), "\nLoss, 0 is best")
     for candidate in comparison.candidates:
@@ -170,8 +175,10 @@ def _steps(study: Any, method: str | None, step: list[str] | None, release: str 
 
 def risk(
     original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
-    row_order: ReleasedOrder = "checked", method: Attacks = None, at_risk: AtRisk = None, at_risk_share: AtRiskShare = 0.05,
-    force: Force = False, quiet: Quiet = False, json: Json = False,
+    row_order: ReleasedOrder = "checked", method: Attacks = None, intruder: Who = None,
+    also: Annotated[list[str] | None, Several, Parameter(help="another release of the same records; repeat it")] = None,
+    also_pairing: Annotated[list[Path] | None, Several, Parameter(help="pairing file of each --also, in their order")] = None,
+    at_risk: AtRisk = None, at_risk_share: AtRiskShare = 0.05, force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Attack a released file, made here or elsewhere, knowing its original.
 
@@ -191,8 +198,8 @@ def risk(
     with terminal.progress() as progress:
         data = data_of(original, study)
         scores = walk(
-            data, released, method or study.attack, intruder=study.intruder, pairing=pairing, row_order=row_order,
-            progress=progress,
+            data, released, method or study.attack, intruder=intruder or study.intruder_here(), also=also,
+            also_pairing=also_pairing or (), pairing=pairing, row_order=row_order, progress=progress,
         )
     if at_risk is not None:
         ids = scores.at_risk(at_risk_share, at_risk, force)

@@ -57,6 +57,7 @@ class About:
     group_sizes: tuple[tuple[str, int], ...]
     intruder_knows: tuple[str, ...]
     purpose: str = ""
+    intruder: str = ""
 
 
 def about(data: Microdata, intruder: Intruder, purpose: str = "") -> About:
@@ -64,8 +65,14 @@ def about(data: Microdata, intruder: Intruder, purpose: str = "") -> About:
     groups = data.groups
     return About(
         data.rows, data.confidential, data.non_confidential, data.sub_groups.columns, data.roles.weight,
-        tuple(zip(groups.names, groups.sizes, strict=True)), intruder.known or data.released, purpose,
+        tuple(zip(groups.names, groups.sizes, strict=True)), _known_to(data, intruder), purpose,
+        intruder.in_words(),
     )
+
+
+def _known_to(data: Microdata, intruder: Intruder) -> tuple[str, ...]:
+    masked, beside = intruder.columns(data.confidential, tuple(n for n in data.released if n not in data.confidential))
+    return tuple(n for n in data.released if n in (*masked, *beside))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -81,6 +88,18 @@ class Comparison:
     def table(self) -> Rows:
         """One row per release and score."""
         return Rows.of({"release": c.name, **s.row()} for c in self.candidates for s in c.scores)
+
+    def headline(self) -> Rows:
+        """One row per release: the attack that goes furthest beyond what is had without it, and the mean loss."""
+        from larvatus.reporting.headline import headlines
+
+        return Rows.of(
+            {
+                "release": h.name, "strongest attack": h.attack.method if h.attack else None, "value": h.risk,
+                "without": h.base, "loss": h.loss,
+            }
+            for h in headlines(self.candidates)
+        )
 
     def wide(self) -> Rows:
         """One row per release, one column per score."""

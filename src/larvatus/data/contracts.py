@@ -195,6 +195,7 @@ class Attack(Method):
     """One way an intruder would try. It knows of the mask only what the intruder is granted."""
 
     paired: ClassVar[bool] = True
+    assumes: ClassVar[str] = ""
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         raise NotImplementedError

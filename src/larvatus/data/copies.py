@@ -53,7 +53,7 @@ def single(release: Release, averaged: bool) -> list[tuple[str, Release]]:
     if len(release.copies) == 1:
         return [("1", release)]
     alone = [(str(c), replace(release, copies=(copy,))) for c, copy in enumerate(release.copies, 1)]
-    return [*alone, (AVERAGE, replace(release, copies=(average(release.copies),)))] if averaged else alone
+    return [*alone, (AVERAGE, replace(release, copies=(average(release.copies),), averaged=len(alone)))] if averaged else alone
 
 
 def average(copies: Sequence[Microdata]) -> Microdata:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from larvatus.data.contracts import Mask, Method
+from larvatus.data.contracts import Attack, Mask, Method
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Description:
     settings: tuple[Setting, ...]
     publishable: tuple[str, ...] = ()
     public_sentence: str = ""
+    assumes: str = ""
 
 
 def described(method: type[Method]) -> Description:
@@ -45,7 +46,8 @@ def described(method: type[Method]) -> Description:
         for n in own_first
     )
     if not issubclass(method, Mask):
-        return Description(method.name(), summary, text, settings)
+        assumes = method.assumes if issubclass(method, Attack) else ""
+        return Description(method.name(), summary, text, settings, assumes=assumes)
     return Description(
         method.name(), summary, text, settings, tuple(sorted(method.publishable)), method().public_sentence()
     )

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Release:
-    """What may leave, paired with the original by record id inside."""
+    """What may leave, paired with the original by record id inside.
+
+    Of what an attack is shown, `averaged` says of how many copies it is the average, and `joined` which of its columns come
+    from `others`, releases of the same records, each with the column of the original that it masks.
+    """
 
     name: str
     copies: tuple[Microdata, ...]
@@ -29,6 +33,9 @@ class Release:
     paired: bool = True
     rules: Rows = field(default_factory=Rows)
     order: RecordRandom | None = field(default=None, repr=False)
+    averaged: int = 1
+    joined: Mapping[str, str] = field(default_factory=dict, repr=False)
+    others: tuple[Release, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         steps = " + ".join(s.name() for s in self.steps) or "masked elsewhere"

@@ -196,7 +196,7 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
     joined = current.table.pair(kept.table, {**new, KEPT: KEPT}, partly=True).pair(marked.table, {TAKEN: TAKEN})
     joined = joined.take(lambda g, b: (b[KEPT] == 1) | (b[TAKEN] == 0), [KEPT, TAKEN])
 
-    merged = {n: _merged(current.table.columns[n], masked.table.columns[n]) for n in names}
+    merged = {n: merged_column(current.table.columns[n], masked.table.columns[n], n) for n in names}
 
     def choose(group: int, block: Block) -> Mapping[str, Array]:
         out = {}
@@ -211,12 +211,13 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
     return current.holding(joined.map_rows(choose, [*names, *new, TAKEN], list(merged.values())))
 
 
-def _merged(before: Column, after: Column) -> Column:
+def merged_column(before: Column, after: Column, name: str) -> Column:
     """The description of a column of which some records were masked: the levels of both, as text where they do not mix."""
     levels = tuple(dict.fromkeys(before.levels + after.levels))
     if len({type(v) for v in levels}) > 1:
         levels = tuple(dict.fromkeys(str(v) for v in levels))
-    return replace(before, levels=levels, replaced=after.replaced)
+    missing = before.missing or after.missing
+    return replace(before, name=name, levels=levels, replaced=after.replaced, missing=missing)
 
 
 def codes_in(column: Column, other: Column) -> Array:

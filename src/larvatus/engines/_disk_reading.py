@@ -176,7 +176,7 @@ def _of_their_own() -> Iterator[None]:
     except LarvatusError:
         raise
     except Exception as error:
-        raise ReadError(f"the relation could not be read ({type(error).__name__}). Run its query by itself to see why.") from None
+        raise ReadError(f"the relation could not be read ({type(error).__name__}). Run its query by itself to see.") from None
 
 
 def _records(room: Room, given: Stored, rows: int, name: str | None, pairing: Path | None) -> Stored:

@@ -2,175 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Attack, Block, Column
-from larvatus.data.credits import (
-    OUTLYING_SHARE,
-    Credits,
-    collect,
-    distance_from_centre,
-    outlyingness,
-    risk_score,
-)
-from larvatus.data.intruder import Intruder
+from larvatus.data.contracts import Attack, Block
+from larvatus.data.credits import Credits
+from larvatus.data.intruder import Guesses, Intruder
+from larvatus.data.linkage import Keys, Part, credited, guesses_of, keys_of, linkage_score
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-Guesses = Annotated[int, Field(ge=1, le=1000)]
 Floats = NDArray[np.float64]
-THINNEST = 1e-9
+Distance = Literal["euclidean", "mahalanobis", "gower"]
 
 
 class NearestRecord(Attack):
     """The intruder knows the targets' original values and picks the released record nearest to each.
 
     Non-confidential columns leave as they are, so candidates are the records of the same sub-group that agree with the
-    target in every non-confidential column it is known by. Among them confidential columns are measured in standard
-    deviations of the released values, and a missing value is nearest to another missing one. Success is the share of
-    targets whose own record is picked, ties sharing the credit; with S alone the intruder guesses among the candidates.
+    target in every non-confidential column it is known by; where these are known with error, or from a file of the
+    intruder's own, they count towards the distance instead. Numbers are measured in standard deviations of the released
+    values, two different names are one such unit apart, and a missing value is nearest to another missing one. Success is
+    the share of targets whose own record is picked, ties sharing the credit; with S alone the intruder guesses among the
+    candidates.
 
     Parameters:
         within: success means that the own record is among this many nearest; the first is the headline.
-        distance: "euclidean" over standardised columns, "mahalanobis" which allows for their correlation, or
-            "strongest": both are tried and the more successful one is reported.
+        distance: "euclidean" over standardised columns, "mahalanobis" which allows for their correlation, "gower" which adds
+            up absolute differences in ranges and names that differ, or "strongest": the first two are tried, Gower's too
+            where names are among the columns, and the most successful one is reported.
+        targets: attack only so many targets, drawn at random; all where none is stated.
     """
 
+    assumes: ClassVar[str] = (
+        "The intruder holds values of the targets, exactly or with error, and nothing about the mask. It works against any "
+        "release whose values stay near the original ones."
+    )
+
     within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of nearest records to try")
-    distance: Literal["strongest", "euclidean", "mahalanobis"] = Field(
+    distance: Literal["strongest", "euclidean", "mahalanobis", "gower"] = Field(
         default="strongest", description="how far apart records are"
     )
+    targets: Annotated[int, Field(ge=1)] | None = Field(default=None, description="how many targets to attack")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        return cls(), cls(within=3, distance="mahalanobis")
+        return cls(), cls(within=3, distance="mahalanobis"), cls(distance="gower")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         data = release.data
-        pool = _pool(data, intruder)
-        masked, given = intruder.columns(data.confidential, (*_merged(data, pool), *data.known))
-        unused = [n for n in masked if n not in data.numeric(masked)]
-        masked = data.numeric(masked)
-        if not masked:
-            raise RiskError("nearest_record: the intruder knows no numeric confidential column of the release. "
-                            "Name one in intruder.known, or leave it empty for all.")
-        guesses = (self.within,) if isinstance(self.within, int) else self.within
-        joined = pool.holding(pool.table.pair(original.table, {_original(n): n for n in masked}))
-        both = self.distance == "strongest" and len(masked) > 1
-        tried = ("euclidean", "mahalanobis") if both else ("euclidean" if len(masked) == 1 else self.distance,)
-        found = {d: _credits(joined, masked, given, guesses, data, d == "mahalanobis") for d in tried}
+        keys = keys_of("nearest_record", original, release, intruder, random, self.targets)
+        guesses = guesses_of(self.within, "within" in self.model_fields_set, intruder)
+        found = {d: _credits(keys, data, guesses, d) for d in self._tried(keys)}
         best = max(found, key=lambda d: float(found[d].success[:, 0].mean()))
-        score = risk_score(
-            "nearest_record", "share of records whose own released record is the nearest one", self.settings(), data.groups,
-            guesses, found[best], [f"{n} holds names and is not used to link records" for n in unused],
+        score = linkage_score(
+            "nearest_record", "share of records whose own released record is the nearest one", self.settings(), original,
+            release, intruder, guesses, found[best], keys,
         )
         rows: list[Row] = [{"distance": d, "value": float(c.success[:, 0].mean())} for d, c in found.items()]
-        return replace(score, details={**score.details, "distance": Rows.of(rows)}) if both else score
+        return replace(score, details={**score.details, "distance": Rows.of(rows)}) if len(found) > 1 else score
+
+    def _tried(self, keys: Keys) -> tuple[Distance, ...]:
+        columns = (*keys.numbers, *keys.names, *keys.soft)
+        if self.distance != "strongest":
+            return ("euclidean",) if self.distance == "mahalanobis" and len(columns) == 1 else (self.distance,)
+        both: tuple[Distance, ...] = ("euclidean", "mahalanobis") if len(columns) > 1 else ("euclidean",)
+        return (*both, "gower") if keys.codes else both
 
 
-def _credits(
-    joined: Microdata, masked: Sequence[str], given: Sequence[str], guesses: Sequence[int], data: Microdata, whiten: bool
-) -> Credits:
-    originals = [_original(n) for n in masked]
-    centres = outlyingness(joined, originals)
-    kinds = ("success", "s alone", "chance", "x alone")
-    made = [f"{kind} {k}" for kind in kinds for k in guesses] + ["outlying"]
-    k = np.array(guesses)[:, None]
+def _credits(keys: Keys, data: Microdata, guesses: Sequence[int], distance: Distance) -> Credits:
+    used = (*keys.numbers, *keys.names, *keys.soft)
+    every, soft = _coordinates(keys, used, distance), _coordinates(keys, keys.soft, distance)
 
-    def link(group: int, block: Block) -> Mapping[str, Array]:
-        x, y = _keys([block[n] for n in originals], [block[n] for n in masked])
-        x, y = _whitened(x, y) if whiten else (x, y)
-        same = _same_s([block[n] for n in given], len(block))
-        alone = np.minimum(k / np.bincount(same)[same], 1.0)
-        even = np.broadcast_to(np.minimum(k / len(block), 1.0), alone.shape)
-        both = _linked(x, y, same, guesses)
-        x_alone = _linked(x, y, np.zeros_like(same), guesses) if given else both
-        out = distance_from_centre(*centres[group], block, originals)
-        return dict(zip(made, [*both, *alone, *even, *x_alone, out], strict=True))
+    def parts(group: int, block: Block) -> Sequence[Part]:
+        return [(np.ones(len(block), dtype=bool), *every(block))]
 
-    linked = joined.map_groups(link, [*originals, *masked, *given], [Column(n, "number") for n in made])
-    back = data.holding(data.table.pair(linked.table, {n: n for n in made}))
-    _, group, values = collect(back, made)
-    m = len(guesses)
-    table = np.array([values[n] for n in made]).T
-    return Credits(
-        group, table[:, :m], chance=table[:, 2 * m : 3 * m], s_alone=table[:, m : 2 * m],
-        x_alone=table[:, 3 * m : 4 * m], outlying=_outlying(table[:, -1]),
-    )
+    return credited(keys, data, guesses, parts, keys.columns, 1 if distance == "gower" else 2, soft)
 
 
-def _original(name: str) -> str:
-    return f"original {name}"
+def _coordinates(keys: Keys, names: Sequence[str], distance: Distance) -> Callable[[Block], tuple[Floats, Floats]]:
+    """Both sides of a block as points."""
+    from larvatus.stats.keys import name_keys, number_keys, stacked, whitened
 
+    power = 1 if distance == "gower" else 2
+    ordered = keys.joined.roles.ordered
 
-def _pool(data: Microdata, intruder: Intruder) -> Microdata:
-    """Where the intruder looks: the sub-group, or the whole file where its columns are not all known."""
-    unknown = [c for c in data.sub_groups.columns if intruder.known and c not in intruder.known]
-    return data.ungrouped() if unknown else data
+    def points(block: Block) -> tuple[Floats, Floats]:
+        left: list[Floats] = []
+        right: list[Floats] = []
+        for name in names:
+            a, b = keys.both(name, block)
+            if name in keys.codes and keys.base.get(name, name) in ordered:
+                a, b = (np.where(v < 0, np.nan, v.astype(np.float64)) for v in (a, b))
+            x, y = number_keys(a, b, power == 1) if a.dtype.kind == "f" else name_keys(a, b, power)
+            left += x
+            right += y
+        both = stacked(left, len(block)), stacked(right, len(block))
+        return whitened(*both) if distance == "mahalanobis" else both
 
-
-def _merged(data: Microdata, pool: Microdata) -> tuple[str, ...]:
-    """Sub-group columns that differ inside the pool: they leave as they are, so the intruder tells records apart by them."""
-    shortest = min(len(label) for label in pool.groups.labels)
-    return data.sub_groups.columns[shortest:]
-
-
-def _keys(x: Sequence[Array], y: Sequence[Array]) -> tuple[Floats, Floats]:
-    """Both sides in standard deviations of the released values; missing as zero and an indicator."""
-    left: list[Array] = []
-    right: list[Array] = []
-    for a, b in zip(x, y, strict=True):
-        there = b[~np.isnan(b)]
-        centre, sd = (float(there.mean()), float(there.std())) if len(there) else (0.0, 0.0)
-        if sd > 0 and float(there.max()) > float(there.min()):
-            left.append(np.nan_to_num((a - centre) / sd))
-            right.append(np.nan_to_num((b - centre) / sd))
-        if np.isnan(a).any() or np.isnan(b).any():
-            left.append(np.isnan(a).astype(np.float64))
-            right.append(np.isnan(b).astype(np.float64))
-    n = len(x[0])
-    return np.array(left).reshape(len(left), n).T, np.array(right).reshape(len(right), n).T
-
-
-def _whitened(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Both sides in the directions in which released values vary, each in its own standard deviation."""
-    if len(y) < 2 or y.shape[1] == 0:
-        return x, y
-    values, vectors = np.linalg.eigh(y.T @ y / len(y))
-    kept = values > THINNEST * values.max(initial=0.0)
-    turn = vectors[:, kept] / np.sqrt(values[kept])
-    return x @ turn, y @ turn
-
-
-def _same_s(columns: Sequence[Array], n: int) -> NDArray[np.int64]:
-    """One code for each combination of values of S; missing is a value."""
-    code = np.zeros(n, dtype=np.int64)
-    for column in columns:
-        _, level = np.unique(column, return_inverse=True)
-        _, code = np.unique(code * (int(level.max()) + 1) + level, return_inverse=True)
-    return code
-
-
-def _linked(x: Floats, y: Floats, same: NDArray[np.int64], guesses: Sequence[int]) -> Floats:
-    """Credits of each target; one more coordinate keeps records with another S out of reach."""
-    from larvatus.stats.distances import credit_within, nearer_and_tied
-
-    reach = 1.0 + np.abs(x).max(initial=0.0) + np.abs(y).max(initial=0.0)
-    apart = (2.0 * reach * (1 + np.sqrt(x.shape[1])) * same)[:, None]
-    nearer, tied = nearer_and_tied(np.hstack([x, apart]), np.hstack([y, apart]), max(guesses))
-    return np.array([credit_within(nearer, tied, k) for k in guesses])
-
-
-def _outlying(distance: Floats) -> NDArray[np.bool_]:
-    if float(distance.max()) == float(distance.min()):
-        return np.zeros(len(distance), dtype=bool)
-    return np.asarray(distance > np.quantile(distance, 1 - OUTLYING_SHARE))
+    return points

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,11 @@ class RankDisclosure(Attack):
 
     Parameters: none.
     """
+
+    assumes: ClassVar[str] = (
+        "The intruder knows which released record is the target's and takes the place of its released value in the order of "
+        "all values for that of the original one."
+    )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,11 @@ class ValueDisclosure(Attack):
 
     Parameters: none.
     """
+
+    assumes: ClassVar[str] = (
+        "The intruder knows how released and original values go together on average, in each sub-group, and which released "
+        "record is the target's, and wants its original values."
+    )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)

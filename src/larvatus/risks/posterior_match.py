@@ -1,0 +1,272 @@
+"""Link every original record to the released record that the law of the mask makes most probable (Fuller 1993)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.core.errors import RiskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Attack, Block
+from larvatus.data.credits import Credits
+from larvatus.data.design import MOST_LEVELS, Design, design_of
+from larvatus.data.intruder import Guesses, Intruder
+from larvatus.data.law_of_release import ReleaseLaw, law_of
+from larvatus.data.linkage import Keys, Part, credited, guesses_of, keys_of, linkage_score
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Score
+from larvatus.stats.gaussian import Moments
+from larvatus.stats.matching import Coordinates, Joint, completed, coordinates, slope
+
+Floats = NDArray[np.float64]
+Rule = Literal["posterior", "likelihood"]
+LawOf = Literal["mask", "cross_fit", "in_sample"]
+FOLDS, FEWER_FOLDS, MANY = 10, 2, 20_000
+APART = 3.0  # how far a missing value lies from one that is there, in standard deviations of the noise
+ENOUGH = 3  # records for each column below which a sub-group borrows the covariances of all
+
+
+class PosteriorMatch(Attack):
+    """The intruder knows the targets' original values and how the mask works, and picks the most probable record for each.
+
+    Given S, original and released values are taken as jointly normal. "posterior" picks the record whose released values
+    make the target's original ones most probable, "likelihood" the one whose released values are most probable for the
+    target. Candidates agree with the target in the non-confidential columns it is known by; ties share the credit. Names
+    are not used.
+
+    Parameters:
+        rule: "posterior", which finds about twice as many where values moved far, or "likelihood", that of published tables.
+        law: "mask": as the steps state it, where they do and the intruder is told their settings; else, and with
+            "cross_fit", learnt from pairs of original and released records other than the target's; "in_sample" learns it
+            from all pairs, the target's own among them, which overstates what an intruder can do in small sub-groups.
+        within: success means that the own record is among this many most probable; the first is the headline.
+        targets: attack only so many targets, drawn at random; all where none is stated.
+    """
+
+    assumes: ClassVar[str] = (
+        "The intruder holds values of the targets and the law of the mask: from its published settings, or learnt from "
+        "pairs of original and released records that have come to light. The law is taken to be linear with normal noise."
+    )
+
+    rule: Rule = Field(default="posterior", description="which probability is the largest for the record picked")
+    law: LawOf = Field(default="mask", description="where the law of released given original values comes from")
+    within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of records to try")
+    targets: Annotated[int, Field(ge=1)] | None = Field(default=None, description="how many targets to attack")
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(rule="likelihood", law="in_sample", within=1), cls(law="cross_fit")
+
+    def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        keys = keys_of("posterior_match", original, release, intruder, random, self.targets)
+        if not keys.numbers:
+            raise RiskError("posterior_match: the intruder knows no numeric confidential column of the release. Name one in "
+                            "intruder.known, or leave it empty for all.")
+        guesses = guesses_of(self.within, "within" in self.model_fields_set, intruder)
+        stated = law_of(release, original) if self.law == "mask" and _pools_are_sub_groups(keys, release) else None
+        told = stated is not None and intruder.told([s for r in (release, *release.others) for s in r.steps])
+        link = _Link(keys, original, release, guesses, self.rule, random)
+        used = link.by(stated if told else None, self.law)
+        notes = [] if told or self.law != "mask" else [
+            "the intruder is not told how the release was masked: its law is learnt from other records" if stated is not None
+            else "no linear law is stated for this release: it is learnt from other records, which understates what one who "
+            "knows the mask would find"
+        ]
+        notes += [f"{n} holds names and is not used to match records" for n in keys.names]
+        score = linkage_score(
+            "posterior_match", "share of records whose own released record is the most probable one", self.settings(),
+            original, release, intruder, guesses, used, keys, notes,
+        )
+        if stated is None:
+            return score
+        other = link.by(None if told else stated, self.law)
+        known, unknown = (used, other) if told else (other, used)
+        rows: list[Row] = [
+            {"parameters": name, "value": float(c.success[:, 0].mean()), "identified": float(c.success[:, 0].sum())}
+            for name, c in (("known", known), ("not known", unknown))
+        ]
+        return replace(score, details={**score.details, "published": Rows.of(rows)})
+
+
+def _pools_are_sub_groups(keys: Keys, release: Release) -> bool:
+    return keys.joined.groups.labels == release.data.groups.labels
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """In one sub-group, for one set of targets: means and slopes on S of x and y, and the joint law of what is left."""
+
+    mean: Floats
+    on_s: Floats
+    joint: Joint
+    points: Coordinates
+
+    @classmethod
+    def of(cls, mean: Floats, on_s: Floats, joint: Joint, rule: Rule) -> _Fitted:
+        return cls(mean, on_s, joint, coordinates(joint, rule))
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """One attack: its keys, and the columns and terms it works with."""
+
+    keys: Keys
+    original: Microdata
+    release: Release
+    guesses: Sequence[int]
+    rule: Rule
+    random: RecordRandom
+
+    @property
+    def _soft(self) -> tuple[str, ...]:
+        return tuple(n for n in self.keys.soft if n not in self.keys.codes)
+
+    @property
+    def _x(self) -> tuple[str, ...]:
+        """What is held, each column once, however many releases show it."""
+        return tuple(dict.fromkeys(self.keys.held(n) for n in (*self.keys.numbers, *self._soft)))
+
+    @property
+    def _y(self) -> tuple[str, ...]:
+        data = self.release.data
+        return (*data.numeric(data.confidential), *self._soft)
+
+    def _given(self) -> Design:
+        columns = self.keys.joined.table.columns
+        usable = [n for n in self.keys.exact if columns[n].kind == "number" or len(columns[n].levels) <= MOST_LEVELS]
+        return design_of(self.keys.joined, usable)
+
+    def by(self, law: ReleaseLaw | None, learnt: LawOf) -> Credits:
+        """Credits under the stated law, or under one learnt from records."""
+        given = self._given()
+        if law is not None:
+            fits = self._stated(law, given)
+            folds = 1
+        else:
+            folds = 1 if learnt == "in_sample" else FOLDS if self.release.data.rows <= MANY else FEWER_FOLDS
+            fits = self._learnt(given, folds)
+        x, y, p = self._x, self._y, len(self._x)
+
+        def parts(group: int, block: Block) -> Sequence[Part]:
+            s = given.matrix(group, block)
+            fold = self._fold(block, folds)
+            gone = [np.isnan(block[n]) for n in (*x, *y)]
+            out: list[Part] = []
+            for f in range(folds):
+                fit = fits[group][f]
+                away = np.hstack([block.matrix(x), block.matrix(y)]) - fit.mean - s @ fit.on_s.T
+                left = completed(away[:, :p], fit.joint.xx) @ fit.points.of_x
+                right = completed(away[:, p:], fit.joint.yy) @ fit.points.of_y
+                out.append((fold == f, *self._with_missing(left, right, gone)))
+            return out
+
+        columns = list(dict.fromkeys([*x, *y, *given.columns, *self.keys.columns]))
+        return credited(self.keys, self.release.data, self.guesses, parts, columns, 2, _soft_points(self.keys, self._soft))
+
+    def _with_missing(self, left: Floats, right: Floats, gone: Sequence[NDArray[np.bool_]]) -> tuple[Floats, Floats]:
+        """Steps keep missing values where they are, so that a record without a value is sought among those without it."""
+        place = {n: i for i, n in enumerate((*self._x, *self._y))}
+        pairs = [(gone[place[self.keys.held(n)]], gone[place[n]]) for n in (*self.keys.numbers, *self._soft)]
+        marked = [(a, b) for a, b in pairs if a.any() or b.any()]
+        if not marked:
+            return left, right
+        return tuple(  # type: ignore[return-value]
+            np.column_stack([points, *(APART * m[side] for m in marked)]) for side, points in enumerate((left, right))
+        )
+
+    def _fold(self, block: Block, folds: int) -> Array:
+        if folds == 1:
+            return np.zeros(len(block), dtype=np.int64)
+        return np.asarray(self.random.words(block.record, purpose="folds")[0] % np.uint64(folds), dtype=np.int64)
+
+    def _moments(self, names: Sequence[str], given: Design, extra: Sequence[Design], folds: int) -> list[list[Moments]]:
+        """Per sub-group and fold, of the named columns, the terms of more designs, and last those of S."""
+        from larvatus.stats.gaussian import Moments
+
+        def of(group: int, block: Block) -> list[Moments]:
+            rows = np.hstack([block.matrix(names), *(d.matrix(group, block) for d in (*extra, given))])
+            fold = self._fold(block, folds)
+            return [Moments.of(rows[fold == f]) for f in range(folds)]
+
+        columns = list(dict.fromkeys([*names, *given.columns, *(c for d in extra for c in d.columns)]))
+        return self._table(extra).reduce(columns, of, lambda a, b: [Moments.merge(m, n) for m, n in zip(a, b, strict=True)])
+
+    def _table(self, extra: Sequence[Design]) -> Microdata:
+        """The joined table, with the true values of the original where a stated law speaks of them."""
+        joined = self.keys.joined
+        if not extra:
+            return joined
+        names = self.original.numeric(self.original.confidential)
+        return joined.holding(joined.table.pair(self.original.table, {f" true {n}": n for n in names}))
+
+    def _learnt(self, given: Design, folds: int) -> list[list[_Fitted]]:
+        names, p, q = (*self._x, *self._y), len(self._x), len(given.terms)
+        k = len(names)
+        found = self._moments(names, given, (), folds)
+        held_out = [
+            [m[0] if folds == 1 else Moments.total([m[o] for o in range(folds) if o != f]) for f in range(folds)] for m in found
+        ]
+        out: list[list[_Fitted]] = []
+        for g in range(len(found)):
+            fits = []
+            for f in range(folds):
+                m = held_out[g][f]
+                covariance = np.nan_to_num(m.covariance)
+                if folds > 1 and m.count.max(initial=0.0) < ENOUGH * (k + q):
+                    covariance = _pooled([h[f] for h in held_out])
+                s = slice(k, k + q)
+                joint = Joint.given(covariance, slice(0, p), slice(p, k), s)
+                mean, on_s = np.nan_to_num(m.mean), slope(covariance, s)[:k]
+                fits.append(_Fitted.of(mean[:k] - on_s @ mean[s], on_s, joint, self.rule))
+            out.append(fits)
+        return out
+
+    def _stated(self, law: ReleaseLaw, given: Design) -> list[list[_Fitted]]:
+        """Covariances of held and released values that follow from the law and from the moments of the original."""
+        from larvatus.stats.matching import after
+
+        soft = self._soft
+        x, y, true = self._x, self._y, tuple(f" true {n}" for n in law.original)
+        names = (*x, *y, *soft, *true)
+        a, b, c, d = len(x), len(x) + len(y), len(x) + len(y) + len(soft), len(names) + len(law.design.terms)
+        place = [law.released.index(n) for n in y[: len(y) - len(soft)]]
+        out = []
+        for g, (m,) in enumerate(self._moments(names, given, (law.design,), 1)):
+            covariance, mean = np.nan_to_num(m.covariance), np.nan_to_num(m.mean)
+            s = slice(d, len(covariance))
+            on_s = slope(covariance, s)[:b]
+            left = after(covariance, s)
+            on = np.zeros((len(y), d - b))
+            on[: len(place), c - b :] = law.on_both[g][place]
+            on[len(place) :, : len(soft)] = np.eye(len(soft))
+            yy = left[a:b, a:b]
+            if law.noise is not None:
+                yy = on @ left[b:d, b:d] @ on.T
+                yy[: len(place), : len(place)] += law.noise[g][np.ix_(place, place)]
+            joint = Joint(left[:a, :a], left[:a, b:d] @ on.T, yy)
+            out.append([_Fitted.of(mean[:b] - on_s @ mean[s], on_s, joint, self.rule)])
+        return out
+
+
+def _pooled(parts: Sequence[Moments]) -> Floats:
+    """Covariances within sub-groups, over all of them."""
+    scatter = sum(np.nan_to_num(m.scatter) for m in parts)
+    freedom = sum(np.maximum(m.count - 1, 0.0) for m in parts)
+    return np.asarray(np.divide(scatter, freedom, out=np.zeros_like(scatter), where=freedom > 0))
+
+
+def _soft_points(keys: Keys, names: Sequence[str]) -> Callable[[Block], tuple[Floats, Floats]]:
+    """S as the intruder knows it and as it was released, as points."""
+    from larvatus.stats.keys import number_keys, stacked
+
+    def points(block: Block) -> tuple[Floats, Floats]:
+        pairs = [number_keys(*keys.both(n, block)) for n in names]
+        return tuple(stacked([v for pair in pairs for v in pair[side]], len(block)) for side in (0, 1))  # type: ignore[return-value]
+
+    return points
