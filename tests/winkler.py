@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-PUBLISHED = np.array([[1, 0.895, 0.186, -0.102], [0.895, 1, 0.218, -0.065], [0.186, 0.218, 1, 0.329], [-0.102, -0.065, 0.329, 1]])
+PUBLISHED = np.array([
+    [1, 0.895, 0.186, -0.102], [0.895, 1, 0.218, -0.065], [0.186, 0.218, 1, 0.329], [-0.102, -0.065, 0.329, 1],
+])
 FIELDS = ["x1", "x2", "x3", "x4"]
 EVEN, DRAWN = [0, 2], [1, 3]
 

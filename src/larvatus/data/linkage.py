@@ -15,7 +15,7 @@ from larvatus.data.credits import OUTLYING_SHARE, Credits, collect, distance_fro
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
-from larvatus.data.score import Score
+from larvatus.data.score import Row, Rows, Score
 from larvatus.data.steps import codes_in
 
 Floats = NDArray[np.float64]
@@ -75,8 +75,13 @@ def pool_of(data: Microdata, intruder: Intruder) -> Microdata:
 def linked(
     attack: Attack, meaning: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom,
     link: Link, *, targets: int | None = None, names_too: bool = False, notes: Sequence[str] = (),
+    trials: tuple[str, Sequence[float]] = ("", (0.0,)),
 ) -> Score:
-    """Run a linkage within every sub-group and score its credits beside chance, S alone and X alone."""
+    """Run a linkage within every sub-group and score its credits beside chance, S alone and X alone.
+
+    Where several trials are named, the linkage gives a row of credits for each; the most successful one is scored, and the
+    details hold what each of them found.
+    """
     data = release.data
     masked, given, unused = known_columns(attack, original, data, intruder, names_too)
     pool = pool_of(data, intruder)
@@ -86,7 +91,8 @@ def linked(
     centres = outlyingness(joined, numbers)
     share = 1.0 if targets is None else min(1.0, targets / max(data.rows, 1))
     recode = [codes_in(data.table.columns[n], original.table.columns[n]) for n in masked]
-    made = [HIT, ALONE, EVEN, BY_X, OUT]
+    hits, by_x = ([f"{kind} {i}" for i in range(len(trials[1]))] for kind in (HIT, BY_X))
+    made = [*hits, *by_x, ALONE, EVEN, OUT]
 
     def run(group: int, block: Block) -> Mapping[str, Array]:
         chosen = np.flatnonzero(random.uniform(block.record, purpose="targets")[0] < share) if share < 1 \
@@ -99,34 +105,42 @@ def linked(
         x = np.array([_plain(block[n], None) for n in originals]).T
         same = same_code([block[n] for n in given], len(block))
         sides = Sides(x, y, same, chosen)
-        out[HIT][chosen] = link(sides)
-        out[BY_X][chosen] = link(sides.without_s()) if given else out[HIT][chosen]
+        credit = np.atleast_2d(link(sides))
+        for names, values in ((hits, credit), (by_x, np.atleast_2d(link(sides.without_s())) if given else credit)):
+            for name, row in zip(names, values, strict=True):
+                out[name][chosen] = row
         out[ALONE][chosen], out[EVEN][chosen] = sides.guess, 1.0 / len(block)
         return out
 
     found = joined.map_groups(run, [*originals, *masked, *given], [Column(n, "number") for n in made])
     back = data.holding(data.table.pair(found.table, {n: n for n in made}))
     said = [*notes, *(f"{n} is not of a kind that links records here and is not used" for n in unused)]
-    return scored(attack, meaning, back, made, said, targets)
+    _, group, values = collect(back, made)
+    means = [float(np.nanmean(values[n])) if (~np.isnan(values[n])).any() else np.nan for n in hits]
+    best = int(np.argmax(means))
+    score = scored(attack, meaning, back, group, {
+        HIT: values[hits[best]], BY_X: values[by_x[best]], **{n: values[n] for n in (ALONE, EVEN, OUT)}
+    }, said, targets)
+    if len(hits) == 1:
+        return score
+    rows: list[Row] = [{trials[0]: label, "value": mean} for label, mean in zip(trials[1], means, strict=True)]
+    return replace(score, details={**score.details, trials[0]: Rows.of(rows)})
 
 
 def scored(
-    attack: Attack, meaning: str, back: Microdata, made: Sequence[str], notes: Sequence[str], targets: int | None = None
+    attack: Attack, meaning: str, back: Microdata, group: Ints, values: Mapping[str, Floats], notes: Sequence[str],
+    targets: int | None = None,
 ) -> Score:
-    """The score of credits held in columns: success, S alone, chance, X alone, distance from the centre."""
-    _, group, values = collect(back, made)
-    tried = ~np.isnan(values[made[0]])
+    """The score of credits per record: success, S alone, chance, X alone, and distance from the centre."""
+    tried = ~np.isnan(values[HIT])
     if not tried.any():
         raise RiskError(f"{attack.name()}: targets = {targets} of {back.rows:,} records drew no target. Ask for more.")
-    columns = [values[n][tried][:, None] for n in made[:4]]
-    credits = Credits(
-        group[tried], columns[0], chance=columns[2], s_alone=columns[1], x_alone=columns[3],
-        outlying=outlying(values[made[4]])[tried],
-    )
+    success, s_alone, chance, x_alone = (values[n][tried][:, None] for n in (HIT, ALONE, EVEN, BY_X))
+    credits = Credits(group[tried], success, chance, s_alone, x_alone, outlying(values[OUT])[tried])
     sampled = targets is not None and bool((~tried).any())
     said = [f"{int(tried.sum()):,} of {back.rows:,} records were tried as targets"] if sampled else []
     score = risk_score(attack.name(), meaning, attack.settings(), back.groups, (1,), credits, [*notes, *said])
-    return replace(score, by_record=values[made[0]], sampled=sampled)
+    return replace(score, by_record=values[HIT], sampled=sampled)
 
 
 def outlying(distance: Floats) -> NDArray[np.bool_]:

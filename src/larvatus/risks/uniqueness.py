@@ -14,7 +14,7 @@ from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.classes import diversity, with_class_size
 from larvatus.data.contracts import Array, Attack, Block, Column
-from larvatus.data.credits import distance_from_centre, outlyingness
+from larvatus.data.credits import collect, distance_from_centre, outlyingness
 from larvatus.data.intruder import Intruder
 from larvatus.data.linkage import ALONE, BY_X, EVEN, HIT, OUT, pool_of, scored
 from larvatus.data.microdata import Microdata
@@ -62,7 +62,8 @@ class Uniqueness(Attack):
         pool = pool.ungrouped() if self.keys and any(c not in self.keys for c in data.sub_groups.columns) else pool
         found = _found(original, pool, masked, given, random)
         back = data.holding(data.table.pair(found.table, {n: n for n in (HIT, ALONE, EVEN, BY_X, OUT)}))
-        score = scored(self, "share of records singled out by columns that agree exactly", back, (HIT, ALONE, EVEN, BY_X, OUT),
+        _, group, values = collect(back, (HIT, ALONE, EVEN, BY_X, OUT))
+        score = scored(self, "share of records singled out by columns that agree exactly", back, group, values,
                        _said(original, data, masked))
         rest = [n for n in data.confidential if n not in masked]
         classes, other = (BY_KEYS, rest) if rest else (BY_S, list(data.confidential))
