@@ -7,8 +7,10 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 import larvatus as lv
+from larvatus.stats.assignment import _among_near, assignment_credit
 from winkler import four_fields, swapped
 
 
@@ -62,3 +64,14 @@ def test_a_blanked_value_costs_nothing():
     frame = pd.DataFrame({"x": [1.0, 2, 3, 4], "t": [1.0, 2, 3, 4]})
     released = frame.assign(x=[1.0, np.nan, 3, np.nan])
     assert lv.risk(lv.read(frame, confidential=["x", "t"]), released, ["optimal_assignment"])[0].value == 1.0
+
+
+def test_linking_near_records_only_gives_the_assignment_of_all_pairs():
+    rng = np.random.default_rng(5)
+    for spread in (0.1, 0.5):
+        x = rng.normal(size=(1100, 3))
+        y = x + spread * rng.normal(size=x.shape)
+        costs = ((x[:, None] - y) ** 2).sum(axis=2)
+        best = linear_sum_assignment(costs)[1]
+        assert costs[np.arange(1100), _among_near(x, y)].sum() == pytest.approx(costs[np.arange(1100), best].sum())
+        assert assignment_credit(x, y, 5000).tolist() == (best == np.arange(1100)).astype(float).tolist()

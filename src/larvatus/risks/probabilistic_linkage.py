@@ -30,7 +30,7 @@ class ProbabilisticLinkage(Attack):
     somewhere, and this intruder is led there: distance and ranks then find more.
 
     Parameters:
-        targets: try about this many records, drawn by record id, instead of all.
+        targets: try about this many records, drawn by record id, where there are more; each is held against all others.
     """
 
     assumes: ClassVar[str] = (
@@ -38,9 +38,7 @@ class ProbabilisticLinkage(Attack):
         "knows nothing of the mask."
     )
 
-    targets: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="about how many records to try; all where none is given"
-    )
+    targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="about how many records to try")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         names = known_columns(self, original, release.data, intruder, names_too=True)[0]

@@ -18,7 +18,6 @@ from larvatus.data.release import Release
 from larvatus.data.score import Score
 
 Floats = NDArray[np.float64]
-Targets = Annotated[int, Field(ge=1)]
 
 
 class RankWindow(Attack):
@@ -31,7 +30,7 @@ class RankWindow(Attack):
     Parameters:
         window: how far a rank may have moved, as a share of the records; where none is given, the smallest window of each
             column that excludes no target from its own record, as an intruder told the parameters would take.
-        targets: try about this many records, drawn by record id, instead of all.
+        targets: try about this many records, drawn by record id, where there are more; each is held against all others.
     """
 
     assumes: ClassVar[str] = (
@@ -42,7 +41,7 @@ class RankWindow(Attack):
     window: Annotated[float, Field(ge=0, le=1)] | None = Field(
         default=None, description="largest move of a rank, as a share of the records; the smallest true one where none is given"
     )
-    targets: Targets | None = Field(default=None, description="about how many records to try; all where none is given")
+    targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="about how many records to try")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
