@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 EDGES = np.array([1e-9, 0.01, 0.03, 0.1, 0.3, 1.0])  # how far apart two values are, in standard deviations
 LEVELS = len(EDGES) + 2  # the last: blanked in the release, which says nothing
-FITTED, PAIRS, ROUNDS, LEAST = 400, 4_000_000, 100, 1e-9
+FITTED, PAIRS, ROUNDS, LEAST = 400, 1_000_000, 100, 1e-9
 
 
 def weights_of(x: Floats, y: Floats) -> Floats:
@@ -30,16 +30,14 @@ def weights_of(x: Floats, y: Floats) -> Floats:
     pairs = np.array([_levels(x[some, j], y[:, j]).ravel() for j in range(y.shape[1])], dtype=np.int8)
     _, first, times = np.unique(combination(list(pairs), pairs.shape[1]), return_index=True, return_counts=True)
     levels = pairs[:, first]
-    hit = levels[:, None, :] == np.arange(LEVELS)[:, None]
-    u = (hit * times).sum(axis=2) / times.sum()
+    u = _shares(levels, times.astype(np.float64))
     guess = 0.5 ** np.arange(1.0, LEVELS + 1)
     m = np.repeat((guess / guess.sum())[None, :], y.shape[1], axis=0)
     share = 1.0 / len(y)
     for _ in range(ROUNDS):
         ratio = np.exp(np.clip(sum(np.log(m[j, row] / u[j, row]) for j, row in enumerate(levels)), -600, 600))
         match = times * share * ratio / (share * ratio + 1 - share)
-        new = (hit * match).sum(axis=2) / match.sum()
-        new = np.maximum(new, LEAST)
+        new = np.maximum(_shares(levels, match), LEAST)
         new /= new.sum(axis=1, keepdims=True)
         done, m = float(np.abs(new - m).max()) < LEAST, new
         if done:
@@ -47,6 +45,11 @@ def weights_of(x: Floats, y: Floats) -> Floats:
     out = np.log(m) - np.log(np.maximum(u, LEAST))
     out[:, -1] = 0.0
     return np.asarray(out)
+
+
+def _shares(levels: NDArray[np.int8], weight: Floats) -> Floats:
+    """Columns × levels: how the weight is spread over levels."""
+    return np.asarray(np.array([np.bincount(row, weights=weight, minlength=LEVELS) for row in levels]) / weight.sum())
 
 
 def _levels(x: Floats, y: Floats) -> Ints:
@@ -71,6 +74,9 @@ def _credit(
 ) -> Floats:
     out = np.zeros(len(own))
     levels = len(edges) + 2
+    rest = np.zeros(y.shape[1] + 1)
+    for j in range(y.shape[1] - 1, -1, -1):
+        rest[j] = rest[j + 1] + weights[j].max()
     for i in range(len(own)):
         best, tied, mine = -np.inf, 0, -np.inf
         for k in range(start[i], stop[i]):
@@ -88,11 +94,14 @@ def _credit(
                     while level < len(edges) and apart > edges[level]:
                         level += 1
                 total += weights[j, level]
+                if total + rest[j + 1] < best - 1e-9:
+                    total = -np.inf
+                    break
             if row == own[i]:
                 mine = total
             if total > best:
                 best, tied = total, 1
-            elif total == best:
+            elif total == best and total > -np.inf:
                 tied += 1
         if mine == best:
             out[i] = 1.0 / tied
