@@ -8,6 +8,7 @@ import pytest
 import scipy.stats
 
 import larvatus as lv
+from larvatus.stats.micro_groups import tied_together
 
 FALSE_ALARM = 1e-6
 N, K = 10_000, 100
@@ -59,3 +60,8 @@ def test_named_groups_are_used_and_checked():
     assert lv.risk(data, released, [named])[0].by_record == pytest.approx(expected)
     with pytest.raises(lv.LarvatusError, match="'c'"):
         lv.risk(data, released, [lv.risks.GroupIntersection(column_groups=(("c",),))])
+
+
+def test_columns_tied_in_the_same_records_form_a_group():
+    y = np.array([[1.0, 9, 5, 0, 1], [1, 9, 6, 0, 2], [2, 4, 6, 0, 3], [2, 4, 5, 0, np.nan]])
+    assert tied_together(y) == [[0, 1], [2], [4]]
