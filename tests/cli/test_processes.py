@@ -36,7 +36,7 @@ def test_a_release_its_risk_and_an_error(tmp_path):
     assert "Warning" not in done.stderr
     done = ran("risk", "in.csv", "out.csv", "--pairing", "pairs.csv", "--json", *roles, cwd=tmp_path)
     assert done.returncode == 0
-    assert json.loads(done.stdout)[0]["method"] == "nearest_record"
+    assert "nearest_record" in [score["method"] for score in json.loads(done.stdout)]
     done = ran("risk", "in.csv", "out.csv", "--confidential", "incme", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "did you mean 'income'" in done.stderr

@@ -70,7 +70,7 @@ def distance_from_centre(centre: Floats, whitening: Floats, block: Block, names:
 
 
 def risk_score(
-    method: str, meaning: str, settings: Mapping[str, Any], groups: Groups, guesses: Sequence[int], credits: Credits,
+    method: str, meaning: str, settings: Mapping[str, Any], groups: Groups, guesses: Sequence[float], credits: Credits,
     notes: Sequence[str] = (),
 ) -> Score:
     """The score of an attack that gives every record a credit for each number of guesses; the value is the first's."""

@@ -101,7 +101,7 @@ def keys_of(
     wanted = dict.fromkeys(base.get(n, n) for n in usable)
     joined = pool.holding(pool.table.pair(source.table, {held(n): n for n in wanted}, partly=own is not None))
     joined, said = _marked(joined, own, random, targets)
-    joined = _with_errors(joined, [n for n in wanted if source.table.columns[n].kind == "number"], intruder)
+    joined = remembered(joined, {held(n): n for n in wanted if source.table.columns[n].kind == "number"}, intruder)
     return Keys(
         joined, tuple(n for n in usable if n in masked and kinds[n][0] == "number"),
         tuple(n for n in usable if n in masked and kinds[n][0] == "nominal"), tuple(n for n in usable if n in soft), exact,
@@ -172,19 +172,18 @@ def _marked(
     return joined.holding(table.map_rows(mark, [here] if own is not None else (), [Column(TARGET, "number")])), notes
 
 
-def _with_errors(joined: Microdata, names: Sequence[str], intruder: Intruder) -> Microdata:
-    """Numbers as the intruder remembers them."""
-    if not intruder.error or not names:
+def remembered(joined: Microdata, columns: Mapping[str, str], intruder: Intruder) -> Microdata:
+    """Numbers as the intruder remembers them: for each column that holds them, the one they are of."""
+    if not intruder.error or not columns:
         return joined
     draws = intruder.errors()
 
     def blur(group: int, block: Block) -> Mapping[str, Array]:
         return {
-            held(n): block[held(n)] * (1 + intruder.error * draws.normal(block.record, purpose=f"error {n}")[0])
-            for n in names
+            c: block[c] * (1 + intruder.error * draws.normal(block.record, purpose=f"error {n}")[0]) for c, n in columns.items()
         }
 
-    return joined.map_rows(blur, [held(n) for n in names], [Column(held(n), "number") for n in names])
+    return joined.map_rows(blur, list(columns), [Column(c, "number") for c in columns])
 
 
 def _codes(mine: Column, theirs: Column) -> tuple[Array, Array]:

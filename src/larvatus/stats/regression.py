@@ -37,3 +37,15 @@ def share_interval(r2: float, n: float, k: int, z: float = 1.959963984540054) ->
         return 0.0, 1.0
     spread = np.sqrt(4 * r2 * (1 - r2) ** 2 * (n - k - 1) ** 2 / ((n * n - 1) * (n + 3)) + (k / n) ** 2 / max(k, 1))
     return max(0.0, r2 - z * float(spread)), min(1.0, r2 + z * float(spread))
+
+
+def slopes(covariance: Matrix, targets: list[int], given: list[int]) -> Matrix:
+    """Coefficients, given × targets, of the linear fit of smallest size; directions that hardly vary are left out."""
+    sd = np.sqrt(np.maximum(np.nan_to_num(np.diag(covariance)), 0.0))
+    scale = np.where(sd > 0, sd, 1.0)
+    r = np.nan_to_num(covariance) / np.outer(scale, scale)
+    values, vectors = np.linalg.eigh(r[np.ix_(given, given)]) if given else (np.zeros(0), np.zeros((0, 0)))
+    good = values > THIN * values.max(initial=0.0)
+    turned = vectors[:, good] / values[good] @ vectors[:, good].T
+    fitted = turned @ r[np.ix_(given, targets)]
+    return np.asarray(fitted * scale[targets] / scale[given][:, None])

@@ -40,3 +40,22 @@ def _fraction(base: float) -> tuple[float, float]:
     if decimals > MOST_DECIMALS or whole > EXACT:
         return float(base), 1.0
     return float(whole), float(10**decimals)
+
+
+def half_step(values: Floats, base: float | None = None, decimals: int = 6) -> float:
+    """Half the base, or half the largest step of which all values are multiples; zero where no such step is seen.
+
+    Steps are looked for in whole numbers, tenths, and so on to the stated number of decimals.
+    """
+    if base is not None:
+        return base / 2
+    distinct = np.unique(np.abs(values))
+    distinct = distinct[distinct > 0]
+    if not len(distinct):
+        return 0.0
+    for d in range(decimals + 1):
+        scaled = distinct * 10.0**d
+        whole = np.rint(scaled)
+        if float(whole.max()) < EXACT and np.all(np.abs(scaled - whole) <= 1e-9 * np.maximum(1.0, scaled)):
+            return float(np.gcd.reduce(whole.astype(np.int64))) / 10.0**d / 2
+    return 0.0

@@ -1,0 +1,70 @@
+"""Cluster original and released records together and look for one's own in the same cluster (004 §3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Attack
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Score
+from larvatus.data.sides import Sides, linked, pool_of
+
+Floats = NDArray[np.float64]
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class ClusterMatch(Attack):
+    """The intruder puts original and released records into one heap, clusters it, and picks at random within the cluster.
+
+    A crude way that needs nothing but ordinary software. Clusters are Ward's, in standard deviations of the released values
+    and among records of the same S. A target succeeds where its own record shares its cluster, with a credit of one over the
+    released records there; where none is in the cluster, the intruder guesses. Several numbers of clusters are tried, and
+    the most successful one is reported.
+
+    Parameters:
+        clusters: numbers of clusters to try, as shares of the number of originals.
+        largest: cluster at most this many originals at once; more are cut into blocks along the direction in which
+            released values vary most, which loses targets near the cuts.
+    """
+
+    assumes: ClassVar[str] = (
+        "Knows the original values of all records in the file and owns a clustering program; knows nothing of the mask."
+    )
+
+    clusters: tuple[Share, ...] | Share = Field(
+        default=(1.0, 0.75, 0.5, 0.33, 0.25, 0.1), description="numbers of clusters to try, as shares of the originals"
+    )
+    largest: Annotated[int, Field(ge=10, le=5000)] = Field(default=1500, description="most originals to cluster at once")
+
+    def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        shares = (self.clusters,) if isinstance(self.clusters, float) else self.clusters
+        cut = sum(n > self.largest for n in pool_of(release.data, intruder).groups.sizes)
+        notes = [f"{cut} sub-groups of more than {self.largest:,} records may have been clustered in blocks"] if cut else []
+        return linked(
+            self, "share of records found within their cluster, its released records sharing the credit", original, release,
+            intruder, random, _linker(shares, self.largest), notes=notes, trials=("clusters", shares),
+        )
+
+
+def _linker(shares: Sequence[float], largest: int) -> Callable[[Sides], Floats]:
+    from larvatus.stats.pooled_clusters import cluster_credit
+    from larvatus.stats.sides import cells, in_same_units, with_indicators
+
+    def link(sides: Sides) -> Floats:
+        x, y = in_same_units(sides.originals, sides.y)
+        absent = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
+        x, y = with_indicators(x, absent), with_indicators(y, absent)
+        out = np.empty((len(shares), len(y)))
+        for rows in cells(sides.same):
+            out[:, rows] = cluster_credit(x[rows], y[rows], shares, largest)
+        return out
+
+    return link

@@ -1,0 +1,77 @@
+"""All records at once, against every permutation tried, and against the nearest record."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+import larvatus as lv
+from larvatus.stats.assignment import _among_near, assignment_credit
+from winkler import four_fields, swapped
+
+
+def test_the_assignment_is_the_best_of_all_permutations():
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        frame = pd.DataFrame(rng.normal(size=(7, 2)), columns=["x", "t"])
+        released = frame + rng.normal(size=(7, 2))
+        y = (released / released.std(ddof=0)).to_numpy()
+        x = (frame / released.std(ddof=0)).to_numpy()
+        best = min(permutations(range(7)), key=lambda p: ((x - y[list(p)]) ** 2).sum())
+        score = lv.risk(lv.read(frame, confidential=["x", "t"]), released, ["optimal_assignment"])[0]
+        assert score.by_record.tolist() == [float(i == j) for i, j in enumerate(best)]
+
+
+def test_equal_records_share_the_credit():
+    """Two equal originals and three equal released records: what a random choice among the best assignments gives."""
+    frame = pd.DataFrame({"x": [0.0, 0.0, 10, 11, 12, 30]})
+    released = pd.DataFrame({"x": [1.0, -1.0, 11, 11, 11, 31]})
+    score = lv.risk(lv.read(frame, confidential="x"), released, ["optimal_assignment"])[0]
+    assert score.by_record == pytest.approx([1 / 2, 1 / 2, 1 / 3, 1 / 3, 1 / 3, 1])
+
+
+def test_whoever_knows_all_records_finds_more_than_the_nearest_record():
+    found = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        frame = four_fields(rng)
+        scores = lv.risk(lv.read(frame, confidential=list(frame.columns)), swapped(frame, 0.1, rng),
+                         ["optimal_assignment", lv.risks.NearestRecord(distance="euclidean")])
+        found.append([s.value for s in scores])
+    gain = -np.diff(found).ravel()
+    assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))
+
+
+def test_records_with_another_s_are_never_linked_and_blocks_are_noted():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"s": np.arange(400) % 200, "x": rng.normal(size=400), "t": rng.normal(size=400)})
+    released = frame.assign(x=rng.normal(size=400))
+    data = lv.read(frame, confidential=["x", "t"], non_confidential=["s"])
+    score = lv.risk(data, released, ["optimal_assignment"])[0]
+    assert score.value > score.s_alone == 0.5
+    plain = frame.assign(s=0)
+    data = lv.read(plain, confidential=["x", "t"], non_confidential=["s"])
+    score = lv.risk(data, plain, [lv.risks.OptimalAssignment(largest=50)])[0]
+    assert score.value == 1.0
+    assert "in blocks" in score.notes[0]
+
+
+def test_a_blanked_value_costs_nothing():
+    frame = pd.DataFrame({"x": [1.0, 2, 3, 4], "t": [1.0, 2, 3, 4]})
+    released = frame.assign(x=[1.0, np.nan, 3, np.nan])
+    assert lv.risk(lv.read(frame, confidential=["x", "t"]), released, ["optimal_assignment"])[0].value == 1.0
+
+
+def test_linking_near_records_only_gives_the_assignment_of_all_pairs():
+    rng = np.random.default_rng(5)
+    for spread in (0.1, 0.5):
+        x = rng.normal(size=(1100, 3))
+        y = x + spread * rng.normal(size=x.shape)
+        costs = ((x[:, None] - y) ** 2).sum(axis=2)
+        best = linear_sum_assignment(costs)[1]
+        assert costs[np.arange(1100), _among_near(x, y)].sum() == pytest.approx(costs[np.arange(1100), best].sum())
+        assert assignment_credit(x, y, 5000).tolist() == (best == np.arange(1100)).astype(float).tolist()
