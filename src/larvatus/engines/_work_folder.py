@@ -15,6 +15,7 @@ from pathlib import Path
 from larvatus.core.errors import EngineError
 
 PREFIX, LOCK, ABANDONED = "larvatus-work-", "lock", 3600.0
+TRIES, PAUSE = 5, 0.1
 
 
 class WorkFolder:
@@ -50,7 +51,11 @@ class WorkFolder:
 def _removed(path: Path, lock: int, owner: int) -> None:
     if os.getpid() != owner:  # a forked child does not own its parent's files
         return
-    shutil.rmtree(path, ignore_errors=True)
+    for _ in range(TRIES):  # a thread that is still writing may add a file meanwhile
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            break
+        time.sleep(PAUSE)
     with suppress(OSError):
         os.close(lock)
 
