@@ -22,6 +22,7 @@ from larvatus.engines import _disk_reading as reading
 from larvatus.engines import _disk_writing as writing
 from larvatus.engines._disk_table import DiskTable, as_disk
 from larvatus.engines._layout import Room, Rows
+from larvatus.engines._parting import parted
 from larvatus.engines._sources import checked_names, column_names, keyed_order_of
 from larvatus.engines._stored import WIDE
 from larvatus.engines._work_folder import WorkFolder
@@ -118,6 +119,10 @@ class _Sorter:
         self._connection = None
 
     def ordered(self, rows: Rows, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> Rows:
+        """Rows in order: parted by the first key into pieces that fit, each sorted here; pieces that do not, by DuckDB."""
+        return parted(rows, dtypes, by, wanted, self._folder, self._memory, self._threads, self._sorted)
+
+    def _sorted(self, rows: Rows, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> Rows:
         text = f"SELECT {', '.join(wanted)} FROM given ORDER BY {', '.join(by)}"
         return self._asked(text, {"given": (rows, dtypes)}, wanted)
 

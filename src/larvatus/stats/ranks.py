@@ -82,6 +82,17 @@ def keyed_order(values: Floats, record: Ints, words: Callable[[Ints], NDArray[np
     return order
 
 
+def in_keyed_order(values: Floats, words: NDArray[np.uint64], record: Ints) -> Ints:
+    """Positions in the order (value, word, record id), the words of all given."""
+    order = np.argsort(values)
+    tied, starts = _tied(values[order])
+    if len(tied):
+        rows = order[tied]
+        _settled(rows, words[rows], record[rows], starts)
+        order[tied] = rows
+    return order
+
+
 def keyed_ranks(values: Floats, record: Ints, words: Callable[[Ints], NDArray[np.uint64]]) -> Floats:
     """Ranks 1…n of the present values, each rank once, NaN where missing."""
     order = keyed_order(values, record, words)
