@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from larvatus.core.errors import EngineError
@@ -37,3 +40,20 @@ def usable_memory() -> int:
         with suppress(OSError, ValueError):
             free = min(free, int(Path(name).read_text(encoding="ascii")))
     return free
+
+
+@cache
+def _trim() -> Callable[[int], int] | None:
+    """The C library's own way to give memory back, where it has one."""
+    try:
+        found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+        return found
+    except (OSError, AttributeError):
+        return None
+
+
+def give_back() -> None:
+    """Return freed memory to the system: the C library keeps what may be used again, and that counts as used."""
+    trim = _trim()
+    if trim is not None:
+        trim(0)

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
+from larvatus.core.memory import give_back
 from larvatus.data.contracts import Array
 from larvatus.engines._chunks import pieces_of
 from larvatus.engines._layout import Rows
@@ -16,7 +17,7 @@ from larvatus.engines._work_folder import WorkFolder
 from larvatus.stats.ranks import in_keyed_order
 
 Sort = Callable[[Rows, dict[str, str], Sequence[str], Sequence[str]], Rows]
-PIECES, PEEKED, TIMES = 256, 1 << 20, 3
+PIECES, PEEKED, TIMES, OFTEN = 256, 1 << 20, 3, 16
 
 
 def parted(
@@ -31,8 +32,12 @@ def parted(
         yield from sort(itertools.chain(first, rows), dtypes, by, wanted)
         return
     pieces = [{n: Stored(folder, dtypes[n]) for n in used} for _ in range(len(cuts) + 1)]
-    for block in itertools.chain(first, rows):
+    for i, block in enumerate(itertools.chain(first, rows)):
         _put(block, by[0], cuts, pieces, used)
+        if i % OFTEN == OFTEN - 1:
+            give_back()
+    first.clear()
+    give_back()
     most = memory // (8 * TIMES * (len(used) + 1) * threads)
     with ThreadPoolExecutor(threads) as pool:
         waiting: list[Future[dict[str, Array]] | dict[str, Stored]] = []
@@ -41,6 +46,8 @@ def parted(
             waiting.append(pool.submit(_sorted, piece, by, wanted) if piece[by[0]].rows <= most else piece)
             if len(waiting) >= threads:
                 yield from _given(waiting.pop(0), dtypes, by, wanted, sort)
+            if i % OFTEN == OFTEN - 1:
+                give_back()
         for left in waiting:
             yield from _given(left, dtypes, by, wanted, sort)
 

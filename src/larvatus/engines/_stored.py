@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import EngineError
+from larvatus.core.memory import give_back
 from larvatus.data.contracts import Array
 from larvatus.engines._chunks import pieces_of
 from larvatus.engines._work_folder import WorkFolder
@@ -133,4 +134,5 @@ def scatter(parts: Scattered, into: Sequence[Stored], low: int, high: int, bucke
             out[rows] = file.read()
             column.write(low + first, out)
         buckets[b] = []
+    give_back()
     return put
