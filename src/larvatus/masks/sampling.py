@@ -40,6 +40,7 @@ class Sampling(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    keeps_ranks: ClassVar[bool] = True
     drops: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"rate", "outliers", "hold", "tolerance"})
