@@ -149,6 +149,7 @@ class Mask(Method):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "rows"
     record_wise: ClassVar[bool] = False
     keeps_ranks: ClassVar[bool] = False
+    keeps_promises: ClassVar[bool] = False
     permutes: ClassVar[bool] = False
     follows: ClassVar[bool] = False
     random: ClassVar[bool] = True
