@@ -148,6 +148,7 @@ class Mask(Method):
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "rows"
     record_wise: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
     keeps_ranks: ClassVar[bool] = False
     keeps_promises: ClassVar[bool] = False
     permutes: ClassVar[bool] = False

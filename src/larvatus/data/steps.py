@@ -10,7 +10,7 @@ import numpy as np
 
 from larvatus.core.errors import MaskError, SubGroupError, nearest_names
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.chosen import record_numbers, where_text
+from larvatus.data.chosen import TAKEN, record_numbers, where_text
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.groups import Settled, settle, usable
@@ -18,7 +18,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.roles import Small, has_order
 
-TAKEN, KEPT = " taken", " kept"
+KEPT = " kept"
 NOTABLE, ALIKE = 0.1, 1e-7
 
 
@@ -134,8 +134,11 @@ def _applied(step: Mask, current: Microdata, original: Microdata, random: Record
     if chosen == 0:
         raise MaskError(f"{step.name()}: where = {where_text(step.where)} chooses no record, so nothing would be masked.")
     taken: Microdata | None = None
-    if not step.record_wise:
-        taken = _workable(marked.take(lambda g, b: b[TAKEN] == 1, [TAKEN]), step)
+    if step.record_wise and not step.alone:
+        base = base.holding(base.table.pair(marked.table, {TAKEN: TAKEN}))
+    else:
+        taken = marked.take(lambda g, b: b[TAKEN] == 1, [TAKEN])
+        taken = taken if step.alone else _workable(taken, step)
         base, beside = (d.holding(taken.table.pair(d.table, {n: n for n in d.table.columns})) for d in (base, beside))
     masked = step.apply(base, beside, random)
     notes = [*masked.notes, Note(f"{chosen:,} of {current.rows:,} records chosen by where")]
