@@ -47,7 +47,9 @@ def test_blanking_counts_the_chosen_records_and_draws_as_ever():
 ])
 def test_a_negative_value_that_is_not_chosen_is_no_hindrance(step):
     after = masked(step, confidential=["x", "y"]).frame()
-    assert after.x[5] == -4 and after.y[5] == 6
-    assert (after.x[:5] > 0).all() and not np.isclose(after.x[:5], TABLE.x[:5]).any()
+    assert after.x[5] == -4
+    assert after.y[5] == 6
+    assert (after.x[:5] > 0).all()
+    assert not np.isclose(after.x[:5], TABLE.x[:5]).any()
     with pytest.raises(lv.LarvatusError, match="'x' has 1 negative"):
         masked(step.model_copy(update={"where": "s == 0"}), confidential=["x", "y"])

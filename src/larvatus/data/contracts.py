@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
@@ -187,6 +187,10 @@ class Mask(Method):
     def law(self, original: Microdata) -> Law | None:
         """E and Cov of Y given X and S, where the mask has a linear law; used by attacks that know the mask."""
         return None
+
+    def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
+        """The settings that may be told to the public and had an effect on columns of these kinds."""
+        return {k: v for k, v in self.settings().items() if k in self.publishable}
 
     def public_sentence(self) -> str:
         """One sentence for the public, without a confidential figure."""

@@ -71,7 +71,8 @@ class RestoreCovariance(Mask):
         return Masked(done, _notes(current, losses, self.moments == "exact"))
 
     def public_sentence(self) -> str:
-        how = "exactly" if self.moments == "exact" else "on average"
+        limited = self.columns is not None or self.where is not None
+        how = "on average" if self.moments == "random" else "nearly" if limited else "exactly"
         return (
             "Random noise was added so that the variances and correlations that the step before had reduced are "
             f"{how} those of the original again."

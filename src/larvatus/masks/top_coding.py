@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -80,8 +80,10 @@ class TopCoding(Mask):
             )
         if bounded and self.tail is None and free and self.side != "top":
             lacking = "bound" if free[0] == 1 else "lower_bound"
-            raise ValueError(f"side = \"{self.side}\", but one side has neither a bound nor a tail. Give {lacking} or tail too, "
-                             "or leave side out")
+            raise ValueError(
+                f"side = \"{self.side}\", but one side has neither a bound nor a tail. Give {lacking} or tail too, or leave "
+                "side out"
+            )
         return self
 
     @classmethod
@@ -124,6 +126,11 @@ class TopCoding(Mask):
     def public_sentence(self) -> str:
         what = {"top": "largest", "bottom": "smallest", "both": "largest and smallest"}[self._cut()]
         return f"The {what} values of each confidential column were replaced by {_REPLACED_BY[self.replacement]}."
+
+    def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
+        told = {**super().published(kinds), "side": self._cut()}
+        told.pop("tail", None)
+        return {**told, "tail": next(iter(self._tails().values()))} if self._tails() else told
 
     def _tails(self) -> dict[int, Any]:
         """The share by which a side is cut, of sides without a bound."""
