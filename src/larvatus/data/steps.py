@@ -257,8 +257,17 @@ def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
             "mask: the release would be the original: every confidential value came through unchanged. "
             "Use a stronger mask, or leave columns that do not vary out of confidential."
         )
-    return [
-        Note(f"{same[j]:,} of {there[j]:,} values of {name} ({same[j] / there[j]:.1%}) are unchanged",
-             "warning" if same[j] > NOTABLE * there[j] else "information")
-        for j, name in enumerate(names) if same[j]
-    ]
+    notes = [_unchanged_note(name, int(same[j]), int(there[j])) for j, name in enumerate(names) if same[j] or not there[j]]
+    if there.sum() and not same.sum():
+        of = names[0] if len(names) == 1 else f"the {len(names)} confidential columns"
+        notes.append(Note(f"all {there.sum():,} values of {of} were changed"))
+    return notes
+
+
+def _unchanged_note(name: str, same: int, there: int) -> Note:
+    if not there:
+        return Note(f"{name} has no values at all, so there was nothing to mask in it", "warning")
+    if same == there:
+        return Note(f"no value of {name} was changed: all {there:,} leave as they came", "warning")
+    said = f"{same:,} of {there:,} values of {name} ({same / there:.1%}) are unchanged"
+    return Note(said, "warning" if same > NOTABLE * there else "information")
