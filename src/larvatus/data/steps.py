@@ -13,7 +13,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.chosen import TAKEN, record_numbers, where_text
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
-from larvatus.data.groups import Settled, settle, usable
+from larvatus.data.groups import Settled, settle
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.roles import Small, has_order
@@ -86,11 +86,12 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
     limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
     present = data.present().tolist()
     for m, d in zip(masks, seen, strict=True):
-        there = usable(d.present().sum(axis=0).tolist(), m.smallest(d))
-        if there < m.smallest(d):
+        counts, least = d.present().sum(axis=0).tolist(), m.smallest(d)
+        few = [f"{n!r} has {there} values" for n, there in zip(d.confidential, counts, strict=True) if 0 < there < least]
+        if few:
             raise SubGroupError(
-                f"{m.name()}: some confidential column has {there} values in the whole file and {m.smallest(d)} are "
-                "needed. Leave that column out, or use a mask that needs fewer."
+                f"{m.name()}: {', '.join(few)} in the whole file, and {least} are needed. Use settings that need fewer (a larger "
+                "window or rate, a smaller k), or leave the column out."
             )
     outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by)
     if outcome.target == tuple(range(len(data.groups))):
