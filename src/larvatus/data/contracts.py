@@ -178,6 +178,10 @@ class Mask(Method):
         """Fewest records with which the mask can do its work in a sub-group."""
         return 1
 
+    def made_kind(self, kind: str) -> str:
+        """The kind that a column of this kind has after the step."""
+        return kind
+
     def check_order(self, before: Sequence[Mask]) -> None:
         """Refuse a place in the sequence of steps where the mask would do harm."""
 

@@ -39,19 +39,33 @@ def seen_by(step: Mask, data: Microdata) -> Microdata:
     return data.with_confidential(taken_by(step, data))
 
 
+def taken_in_turn(data: Microdata, masks: Sequence[Mask]) -> list[tuple[str, ...]]:
+    """The columns that each step masks, those included that a step before makes into names."""
+    made: set[str] = set()
+    out = []
+    for step in masks:
+        now = taken_by(step, data)
+        asked = step.columns or data.confidential
+        more = {n for n in made if n in asked and "nominal" in step.handles}
+        out.append(tuple(n for n in data.confidential if n in now or n in more))
+        made |= {n for n in out[-1] if data.table.columns[n].kind == "number" and step.made_kind("number") == "nominal"}
+    return out
+
+
 def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
     """Refuse columns that a step cannot mask, and confidential columns that no step masks."""
-    for step in masks:
+    taken = taken_in_turn(data, masks)
+    for step, names in zip(masks, taken, strict=True):
         for name in step.columns or ():
             if name not in data.confidential:
                 raise MaskError(f"{step.name()}.columns: {name!r} is not a confidential column; "
                                 f"{nearest_names(name, data.confidential)}")
-            if not _maskable(step, name, data):
+            if name not in names:
                 raise MaskError(_unmaskable(step, name, data))
-        if not taken_by(step, data):
+        if not names:
             raise MaskError(_unmaskable(step, data.confidential[0], data))
     for name in data.confidential:
-        if not any(name in taken_by(step, data) for step in masks):
+        if not any(name in names for names in taken):
             able = next((m for m in masks if _maskable(m, name, data)), None)
             if able is None:
                 raise MaskError(_unmaskable(masks[0], name, data))
@@ -61,7 +75,7 @@ def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
 
 def check_orders(data: Microdata, masks: Sequence[Mask]) -> None:
     """Refuse a step after which a column would be worse protected, given the steps before it that mask the same column."""
-    taken = [taken_by(step, data) for step in masks]
+    taken = taken_in_turn(data, masks)
     for i, step in enumerate(masks):
         for name in taken[i]:
             step.check_order([m for m, names in zip(masks[:i], taken, strict=False) if name in names])
@@ -81,16 +95,16 @@ def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
 
 def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdata, list[Note]]:
     """Small sub-groups refused, pooled or suppressed, for the most demanding step."""
-    seen = [seen_by(m, data) for m in masks]
+    seen = [data.with_confidential(names) for names in taken_in_turn(data, masks)]
     needs = [(m.smallest(d) if m.scope == "sub_group" else 1, m.name()) for m, d in zip(masks, seen, strict=True)]
     limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
     present = data.present().tolist()
     for m, d in zip(masks, seen, strict=True):
         counts, least = d.present().sum(axis=0).tolist(), m.smallest(d)
-        few = [f"{n!r} has {there} values" for n, there in zip(d.confidential, counts, strict=True) if 0 < there < least]
-        if few:
+        lacking = [f"{n!r} has {there} values" for n, there in zip(d.confidential, counts, strict=True) if 0 < there < least]
+        if lacking:
             raise SubGroupError(
-                f"{m.name()}: {', '.join(few)} in the whole file, and {least} are needed. Use settings that need fewer (a larger "
+                f"{m.name()}: {', '.join(lacking)} in the whole file, and {least} are needed. Use settings that need fewer (a larger "
                 "window or rate, a smaller k), or leave the column out."
             )
     outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by)
@@ -118,7 +132,8 @@ def applied(step: Mask, current: Microdata, original: Microdata, random: RecordR
             raise MaskError(f"{step.name()}: needs numbers, and a step before it turned {name!r} into names. Put it before "
                             "that step, or leave the column out of its columns.")
     whole, current = current, seen_by(step, current)
-    masked = _applied(step, current, seen_by(step, _in_same_groups(original, current)), random)
+    beside = _in_same_groups(original, current).with_confidential(current.confidential)
+    masked = _applied(step, current, beside, random)
     return Masked(masked.data.with_confidential(whole.roles.confidential), masked.notes)
 
 

@@ -60,6 +60,9 @@ class Recoding(Mask):
     def examples(cls) -> Sequence[Self]:
         return cls(), cls(rare=5, bins=3, scope="sub_group"), cls(rare=1, bins=25)
 
+    def made_kind(self, kind: str) -> str:
+        return "nominal" if self.replacement == "label" else kind
+
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         self._check(current)
         data, notes = current, list[Note]()
