@@ -70,7 +70,9 @@ class RankSwap(Mask):
         swapped = _exchanged(numbers, partners, random) if held else _placed(numbers, partners, random)
         left = {n: sum(int(np.count_nonzero(p == np.arange(len(p)))) for p in partners[n]) for n in names}
         there = {n: sum(map(len, partners[n])) for n in names}
-        notes = [Note(f"{there[n] - left[n]:,} of {there[n]:,} values of {n} were exchanged with another record") for n in names]
+        notes = [
+            Note(f"{there[n] - left[n]:,} of {there[n]:,} values of {n} were exchanged with another record") for n in names
+        ]
         notes += [Note(f"{count:,} values of {n} found no free partner and stay") for n, count in left.items() if count]
         notes.append(Note("the smallest and the largest value of every column leave unmodified", "warning"))
         return Masked(named(swapped, current, original, names), notes)
