@@ -204,3 +204,9 @@ def test_a_side_is_cut_in_one_way(settings, way_out):
 def test_without_a_bound_the_usual_tail_is_cut(table):
     assert release(table).frame().equals(release(table, tail=0.03).frame())
     assert "tail" not in lv.masks.TopCoding(bound=3.0).settings()
+
+
+def test_where_bound_and_tail_overlap_the_bound_counts():
+    data = lv.read(pd.DataFrame({"x": np.arange(1.0, 21)}), confidential=["x"])
+    got = lv.mask(data, lv.masks.TopCoding(bound=1.5, tail=0.2, side="both"), secret=SECRET).frame().x
+    assert got.tolist() == [1.0, *[1.5] * 19]

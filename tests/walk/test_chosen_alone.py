@@ -53,3 +53,12 @@ def test_a_negative_value_that_is_not_chosen_is_no_hindrance(step):
     assert not np.isclose(after.x[:5], TABLE.x[:5]).any()
     with pytest.raises(lv.LarvatusError, match="'x' has 1 negative"):
         masked(step.model_copy(update={"where": "s == 0"}), confidential=["x", "y"])
+
+
+def test_a_record_that_is_not_chosen_is_not_drawn_again_and_again():
+    """Noise could never lift it above zero, and need not."""
+    table = pd.DataFrame({"x": [*np.linspace(40, 60, 99), -1000.0]})
+    step = lv.masks.AdditiveNoise(positive=True, variance=0.01, where="x > 0")
+    after = lv.mask(lv.read(table, confidential=["x"]), step, secret=SECRET).frame().x
+    assert after[99] == -1000
+    assert (after[:99] > 0).all()
