@@ -131,7 +131,7 @@ def mask(
         current, said, table = rules.kept(
             current, original, lambda k: _stepped(masks, seen_again, secret, context, progress, f"attempt {k}")[0]
         )
-        notes += said
+        notes = [*(n for n in notes if not n.promise), *said]
     notes += said_of_copies([unchanged_notes(copy, original) for copy in current])
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
     told_steps += masks[len(told_steps) :]  # what rules added; record ids from files stay out of what is told
@@ -160,6 +160,8 @@ def _stepped(
             with _doing(step):
                 current[c], told = applied(step, copy, original, RecordRandom(key, common))
             said.append([replace(n, step=n.step or step.name()) for n in told])
+        if not step.keeps_promises or step.where is not None:
+            notes = [n for n in notes if not n.promise]
         notes += said_of_copies(said)
     return current, notes
 

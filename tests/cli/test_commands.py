@@ -165,3 +165,25 @@ def test_help_of_mask_lists_the_settings_of_its_method(folder, capsys):
     code, out, _ = ran(capsys, "mask", "--method", "additive_noise", "--help")
     assert code == 0
     assert "noise variance as a fraction" in out
+
+
+def test_a_quoted_pattern_of_copies_is_a_release_of_several_copies(folder, capsys):
+    made = mask(capsys, "--method", "multiple_imputation", "--copies", "11", "--pairing", "p.parquet", output="mi.csv")
+    assert made[0] == 0
+    common = [*ROLES, "--pairing", "p.parquet", "--json"]
+    listed = ran(capsys, "utility", "in.csv", *[f"mi-{i}.csv" for i in range(1, 12)], *common)
+    pattern = ran(capsys, "utility", "in.csv", "mi-*.csv", *common)
+    assert pattern[0] == 0
+    assert pattern[1] == listed[1]
+    risky = ran(capsys, "risk", "in.csv", "mi-*.csv", *common, "--method", "rank_disclosure")
+    assert "worst of 11 copies" in risky[1] + risky[2]
+
+
+def test_only_files_numbered_from_one_are_copies(folder):
+    from larvatus.cli.inputs import copies_of
+
+    for name in ("a-1.csv", "a-2.csv", "a-10.csv", "part-01.csv", "part-02.csv", "b-1.csv", "b-2.csv", "b-rest.csv"):
+        (folder / name).touch()
+    assert copies_of(["b-[12].csv", "x.csv"]) == ["b-1.csv", "b-2.csv", "x.csv"]
+    for whole in ("a-*.csv", "part-*.csv", "b-*.csv", "[ab]-[12].csv", "none-*.csv", "a-1.csv"):
+        assert copies_of([whole]) == [whole]

@@ -65,7 +65,7 @@ def test_a_lone_value_is_never_released_as_it_came():
 
 def test_over_the_whole_file_a_lone_value_is_refused_too():
     table = pa.table({"x": [1.0, 2.0, 3.0], "w": [None, 5.0, None]})
-    with pytest.raises(SubGroupError, match="1 values in the whole file and 2 are needed"):
+    with pytest.raises(SubGroupError, match="1 values in the whole file, and 2 are needed"):
         lv.mask(lv.read(table, confidential=["x", "w"]), 'additive_noise(scope="file")', secret=SECRET)
 
 
@@ -119,3 +119,12 @@ def test_more_than_fifty_levels_are_refused_with_the_way_out():
         design_of(data, ["town"])
     fifty = lv.read(table.filter(pc.not_equal(table["town"], "t50")), confidential="x", non_confidential="town")
     assert len(design_of(fifty, ["town"]).terms) == 49
+
+
+def test_columns_with_too_few_values_in_the_whole_file_are_named():
+    table = pa.table({"x": np.arange(10.0), "y": [1.0, 2.0, *[None] * 8], "z": [3.0, *[None] * 9]})
+    wanted = r"'y' has 2 values, 'z' has 1 values.* 3 are needed\. Use settings that need fewer.*smaller k"
+    with pytest.raises(SubGroupError, match=wanted):
+        lv.mask(lv.read(table, confidential=["x", "y", "z"]), lv.masks.Microaggregation(), secret=SECRET)
+    with pytest.raises(SubGroupError, match=r"rank_swap: 'y' has 2 values.*larger window.*leave the column out"):
+        lv.mask(lv.read(table, confidential=["x", "y"]), lv.masks.RankSwap(window=0.2), secret=SECRET)

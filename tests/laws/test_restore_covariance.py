@@ -133,3 +133,18 @@ def test_census_and_chosen_records(real_files):
     after = steps(census, *part, names=names).frame()
     assert gap(census.loc[chosen, names], after.loc[chosen, names]) < 1e-12
     assert after.loc[~chosen, names].equals(census.loc[~chosen, names].astype(after[names].dtypes.to_dict()))
+
+
+class Lowered(GroupMeans):
+    """Means of groups, moved down in one column."""
+
+    def apply(self, current, original, random):
+        masked = super().apply(current, original, random)
+        return masked._replace(data=masked.data.map_rows(lambda g, b: {"x": b["x"] - 0.01}, ["x"]))
+
+
+@pytest.mark.parametrize("mask", [EXACT, RANDOM])
+def test_means_that_were_moved_before_are_said_to_stay_so(frame, mask):
+    told = "the steps before moved the means of x, and these are not restored"
+    assert told in [n.text for n in steps(frame, Lowered(), mask, names=TWO).notes if n.kind == "warning"]
+    assert not any("moved the means" in n.text for n in steps(frame, GroupMeans(), mask, names=TWO).notes)

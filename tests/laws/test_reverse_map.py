@@ -177,3 +177,13 @@ def test_only_the_chosen_records_exchange_values(table):
         inside = chosen & (table.g == g)
         assert sorted(after.x[inside]) == sorted(table.x[inside])
         assert (after.x[inside] != table.x[inside]).mean() > 0.5
+
+
+@pytest.mark.parametrize("before", [
+    [lv.masks.RandomBlanking()], [lv.masks.LocalSuppression()], [lv.masks.Sampling()],
+    [lv.masks.RandomBlanking(), lv.masks.Rounding(base=0.5)], [lv.masks.TopCoding(), lv.masks.Sampling()],
+])
+def test_after_steps_that_only_take_away_it_is_refused(table, before):
+    data = lv.read(table, confidential=X)
+    with pytest.raises(lv.LarvatusError, match="keeps the order of values"):
+        lv.mask(data, *before, lv.masks.ReverseMap(), secret=SECRET)

@@ -175,3 +175,38 @@ def test_a_real_file_keeps_its_weighted_totals(real_files):
     for name in ("INCOME", "ASSETS"):
         np.testing.assert_allclose((got.WEIGHT * got[name]).sum(), (table.WEIGHT * table[name]).sum(), rtol=1e-12)
         assert got[name].max() < table[name].max()
+
+
+def test_a_bound_at_one_side_and_a_tail_at_the_other(table):
+    """The bound cuts the top, the share the bottom, each as it would alone."""
+    got = release(table, bound=50.0, tail=0.1, side="both").frame().x
+    top = release(table, bound=50.0).frame().x
+    bottom = release(table, tail=0.1, side="bottom").frame().x
+    low = (bottom != table.x) & table.x.notna()
+    assert low.any()
+    assert (top != table.x)[table.x.notna()].any()
+    assert got.equals(top.where(~low, bottom))
+    assert release(table, lower_bound=5.0, tail=0.1).steps[0].public_sentence().startswith("The largest and small")
+
+
+@pytest.mark.parametrize(("settings", "way_out"), [
+    ({"bound": 5.0, "tail": 0.1}, "tail and a bound are given for the same side. Leave one of them out"),
+    ({"bound": 5.0, "lower_bound": 1.0, "tail": 0.1, "side": "both"}, "for the same side"),
+    ({"lower_bound": 5.0, "tail": 0.1, "side": "bottom"}, "for the same side"),
+    ({"bound": 5.0, "side": "both"}, "Give lower_bound or tail too"),
+    ({"bound": 5.0, "side": "bottom"}, "Give lower_bound or tail too"),
+])
+def test_a_side_is_cut_in_one_way(settings, way_out):
+    with pytest.raises(ValueError, match=way_out):
+        lv.masks.TopCoding(**settings)
+
+
+def test_without_a_bound_the_usual_tail_is_cut(table):
+    assert release(table).frame().equals(release(table, tail=0.03).frame())
+    assert "tail" not in lv.masks.TopCoding(bound=3.0).settings()
+
+
+def test_where_bound_and_tail_overlap_the_bound_counts():
+    data = lv.read(pd.DataFrame({"x": np.arange(1.0, 21)}), confidential=["x"])
+    got = lv.mask(data, lv.masks.TopCoding(bound=1.5, tail=0.2, side="both"), secret=SECRET).frame().x
+    assert got.tolist() == [1.0, *[1.5] * 19]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from larvatus.cli.inputs import MaskOptions, RoleOptions, data_of, secret_of, toml_value, with_engine
+from larvatus.cli.inputs import MaskOptions, RoleOptions, copies_of, data_of, secret_of, toml_value, with_engine
 from larvatus.cli.terminal import Terminal
 from larvatus.core.errors import StudyError, WriteError, nearest_names
 from larvatus.data.score import Cell, Row
@@ -187,7 +187,7 @@ def risk(
     original
         The confidential file.
     released
-        The released file; all of them where a release has several copies.
+        The released file; all of them, or a quoted pattern such as 'out-*.csv', where a release has several copies.
     """
     from larvatus.core.files import check_free
     from larvatus.walk import risk as walk
@@ -198,8 +198,8 @@ def risk(
     with terminal.progress() as progress:
         data = data_of(original, study)
         scores = walk(
-            data, released, method or study.attack, intruder=intruder or study.intruder_here(), also=also,
-            also_pairing=also_pairing or (), pairing=pairing, row_order=row_order, progress=progress,
+            data, copies_of(released), method or study.attack, intruder=intruder or study.intruder_here(),
+            also=also, also_pairing=also_pairing or (), pairing=pairing, row_order=row_order, progress=progress,
         )
     if at_risk is not None:
         ids = scores.at_risk(at_risk_share, at_risk, force)
@@ -220,14 +220,16 @@ def utility(
     original
         The confidential file.
     released
-        The released file; all of them where a release has several copies.
+        The released file; all of them, or a quoted pattern such as 'out-*.csv', where a release has several copies.
     """
     from larvatus.walk import utility as walk
 
     terminal, study = Terminal(quiet, json), roles.load()
     with terminal.progress() as progress:
         data = data_of(original, study)
-        scores = walk(data, released, method or study.measure, pairing=pairing, row_order=row_order, progress=progress)
+        scores = walk(
+            data, copies_of(released), method or study.measure, pairing=pairing, row_order=row_order, progress=progress
+        )
     _scores(terminal, scores)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -100,6 +102,25 @@ def data_of(source: str, study: Study) -> Microdata:
     from larvatus.walk import read
 
     return read(source, study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory)
+
+
+def copies_of(released: Sequence[str]) -> list[str]:
+    """The released files: a pattern of copies (name-1, name-2 …) as one file each; any other is one file in parts."""
+    out: list[str] = []
+    for text in released:
+        out += _numbered(text) if glob.has_magic(text) and not Path(text).exists() else [text]
+    return out
+
+
+def _numbered(pattern: str) -> list[str]:
+    """What fits a pattern in the order of its numbers, where all are copies of one release, else the pattern."""
+    found = [Path(p) for p in glob.glob(pattern, recursive=True) if Path(p).is_file()]
+    parts = [re.fullmatch(r"(.+)-([1-9][0-9]*)", p.stem) for p in found]
+    copies = {int(m[2]): str(p) for m, p in zip(parts, found, strict=True) if m}
+    one_release = len({(p.parent, m[1], p.suffix) for m, p in zip(parts, found, strict=True) if m}) == 1
+    if len(copies) < 2 or not all(parts) or not one_release or sorted(copies) != list(range(1, len(found) + 1)):
+        return [pattern]
+    return [copies[i] for i in sorted(copies)]
 
 
 def toml_value(text: str) -> Any:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from larvatus.data.contracts import Mask
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.release import Release
 from larvatus.data.score import Cell, Row, Rows, Score, Scores
+from larvatus.data.steps import taken_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,9 @@ class Candidate:
     @classmethod
     def of(cls, name: str, release: Release, scores: Scores) -> Candidate:
         steps = tuple({"method": s.name(), **s.settings()} for s in release.steps)
-        public = tuple(
-            {"method": s.name(), **{k: v for k, v in s.settings().items() if k in s.publishable}} for s in release.steps
-        )
+        public = tuple({"method": s.name(), **s.published(_kinds(s, release.data))} for s in release.steps)
         sentences = tuple(s.public_sentence() for s in release.steps)
-        permutes = any(s.permutes for s in release.steps)
+        permutes = _permuted(release.steps) and not len(release.rules)
         rows, copies = release.data.rows, len(release.copies)
         return cls(name, steps, sentences, public, release.notes, rows, scores, permutes, copies, release.rules)
 
@@ -141,6 +141,24 @@ class Comparison:
         target = Path(path)
         write_text(target, self.html(edition, release), force)
         return target
+
+
+def _kinds(step: Mask, released: Microdata) -> set[str]:
+    """The kinds of the columns that a step was for."""
+    return {released.table.columns[n].kind for n in taken_by(step, released)}
+
+
+def _permuted(steps: Sequence[Mask]) -> bool:
+    """Whether all masked values are collected ones, some of them in other records; false where that is not sure."""
+    moved, collected, names_changed = False, True, False
+    for step in steps:
+        if step.permutes:
+            moved = True
+            mapped_back = step.follows and step.columns is None and step.where is None
+            collected = collected or (mapped_back and not names_changed)
+        elif not (step.drops or step.blanks):
+            collected, names_changed = False, names_changed or "nominal" in step.handles
+    return moved and collected
 
 
 def _tidy(release: str, score: Score) -> Sequence[Row]:

@@ -22,6 +22,7 @@ from larvatus.data.contracts import Mask
 
 OWN = "larvatus_record"
 MARK = "@"
+TAKEN = " taken"
 
 
 def text_id(text: str) -> int:

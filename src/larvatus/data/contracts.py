@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
@@ -148,7 +148,9 @@ class Mask(Method):
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "rows"
     record_wise: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
     keeps_ranks: ClassVar[bool] = False
+    keeps_promises: ClassVar[bool] = False
     permutes: ClassVar[bool] = False
     follows: ClassVar[bool] = False
     random: ClassVar[bool] = True
@@ -176,6 +178,10 @@ class Mask(Method):
         """Fewest records with which the mask can do its work in a sub-group."""
         return 1
 
+    def made_kind(self, kind: str) -> str:
+        """The kind that a column of this kind has after the step."""
+        return kind
+
     def check_order(self, before: Sequence[Mask]) -> None:
         """Refuse a place in the sequence of steps where the mask would do harm."""
 
@@ -185,6 +191,10 @@ class Mask(Method):
     def law(self, original: Microdata) -> Law | None:
         """E and Cov of Y given X and S, where the mask has a linear law; used by attacks that know the mask."""
         return None
+
+    def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
+        """The settings that may be told to the public and had an effect on columns of these kinds."""
+        return {k: v for k, v in self.settings().items() if k in self.publishable}
 
     def public_sentence(self) -> str:
         """One sentence for the public, without a confidential figure."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import MaskError
+from larvatus.data.chosen import TAKEN
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -67,12 +68,13 @@ def noisy(
 ) -> Matrix:
     """Masked values from `drawn` (rows, attempt): positive where asked, zeros left where they are kept.
 
-    Values that are `still` (one per column, or one each) cannot move and are not drawn again.
+    Values that are `still` (one per column, or one each) cannot move and are not drawn again; nor are negative ones, which
+    only records that are not chosen have.
     """
     y = drawn(slice(None), 0)
     kept = (x == 0) & (zeros == "keep")
     if positive:
-        redraw(method, y, kept | still, drawn, jointly)
+        redraw(method, y, kept | still | (x < 0), drawn, jointly)
     return np.where(kept, x, y) if zeros == "keep" else y
 
 
@@ -95,9 +97,15 @@ def redraw(
 
 
 def refuse_negatives(method: str, data: Microdata) -> None:
-    """Values cannot be kept positive in a column that has negative ones."""
+    """Values cannot be kept positive in a column that has negative ones, in records that are to be masked."""
     names = data.confidential
-    below = sum(data.reduce(names, lambda g, b: np.array([int((b[n] < 0).sum()) for n in names]), np.add))
+    marks = [TAKEN] if TAKEN in data.table.columns else []
+
+    def negative(group: int, block: Block) -> NDArray[np.int64]:
+        chosen = block[TAKEN] == 1 if marks else np.ones(len(block), dtype=bool)
+        return np.array([np.count_nonzero((block[n] < 0) & chosen) for n in names])
+
+    below = sum(data.reduce([*names, *marks], negative, np.add))
     for name, count in zip(names, np.atleast_1d(below), strict=True):
         if count:
             raise MaskError(

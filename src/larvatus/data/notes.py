@@ -8,12 +8,16 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One sentence: plain information, a warning, or the status of a column in a sub-group. Internal unless said otherwise."""
+    """One sentence: plain information, a warning, or the status of a column in a sub-group. Internal unless said otherwise.
+
+    A promise is true only while no later step changes the data in a way that could break it.
+    """
 
     text: str
     kind: Literal["information", "warning", "status"] = "information"
     step: str = ""
     public: bool = False
+    promise: bool = False
 
     def __str__(self) -> str:
         head = f"{self.step}: " if self.step else ""

@@ -10,15 +10,15 @@ import numpy as np
 
 from larvatus.core.errors import MaskError, SubGroupError, nearest_names
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.chosen import record_numbers, where_text
+from larvatus.data.chosen import TAKEN, record_numbers, where_text
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
-from larvatus.data.groups import Settled, settle, usable
+from larvatus.data.groups import Settled, settle
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.roles import Small, has_order
 
-TAKEN, KEPT = " taken", " kept"
+KEPT = " kept"
 NOTABLE, ALIKE = 0.1, 1e-7
 
 
@@ -39,19 +39,33 @@ def seen_by(step: Mask, data: Microdata) -> Microdata:
     return data.with_confidential(taken_by(step, data))
 
 
+def taken_in_turn(data: Microdata, masks: Sequence[Mask]) -> list[tuple[str, ...]]:
+    """The columns that each step masks, those included that a step before makes into names."""
+    made: set[str] = set()
+    out = []
+    for step in masks:
+        now = taken_by(step, data)
+        asked = step.columns or data.confidential
+        more = {n for n in made if n in asked and "nominal" in step.handles}
+        out.append(tuple(n for n in data.confidential if n in now or n in more))
+        made |= {n for n in out[-1] if data.table.columns[n].kind == "number" and step.made_kind("number") == "nominal"}
+    return out
+
+
 def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
     """Refuse columns that a step cannot mask, and confidential columns that no step masks."""
-    for step in masks:
+    taken = taken_in_turn(data, masks)
+    for step, names in zip(masks, taken, strict=True):
         for name in step.columns or ():
             if name not in data.confidential:
                 raise MaskError(f"{step.name()}.columns: {name!r} is not a confidential column; "
                                 f"{nearest_names(name, data.confidential)}")
-            if not _maskable(step, name, data):
+            if name not in names:
                 raise MaskError(_unmaskable(step, name, data))
-        if not taken_by(step, data):
+        if not names:
             raise MaskError(_unmaskable(step, data.confidential[0], data))
     for name in data.confidential:
-        if not any(name in taken_by(step, data) for step in masks):
+        if not any(name in names for names in taken):
             able = next((m for m in masks if _maskable(m, name, data)), None)
             if able is None:
                 raise MaskError(_unmaskable(masks[0], name, data))
@@ -61,7 +75,7 @@ def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
 
 def check_orders(data: Microdata, masks: Sequence[Mask]) -> None:
     """Refuse a step after which a column would be worse protected, given the steps before it that mask the same column."""
-    taken = [taken_by(step, data) for step in masks]
+    taken = taken_in_turn(data, masks)
     for i, step in enumerate(masks):
         for name in taken[i]:
             step.check_order([m for m, names in zip(masks[:i], taken, strict=False) if name in names])
@@ -81,16 +95,17 @@ def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
 
 def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdata, list[Note]]:
     """Small sub-groups refused, pooled or suppressed, for the most demanding step."""
-    seen = [seen_by(m, data) for m in masks]
+    seen = [data.with_confidential(names) for names in taken_in_turn(data, masks)]
     needs = [(m.smallest(d) if m.scope == "sub_group" else 1, m.name()) for m, d in zip(masks, seen, strict=True)]
     limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
     present = data.present().tolist()
     for m, d in zip(masks, seen, strict=True):
-        there = usable(d.present().sum(axis=0).tolist(), m.smallest(d))
-        if there < m.smallest(d):
+        counts, least = d.present().sum(axis=0).tolist(), m.smallest(d)
+        lacking = [f"{n!r} has {there} values" for n, there in zip(d.confidential, counts, strict=True) if 0 < there < least]
+        if lacking:
             raise SubGroupError(
-                f"{m.name()}: some confidential column has {there} values in the whole file and {m.smallest(d)} are "
-                "needed. Leave that column out, or use a mask that needs fewer."
+                f"{m.name()}: {', '.join(lacking)} in the whole file, and {least} are needed. Use settings that need fewer (a "
+                "larger window or rate, a smaller k), or leave the column out."
             )
     outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by)
     if outcome.target == tuple(range(len(data.groups))):
@@ -117,7 +132,8 @@ def applied(step: Mask, current: Microdata, original: Microdata, random: RecordR
             raise MaskError(f"{step.name()}: needs numbers, and a step before it turned {name!r} into names. Put it before "
                             "that step, or leave the column out of its columns.")
     whole, current = current, seen_by(step, current)
-    masked = _applied(step, current, seen_by(step, _in_same_groups(original, current)), random)
+    beside = _in_same_groups(original, current).with_confidential(current.confidential)
+    masked = _applied(step, current, beside, random)
     return Masked(masked.data.with_confidential(whole.roles.confidential), masked.notes)
 
 
@@ -134,8 +150,11 @@ def _applied(step: Mask, current: Microdata, original: Microdata, random: Record
     if chosen == 0:
         raise MaskError(f"{step.name()}: where = {where_text(step.where)} chooses no record, so nothing would be masked.")
     taken: Microdata | None = None
-    if not step.record_wise:
-        taken = _workable(marked.take(lambda g, b: b[TAKEN] == 1, [TAKEN]), step)
+    if step.record_wise and not step.alone:
+        base = base.holding(base.table.pair(marked.table, {TAKEN: TAKEN}))
+    else:
+        taken = marked.take(lambda g, b: b[TAKEN] == 1, [TAKEN])
+        taken = taken if step.alone else _workable(taken, step)
         base, beside = (d.holding(taken.table.pair(d.table, {n: n for n in d.table.columns})) for d in (base, beside))
     masked = step.apply(base, beside, random)
     notes = [*masked.notes, Note(f"{chosen:,} of {current.rows:,} records chosen by where")]
@@ -255,8 +274,17 @@ def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
             "mask: the release would be the original: every confidential value came through unchanged. "
             "Use a stronger mask, or leave columns that do not vary out of confidential."
         )
-    return [
-        Note(f"{same[j]:,} of {there[j]:,} values of {name} ({same[j] / there[j]:.1%}) are unchanged",
-             "warning" if same[j] > NOTABLE * there[j] else "information")
-        for j, name in enumerate(names) if same[j]
-    ]
+    notes = [_unchanged_note(name, int(same[j]), int(there[j])) for j, name in enumerate(names) if same[j] or not there[j]]
+    if there.sum() and not same.sum():
+        of = names[0] if len(names) == 1 else f"the {len(names)} confidential columns"
+        notes.append(Note(f"all {there.sum():,} values of {of} were changed"))
+    return notes
+
+
+def _unchanged_note(name: str, same: int, there: int) -> Note:
+    if not there:
+        return Note(f"{name} has no values at all, so there was nothing to mask in it", "warning")
+    if same == there:
+        return Note(f"no value of {name} was changed: all {there:,} leave as they came", "warning")
+    said = f"{same:,} of {there:,} values of {name} ({same / there:.1%}) are unchanged"
+    return Note(said, "warning" if same > NOTABLE * there else "information")

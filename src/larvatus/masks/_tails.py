@@ -45,10 +45,12 @@ def marked_by_bounds(data: Microdata, names: Sequence[str], bounds: Mapping[int,
 def marked_by_shares(data: Microdata, names: Sequence[str], shares: Mapping[int, Floats], shared: bool) -> Microdata:
     """The outermost share of the present values, by side; a run of equal values is cut where most of it lies in the tail.
 
-    With `shared`, a tail of one or two values is widened to the third value and those equal to it.
+    With `shared`, a tail of one or two values is widened to the third value and those equal to it. Marks of the other side
+    that are there already stay.
     """
     ranks = {n: f" rank {n}" for n in names}
     ranked = data.ranks({r: n for n, r in ranks.items()})
+    marks = [cut_name(n) for n in names if cut_name(n) in data.table.columns]
     there = data.with_confidential(names).present()
     limit = {s: there - np.ceil(np.round(share * there, 9)) for s, share in shares.items()}
     if shared:
@@ -60,12 +62,13 @@ def marked_by_shares(data: Microdata, names: Sequence[str], shares: Mapping[int,
     def mark(group: int, block: Block) -> Mapping[str, Array]:
         out = {}
         for j, n in enumerate(names):
-            out[cut_name(n)] = np.zeros(len(block))
+            cut = block[cut_name(n)].copy() if marks else np.zeros(len(block))
             for s in shares:
-                out[cut_name(n)][_depth(block[ranks[n]], there[group, j], s) > limit[s][group, j]] = s
+                cut[(_depth(block[ranks[n]], there[group, j], s) > limit[s][group, j]) & (cut == 0)] = s
+            out[cut_name(n)] = cut
         return out
 
-    return ranked.map_rows(mark, list(ranks.values()), [Column(cut_name(n), "number") for n in names])
+    return ranked.map_rows(mark, [*ranks.values(), *marks], [Column(cut_name(n), "number") for n in names])
 
 
 def _depth(rank: Floats, there: int, side: int) -> Floats:

@@ -40,6 +40,7 @@ class LocalSuppression(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    keeps_ranks: ClassVar[bool] = True
     random: ClassVar[bool] = False
     blanks: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})

@@ -160,6 +160,7 @@ class Microaggregation(Mask):
         return Note(
             f"probabilistic k-anonymity: {self.k} records at least share their values, so linkage by them succeeds with a "
             f"chance of 1/{self.k} at most; so it does after a reverse map, which settles the ties of each column at random",
+            promise=True,
         )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,8 @@ class PostRandomisation(Mask):
     weaken. An intruder never knows whether a level is true, but at a high probability of staying most of them are.
 
     Parameters:
-        stay: probability of keeping the level; the rest is shared by the other levels; one value, a list, or by name.
+        stay: probability of keeping the level, before the correction that keeps frequencies; the rest is shared by the other
+            levels; one value, a list, or by name.
         invariant: draw a second time, towards where the level may have come from, so that expected frequencies are kept.
         matrix: transition probabilities by column, in place of stay: a row for each level in order, each adding up to 1.
         columns: mask only these confidential columns; all that the step can mask where none is named.
@@ -41,7 +42,9 @@ class PostRandomisation(Mask):
     handles: ClassVar[frozenset[str]] = frozenset({"nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"stay", "invariant", "matrix"})
 
-    stay: Stay | tuple[Stay, ...] | dict[str, Stay] = Field(default=0.8, description="probability of keeping the level")
+    stay: Stay | tuple[Stay, ...] | dict[str, Stay] = Field(
+        default=0.8, description="probability of keeping the level, before the correction that keeps frequencies"
+    )
     invariant: bool = Field(default=True, description="keep expected frequencies by a second draw")
     matrix: dict[str, tuple[tuple[Probability, ...], ...]] | None = Field(
         default=None, description="transition probabilities by column, in place of stay: a row for each level in order"
@@ -63,6 +66,11 @@ class PostRandomisation(Mask):
             return {n: drawn(block[n], moves[j][group], draws[j]) for j, n in enumerate(names)}
 
         return Masked(current.map_rows(mask_block, names), _notes(current, names, counts, moves))
+
+    def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
+        """Probabilities only where they are those that were used: the invariant construction changes them."""
+        told = super().published(kinds)
+        return {k: v for k, v in told.items() if k not in ("stay", "matrix")} if self.invariant else told
 
     def public_sentence(self) -> str:
         kept = ", in a way that keeps the frequencies of each column on average" if self.invariant else ""

@@ -35,6 +35,8 @@ class RandomBlanking(Mask):
     """
 
     record_wise: ClassVar[bool] = True
+    alone: ClassVar[bool] = True
+    keeps_ranks: ClassVar[bool] = True
     blanks: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"rate", "disjoint"})

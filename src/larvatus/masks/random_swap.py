@@ -60,7 +60,8 @@ class RandomSwap(Mask):
         return Masked(data, [*notes, Note("the smallest and the largest value of every column leave unmodified", "warning")])
 
     def public_sentence(self) -> str:
-        return "Some confidential values were exchanged between randomly chosen records of the same sub-group."
+        of = " of the same sub-group" if self.scope == "sub_group" else ""
+        return f"Some confidential values were exchanged between randomly chosen records{of}."
 
     def _groups(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         if isinstance(self.together, bool):

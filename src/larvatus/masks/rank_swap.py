@@ -14,6 +14,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunction
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.orders import named, placed_levels
 from larvatus.data.parameters import per_column
 
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -27,6 +28,7 @@ class RankSwap(Mask):
     Every column keeps exactly its values; correlations shrink as the window grows. Values stay near where they were, and who
     knows the window can cross the candidates of several columns until one record is left: draw the distances from a
     distribution where that matters. The smallest and largest values leave unmodified, though perhaps in other records.
+    Columns of names are swapped too where their levels have an order: a stated one, or that of a taxonomy.
 
     Parameters:
         window: how far a value may move, as a share of the ranks; one value, a list in role order, or by name.
@@ -40,6 +42,7 @@ class RankSwap(Mask):
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     permutes: ClassVar[bool] = True
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "ordered"})
     publishable: ClassVar[frozenset[str]] = frozenset({"tails", "distance"})
 
     window: Share | tuple[Share, ...] | dict[str, Share] = Field(
@@ -60,13 +63,19 @@ class RankSwap(Mask):
         return max(2, math.ceil(1 / float(self._windows(data.confidential).min()) - 1e-9))
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        names, partners = current.confidential, self._partners(current, random)
+        names = current.confidential
+        numbers = placed_levels(current, original, names)
+        partners = self._partners(numbers, random)
         held = max(current.groups.sizes) <= HELD
-        swapped = _exchanged(current, partners, random) if held else _placed(current, partners, random)
+        swapped = _exchanged(numbers, partners, random) if held else _placed(numbers, partners, random)
         left = {n: sum(int(np.count_nonzero(p == np.arange(len(p)))) for p in partners[n]) for n in names}
-        notes = [Note(f"{count:,} values of {n} found no free partner and stay") for n, count in left.items() if count]
+        there = {n: sum(map(len, partners[n])) for n in names}
+        notes = [
+            Note(f"{there[n] - left[n]:,} of {there[n]:,} values of {n} were exchanged with another record") for n in names
+        ]
+        notes += [Note(f"{count:,} values of {n} found no free partner and stay") for n, count in left.items() if count]
         notes.append(Note("the smallest and the largest value of every column leave unmodified", "warning"))
-        return Masked(swapped, notes)
+        return Masked(named(swapped, current, original, names), notes)
 
     def public_sentence(self) -> str:
         return "Each confidential value was exchanged with that of another record which has a similar rank."

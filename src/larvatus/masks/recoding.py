@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -44,7 +44,7 @@ class Recoding(Mask):
     keeps_ranks: ClassVar[bool] = True
     random: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
-    publishable: ClassVar[frozenset[str]] = frozenset({"levels", "rare", "other", "cuts", "bins", "replacement"})
+    publishable: ClassVar[frozenset[str]] = frozenset({"rare", "other", "cuts", "bins", "replacement"})
 
     levels: dict[str, dict[str, str]] | None = Field(default=None, description="new names of levels, by column")
     rare: Annotated[int, Field(ge=1)] = Field(default=10, description="join levels held by fewer records than this; 1: none")
@@ -60,6 +60,9 @@ class Recoding(Mask):
     def examples(cls) -> Sequence[Self]:
         return cls(), cls(rare=5, bins=3, scope="sub_group"), cls(rare=1, bins=25)
 
+    def made_kind(self, kind: str) -> str:
+        return "nominal" if self.replacement == "label" else kind
+
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         self._check(current)
         data, notes = current, list[Note]()
@@ -68,6 +71,16 @@ class Recoding(Mask):
             data, said = self._numbers(data, name) if kind == "number" else self._names(data, name)
             notes += said
         return Masked(data, notes)
+
+    def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
+        """Without what no column used; classes that left as labels are names by now, and then only numbers are told of."""
+        labelled = self.replacement == "label"
+        unused = set() if "number" in kinds or labelled else {"cuts", "bins", "replacement"}
+        if "nominal" not in kinds or labelled or self.rare == 1:
+            unused |= {"rare", "other"}
+        if self.cuts is not None and not isinstance(self.cuts, Mapping):
+            unused.add("bins")
+        return {k: v for k, v in super().published(kinds).items() if k not in unused}
 
     def public_sentence(self) -> str:
         return "Rare or similar categories of confidential columns were joined, and numbers were put into classes."

@@ -19,9 +19,11 @@ from larvatus.data.noise import columns_of
 from larvatus.data.notes import Note
 
 if TYPE_CHECKING:
+    from larvatus.stats.gaussian import Moments
     from larvatus.stats.restoration import Loss
 
 ROUNDING, PAIRWISE = -1e-9, -0.01
+MOVED = 1e-6
 
 
 class RestoreCovariance(Mask):
@@ -29,8 +31,9 @@ class RestoreCovariance(Mask):
 
     After microaggregation to means, variances and correlations among X are those of the original again, exactly or on
     average, while the shape of the data comes from the step before. The noise also breaks up the groups of equal values, so
-    an intruder no longer sees who was averaged with whom, and no rule on their number holds any more. Steps that add
-    variance in some direction, such as rounding or medians, leave nothing to restore by noise and are refused.
+    an intruder no longer sees who was averaged with whom, and no rule on their number holds any more. Steps that added
+    variance in some direction, as rounding does and medians may, are refused: noise cannot take it away. Means that the steps
+    before moved, such as by medians or top coding, are not restored.
 
     Parameters:
         moments: "exact" makes the noise orthogonal to the data, so that covariances equal the original's; "random" leaves
@@ -66,25 +69,31 @@ class RestoreCovariance(Mask):
             )
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        losses = self._losses(current, original)
+        moments = self._both(current, original)
+        losses = self._losses(current, moments)
         done = self._exact(current, losses, random) if self.moments == "exact" else self._random(current, losses, random)
-        return Masked(done, _notes(current, losses, self.moments == "exact"))
+        return Masked(done, [*_notes(current, losses, self.moments == "exact"), *_moved_means(current, moments)])
 
     def public_sentence(self) -> str:
-        how = "exactly" if self.moments == "exact" else "on average"
+        limited = self.columns is not None or self.where is not None
+        how = "on average" if self.moments == "random" else "nearly" if limited else "exactly"
         return (
             "Random noise was added so that the variances and correlations that the step before had reduced are "
             f"{how} those of the original again."
         )
 
-    def _losses(self, current: Microdata, original: Microdata) -> list[Loss]:
+    def _both(self, current: Microdata, original: Microdata) -> Sequence[Moments]:
+        """Moments of the original columns and, after them, the current ones, in each sub-group."""
+        before = {f"original {n}": n for n in current.confidential}
+        paired = current.holding(current.table.pair(original.table, before))
+        return paired.moments([*before, *current.confidential])
+
+    def _losses(self, current: Microdata, moments: Sequence[Moments]) -> list[Loss]:
         """What was lost in each sub-group, refused where it is not a covariance, or where nothing was."""
         from larvatus.stats.restoration import loss_of
 
         names = current.confidential
-        before = {f"original {n}": n for n in names}
-        paired = current.holding(current.table.pair(original.table, before))
-        losses = [loss_of(m) for m in paired.moments([*before, *names])]
+        losses = [loss_of(m) for m in moments]
         for g, loss in enumerate(losses):
             if loss.smallest < (PAIRWISE if loss.patchy else ROUNDING):
                 raise MaskError(
@@ -155,3 +164,14 @@ def _notes(data: Microdata, losses: Sequence[Loss], exact: bool) -> list[Note]:
     if worst < ROUNDING:
         notes.append(Note(f"what was lost over pairs of present values is not quite a covariance (eigenvalue {worst:.2g})"))
     return notes
+
+
+def _moved_means(data: Microdata, moments: Sequence[Moments]) -> list[Note]:
+    """Columns whose mean the steps before moved in some sub-group by more than rounding does."""
+    names, moved = data.confidential, np.zeros(len(data.confidential), dtype=bool)
+    for m in moments:
+        was, now = np.split(np.nan_to_num(m.mean), 2)
+        spread = np.sqrt(np.nan_to_num(np.split(m.variance, 2)[0]))
+        moved |= np.abs(now - was) > MOVED * spread + MOVED**2 * np.abs(was)
+    told = ", ".join(n for n, far in zip(names, moved, strict=True) if far)
+    return [Note(f"the steps before moved the means of {told}, and these are not restored", "warning")] if told else []

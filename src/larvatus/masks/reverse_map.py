@@ -33,6 +33,7 @@ class ReverseMap(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     follows: ClassVar[bool] = True
     permutes: ClassVar[bool] = True
+    keeps_promises: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "ordered"})
 
     allow_reversible: bool = Field(default=False, description="run even after masks that keep ranks, which it nearly undoes")

@@ -35,6 +35,7 @@ class Rounding(Mask):
     """
 
     record_wise: ClassVar[bool] = True
+    alone: ClassVar[bool] = True
     keeps_ranks: ClassVar[bool] = True
     random: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset({"base"})

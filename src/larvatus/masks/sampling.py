@@ -40,6 +40,7 @@ class Sampling(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    keeps_ranks: ClassVar[bool] = True
     drops: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"rate", "outliers", "hold", "tolerance"})
@@ -77,7 +78,8 @@ class Sampling(Mask):
         return Masked(_reweighted(taken, share), self._notes(current, taken, share, attempt + 1))
 
     def public_sentence(self) -> str:
-        return "The file is a random sample of the records."
+        without = ", from which the most outlying ones were left out" if self.outliers else ""
+        return f"The file is a random sample of the records{without}."
 
     def _eligible(self, data: Microdata, random: RecordRandom) -> Microdata:
         """The records that may be drawn."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
@@ -23,6 +23,7 @@ Share = Annotated[float, Field(gt=0, lt=0.5)]
 Number = Annotated[float, Field(ge=-1e300, le=1e300)]
 _REPLACED_BY = {"bound": "a bound", "mean": "their mean"}
 SIDES: Mapping[str, tuple[int, ...]] = {"top": (1,), "bottom": (-1,), "both": (1, -1)}
+USUAL_TAIL = 0.03
 
 
 class TopCoding(Mask):
@@ -33,8 +34,9 @@ class TopCoding(Mask):
     relations among large values are lost. An intruder still knows who was in the tail, and every other value leaves as it was.
 
     Parameters:
-        tail: share of the values to cut at each side; one value, a list in role order, or by name.
-        side: which tail is cut: "top", "bottom" or "both".
+        tail: share of the values to cut at each side without a bound; one value, a list in role order, or by name; 0.03 where
+            neither a tail nor a bound is given.
+        side: which tail is cut: "top", "bottom" or "both"; a bound cuts its own side whatever this says.
         bound: replace all values above this number, in place of a tail share; one value, a list, or by name.
         lower_bound: replace all values below this number, in place of a tail share.
         replacement: "bound" puts the bound (of a tail share: the outermost value kept), "mean" the mean of what it replaces.
@@ -49,8 +51,8 @@ class TopCoding(Mask):
     random: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset({"tail", "side", "replacement", "period"})
 
-    tail: Share | tuple[Share, ...] | dict[str, Share] = Field(
-        default=0.03, description="share of the values to cut at each side"
+    tail: Share | tuple[Share, ...] | dict[str, Share] | None = Field(
+        default=None, description="share of the values to cut at each side; 0.03 where neither tail nor bound is given"
     )
     side: Literal["top", "bottom", "both"] = Field(default="top", description="which tail is cut")
     bound: Number | tuple[Number, ...] | dict[str, Number] | None = Field(
@@ -67,11 +69,28 @@ class TopCoding(Mask):
         default="file", description="take the tails of the whole file at once, or of each sub-group"
     )
 
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        bounded = {s for s, v in ((1, self.bound), (-1, self.lower_bound)) if v is not None}
+        free = [s for s in SIDES[self.side] if s not in bounded]
+        if bounded and self.tail is not None and not free:
+            raise ValueError(
+                "tail and a bound are given for the same side. Leave one of them out, or set side to the other side, which is "
+                "then cut by tail"
+            )
+        if bounded and self.tail is None and free and self.side != "top":
+            lacking = "bound" if free[0] == 1 else "lower_bound"
+            raise ValueError(
+                f"side = \"{self.side}\", but one side has neither a bound nor a tail. Give {lacking} or tail too, or leave "
+                "side out"
+            )
+        return self
+
     @classmethod
     def examples(cls) -> Sequence[Self]:
         return (
             cls(), cls(tail=0.1, side="both", replacement="mean"), cls(bound=20_000, replacement="mean"),
-            cls(tail=0.1, scope="sub_group"),
+            cls(tail=0.1, scope="sub_group"), cls(bound=20_000, tail=0.05, side="both"),
         )
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
@@ -105,10 +124,24 @@ class TopCoding(Mask):
         return Masked(after, [*self._said(current, names, replaced, weight), *notes])
 
     def public_sentence(self) -> str:
-        given = {"top": self.bound is not None, "bottom": self.lower_bound is not None}
-        which = {"both"} if all(given.values()) else {k for k, v in given.items() if v} or {self.side}
-        what = {"top": "largest", "bottom": "smallest", "both": "largest and smallest"}[which.pop()]
+        what = {"top": "largest", "bottom": "smallest", "both": "largest and smallest"}[self._cut()]
         return f"The {what} values of each confidential column were replaced by {_REPLACED_BY[self.replacement]}."
+
+    def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
+        told = {**super().published(kinds), "side": self._cut()}
+        told.pop("tail", None)
+        return {**told, "tail": next(iter(self._tails().values()))} if self._tails() else told
+
+    def _tails(self) -> dict[int, Any]:
+        """The share by which a side is cut, of sides without a bound."""
+        bounded = {s for s, v in ((1, self.bound), (-1, self.lower_bound)) if v is not None}
+        tail = USUAL_TAIL if self.tail is None and not bounded else self.tail
+        return {s: tail for s in SIDES[self.side] if s not in bounded and tail is not None}
+
+    def _cut(self) -> str:
+        """The sides that are cut: by a bound or a tail share."""
+        top, bottom = self.bound is not None or 1 in self._tails(), self.lower_bound is not None or -1 in self._tails()
+        return "both" if top and bottom else "top" if top else "bottom"
 
     def _marked(self, data: Microdata, names: Sequence[str]) -> tuple[Microdata, tuple[int, ...]]:
         """The data with a mark for every value to be cut, and the sides that are."""
@@ -117,12 +150,13 @@ class TopCoding(Mask):
         if len(bounds) == 2 and (bounds[-1] >= bounds[1]).any():
             name = names[int(np.argmax(bounds[-1] >= bounds[1]))]
             raise MaskError(f"top_coding: lower_bound is not below bound for {name!r}. Give a lower one.")
-        if bounds and self.period is None:
-            return marked_by_bounds(data, names, bounds), tuple(bounds)
-        shares = largest_shares(data, names, bounds) if bounds else {
-            s: per_column("top_coding.tail", self.tail, names) for s in SIDES[self.side]
-        }
-        return marked_by_shares(data, names, shares, self.replacement == "mean"), tuple(shares)
+        shares = {s: per_column("top_coding.tail", v, names) for s, v in self._tails().items()}
+        shared = self.replacement == "mean"
+        if self.period is not None:
+            shares = {**largest_shares(data, names, bounds), **shares}
+            return marked_by_shares(data, names, shares, shared), tuple(shares)
+        marked = marked_by_bounds(data, names, bounds) if bounds else data
+        return marked_by_shares(marked, names, shares, shared) if shares else marked, (*bounds, *shares)
 
     def _values(
         self, data: Microdata, names: Sequence[str], side: int, tail: Tail

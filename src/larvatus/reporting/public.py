@@ -7,8 +7,10 @@ released figure would give the original figure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
+from typing import Any
 
 from larvatus.data.score import Score
 from larvatus.reporting.compared import About, Candidate, by_method
@@ -28,7 +30,7 @@ NAME = "the release"
 
 def public(candidate: Candidate, about: About, version: str) -> Report:
     """The report on one release for whoever uses it."""
-    sections = (_done(candidate), _columns(about), _losses(candidate, about), _limitations(candidate, about))
+    sections = (_done(candidate, about), _columns(about), _losses(candidate, about), _limitations(candidate, about))
     opening = Paragraph("What was done to protect these data, what analysts lose by it, and what to keep in mind.", "lead")
     closing = f"Made with larvatus {version}."
     return Report("How these data were protected", "public", (opening, _size(candidate, about)), sections, closing)
@@ -48,11 +50,21 @@ def _as_they_are(about: About) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*about.sub_groups, *about.non_confidential, *weight)))
 
 
-def _done(candidate: Candidate) -> Section:
+def _done(candidate: Candidate, about: About) -> Section:
     steps = [{k: v for k, v in s.items() if k != "where"} for s in candidate.publishable]
     if not steps:
         return Section("What was done", (Paragraph("The confidential columns were masked; the method is not described here."),))
-    return Section("What was done", (Listing(step_texts(candidate, steps), ordered=True),))
+    limits = [_limits(s, about) for s in candidate.steps]
+    texts = [f"{text}{limit}" for text, limit in zip_longest(step_texts(candidate, steps), limits[: len(steps)], fillvalue="")]
+    return Section("What was done", (Listing(tuple(texts), ordered=True),))
+
+
+def _limits(settings: Mapping[str, Any], about: About) -> str:
+    """Whether a step was for some of the columns or records; never which records."""
+    named = settings.get("columns") or ()
+    limits = [f"in some columns: {listed(named)}"] if named and set(named) != set(about.confidential) else []
+    limits += ["for some of the records"] if settings.get("where") is not None else []
+    return f" This was done {', and '.join(limits)}." if limits else ""
 
 
 def _columns(about: About) -> Section:
@@ -136,9 +148,8 @@ def rounded_text(value: float | None) -> str:
 
 def _limitations(candidate: Candidate, about: About) -> Section:
     items = [
-        "Values of masked columns are collected values, but most of them were given to another record: no single record is "
-        "anyone's answer." if candidate.permutes else
-        "Values of masked columns are not the collected ones: no single record is anyone's answer.",
+        "Values of masked columns are collected values; a value may stand in another record than the one it was collected from."
+        if candidate.permutes else "Values of masked columns may differ from the collected ones.",
         "The losses say how far the measured statistics moved. Statistics that were not measured may have moved further.",
     ]
     if candidate.copies > 1:

@@ -1,0 +1,83 @@
+"""The public page tells of a step what had an effect, and claims no more than is true."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import larvatus as lv
+from sample import SECRET
+
+M = lv.masks
+RNG = np.random.default_rng(8)
+TABLE = pd.DataFrame({
+    "x": RNG.normal(50, 9, 90), "y": RNG.normal(50, 9, 90), "job": RNG.choice(["cook", "smith"], 90), "g": ["a", "b", "c"] * 30,
+})
+
+
+@pytest.mark.parametrize(("mask", "told"), [
+    (M.TopCoding(), {"side": "top", "replacement": "bound", "tail": 0.03}),
+    (M.TopCoding(bound=9), {"side": "top", "replacement": "bound"}),
+    (M.TopCoding(lower_bound=9), {"side": "bottom", "replacement": "bound"}),
+    (M.TopCoding(bound=9, tail=0.1, side="both"), {"side": "both", "replacement": "bound", "tail": 0.1}),
+    (M.PostRandomisation(), {"invariant": True}),
+    (M.PostRandomisation(invariant=False), {"invariant": False, "stay": 0.8}),
+    (M.PostRandomisation(matrix={"job": ((0.5, 0.5), (0.5, 0.5))}), {"invariant": True}),
+])
+def test_settings_without_effect_are_not_published(mask, told):
+    assert mask.published() == told
+
+
+def test_recoding_tells_only_what_its_columns_used():
+    assert set(M.Recoding().published({"number"})) == {"bins", "replacement"}
+    assert set(M.Recoding(cuts=(1.0, 2.0)).published({"number"})) == {"cuts", "replacement"}
+    assert set(M.Recoding(cuts={"x": (1.0, 2.0)}).published({"number"})) == {"cuts", "bins", "replacement"}
+    assert set(M.Recoding(levels={"job": {"cook": "food"}}).published({"nominal"})) == {"rare", "other"}
+    assert M.Recoding(rare=1).published({"nominal"}) == {}
+    assert set(M.Recoding(replacement="label").published({"nominal"})) == {"bins", "replacement"}
+
+
+@pytest.mark.parametrize(("mask", "said", "unsaid"), [
+    (M.RandomSwap(), "of the same sub-group", "nothing"), (M.RandomSwap(scope="file"), "chosen records.", "sub-group"),
+    (M.Sampling(), "sample of the records.", "outlying"), (M.Sampling(outliers=0.1), "outlying ones were left out", "nothing"),
+    (M.RestoreCovariance(), "are exactly those", "nothing"), (M.RestoreCovariance(columns=("x",)), "are nearly", "exactly"),
+    (M.RestoreCovariance(where="x > 1"), "are nearly", "exactly"),
+    (M.RestoreCovariance(moments="random", columns=("x",)), "on average", "exactly"),
+])
+def test_sentences_follow_the_settings(mask, said, unsaid):
+    assert said in mask.public_sentence()
+    assert unsaid not in mask.public_sentence()
+
+
+def page(*steps: object, confidential: tuple[str, ...] = ("x", "y"), **more: object) -> str:
+    data = lv.read(TABLE, confidential=confidential, sub_groups=["g"])
+    release = lv.mask(data, *steps, secret=SECRET, name="r", **more)
+    return lv.compare(data, [release], attacks=["rank_disclosure"], measures=["moments"]).html("public")
+
+
+def test_limits_to_columns_and_records_are_said_without_the_condition():
+    html = page(M.AdditiveNoise(columns=("x",), where="y > 43.25"), M.Rounding(base=3))
+    assert "This was done in some columns: x, and for some of the records." in html
+    assert html.count("This was done") == 1
+    assert "43.25" not in html
+    assert "This was done" not in page(M.AdditiveNoise(columns=("y", "x")))
+
+
+COLLECTED = "Values of masked columns are collected values; a value may stand in another record"
+DIFFER = "Values of masked columns may differ from the collected ones."
+
+
+@pytest.mark.parametrize(("steps", "said"), [
+    ([M.RandomSwap()], COLLECTED), ([M.RandomSwap(), M.Sampling()], COLLECTED),
+    ([M.AdditiveNoise(), M.ReverseMap()], COLLECTED), ([M.AdditiveNoise(), M.ReverseMap(columns=("x",))], DIFFER),
+    ([M.RandomSwap(), M.Rounding()], DIFFER), ([M.AdditiveNoise(columns=("x",)), M.RandomSwap(columns=("y",))], DIFFER),
+    ([M.Rounding()], DIFFER), ([M.RandomSwap(), M.AdditiveNoise(), M.ReverseMap(where="x > 50")], DIFFER),
+])
+def test_values_are_called_collected_only_where_they_are(steps, said):
+    html = page(*steps)
+    assert [sentence in html for sentence in (COLLECTED, DIFFER)] == [said == COLLECTED, said == DIFFER]
+
+
+def test_rules_met_afterwards_may_change_values():
+    assert DIFFER in page(M.RandomSwap(), constraints=["x <= 55"])
