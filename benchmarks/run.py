@@ -109,7 +109,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="only claims whose name holds one of these")
     parser.add_argument("--repeats", type=int)
-    parser.add_argument("--save", action="store_true", help="keep the results in benchmarks/results.json")
+    parser.add_argument("--save", action="store_true", help="keep the results in benchmarks/results.json; with names, those of the others stay")
     options = parser.parse_args()
     print(f"{cpu()}, Python {platform.python_version()}")
     results = []
@@ -123,8 +123,12 @@ def main() -> int:
         limit = f"at most {row['at_most']}×, {verdict}"
         print(f"{row['ratio']:>7}× ({limit})  {row['claim']}  against {row['against']}", flush=True)
     if options.save:
-        kept = {"cpu": cpu(), "python": platform.python_version(), "results": results}
-        (HERE / "results.json").write_text(json.dumps(kept, indent=1) + "\n")
+        file = HERE / "results.json"
+        before = json.loads(file.read_text())["results"] if options.names and file.exists() else []
+        again = {r["claim"] for r in results}
+        kept = {"cpu": cpu(), "python": platform.python_version(),
+                "results": [*(r for r in before if r["claim"] not in again), *results]}
+        file.write_text(json.dumps(kept, indent=1) + "\n")
     return 0 if all(r["kept"] for r in results) else 1
 
 
