@@ -109,7 +109,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="only claims whose name holds one of these")
     parser.add_argument("--repeats", type=int)
-    parser.add_argument("--save", action="store_true", help="keep the results in benchmarks/results.json; with names, those of the others stay")
+    parser.add_argument(
+        "--save", action="store_true", help="keep the results in benchmarks/results.json; with names, those of the others stay"
+    )
     options = parser.parse_args()
     print(f"{cpu()}, Python {platform.python_version()}")
     results = []
