@@ -53,11 +53,12 @@ def test_sub_group_columns_that_were_pooled_away_still_tell_records_apart(tmp_pa
     release = lv.mask(data, "additive_noise", secret=SECRET)
     assert "region=south" in release.data.groups.names
     release.write(tmp_path / "out.csv", pairing=tmp_path / "pairs.csv")
-    inside, outside = lv.risk(data, release)[0], lv.risk(data, tmp_path / "out.csv", pairing=tmp_path / "pairs.csv")[0]
+    inside = lv.risk(data, release, "nearest_record")[0]
+    outside = lv.risk(data, tmp_path / "out.csv", "nearest_record", pairing=tmp_path / "pairs.csv")[0]
     assert inside.s_alone == pytest.approx(outside.s_alone)
     knows = lv.Intruder(known=["income", "wealth", "region", "sex"])
     fewer = lv.Intruder(known=["income", "wealth", "region"])
-    one, other = (lv.risk(data, release, intruder=who)[0] for who in (knows, fewer))
+    one, other = (lv.risk(data, release, "nearest_record", intruder=who)[0] for who in (knows, fewer))
     assert one.s_alone == pytest.approx(6 / 200)
     assert other.s_alone == pytest.approx(3 / 200)
 

@@ -169,5 +169,10 @@ def test_a_name_without_an_ending_is_a_folder_of_parquet_files(tmp_path, monkeyp
     release.write(tmp_path / "out", row_order="keep")
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [f"part-{i:05d}.parquet" for i in range(2)]
     assert parquet.read_table(tmp_path / "out").equals(release.frame())
-    with pytest.raises(WriteError, match="is a folder"):
+    with pytest.raises(WriteError, match="holds an earlier release; overwrite it with --force"):
         release.write(tmp_path / "out")
+    release.write(tmp_path / "out", row_order="keep", force=True)
+    assert parquet.read_table(tmp_path / "out").equals(release.frame())
+    (tmp_path / "out" / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(WriteError, match="is a folder; name a file in it"):
+        release.write(tmp_path / "out", force=True)
