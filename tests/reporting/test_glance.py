@@ -67,3 +67,13 @@ def test_words_for_few_and_a_table_for_all(comparison, parsed, many):
 
 def test_nothing_at_a_glance_without_scores(comparison):
     assert "At a glance" not in with_scores(comparison(1)).html()
+
+
+def test_risks_that_no_useful_release_is_without_do_not_decide():
+    import larvatus as lv
+    from sample import ROLES, SECRET, people
+
+    data = lv.read(people(300), **ROLES)
+    releases = [lv.mask(data, step, secret=SECRET) for step in ("sufficiency_based", "additive_noise")]
+    found = lv.compare(data, releases, ["aggregate_disclosure", "attribute_inference", "nearest_record"], ["moments"])
+    assert [row["strongest attack"] for row in found.headline()] == ["nearest_record"] * 2

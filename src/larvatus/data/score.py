@@ -121,7 +121,10 @@ def mean_of(rows: Iterable[Row], name: str = "loss") -> float:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A risk (beside chance and beside what S alone gives) or a loss (0 is best)."""
+    """A risk (beside chance and beside what S alone gives) or a loss (0 is best).
+
+    `weighs` is false for risks that no useful release is without, which are shown and do not decide between releases.
+    """
 
     method: str
     kind: Literal["risk", "loss"]
@@ -139,6 +142,7 @@ class Score:
     records: NDArray[np.int64] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     sampled: bool = False
+    weighs: bool = True
 
     def row(self) -> dict[str, Cell]:
         """The headline figures."""

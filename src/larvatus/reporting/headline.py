@@ -50,9 +50,9 @@ def excess(score: Score) -> float:
 
 
 def strongest(candidate: Candidate) -> Score | None:
-    """The attack that goes furthest beyond its baseline."""
+    """The attack that goes furthest beyond its baseline, among those that decide between releases where there are any."""
     usable = [s for s in candidate.of_kind("risk") if number(s.value) is not None]
-    return max(usable, key=excess, default=None)
+    return max([s for s in usable if s.weighs] or usable, key=excess, default=None)
 
 
 def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[float]]:

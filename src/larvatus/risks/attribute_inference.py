@@ -86,7 +86,11 @@ class AttributeInference(Attack):
             {"model": model, "value": _share(means[HIT, i]), "s_alone": _share(means[ALONE, i])}
             for i, model in enumerate(MODELS)
         ]
-        return replace(score, by_variable=Rows.of(by_variable), details={**score.details, "models": Rows.of(models)})
+        told = "what statistics tell of anyone counts here too, whether in the file or not: relations that are kept raise it"
+        return replace(
+            score, by_variable=Rows.of(by_variable), details={**score.details, "models": Rows.of(models)}, weighs=False,
+            notes=(*score.notes, told),
+        )
 
     def _asked(self, names: Sequence[str], intruder: Intruder) -> list[str]:
         for name in self.columns or ():
