@@ -24,7 +24,8 @@ def map_block(heads: Sequence[Headline], attacks: Mapping[str, Sequence[Score | 
     if not attacks or not measures:
         lacking = "attack was run" if not attacks else "measure has a figure for every release"
         return Paragraph(f"There is no risk–utility map: no {lacking}.", "quiet")
-    name = max(attacks, key=lambda n: max(excess(s) for s in attacks[n] if s))
+    weighing = [n for n in attacks if any(s and s.weighs for s in attacks[n])] or list(attacks)
+    name = max(weighing, key=lambda n: max(excess(s) for s in attacks[n] if s))
     return attack_map(name, under(heads, attacks[name]), heads, measures)
 
 

@@ -72,14 +72,16 @@ def _loss_text(value: float | None) -> str:
 def _sentence(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> str:
     """Which releases give an intruder nothing, and which of them loses least."""
     attacked = [h for h in heads if h.risk is not None]
-    safe = [h for h in attacked if all(at_baseline(s) for s in candidates[h.number - 1].of_kind("risk"))]
+    safe = [h for h in attacked if all(at_baseline(s) for s in candidates[h.number - 1].of_kind("risk") if s.weighs)]
+    beside = list(dict.fromkeys(words(s.method) for c in candidates for s in c.of_kind("risk") if not s.weighs))
+    apart = f"Apart from {' and '.join(beside)}, which no useful release is without: n" if beside else "N"
     if not attacked:
         return "No attack was run; the losses stand alone."
     if not safe:
         return f"Against every release some attack does better than {WITHOUT}."
     few = len(safe) <= MOST_RELEASES
     named = " and ".join(quoted(h.name) for h in safe) if few else f"{count(len(safe))} of {count(len(heads))} releases"
-    said = f"No attack on {named} does better than {WITHOUT}"
+    said = f"{apart}o attack on {named} does better than {WITHOUT}"
     others = len(attacked) - len(safe)
     said += f"; on {'the other' if others == 1 else 'each of the others'} some attack does." if others else "."
     known = [(h.loss, h.name) for h in safe if h.loss is not None]

@@ -35,6 +35,7 @@ def _given_away(risks: Sequence[Score]) -> str:
     known = [s for s in risks if number(s.value) is not None]
     if not known:
         return ""
+    known = [s for s in known if s.weighs] or known
     beyond = sorted((s for s in known if not at_baseline(s)), key=excess, reverse=True)
     if not beyond:
         return f"No attack does better than {WITHOUT}."
