@@ -62,9 +62,10 @@ def grown(codes: NDArray[np.int32], first: Ints, second: Ints, smallest: int, pr
 
 
 @kernel()
-def _grow(  # type: ignore[no-untyped-def]
-    codes, first, second, rows, levels, smallest, deepest
-):
+def _grow(
+    codes: NDArray[np.int32], first: Ints, second: Ints, rows: Ints, levels: int, smallest: int, deepest: int
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """For each row its node; for each node the column it is split by, its left child (right is next), and its counts."""
     p, n = codes.shape
     most = 2 * len(rows) + 1
     column, left = np.full(most, -1, dtype=np.int64), np.zeros(most, dtype=np.int64)

@@ -42,9 +42,10 @@ def sums_at(terms: Floats, coefficient: Floats, label: float, share: float, root
 
 
 @kernel(error_model="numpy")
-def _passed(  # type: ignore[no-untyped-def]
-    terms, coefficient, label, share, residual, root
-):
+def _passed(
+    terms: Floats, coefficient: Floats, label: float, share: float, residual: Floats, root: Floats
+) -> tuple[float, float]:
+    """Log-likelihood and squared departure; fills the residuals and the terms times the root of their weight."""
     k, n = terms.shape
     score = np.zeros(n)
     for j in range(k):
@@ -188,7 +189,8 @@ def orthogonal_basis(mean: Floats, covariance: Floats, square: Floats) -> tuple[
     sd = np.sqrt(np.where(varies, variance, 1.0))
     correlation = covariance / np.outer(sd, sd)
     k = len(mean)
-    factor, kept = np.zeros((k, k)), []
+    factor = np.zeros((k, k))
+    kept: list[int] = []
     for j in range(1, k):
         if not varies[j]:
             continue
