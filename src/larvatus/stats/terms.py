@@ -77,7 +77,7 @@ def recipe_of(
     given, masked = [a for a in atoms if not a.masked], [a for a in atoms if a.masked]
     order = (*given, *masked)
     row = {a.name: i if i < len(given) else i + 1 for i, a in enumerate(order)}
-    terms = [Term(a.name, frozenset({a.variable}), 1) for a in masked]
+    terms = [Term(a.name, frozenset({a.variable}), 2 if a.part == "bend" else 1) for a in masked]
     left: list[int] = []
     right: list[int] = []
     left_out = 0
@@ -140,13 +140,13 @@ def knots_of(quantiles: Floats) -> Floats:
 
 
 def bends(x: Floats, knots: Floats) -> Floats:
-    """The curved terms of a restricted cubic spline, linear beyond the outer knots: (knots − 2) × records (Stone and Koo 1985)."""
+    """The curved terms of a restricted cubic spline, linear beyond the outer knots (Stone and Koo 1985)."""
     low, before, last = knots[0], knots[-2], knots[-1]
 
     def cube(at: float) -> Floats:
-        return np.maximum(x - at, 0.0) ** 3
+        return np.maximum(x - at, 0.0) ** 3 / (last - low) ** 2
 
-    return np.array([
-        (cube(k) - cube(before) * (last - k) / (last - before) + cube(last) * (before - k) / (last - before)) / (last - low) ** 2
-        for k in knots[:-2].tolist()
-    ]).reshape(max(len(knots) - 2, 0), len(x))
+    def bend(k: float) -> Floats:
+        return cube(k) - cube(before) * (last - k) / (last - before) + cube(last) * (before - k) / (last - before)
+
+    return np.array([bend(k) for k in knots[:-2].tolist()]).reshape(max(len(knots) - 2, 0), len(x))
