@@ -44,5 +44,6 @@ def claim_propensity_per_step() -> Claim:
     asked = {0: (Model(np.arange(len(recipe.terms) + 1), None, 0.5), at)}
     return Claim(
         "propensity, one Newton step with 56 terms, 1,000,000 stacked records", lambda: design.T @ (weight[:, None] * design),
-        lambda: [_pass(files, recipe, side, asked) for side in (0, 1)], 1.5, "one weighted Gram product of the design", repeats=5,
+        lambda: [_pass(files, recipe, side, asked) for side in (0, 1)], 1.5, "one weighted Gram product of the design",
+        repeats=5,
     )

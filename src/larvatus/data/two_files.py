@@ -15,7 +15,7 @@ from larvatus.stats.gaussian import Moments
 from larvatus.stats.terms import Atom, bends, knots_of
 
 Floats = NDArray[np.float64]
-MOST_LEVELS = 50
+MOST_LEVELS, MOST_GROUPED = 50, 12
 KNOTS = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
 
 
@@ -100,7 +100,9 @@ def two_files(original: Microdata, released: Microdata, columns: Sequence[str] |
     asked = sorted(n for n in every if columns is None or n in columns)
     gone = [n for n in asked if n not in theirs]
     changed = [n for n in asked if n in theirs and mine[n].kind != theirs[n].kind]
-    names = [n for n in asked if n not in gone and n not in changed]
+    grouped = set(original.sub_groups.columns)
+    many = [n for n in asked if n in grouped and n in theirs and len(mine[n].levels) > MOST_GROUPED]
+    names = [n for n in asked if n not in (*gone, *changed, *many)]
     masked = set(original.confidential)
     if not masked & set(names):
         raise UtilityError("propensity: no confidential column of the original is in the release with values of the same kind, "
@@ -111,10 +113,10 @@ def two_files(original: Microdata, released: Microdata, columns: Sequence[str] |
     variables = [*_numbers(sides, numbers, masked, spline), *_nominal(sides, nominal, masked)]
     notes = [f"{n} is not in the release and is left out" for n in gone]
     notes += [f"{n} holds another kind of value in the release and is left out" for n in changed]
-    notes += [f"the levels of {n} are not the same in both files" for n in nominal if _other_levels(mine[n], theirs[n], sides, n)]
+    notes += [f"{n} has more than {MOST_GROUPED} levels and enters only as sub-groups" for n in many]
+    notes += [f"the levels of {n} are not the same in both files" for n in nominal if _other_levels(sides, n)]
     notes += [f"{n} has more than {MOST_LEVELS} levels; the rarest are taken together" for n in nominal
               if len(_union(mine[n], theirs[n])) > MOST_LEVELS]
-    grouped = set(original.sub_groups.columns)
     whole = (replace(v, grouped=v.name in grouped) for v in variables)
     return TwoFiles(sides, tuple(sorted(whole, key=lambda v: v.name)), tuple(notes))
 
@@ -141,9 +143,12 @@ def _union(one: Column, other: Column) -> list[object]:
     return list(dict.fromkeys([*one.levels, *other.levels]))
 
 
-def _other_levels(one: Column, other: Column, sides: tuple[Microdata, Microdata], name: str) -> bool:
-    used = [{one.levels[i] if s == 0 else other.levels[i] for i in np.flatnonzero(_level_counts(data, name, n)[:-1])}
-            for s, (data, n) in enumerate(zip(sides, (len(one.levels), len(other.levels)), strict=True))]
+def _other_levels(sides: tuple[Microdata, Microdata], name: str) -> bool:
+    """Whether one file holds a level that the other does not."""
+    used = []
+    for data in sides:
+        levels = data.table.columns[name].levels
+        used.append({levels[i] for i in np.flatnonzero(_level_counts(data, name, len(levels))[:-1])})
     return used[0] != used[1]
 
 

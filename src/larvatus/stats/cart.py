@@ -1,4 +1,4 @@
-"""A classification tree (Breiman et al. 1984) of two classes over coded columns: Gini gain, smallest leaf, pruned at a price."""
+"""A tree of two classes (Breiman et al. 1984) over coded columns: Gini gain, smallest leaf, pruned at a price."""
 
 from __future__ import annotations
 

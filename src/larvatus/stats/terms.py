@@ -144,9 +144,9 @@ def bends(x: Floats, knots: Floats) -> Floats:
     low, before, last = knots[0], knots[-2], knots[-1]
 
     def cube(at: float) -> Floats:
-        return np.maximum(x - at, 0.0) ** 3 / (last - low) ** 2
+        return np.asarray(np.maximum(x - at, 0.0) ** 3 / (last - low) ** 2)
 
     def bend(k: float) -> Floats:
-        return cube(k) - cube(before) * (last - k) / (last - before) + cube(last) * (before - k) / (last - before)
+        return np.asarray(cube(k) - (cube(before) * (last - k) - cube(last) * (before - k)) / (last - before))
 
     return np.array([bend(k) for k in knots[:-2].tolist()]).reshape(max(len(knots) - 2, 0), len(x))

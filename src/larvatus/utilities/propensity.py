@@ -27,8 +27,9 @@ class Propensity(Measure):
     c is the share of released records. By default a logistic regression with powers and products and a tree are both fitted,
     and the value is the larger U_p: both are on that scale, and either is, but for chance, a lower limit of what the best
     model would reach. Dropped columns are left out; non-confidential ones enter only together with masked ones. Missing
-    values enter as the mean with an indicator, names as indicators. Without the resemblance of a release to its own originals
-    chance alone gives the expected value that is shown; released records are paired with originals, so less is normal.
+    values enter as the mean with an indicator, names as indicators. The expected value beside it is what a resample of the
+    original gives; released records resemble their own originals, so that less is normal, and a fresh sample of the
+    population gives twice as much.
 
     Parameters:
         model: "logit" (powers and products), "spline" (bends in place of powers), "cart" (a tree), "both" for logit and cart,
