@@ -260,7 +260,7 @@ def by_boosting(files: TwoFiles, sample: int, resamples: int, random: RecordRand
         from sklearn.ensemble import HistGradientBoostingClassifier
     except ImportError as error:
         raise UtilityError('propensity: model = "boosting" needs scikit-learn, which is not installed. Install it '
-                           '(pip install scikit-learn), or use model = "both".') from error
+                           '(pip install larvatus[boosting]), or use model = "both".') from error
     from threadpoolctl import threadpool_limits
 
     data = _sampled(files, sample, random)

@@ -29,7 +29,7 @@ class Propensity(Measure):
     model would reach. Dropped columns are left out; non-confidential ones enter only together with masked ones. Missing
     values enter as the mean with an indicator, names as indicators. The expected value beside it is what a resample of the
     original gives; released records resemble their own originals, so that less is normal, and a fresh sample of the
-    population gives twice as much.
+    population gives about twice as much. The tree cuts midway between original values: what moved by less it does not see.
 
     Parameters:
         model: "logit" (powers and products), "spline" (bends in place of powers), "cart" (a tree), "both" for logit and cart,
