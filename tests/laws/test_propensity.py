@@ -12,6 +12,9 @@ import statsmodels.api as sm
 
 import larvatus as lv
 from larvatus.core.errors import UtilityError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.trees import coded
+from larvatus.data.two_files import two_files
 from larvatus.datasets.households import households
 from sample import SECRET, people
 
@@ -158,7 +161,7 @@ def test_dropped_columns_are_left_out_and_said():
     score = propensity(data, frame.drop(columns="wealth"))
     assert score.value == 0.0
     assert any(n.startswith("wealth is not in the release") for n in score.notes)
-    with pytest.raises(UtilityError, match="welth.*wealth"):
+    with pytest.raises(UtilityError, match=r"welth.*wealth"):
         propensity(data, frame, columns=("welth",))
     assert [r["variable"] for r in propensity(data, frame, columns=("income", "age")).by_variable] == ["income"]
 
@@ -195,6 +198,16 @@ def test_trees_take_a_stated_sample_that_no_engine_changes():
     assert [f.details["models"].column("U_p") for f in found[1:]] == [
         pytest.approx(found[0].details["models"].column("U_p"), rel=1e-9)
     ] * 2
+
+
+def test_the_same_records_of_both_files_are_sampled():
+    frame = people(900)
+    data = lv.read(frame, confidential=["income", "wealth"])
+    release = lv.mask(data, "sampling(rate=0.5)", secret=SECRET)
+    taken = coded(two_files(data, release.data, None, False), 300, RecordRandom(SECRET[:16]))
+    n, m = taken.rows
+    assert 0 < m < n < 900
+    assert set(taken.record[n:]) <= set(taken.record[:n])
 
 
 def test_boosting_sees_nothing_in_the_same_file_and_much_in_another(monkeypatch):
