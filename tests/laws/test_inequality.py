@@ -101,10 +101,16 @@ def test_an_index_that_only_the_release_lacks_is_lost():
 
 
 def test_nothing_defined_is_said_and_no_figure():
-    frame = pd.DataFrame({"x": np.arange(-50.0, 0.0)})
-    score = lv.utility(lv.read(frame, confidential=["x"]), frame, ["inequality"])[0]
+    frame = pd.DataFrame({"x": np.arange(-50.0, 0.0), "around_zero": np.arange(-20.0, 30.0)})
+    score = lv.utility(lv.read(frame, confidential=["x", "around_zero"]), frame, ["inequality"])[0]
     assert np.isnan(score.value)
     assert sum(note.startswith("no ") for note in score.notes) == 2
+
+
+def test_a_few_losses_among_incomes_leave_the_index():
+    frame = pd.DataFrame({"x": np.arange(-4.0, 96.0)})
+    row = lv.utility(lv.read(frame, confidential=["x"]), frame, ["inequality"])[0].by_variable[0]
+    assert row["gini_original"] == pytest.approx(gini(frame.x.to_numpy()), rel=1e-10)
 
 
 def test_equal_values_are_equal():

@@ -31,9 +31,10 @@ class Inequality(Measure):
     """Compare the Gini index and the ratio of the 90th to the 10th percentile, column by column.
 
     The loss of an index is the absolute change over the larger of the two figures; that of a column the mean of both, and
-    the value the mean over columns. A Gini index needs a total above zero (with values below zero it may exceed 1), P90/P10
-    a 10th percentile above zero: an index that the original does not have is left out, one that only the release does not
-    have is lost, which is a loss of 1. Missing values are left out; a percentile is the least value that reaches its share.
+    the value the mean over columns. A Gini index needs a total above zero and, in the original, at most a tenth of values
+    below zero (with some it may exceed 1); P90/P10 needs a 10th percentile above zero. An index that the original does not
+    have is left out, one that only the release does not have is lost, which is a loss of 1. Missing values are left out; a
+    percentile is the least value that reaches its share.
 
     Parameters:
         columns: columns to look at; all numeric confidential ones where none is named.
@@ -125,7 +126,7 @@ def _part(found: Label, label: Label, period: str | None) -> bool:
 
 def _row(name: str, label: Label, before: Lorenz | None, after: Lorenz | None) -> Row:
     """Both indices before and after, and the mean of their losses; no loss where the original has neither."""
-    was = (before.gini, before.ratio) if before is not None else (np.nan, np.nan)
+    was = (np.nan, np.nan) if before is None or before.low < 0 else (before.gini, before.ratio)
     now = (after.gini, after.ratio) if after is not None else (np.nan, np.nan)
     losses = [_loss(a, b) for a, b in zip(was, now, strict=True) if not np.isnan(a)]
     shown = {
@@ -152,7 +153,7 @@ def _over_periods(name: str, rows: Sequence[Row]) -> Row:
 
 def _notes(names: Sequence[str], series: Sequence[Row]) -> list[str]:
     """Which columns have no index, and which lost one."""
-    titles = "Gini index (a total of zero or less)", "P90/P10 (a 10th percentile of zero or less)"
+    titles = "Gini index (a total of zero or less, or more than a tenth of values below zero)", "P90/P10 (a 10th percentile of zero or less)"
     out = []
     for index, title in zip(INDICES, titles, strict=True):
         none = [n for n in names if any(r[f"{index}_original"] is None for r in series if r["variable"] == n)]
