@@ -27,10 +27,11 @@ CELLS, SHOWN = 5000, 10
 class Cluster(Measure):
     """Cluster the records of both files together and look how far from even each cluster is split between them.
 
-    U_c is the mean over clusters of n_j (n_jO / n_j − c)², where c is the original's share of all records; it has no upper
-    limit of its own, so compare it between releases of one file. Clusters come from average linkage on squared distances,
-    every column scaled to unit variance in the original, the indicators of a nominal one together; a missing number is the
-    mean and an indicator. It sees local shifts in any number of columns, and nothing that happens inside a cluster.
+    U_c is the mean over clusters of n_j (n_jO / n_j − c)², where c is the original's share of all records. The value is U_c
+    over what it would be if no cluster held records of both files; U_c itself and G · U_c stand in the details. Clusters come
+    from average linkage on squared distances, every column scaled to unit variance in the original, the indicators of a
+    nominal one together; a missing number is the mean and an indicator. It sees local shifts in any number of columns, and
+    nothing that happens inside a cluster.
 
     Parameters:
         groups: numbers of clusters, the first one decides; by default 100, 250, 500, 750 and 1,000, no more than a
@@ -82,7 +83,7 @@ class Cluster(Measure):
             *([f"without {', '.join(many)}, which hold too many names"] if many else []),
         ]
         return Score(
-            self.name(), "loss", found[0].value(self.weights), "weighted mean square by which clusters are split unevenly",
+            self.name(), "loss", found[0].value(self.weights), "how unevenly clusters are split, 1 where they are apart",
             self.settings(), by_group=Rows.of(groups), notes=tuple(notes), sampled=share < 1,
             details={"groups": Rows.of(f.row(self.weights) for f in found), "clusters": found[0].worst(self.weights)},
         )
@@ -146,17 +147,29 @@ class _Split:
     def __init__(self, mine: Floats, size: Floats, cells: bool) -> None:
         self.mine, self.size, self.cells = mine, size, cells
 
+    @property
+    def c(self) -> float:
+        return float(self.mine.sum() / self.size.sum())
+
+    def weight(self, weights: str) -> Floats:
+        if weights == "standard_error":
+            return np.asarray(np.sqrt(self.c * (1 - self.c) / self.size))
+        return self.size if weights == "size" else np.ones(len(self.size))
+
     def parts(self, weights: str) -> Floats:
-        c = self.mine.sum() / self.size.sum()
-        weight = {"size": self.size, "equal": np.ones(len(self.size)), "standard_error": np.sqrt(c * (1 - c) / self.size)}
-        return np.asarray(weight[weights] * (self.mine / self.size - c) ** 2)
+        return np.asarray(self.weight(weights) * (self.mine / self.size - self.c) ** 2)
 
     def value(self, weights: str) -> float:
-        return float(self.parts(weights).mean())
+        """Of 1 where every cluster is of one file alone."""
+        apart = self.c * (1 - self.c) * float(self.weight(weights).sum())
+        return float(self.parts(weights).sum()) / apart if apart > 0 else float("nan")
 
     def row(self, weights: str) -> Row:
-        value, groups = self.value(weights), len(self.size)
-        return {"groups": groups, "u_c": value, "g_u_c": groups * value, "largest": float(self.size.max() / self.size.sum())}
+        total, groups = float(self.parts(weights).sum()), len(self.size)
+        return {
+            "groups": groups, "value": self.value(weights), "u_c": total / groups, "g_u_c": total,
+            "largest": float(self.size.max() / self.size.sum()),
+        }
 
     def worst(self, weights: str) -> Rows:
         """The clusters that count most, the original's share among them."""

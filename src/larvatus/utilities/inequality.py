@@ -153,7 +153,10 @@ def _over_periods(name: str, rows: Sequence[Row]) -> Row:
 
 def _notes(names: Sequence[str], series: Sequence[Row]) -> list[str]:
     """Which columns have no index, and which lost one."""
-    titles = "Gini index (a total of zero or less, or more than a tenth of values below zero)", "P90/P10 (a 10th percentile of zero or less)"
+    titles = (
+        "Gini index (a total of zero or less, or more than a tenth of values below zero)",
+        "P90/P10 (a 10th percentile of zero or less)",
+    )
     out = []
     for index, title in zip(INDICES, titles, strict=True):
         none = [n for n in names if any(r[f"{index}_original"] is None for r in series if r["variable"] == n)]
