@@ -10,6 +10,7 @@ from found import ENGINES, MEASURES, engine_of
 from sample import ROLES, SECRET, close
 
 NO_ID = {k: v for k, v in ROLES.items() if k != "record_id"}
+AT_ONCE = {"acceptance"}  # any noise at all makes nearly every value new: larger at more noise, but not threefold
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -41,7 +42,7 @@ def test_larger_at_more_noise(measure, frame):
         for v in (0.01, 1.0, 25.0)
     ]
     assert losses == sorted(losses)
-    assert losses[0] < losses[2] / 3
+    assert losses[0] < losses[2] / (1 if measure.name() in AT_ONCE else 3)
 
 
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e != "memory"])
