@@ -37,6 +37,10 @@ Who = Annotated[
     str | None, Parameter(help="who attacks: worst, realistic, or with changes 'realistic(error=0.1)'; wins over the study")
 ]
 Measures = Annotated[list[str] | None, Several, Parameter(help="measure such as 'correlation'; repeat it")]
+Domains = Annotated[
+    list[str] | None, Several,
+    Parameter(name="--domain", help="also measure inside parts: REGION, 'AGE >= 65', 'INCOME: 0.25, 0.5, 0.75'; repeat it"),
+]
 
 
 def run(
@@ -210,7 +214,7 @@ def risk(
 
 def utility(
     original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
-    row_order: ReleasedOrder = "checked", method: Measures = None,
+    row_order: ReleasedOrder = "checked", method: Measures = None, domain: Domains = None,
     quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Measure what analysts lost between an original and a released file.
@@ -228,7 +232,8 @@ def utility(
     with terminal.progress() as progress:
         data = data_of(original, study)
         scores = walk(
-            data, copies_of(released), method or study.measure, pairing=pairing, row_order=row_order, progress=progress
+            data, copies_of(released), method or study.measure, pairing=pairing, row_order=row_order,
+            domains=domain or study.domain, progress=progress,
         )
     _scores(terminal, scores)
 
@@ -244,6 +249,9 @@ def _scores(terminal: Terminal, scores: Any) -> None:
         if len(score.by_group) > 1:
             worst = sorted(score.by_group, key=lambda r: -float(r["value"] or 0))[:10]
             terminal.table(worst, f"\n{score.method}: worst sub-groups")
+        if len(score.by_domain):
+            worst = sorted(score.by_domain, key=lambda r: -float(r["value"] or 0))[:10]
+            terminal.table(worst, f"\n{score.method}: worst parts of domains")
     terminal.data([s.plain() for s in scores])
 
 

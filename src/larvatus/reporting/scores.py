@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from larvatus.data.score import Rows, Score
 from larvatus.reporting.compared import Candidate, by_method
 from larvatus.reporting.contents import Block, Fold, Paragraph, Section
+from larvatus.reporting.domains import domain_blocks
 from larvatus.reporting.figures import lanes_blocks
 from larvatus.reporting.headline import Headline, under
 from larvatus.reporting.lanes import lanes_of
@@ -51,7 +52,8 @@ def loss_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> 
     opening = Paragraph(
         "Loss is what an analyst of the release misses; 0 is best. Different measures have different units."
     )
-    return Section("Loss", (opening, *(_measure(name, heads, scores) for name, scores in methods.items())))
+    inside = domain_blocks(heads, methods)
+    return Section("Loss", (opening, *inside, *(_measure(name, heads, scores) for name, scores in methods.items())))
 
 
 def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Section:
@@ -64,6 +66,8 @@ def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None
         blocks.append(_pairs(title, heads, scores))
     blocks += _details(title, heads, scores)
     blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "loss")
+    if any(s and len(s.by_domain) for s in scores):
+        blocks += lanes_blocks(title, "part of a domain", heads, lanes_of(scores, "by_domain"), "loss")
     return Section(title, tuple(blocks))
 
 
