@@ -19,13 +19,32 @@ from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.domains import Domain, domain_of, domain_problems
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import method_of, validation_problems
+from larvatus.data.nulls import FEWEST, MOST
 from larvatus.data.roles import Roles, SubGroups, released_columns, role_problems
 from larvatus.data.taxonomy import with_taxonomies
 
 V = TypeVar("V", bound=BaseModel)
 M = TypeVar("M", bound=Method)
+
+
+class Utility(BaseModel):
+    """How losses are measured, whatever the measure."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    null: Annotated[int, Field(ge=0, le=MOST)] = Field(
+        default=0, description="resamples of the original that every loss is held against; 0 for none, 200 will do"
+    )
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        if 0 < self.null < FEWEST:
+            raise ValueError(f"null must be 0 or at least {FEWEST}")
+        return self
+
+
 SECTIONS: Mapping[str, type[BaseModel]] = {
-    "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints,
+    "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints, "utility": Utility,
 }
 
 
@@ -60,6 +79,7 @@ class Study(BaseModel):
     sub_groups: SubGroups = SubGroups()
     intruder: Intruder = Intruder()
     constraints: Constraints = Constraints()
+    utility: Utility = Utility()
     release: tuple[Planned, ...] = ()
     attack: tuple[AnyAttack, ...] | None = None
     measure: tuple[AnyMeasure, ...] | None = None

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from larvatus.comparison.comparison import Candidate, Comparison, about
+from larvatus.comparison.nulls import Nulls
 from larvatus.core.errors import (
     EngineError,
     LarvatusWarning,
@@ -41,6 +42,7 @@ from larvatus.data.joined_releases import joined_with, stronger_of
 from larvatus.data.methods import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.nulls import checked_resamples
 from larvatus.data.obedience import Obedience
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release, copy_paths
@@ -270,14 +272,24 @@ def _check_known(data: Microdata, intruder: Intruder) -> None:
 
 def utility(
     data: Microdata, release: Any, measures: Any = None, *, pairing: str | Path | None = None,
-    row_order: Literal["checked", "keep"] = "checked", domains: Any = (), progress: Progress = silent,
+    row_order: Literal["checked", "keep"] = "checked", domains: Any = (), null: int = 0, progress: Progress = silent,
 ) -> Scores:
     """Measure what analysts lost; every measure there is unless some are named. Of several copies, the mean loss.
 
     `domains` are parts of the file that every measure is also taken in: a column, a condition, or a column with quantiles,
     as text ("REGION", "AGE >= 65", "INCOME: 0.25, 0.5, 0.75") or as tables with `name`, `column`, `where`, `quantiles`.
+    `null` is how many resamples of the original, drawn with replacement, every loss is held against; 200 will do.
     """
     methods = all_of(Measure, measures)
+    nulls = Nulls(methods, checked_resamples(null), _attack_random)
+    return _measured(data, release, nulls, domains, pairing, row_order, progress)
+
+
+def _measured(
+    data: Microdata, release: Any, nulls: Nulls, domains: Any, pairing: str | Path | None = None,
+    row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
+) -> Scores:
+    methods = nulls.methods
     asked = domains_of(domains, data)
     candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods), row_order=row_order)
     original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
@@ -295,7 +307,7 @@ def utility(
                 for copy, here, beside in copies
             }
         out.append(_told(mean_over(found), candidate, release))
-    return Scores(out)
+    return Scores(nulls.beside(out, original, candidate, progress))
 
 
 def _in_domains(method: Measure, domains: Sequence[Parted], score: Score) -> Score:
@@ -312,9 +324,14 @@ def _in_domains(method: Measure, domains: Sequence[Parted], score: Score) -> Sco
 
 def compare(
     data: Microdata, releases: Sequence[Any], attacks: Any = None, measures: Any = None, *,
-    intruder: Intruder | str | None = None, domains: Any = (), progress: Progress = silent, purpose: str = "",
+    intruder: Intruder | str | None = None, domains: Any = (), null: int = 0, progress: Progress = silent,
+    purpose: str = "",
 ) -> Comparison:
-    """Score several releases of the same data side by side; `intruder.also` may name some of them, `domains` as in utility."""
+    """Score several releases of the same data side by side; `intruder.also` may name some of them.
+
+    `domains` and `null` are those of `utility`.
+    """
+    nulls = Nulls(all_of(Measure, measures), checked_resamples(null), _attack_random)
     who = intruder_of(intruder)
     candidates: list[Candidate] = []
     made = [as_release(data, r) for r in releases]
@@ -326,7 +343,7 @@ def compare(
         also = [next((r for r in made if r.name == n), n) for n in who.also if n != release.name]
         scores = [
             *risk(data, release, attacks, intruder=who, also=also, progress=_named(progress, label)),
-            *utility(data, release, measures, domains=domains, progress=_named(progress, label)),
+            *_measured(data, release, nulls, domains, progress=_named(progress, label)),
         ]
         candidates.append(Candidate.of(label, release, Scores(scores)))
     return Comparison(tuple(candidates), about(data, who, purpose))
@@ -363,7 +380,7 @@ def run(
         releases.append(replace(made, notes=(*made.notes, *kept)))
     comparison = compare(
         data, releases, study.attack, study.measure, intruder=study.intruder_here() if intruder is None else intruder,
-        domains=study.domain, progress=progress, purpose=study.purpose,
+        domains=study.domain, null=study.utility.null, progress=progress, purpose=study.purpose,
     )
     if out is not None:
         with moved_into(Path(out)) as folder:

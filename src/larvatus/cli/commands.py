@@ -41,6 +41,9 @@ Domains = Annotated[
     list[str] | None, Several,
     Parameter(name="--domain", help="also measure inside parts: REGION, 'AGE >= 65', 'INCOME: 0.25, 0.5, 0.75'; repeat it"),
 ]
+Null = Annotated[
+    int | None, Parameter(name="--null", help="resamples of the original to hold every loss against; 200 will do")
+]
 
 
 def run(
@@ -214,7 +217,7 @@ def risk(
 
 def utility(
     original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
-    row_order: ReleasedOrder = "checked", method: Measures = None, domain: Domains = None,
+    row_order: ReleasedOrder = "checked", method: Measures = None, domain: Domains = None, null: Null = None,
     quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Measure what analysts lost between an original and a released file.
@@ -233,7 +236,7 @@ def utility(
         data = data_of(original, study)
         scores = walk(
             data, copies_of(released), method or study.measure, pairing=pairing, row_order=row_order,
-            domains=domain or study.domain, progress=progress,
+            domains=domain or study.domain, null=study.utility.null if null is None else null, progress=progress,
         )
     _scores(terminal, scores)
 

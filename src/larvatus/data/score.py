@@ -148,9 +148,10 @@ class Score:
     def row(self) -> dict[str, Cell]:
         """The headline figures."""
         low, high = self.interval if self.interval else (None, None)
+        null = {f"null_{k}": self.details["null"][0][k] for k in ("p95", "share_below")} if "null" in self.details else {}
         return {
             "score": self.method, "kind": self.kind, "value": self.value, "chance": self.chance,
-            "s_alone": self.s_alone, "low": low, "high": high,
+            "s_alone": self.s_alone, "low": low, "high": high, **null,
         }
 
     def plain(self) -> dict[str, Any]:
