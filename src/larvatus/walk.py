@@ -132,7 +132,7 @@ def mask(
         original = original.with_confidential(data.roles.confidential)
         seen_again = rules.seen(original)
         current, said, table = rules.kept(
-            current, original, lambda k: _stepped(masks, seen_again, secret, context, progress, f"attempt {k}")[0]
+            current, original, lambda k: _stepped(masks, seen_again, secret, context, progress, f"attempt {k}")[0], masks
         )
         notes = [*(n for n in notes if not n.promise), *said]
     notes += said_of_copies([unchanged_notes(copy, original) for copy in current])
