@@ -168,8 +168,7 @@ class Obedience:
             return {n: np.asarray(np.where(masked, v, block[n])) for n, v in found.items()}
 
         columns = data.table.columns
-        whole = {n for n, u in lines.units.items() if n in names and float(u).is_integer() and not _fractions(data, n)}
-        made = [replace(columns[n], integer=n in whole) for n in lines.units if n in names]
+        made = [replace(columns[n], integer=float(u).is_integer()) for n, u in lines.units.items() if n in names]
         return data.map_rows(finish, _and_mark(lines.used, data), made) if names else data
 
     def _redrawn(self, done: Microdata, lines: Lines, attempt: Callable[[int], Microdata]) -> tuple[Microdata, list[Note]]:
@@ -304,18 +303,6 @@ def _and_mark(names: Sequence[str], data: Microdata) -> list[str]:
 def _masked(block: Block) -> NDArray[np.bool_]:
     """Which records some step was for."""
     return np.asarray(block[FOR] == 1) if FOR in block.values else np.ones(len(block), dtype=bool)
-
-
-def _fractions(data: Microdata, name: str) -> bool:
-    """Whether a record that is left as it came has a value that is no whole number."""
-    if FOR not in data.table.columns:
-        return False
-
-    def count(group: int, block: Block) -> int:
-        x = block[name][~_masked(block)]
-        return int((x[~np.isnan(x)] % 1 != 0).sum())
-
-    return sum(data.reduce([name, FOR], count, int.__add__)) > 0
 
 
 def _parts_missing(name: str, parts: Linear) -> Callable[[int, Block], int]:
