@@ -45,7 +45,9 @@ def test_a_mask_that_protects_its_sub_groups_moves_means_by_half_a_deviation_els
     page = comparison.html()
     assert "Inside domains" in page
     assert f"moved by up to {max(r['mean_shift'] for r in score.by_domain):.3f} SD" in page
+    assert "Means inside “INCOME: " in page
     assert "although they are exact in every sub-group" in page
+    assert "domain parts as a table" in page
     assert "Inside domains" not in lv.compare(data, [release], ["nearest_record"], ["moments"]).html()
     assert "highest 25 %" not in comparison.html("public")
     rows = {r["of"]: r["value"] for r in comparison.tidy() if r["level"] == "domain"}

@@ -55,7 +55,8 @@ def _said(what: str, verb: str, found: Sequence[tuple[float, Row]], inside: Sequ
     most, row = max(found, key=lambda f: f[0])
     if most < EXACT:
         return f"{what} are the same, but for rounding, in every part of every domain."
-    head = f"{what} inside {row['domain']}: {row['part']} {verb} {loss(most)}{unit}"
+    place = quoted(f"{row['domain']}: {row['part']}")
+    head = f"{what} inside {place} {verb} {loss(most)}{unit}"
     if not inside:
         return f"{head}."
     one = len(inside) == 1
@@ -88,7 +89,7 @@ def _table(head: Headline, scores: Mapping[str, Score], several: bool) -> HeatTa
     more = f" The worst {MOST_PARTS} of {count(len(parts))} parts are shown." if len(parts) > MOST_PARTS else ""
     caption = f"Loss inside domains{f' of {quoted(head.name)}' if several else ''}"
     said = domain_sentence(list(scores.values()))
-    return HeatTable(caption, said, (("Loss", len(columns)),), tuple(columns), rows, NOTE + more, "Part of a domain")
+    return HeatTable(caption, said, (("Loss", len(columns)),), tuple(columns), rows, NOTE + more, "Domain part")
 
 
 def _cell(value: float | None, most: float) -> HeatCell:

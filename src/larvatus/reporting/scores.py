@@ -71,7 +71,7 @@ def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None
     blocks += _details(title, heads, scores)
     blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "loss")
     if any(s and len(s.by_domain) for s in scores):
-        blocks += lanes_blocks(title, "part of a domain", heads, lanes_of(scores, "by_domain"), "loss")
+        blocks += lanes_blocks(title, "domain part", heads, lanes_of(scores, "by_domain"), "loss")
     return Section(title, tuple(blocks))
 
 
