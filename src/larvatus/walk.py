@@ -315,6 +315,9 @@ def _in_domains(method: Measure, domains: Sequence[Parted], score: Score) -> Sco
     rows: list[Row] = []
     notes = list(score.notes)
     for domain in domains:
+        if domain.gone:
+            named = ", ".join(domain.gone[:5]) + (f" and {len(domain.gone) - 5} more" if len(domain.gone) > 5 else "")
+            notes.append(f"no record of {domain.title}: {named} is released, so that nothing is measured there")
         try:
             rows += domain.scored(method, _attack_random(method))
         except UtilityError as error:

@@ -135,6 +135,17 @@ def test_a_file_that_is_not_paired_has_domains_of_what_is_released_as_it_is():
         lv.utility(data, fewer, ["moments"], domains=["INCOME: 0.5"])
 
 
+def test_parts_of_which_no_record_is_released_are_named():
+    table = firms(100)
+    data = read(table)
+    release = lv.mask(data, "additive_noise", "sampling(rate=0.3)", secret=SECRET)
+    gone = np.setdiff1d(table.index, release.data.frame().index)[:1]
+    marked = read(table.assign(AGE=np.where(table.index.isin(gone), 1.0, 0.0)))
+    score = lv.utility(marked, release, ["moments"], domains=["AGE"]).moments
+    assert [r["part"] for r in score.by_domain] == ["0"]
+    assert "no record of AGE: 1 is released, so that nothing is measured there" in score.notes
+
+
 @pytest.mark.parametrize(("domain", "said"), [
     ("reigon", "'reigon' is not a column with a role that leaves; did you mean 'region'?"),
     ("AGEE > 2", "'AGEE' is not a column"), ("AGE >", "cannot be read"),

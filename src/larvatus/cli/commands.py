@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -250,12 +251,18 @@ def _scores(terminal: Terminal, scores: Any) -> None:
             if len(rows) <= MOST_ROWS:
                 terminal.table(rows, f"\n{score.method}: {name.replace('_', ' ')}")
         if len(score.by_group) > 1:
-            worst = sorted(score.by_group, key=lambda r: -float(r["value"] or 0))[:10]
+            worst = sorted(score.by_group, key=_worst_first)[:10]
             terminal.table(worst, f"\n{score.method}: worst sub-groups")
         if len(score.by_domain):
-            worst = sorted(score.by_domain, key=lambda r: -float(r["value"] or 0))[:10]
+            worst = sorted(score.by_domain, key=_worst_first)[:10]
             terminal.table(worst, f"\n{score.method}: worst parts of domains")
     terminal.data([s.plain() for s in scores])
+
+
+def _worst_first(row: Row) -> float:
+    """What rows are sorted by; those without a figure come last."""
+    value = row["value"]
+    return -value if isinstance(value, int | float) and value == value else math.inf
 
 
 def demo(

@@ -116,6 +116,12 @@ class Parted:
     original: Microdata
     release: Release
 
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """Parts of the original of which the release holds no record."""
+        there = self.release.data.groups.labels
+        return tuple(str(label) for (label,) in self.original.groups.labels if (label,) not in there)
+
     def scored(self, measure: Measure, random: RecordRandom) -> Rows:
         """What a measure finds in every part: its figures by group, or a score of each part alone where it has none."""
         found = measure.score(self.original, self.release, random).by_group
