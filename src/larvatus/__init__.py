@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from larvatus.comparison.comparison import Comparison
     from larvatus.core.errors import LarvatusError
     from larvatus.data.constraints import Constraints
+    from larvatus.data.domains import Domain
     from larvatus.data.intruder import Intruder
     from larvatus.data.microdata import Microdata
     from larvatus.data.release import Release
@@ -25,12 +26,14 @@ _PLACES = {
     "Study": "study", "Roles": "data.roles", "SubGroups": "data.roles", "Intruder": "data.intruder",
     "Microdata": "data.microdata", "Release": "data.release", "Score": "data.score", "Scores": "data.score",
     "Comparison": "comparison.comparison", "Constraints": "data.constraints", "LarvatusError": "core.errors",
+    "Domain": "data.domains",
 }
 _PACKAGES = ("masks", "risks", "utilities", "datasets", "analysis")
 
 __all__ = [
-    "Comparison", "Constraints", "Intruder", "LarvatusError", "Microdata", "Release", "Roles", "Score", "Scores", "Study",
-    "SubGroups", "analysis", "compare", "datasets", "mask", "masks", "read", "risk", "risks", "run", "utilities", "utility",
+    "Comparison", "Constraints", "Domain", "Intruder", "LarvatusError", "Microdata", "Release", "Roles", "Score", "Scores",
+    "Study", "SubGroups", "analysis", "compare", "datasets", "mask", "masks", "read", "risk", "risks", "run", "utilities",
+    "utility",
 ]
 
 

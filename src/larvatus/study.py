@@ -16,15 +16,35 @@ from larvatus.core.files import write_text
 from larvatus.core.memory import bytes_of
 from larvatus.data.constraints import Constraints, constraint_fields, constraint_problems, step_problems
 from larvatus.data.contracts import Attack, Mask, Measure, Method
+from larvatus.data.domains import Domain, domain_of, domain_problems
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import method_of, validation_problems
+from larvatus.data.nulls import FEWEST, MOST
 from larvatus.data.roles import Roles, SubGroups, released_columns, role_problems
 from larvatus.data.taxonomy import with_taxonomies
 
 V = TypeVar("V", bound=BaseModel)
 M = TypeVar("M", bound=Method)
+
+
+class Utility(BaseModel):
+    """How losses are measured, whatever the measure."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    null: Annotated[int, Field(ge=0, le=MOST)] = Field(
+        default=0, description="resamples of the original that every loss is held against; 0 for none, 200 will do"
+    )
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        if 0 < self.null < FEWEST:
+            raise ValueError(f"null must be 0 or at least {FEWEST}")
+        return self
+
+
 SECTIONS: Mapping[str, type[BaseModel]] = {
-    "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints,
+    "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints, "utility": Utility,
 }
 
 
@@ -59,9 +79,11 @@ class Study(BaseModel):
     sub_groups: SubGroups = SubGroups()
     intruder: Intruder = Intruder()
     constraints: Constraints = Constraints()
+    utility: Utility = Utility()
     release: tuple[Planned, ...] = ()
     attack: tuple[AnyAttack, ...] | None = None
     measure: tuple[AnyMeasure, ...] | None = None
+    domain: tuple[Domain, ...] = ()
     folder: Path | None = Field(default=None, exclude=True, repr=False)
 
     @model_validator(mode="after")
@@ -103,6 +125,7 @@ class Study(BaseModel):
                 f"intruder.known: {n!r} is not a released column; {nearest_names(n, known_to)}"
                 for n in parts.get("intruder", Intruder()).known if n not in known_to
             ]
+            problems += domain_problems(parts.get("domain", ()), known_to)
             problems += _about_constraints(parts.get("constraints", Constraints()), roles, groups, parts.get("release", ()))
         problems = list(dict.fromkeys(problems))
         if not problems:
@@ -143,6 +166,8 @@ class Study(BaseModel):
         for name in ("attack", "measure"):
             if getattr(self, name) is not None:
                 out[name] = [_method(m) for m in getattr(self, name)]
+        if self.domain:
+            out["domain"] = [d.model_dump(mode="json", exclude_defaults=True) for d in self.domain]
         return out
 
     def toml(self) -> str:
@@ -170,6 +195,9 @@ def _part(name: str, value: Any, problems: list[str]) -> Any:
         method: type[Method] = Attack if name == "attack" else Measure
         made = [_tried(f"{name} {i}", method, v, problems) for i, v in enumerate(_list(name, value, problems), 1)]
         return [m for m in made if m is not None]
+    if name == "domain":
+        found = [_domain(i, v, problems) for i, v in enumerate(_list(name, value, problems), 1)]
+        return [d for d in found if d is not None]
     if not isinstance(value, str):
         problems.append(f"{name}: needs text, got {type(value).__name__}.")
     elif name == "engine" and value not in (engines := ["auto", *file_names("larvatus.engines")]):
@@ -180,6 +208,14 @@ def _part(name: str, value: Any, problems: list[str]) -> Any:
         except LarvatusError as error:
             problems.append(str(error))
     return value
+
+
+def _domain(place: int, given: Any, problems: list[str]) -> Domain | None:
+    try:
+        return domain_of(given)
+    except StudyError as error:
+        problems += [p.replace("domain", f"domain {place}", 1) for p in error.problems]
+        return None
 
 
 def _section(name: str, kind: type[V], value: Any, problems: list[str]) -> V:

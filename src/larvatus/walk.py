@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from larvatus.comparison.comparison import Candidate, Comparison, about
+from larvatus.comparison.nulls import Nulls
 from larvatus.core.errors import (
     EngineError,
     LarvatusWarning,
@@ -34,17 +35,19 @@ from larvatus.data.constraints import Constraints, constraints_of
 from larvatus.data.contracts import Attack, Engine, Mask, Measure, Method
 from larvatus.data.copies import copies_asked, mean_over, said_of_copies, single, worst_of
 from larvatus.data.credits import with_record_ids
+from larvatus.data.domains import Parted, domains_of, parted
 from larvatus.data.groups import settings_of
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.joined_releases import joined_with, stronger_of
 from larvatus.data.methods import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.nulls import checked_resamples
 from larvatus.data.obedience import Obedience
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release, copy_paths
 from larvatus.data.roles import Roles, SubGroups, released_columns
-from larvatus.data.score import Rows, Score, Scores, csv_text
+from larvatus.data.score import Row, Rows, Score, Scores, csv_text
 from larvatus.data.steps import applied, check_columns, check_orders, in_workable_groups, unchanged_notes
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.engines._choice import engine_for
@@ -129,7 +132,7 @@ def mask(
         original = original.with_confidential(data.roles.confidential)
         seen_again = rules.seen(original)
         current, said, table = rules.kept(
-            current, original, lambda k: _stepped(masks, seen_again, secret, context, progress, f"attempt {k}")[0]
+            current, original, lambda k: _stepped(masks, seen_again, secret, context, progress, f"attempt {k}")[0], masks
         )
         notes = [*(n for n in notes if not n.promise), *said]
     notes += said_of_copies([unchanged_notes(copy, original) for copy in current])
@@ -269,33 +272,69 @@ def _check_known(data: Microdata, intruder: Intruder) -> None:
 
 def utility(
     data: Microdata, release: Any, measures: Any = None, *, pairing: str | Path | None = None,
+    row_order: Literal["checked", "keep"] = "checked", domains: Any = (), null: int = 0, progress: Progress = silent,
+) -> Scores:
+    """Measure what analysts lost; every measure there is unless some are named. Of several copies, the mean loss.
+
+    `domains` are parts of the file that every measure is also taken in: a column, a condition, or a column with quantiles,
+    as text ("REGION", "AGE >= 65", "INCOME: 0.25, 0.5, 0.75") or as tables with `name`, `column`, `where`, `quantiles`.
+    `null` is how many resamples of the original, drawn with replacement, every loss is held against; 200 will do.
+    """
+    methods = all_of(Measure, measures)
+    nulls = Nulls(methods, checked_resamples(null), _attack_random)
+    return _measured(data, release, nulls, domains, pairing, row_order, progress)
+
+
+def _measured(
+    data: Microdata, release: Any, nulls: Nulls, domains: Any, pairing: str | Path | None = None,
     row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Scores:
-    """Measure what analysts lost; every measure there is unless some are named. Of several copies, the mean loss."""
-    methods = all_of(Measure, measures)
+    methods = nulls.methods
+    asked = domains_of(domains, data)
     candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods), row_order=row_order)
     original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
     out: list[Score] = []
     copies = _copies(candidate, declared, averaged=False)
+    inside = {copy: [parted(d, data, here) for d in asked] for copy, here, _ in copies}
     for i, method in enumerate(methods):
         progress(f"measuring: {method.name()}", i, len(methods))
         with _doing(method):
             found = {
-                copy: _beside(
+                copy: _in_domains(method, inside[copy], _beside(
                     method.score(original, here, _attack_random(method)),
                     method.score(data, beside, _attack_random(method)) if beside else None,
-                )
+                ))
                 for copy, here, beside in copies
             }
         out.append(_told(mean_over(found), candidate, release))
-    return Scores(out)
+    return Scores(nulls.beside(out, original, candidate, progress))
+
+
+def _in_domains(method: Measure, domains: Sequence[Parted], score: Score) -> Score:
+    """The score with what the measure finds in every part of every domain, or why it finds nothing there."""
+    rows: list[Row] = []
+    notes = list(score.notes)
+    for domain in domains:
+        if domain.gone:
+            named = ", ".join(domain.gone[:5]) + (f" and {len(domain.gone) - 5} more" if len(domain.gone) > 5 else "")
+            notes.append(f"no record of {domain.title}: {named} is released, so that nothing is measured there")
+        try:
+            rows += domain.scored(method, _attack_random(method))
+        except UtilityError as error:
+            notes.append(f"not measured in the domain {domain.title}: {str(error).removeprefix(method.name() + ': ')}")
+    return replace(score, by_domain=Rows.of(rows), notes=tuple(notes))
 
 
 def compare(
     data: Microdata, releases: Sequence[Any], attacks: Any = None, measures: Any = None, *,
-    intruder: Intruder | str | None = None, progress: Progress = silent, purpose: str = "",
+    intruder: Intruder | str | None = None, domains: Any = (), null: int = 0, progress: Progress = silent,
+    purpose: str = "",
 ) -> Comparison:
-    """Score several releases of the same data side by side; `intruder.also` may name some of them."""
+    """Score several releases of the same data side by side; `intruder.also` may name some of them.
+
+    `domains` and `null` are those of `utility`.
+    """
+    nulls = Nulls(all_of(Measure, measures), checked_resamples(null), _attack_random)
     who = intruder_of(intruder)
     candidates: list[Candidate] = []
     made = [as_release(data, r) for r in releases]
@@ -307,7 +346,7 @@ def compare(
         also = [next((r for r in made if r.name == n), n) for n in who.also if n != release.name]
         scores = [
             *risk(data, release, attacks, intruder=who, also=also, progress=_named(progress, label)),
-            *utility(data, release, measures, progress=_named(progress, label)),
+            *_measured(data, release, nulls, domains, progress=_named(progress, label)),
         ]
         candidates.append(Candidate.of(label, release, Scores(scores)))
     return Comparison(tuple(candidates), about(data, who, purpose))
@@ -344,7 +383,7 @@ def run(
         releases.append(replace(made, notes=(*made.notes, *kept)))
     comparison = compare(
         data, releases, study.attack, study.measure, intruder=study.intruder_here() if intruder is None else intruder,
-        progress=progress, purpose=study.purpose,
+        domains=study.domain, null=study.utility.null, progress=progress, purpose=study.purpose,
     )
     if out is not None:
         with moved_into(Path(out)) as folder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, nnls
 
 from larvatus.stats.nearest import nearest_obeying
 
@@ -90,3 +90,41 @@ def test_hard_systems_are_met_too():
         assert (found >= lower).all()
         size = np.abs(found) @ np.abs(slope).T + np.abs(limit)
         assert ((found @ slope.T - limit) / size).max() <= 1e-10
+
+
+def hard(seed: int, p: int = 8, m: int = 5, n: int = 40):
+    """Bounds and dense lines over columns of unlike spread, with a point that obeys all."""
+    rng = np.random.default_rng(seed)
+    slope = rng.integers(-2, 3, (m, p)).astype(float)
+    slope[np.arange(m), rng.integers(0, p, m)] = 1.0
+    inside = rng.normal(size=p)
+    limit = np.tile(slope @ inside + 0.3 * rng.random(m), (n, 1))
+    return rng.normal(size=(n, p)) * 4, np.exp(rng.normal(size=p)), inside - rng.random(p), np.full(p, np.inf), slope, limit
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_pulls_the_wrong_way(seed):
+    """The condition of Kuhn and Tucker: what a row was moved by is a sum of lines that bind, none of them taken negatively."""
+    x, spread, lower, upper, slope, limit = hard(seed)
+    found = nearest(x, spread, lower, upper, slope, limit, np.zeros(len(slope), dtype=bool))
+    lines = np.vstack([slope, -np.eye(len(spread))]) * spread
+    for i in range(len(x)):
+        room = np.hstack([limit[i] - slope @ found[i], found[i] - lower])
+        binding = lines[room <= 1e-8 * np.abs(lines).sum(axis=1)]
+        moved = (x[i] - found[i]) / spread
+        _, left = nnls(binding.T, moved) if len(binding) else (None, np.linalg.norm(moved))
+        assert left <= 1e-6 * (1 + np.linalg.norm(moved))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_value_that_ends_at_its_bound_is_that_bound(seed):
+    """Zero leaves as zero, not as the last digit of a sum."""
+    x, spread, _, upper, slope, limit = hard(seed)
+    lower = np.zeros(len(spread))
+    limit = np.abs(limit)
+    found = nearest(x, spread, lower, upper, slope, limit, np.zeros(len(slope), dtype=bool))
+    at = found <= 1e-10 * spread
+    assert at.sum() > 50
+    assert (found[at] == 0).all()
+    turned = nearest(-x, spread, -upper, -lower, -slope, limit, np.zeros(len(slope), dtype=bool))
+    assert (turned[at] == 0).all()

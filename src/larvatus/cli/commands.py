@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -37,6 +38,13 @@ Who = Annotated[
     str | None, Parameter(help="who attacks: worst, realistic, or with changes 'realistic(error=0.1)'; wins over the study")
 ]
 Measures = Annotated[list[str] | None, Several, Parameter(help="measure such as 'correlation'; repeat it")]
+Domains = Annotated[
+    list[str] | None, Several,
+    Parameter(name="--domain", help="also measure inside parts: REGION, 'AGE >= 65', 'INCOME: 0.25, 0.5, 0.75'; repeat it"),
+]
+Null = Annotated[
+    int | None, Parameter(name="--null", help="resamples of the original to hold every loss against; 200 will do")
+]
 
 
 def run(
@@ -210,7 +218,7 @@ def risk(
 
 def utility(
     original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
-    row_order: ReleasedOrder = "checked", method: Measures = None,
+    row_order: ReleasedOrder = "checked", method: Measures = None, domain: Domains = None, null: Null = None,
     quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Measure what analysts lost between an original and a released file.
@@ -228,7 +236,8 @@ def utility(
     with terminal.progress() as progress:
         data = data_of(original, study)
         scores = walk(
-            data, copies_of(released), method or study.measure, pairing=pairing, row_order=row_order, progress=progress
+            data, copies_of(released), method or study.measure, pairing=pairing, row_order=row_order,
+            domains=domain or study.domain, null=study.utility.null if null is None else null, progress=progress,
         )
     _scores(terminal, scores)
 
@@ -242,9 +251,18 @@ def _scores(terminal: Terminal, scores: Any) -> None:
             if len(rows) <= MOST_ROWS:
                 terminal.table(rows, f"\n{score.method}: {name.replace('_', ' ')}")
         if len(score.by_group) > 1:
-            worst = sorted(score.by_group, key=lambda r: -float(r["value"] or 0))[:10]
+            worst = sorted(score.by_group, key=_worst_first)[:10]
             terminal.table(worst, f"\n{score.method}: worst sub-groups")
+        if len(score.by_domain):
+            worst = sorted(score.by_domain, key=_worst_first)[:10]
+            terminal.table(worst, f"\n{score.method}: worst parts of domains")
     terminal.data([s.plain() for s in scores])
+
+
+def _worst_first(row: Row) -> float:
+    """What rows are sorted by; those without a figure come last."""
+    value = row["value"]
+    return -value if isinstance(value, int | float) and value == value else math.inf
 
 
 def demo(

@@ -11,6 +11,7 @@ from larvatus.data.contracts import Mask
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.nulls import NULL
 from larvatus.data.release import Release
 from larvatus.data.score import Cell, Row, Rows, Score, Scores
 from larvatus.data.steps import taken_by
@@ -106,7 +107,7 @@ class Comparison:
         return Rows.of({"release": c.name, **{s.method: s.value for s in c.scores}} for c in self.candidates)
 
     def tidy(self) -> Rows:
-        """Every figure on a row of its own: overall, by sub-group, by variable, by pair, by copy."""
+        """Every figure on a row of its own: overall, by sub-group, variable, pair, domain, copy and null."""
         return Rows.of(row for c in self.candidates for s in c.scores for row in _tidy(c.name, s))
 
     def plain(self) -> dict[str, Any]:
@@ -167,6 +168,9 @@ def _tidy(release: str, score: Score) -> Sequence[Row]:
     rows += [{**head, "level": "sub_group", "of": r["sub_group"], **_figures(r)} for r in score.by_group]
     rows += [{**head, "level": "variable", "of": r["variable"], **_figures(r)} for r in score.by_variable]
     rows += [{**head, "level": "pair", "of": f"{r['first']}, {r['second']}", **_figures(r)} for r in score.by_pair]
+    rows += [{**head, "level": "domain", "of": f"{r['domain']}: {r['part']}", **_figures(r)} for r in score.by_domain]
+    for row in score.details.get(NULL, ()):
+        rows += [{**head, "level": NULL, "of": k, **_figures({"value": row[k]})} for k in ("median", "p95", "share_below")]
     rows += [{**head, "level": "copy", "of": r["copy"], **_figures(r)} for r in score.details.get("copies", ())]
     return rows
 

@@ -32,12 +32,8 @@ class Condition:
 
 def condition(text: str, columns: Mapping[str, Column]) -> Condition:
     """Parse comparisons of a column with a value, joined by and, or, not and brackets."""
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        example = 'income > 50000 and region == "north"'
-        raise RolesError(f"condition {text!r} cannot be read; write for example: {example}") from None
-    used = tuple(dict.fromkeys(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)))
+    tree = _tree(text)
+    used = _names(tree)
     for name in used:
         if name not in columns:
             raise RolesError(f"condition {text!r}: no column {name!r}; {nearest_names(name, columns)}")
@@ -45,6 +41,23 @@ def condition(text: str, columns: Mapping[str, Column]) -> Condition:
         return Condition(text, used, _compile(tree, columns, text))
     except RecursionError:
         raise RolesError("condition: its brackets or nots lie too deep to be read. Write it flatter.") from None
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The columns that a condition names."""
+    return _names(_tree(text))
+
+
+def _tree(text: str) -> ast.expr:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        example = 'income > 50000 and region == "north"'
+        raise RolesError(f"condition {text!r} cannot be read; write for example: {example}") from None
+
+
+def _names(tree: ast.expr) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)))
 
 
 def _compile(node: ast.expr, columns: Mapping[str, Column], text: str) -> Callable[[Block], NDArray[np.bool_]]:

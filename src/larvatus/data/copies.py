@@ -112,7 +112,7 @@ def mean_over(scores: Mapping[str, Score]) -> Score:
         first, value=float(values.mean()),
         interval=(float(np.mean([e[0] for e in ends])), float(np.mean([e[1] for e in ends]))) if ends else None,
         by_group=_mean_rows([s.by_group for s in every]), by_variable=_mean_rows([s.by_variable for s in every]),
-        by_pair=_mean_rows([s.by_pair for s in every]), by_record=None,
+        by_pair=_mean_rows([s.by_pair for s in every]), by_domain=_mean_rows([s.by_domain for s in every]), by_record=None,
         details={**first.details, "copies": Rows.of(rows)},
         notes=(*dict.fromkeys(n for s in every for n in s.notes), f"means over {len(every)} copies; details of the first copy"),
         sampled=any(s.sampled for s in every),

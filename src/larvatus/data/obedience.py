@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import LarvatusError, MaskError, StudyError
+from larvatus.data.chosen import TAKEN
 from larvatus.data.constraints import Constraints, constraint_problems, derived_order, step_problems
 from larvatus.data.contracts import Array, Block, Column, Mask
 from larvatus.data.copies import said_of_copies
@@ -18,9 +19,9 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.rules import Linear, Rule
 from larvatus.data.score import Row, Rows
-from larvatus.data.steps import taken_by
+from larvatus.data.steps import chosen_by, taken_by
 
-OFF, AGAIN, BEFORE = " off", " again ", " before "
+OFF, AGAIN, BEFORE, FOR = " off", " again ", " before ", " some step is for it"
 Ints = NDArray[np.int64]
 Again = Callable[[int], Sequence[Microdata]]
 
@@ -69,14 +70,19 @@ class Obedience:
         return (*masks, built(Mask, "reverse_map", {} if every else {"columns": names}))
 
     def kept(
-        self, current: Sequence[Microdata], original: Microdata, again: Again
+        self, current: Sequence[Microdata], original: Microdata, again: Again, steps: Sequence[Mask] = ()
     ) -> tuple[list[Microdata], list[Note], Rows]:
-        """Every copy after rounding, repair and recomputing; what was done; and how many records break each rule."""
+        """Every copy after rounding, repair and recomputing; what was done; and how many records break each rule.
+
+        Records that every one of the steps was told to leave (`where`) are left here too, whether they obey or not.
+        """
+        chosen = chosen_by(steps, original)
         before = self._counts(self._lines(original, original), original)
         copies, said, counts = [], [], []
         drawn: dict[int, Sequence[Microdata]] = {}
         for c, masked in enumerate(current):
             lines = self._lines(masked, original)
+            masked = _with_mark(masked, chosen)
             raw = self._counts(lines, self._derived_only(masked, lines))
             done = self._finished(masked, lines)
             told: list[Note] = []
@@ -84,13 +90,14 @@ class Obedience:
                 def attempt(k: int, copy: int = c) -> Microdata:
                     if k not in drawn:
                         drawn[k] = again(k)
-                    return drawn[k][copy]
+                    return _with_mark(drawn[k][copy], chosen)
 
                 done, told = self._redrawn(done, lines, attempt)
             after = self._counts(lines, done)
             copies.append(done.with_confidential(original.roles.confidential))
             counts.append((raw, after))
-            said.append([*self._notes(before, raw, after, done), *told, *self._moves(masked, done, lines)])
+            left = self._left_alone(done, lines) if chosen else []
+            said.append([*self._notes(before, raw, after, done), *told, *self._moves(masked, done, lines), *left])
         worst = np.max([np.array([raw, after]) for raw, after in counts], axis=0)
         return copies, [*self._derived_notes(original), *said_of_copies(said)], self._table(before, worst[0], worst[1])
 
@@ -154,12 +161,15 @@ class Obedience:
 
         def finish(group: int, block: Block) -> Mapping[str, Array]:
             if self.asked.repair == "nearest":
-                return _only(lines.nearest(block.values), names)
-            return _only(lines.with_derived(lines.rounded(block.values)), names)
+                found = _only(lines.nearest(block.values), names)
+            else:
+                found = _only(lines.with_derived(lines.rounded(block.values)), names)
+            masked = _masked(block)
+            return {n: np.asarray(np.where(masked, v, block[n])) for n, v in found.items()}
 
         columns = data.table.columns
         made = [replace(columns[n], integer=float(u).is_integer()) for n, u in lines.units.items() if n in names]
-        return data.map_rows(finish, lines.used, made) if names else data
+        return data.map_rows(finish, _and_mark(lines.used, data), made) if names else data
 
     def _redrawn(self, done: Microdata, lines: Lines, attempt: Callable[[int], Microdata]) -> tuple[Microdata, list[Note]]:
         """Records that break a rule taken from later attempts, each from the first in which it breaks none."""
@@ -189,9 +199,23 @@ class Obedience:
 
     def _marked(self, data: Microdata, lines: Lines) -> Microdata:
         def mark(group: int, block: Block) -> Mapping[str, Array]:
-            return {OFF: np.asarray(lines.broken(block.values).any(axis=1), dtype=np.float64)}
+            return {OFF: np.asarray(lines.broken(block.values).any(axis=1) & _masked(block), dtype=np.float64)}
 
-        return data.map_rows(mark, lines.used, [Column(OFF, "number")])
+        return data.map_rows(mark, _and_mark(lines.used, data), [Column(OFF, "number")])
+
+    def _left_alone(self, done: Microdata, lines: Lines) -> list[Note]:
+        """How many records that no step was for break a rule or are not rounded, as they came."""
+        def count(group: int, block: Block) -> int:
+            rounded = lines.rounded(block.values)
+            odd = [np.abs(rounded[n] - block[n]) > 1e-9 * (1 + np.abs(block[n])) for n in lines.movable]
+            off = lines.broken(block.values).any(axis=1) | np.any([np.zeros(len(block), dtype=bool), *odd], axis=0)
+            return int((off & ~_masked(block)).sum())
+
+        left = sum(done.reduce(_and_mark(lines.used, done), count, int.__add__))
+        return [Note(
+            f"{left:,} records that no step was for (where) break a rule or are not rounded, and leave as they came", "warning",
+            "rules",
+        )] if left else []
 
     def _notes(self, before: Ints, raw: Ints, after: Ints, done: Microdata) -> list[Note]:
         out = []
@@ -223,13 +247,15 @@ class Obedience:
         def count(group: int, block: Block) -> Ints:
             raw = {n: block[f"{BEFORE}{n}"] for n in names}
             to_unit = lines.rounded(raw)
-            turned = [(to_unit[n] != raw[n]) & ~np.isnan(raw[n]) for n in names]
-            moved = np.array([(block[n] != to_unit[n]) & ~np.isnan(raw[n]) for n in names]).reshape(len(names), len(block))
+            there = [~np.isnan(raw[n]) & _masked(block) for n in names]
+            turned = [(to_unit[n] != raw[n]) & t for n, t in zip(names, there, strict=True)]
+            off = [(block[n] != to_unit[n]) & t for n, t in zip(names, there, strict=True)]
+            moved = np.array(off).reshape(len(names), len(block))
             return np.array([sum(int(t.sum()) for t in turned), int(moved.sum()), int(moved.any(axis=0).sum())])
 
         if not names:
             return []
-        found = joined.reduce([*names, *(f"{BEFORE}{n}" for n in names)], count, np.add)
+        found = joined.reduce(_and_mark([*names, *(f"{BEFORE}{n}" for n in names)], done), count, np.add)
         turned, moved, records = (int(v) for v in np.sum(found, axis=0))
         notes = []
         if turned:
@@ -263,6 +289,20 @@ class Obedience:
             for r, b, m, a in zip(self.rules, before, raw, after, strict=True)
         ]
         return Rows.of(table)
+
+
+def _with_mark(data: Microdata, chosen: Microdata | None) -> Microdata:
+    """The data with the mark of records that some step was for; as they are where all records are."""
+    return data if chosen is None else data.holding(data.table.pair(chosen.table, {FOR: TAKEN}))
+
+
+def _and_mark(names: Sequence[str], data: Microdata) -> list[str]:
+    return [*names, FOR] if FOR in data.table.columns else list(names)
+
+
+def _masked(block: Block) -> NDArray[np.bool_]:
+    """Which records some step was for."""
+    return np.asarray(block[FOR] == 1) if FOR in block.values else np.ones(len(block), dtype=bool)
 
 
 def _parts_missing(name: str, parts: Linear) -> Callable[[int, Block], int]:

@@ -137,6 +137,7 @@ class Score:
     by_group: Rows = Rows()
     by_variable: Rows = Rows()
     by_pair: Rows = Rows()
+    by_domain: Rows = Rows()
     details: Mapping[str, Rows] = field(default_factory=dict)
     by_record: NDArray[np.float64] | None = field(default=None, repr=False)
     records: NDArray[np.int64] | None = field(default=None, repr=False)
@@ -147,9 +148,10 @@ class Score:
     def row(self) -> dict[str, Cell]:
         """The headline figures."""
         low, high = self.interval if self.interval else (None, None)
+        null = {f"null_{k}": self.details["null"][0][k] for k in ("p95", "share_below")} if "null" in self.details else {}
         return {
             "score": self.method, "kind": self.kind, "value": self.value, "chance": self.chance,
-            "s_alone": self.s_alone, "low": low, "high": high,
+            "s_alone": self.s_alone, "low": low, "high": high, **null,
         }
 
     def plain(self) -> dict[str, Any]:
@@ -159,6 +161,7 @@ class Score:
             "value": _finite(self.value), "chance": _finite(self.chance), "s_alone": _finite(self.s_alone),
             "interval": [_finite(v) for v in self.interval] if self.interval else None,
             "by_group": _plain(self.by_group), "by_variable": _plain(self.by_variable), "by_pair": _plain(self.by_pair),
+            "by_domain": _plain(self.by_domain),
             "details": {name: _plain(rows) for name, rows in self.details.items()},
             "notes": list(self.notes), "sampled": self.sampled,
         }

@@ -187,6 +187,19 @@ def _marked(step: Mask, original: Microdata) -> Microdata:
     )
 
 
+def chosen_by(masks: Sequence[Mask], original: Microdata) -> Microdata | None:
+    """The original with a column that is 1 for records that some step is for; nothing where a step is for all of them."""
+    if not masks or any(step.where is None for step in masks):
+        return None
+    table = original.table
+    for i, step in enumerate(masks):
+        table = table.pair(_marked(step, original).table, {f"{TAKEN} {i}": TAKEN})
+    names = [f"{TAKEN} {i}" for i in range(len(masks))]
+    return original.holding(table).map_rows(
+        lambda g, b: {TAKEN: np.max([b[n] for n in names], axis=0)}, names, [Column(TAKEN, "number")]
+    )
+
+
 def _in_same_groups(original: Microdata, current: Microdata) -> Microdata:
     """The original without the sub-groups that a step before left out."""
     if original.groups.labels == current.groups.labels:

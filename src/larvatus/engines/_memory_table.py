@@ -320,6 +320,15 @@ def laid_out(
     return MemoryTable(columns, groups, record[kept], position[kept], frozen(arranged), offsets(groups.sizes), source)
 
 
+def joined_rows(table: Table, names: Sequence[str]) -> tuple[Ints, dict[str, Array], Ints]:
+    """All rows of any engine's table: record ids, values and the number of the sub-group."""
+    parts = list(table.blocks(names))
+    record = np.concatenate([np.zeros(0, dtype=np.int64), *(b.record for _, b in parts)])
+    code = np.concatenate([np.zeros(0, dtype=np.int64), *(np.full(len(b), g, dtype=np.int64) for g, b in parts)])
+    kinds = {n: dtype_of(table.columns[n]) for n in names}
+    return record, {n: np.concatenate([np.zeros(0, dtype=k), *(b[n] for _, b in parts)]) for n, k in kinds.items()}, code
+
+
 def _ascending(code: Ints, record: Ints) -> bool:
     return bool(np.all((np.diff(record) > 0) | (np.diff(code) != 0)))
 

@@ -78,6 +78,7 @@ class HeatTable:
     columns: tuple[tuple[str, str], ...]
     rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
     note: str = ""
+    first: str = "Release"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from larvatus.reporting.contents import Block, HeatCell, HeatTable, Listing
 from larvatus.reporting.drawn_releases import MOST_RELEASES
 from larvatus.reporting.glance_words import WITHOUT, at_baseline, in_words
 from larvatus.reporting.headline import Headline, baseline, excess, unbeaten
+from larvatus.reporting.nulls import null_beside
 from larvatus.reporting.numbers import EXACT, NONE, count, loss, number, quoted, share, shares, words
 from larvatus.reporting.tables import release_title
 
@@ -27,7 +28,8 @@ def glance(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> tuple[
     attacks, measures = by_method(candidates, "risk"), by_method(candidates, "loss")
     if not attacks and not measures:
         return ()
-    columns = [*((_title(n), _without(scores)) for n, scores in attacks.items()), *((_title(n), "") for n in measures)]
+    columns = [(_title(n), _without(scores)) for n, scores in attacks.items()]
+    columns += [(_title(n), null_beside(scores)) for n, scores in measures.items()]
     cells = [*(_risk_cells(s) for s in attacks.values()), *(_loss_cells(s) for s in measures.values())]
     rows = tuple((release_title(h, len(heads)), tuple(column[i] for column in cells)) for i, h in enumerate(heads))
     spans = tuple((name, len(of)) for name, of in (("Risk", attacks), ("Loss", measures)) if of)

@@ -40,14 +40,14 @@ class Lane:
         return max((m.value for m in self.marks if m), default=float("-inf"))
 
 
-def lanes_of(scores: Sequence[Score | None], part: Literal["by_group", "by_variable"]) -> tuple[Lane, ...]:
+def lanes_of(scores: Sequence[Score | None], part: Literal["by_group", "by_variable", "by_domain"]) -> tuple[Lane, ...]:
     """One lane for every name that any release has a figure for, the worst first."""
-    key = "sub_group" if part == "by_group" else "variable"
+    key = {"by_group": "sub_group", "by_variable": "variable", "by_domain": "part"}[part]
     found: dict[str, list[Mark | None]] = {}
     records: dict[str, int] = {}
     for place, score in enumerate(scores):
         for row in getattr(score, part) if score else ():
-            name = str(row.get(key))
+            name = f"{row['domain']}: {row[key]}" if part == "by_domain" else str(row.get(key))
             found.setdefault(name, [None] * len(scores))[place] = _mark(row)
             size = row.get("records")
             if isinstance(size, int):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from larvatus.data.nulls import NULL
 from larvatus.data.score import Rows, Score
 from larvatus.reporting.compared import Candidate, by_method
 from larvatus.reporting.contents import Block, Fold, Paragraph, Section
+from larvatus.reporting.domains import domain_blocks
 from larvatus.reporting.figures import lanes_blocks
 from larvatus.reporting.headline import Headline, under
 from larvatus.reporting.lanes import lanes_of
+from larvatus.reporting.nulls import null_blocks
 from larvatus.reporting.numbers import loss, number, quoted, words
 from larvatus.reporting.pictures import DRAWN_ONLY, pictures
 from larvatus.reporting.steps import setting_text
@@ -51,12 +54,15 @@ def loss_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> 
     opening = Paragraph(
         "Loss is what an analyst of the release misses; 0 is best. Different measures have different units."
     )
-    return Section("Loss", (opening, *(_measure(name, heads, scores) for name, scores in methods.items())))
+    inside = domain_blocks(heads, methods)
+    return Section("Loss", (opening, *inside, *(_measure(name, heads, scores) for name, scores in methods.items())))
 
 
 def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Section:
     title = words(name).capitalize()
-    blocks: list[Block] = [_meaning(scores), Paragraph(_range(heads, scores)), *pictures(heads, scores)]
+    blocks: list[Block] = [_meaning(scores), Paragraph(_range(heads, scores))]
+    blocks += null_blocks(title, heads, scores)
+    blocks += pictures(heads, scores)
     if any(s and len(s.by_variable) for s in scores):
         blocks += lanes_blocks(title, "variable", heads, lanes_of(scores, "by_variable"), "loss")
         blocks += _wide_variables(title, heads, scores)
@@ -64,6 +70,8 @@ def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None
         blocks.append(_pairs(title, heads, scores))
     blocks += _details(title, heads, scores)
     blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "loss")
+    if any(s and len(s.by_domain) for s in scores):
+        blocks += lanes_blocks(title, "domain part", heads, lanes_of(scores, "by_domain"), "loss")
     return Section(title, tuple(blocks))
 
 
@@ -92,7 +100,7 @@ def _details(title: str, heads: Sequence[Headline], scores: Sequence[Score | Non
     """The tables a score brings along that are not drawn, under their own names; long ones fold."""
     names = dict.fromkeys(name for s in scores if s for name in s.details if (s.method, name) not in DRAWN_ONLY)
     out: list[Block] = []
-    for name in names:
+    for name in (n for n in names if n != NULL):
         parts = _parts(heads, [s.details.get(name, Rows()) if s else Rows() for s in scores])
         table = rows_table(f"{title}: {words(name)}", parts, next(s.kind for s in scores if s))
         if table.rows:

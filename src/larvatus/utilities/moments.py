@@ -22,7 +22,8 @@ class Moments(Measure):
     """Compare means and standard deviations, column by column, in the file and in each sub-group.
 
     The loss of a column is the root mean square of the shift of its mean and of its standard deviation, both in
-    standard deviations of the original; the value is the mean loss over columns. It sees nothing beyond two moments.
+    standard deviations of the original; the value is the mean loss over columns. It sees nothing beyond two moments. Beside
+    the loss of a sub-group stands the largest shift of a mean in it, in standard deviations of the whole file.
 
     Parameters:
         weighted: weigh records by the survey weight; standard deviations are then those of the weighted distribution.
@@ -38,7 +39,10 @@ class Moments(Measure):
         groups: list[Row] = []
         for name, a, b in pairs:
             inside = _variable_rows(names, before[a], after[b], self.weighted)
-            groups.append({"sub_group": name, "records": original.groups.sizes[a], "value": mean_of(inside)})
+            groups.append({
+                "sub_group": name, "records": original.groups.sizes[a], "value": mean_of(inside),
+                "mean_shift": _shift(inside, rows),
+            })
         return Score(
             "moments", "loss", mean_of(rows), "shift of means and standard deviations, in standard deviations",
             self.settings(), by_variable=Rows.of(rows), by_group=Rows.of(groups),
@@ -48,6 +52,17 @@ class Moments(Measure):
         if not self.weighted:
             return data.moments(names)
         return weighted_moments(data, names, checked_weight(data, self.name(), UtilityError, zeros=True))
+
+
+def _shift(inside: Sequence[Row], whole: Sequence[Row]) -> float | None:
+    """The largest shift of a mean inside a group, in standard deviations of the whole file; a column that is gone has none."""
+    scale = {r["variable"]: r["sd_original"] for r in whole}
+    found = ((r["mean_original"], r["mean_released"], scale[r["variable"]]) for r in inside)
+    shifts = [
+        abs(now - was) / (sd if sd > 0 else max(abs(was), 1.0))
+        for was, now, sd in found if isinstance(was, float) and isinstance(now, float) and isinstance(sd, float)
+    ]
+    return max(shifts, default=None)
 
 
 def _variable_rows(names: Sequence[str], before: Sample, after: Sample, weighted: bool) -> list[Row]:
