@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from larvatus import analysis, datasets, masks, risks, utilities
     from larvatus.comparison.comparison import Comparison
     from larvatus.core.errors import LarvatusError
+    from larvatus.data.analyses import Analysis
     from larvatus.data.constraints import Constraints
     from larvatus.data.intruder import Intruder
     from larvatus.data.microdata import Microdata
@@ -24,13 +25,15 @@ _PLACES = {
     "read": "walk", "mask": "walk", "risk": "walk", "utility": "walk", "compare": "walk", "run": "walk",
     "Study": "study", "Roles": "data.roles", "SubGroups": "data.roles", "Intruder": "data.intruder",
     "Microdata": "data.microdata", "Release": "data.release", "Score": "data.score", "Scores": "data.score",
-    "Comparison": "comparison.comparison", "Constraints": "data.constraints", "LarvatusError": "core.errors",
+    "Analysis": "data.analyses", "Comparison": "comparison.comparison",
+    "Constraints": "data.constraints", "LarvatusError": "core.errors",
 }
 _PACKAGES = ("masks", "risks", "utilities", "datasets", "analysis")
 
 __all__ = [
-    "Comparison", "Constraints", "Intruder", "LarvatusError", "Microdata", "Release", "Roles", "Score", "Scores", "Study",
-    "SubGroups", "analysis", "compare", "datasets", "mask", "masks", "read", "risk", "risks", "run", "utilities", "utility",
+    "Analysis", "Comparison", "Constraints", "Intruder", "LarvatusError", "Microdata", "Release", "Roles", "Score", "Scores",
+    "Study", "SubGroups", "analysis", "compare", "datasets", "mask", "masks", "read", "risk", "risks", "run", "utilities",
+    "utility",
 ]
 
 

@@ -14,6 +14,7 @@ from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
 from larvatus.core.memory import bytes_of
+from larvatus.data.analyses import Analysis, analyses_of, analysis_problems
 from larvatus.data.constraints import Constraints, constraint_fields, constraint_problems, step_problems
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.intruder import Intruder
@@ -62,6 +63,7 @@ class Study(BaseModel):
     release: tuple[Planned, ...] = ()
     attack: tuple[AnyAttack, ...] | None = None
     measure: tuple[AnyMeasure, ...] | None = None
+    analysis: tuple[Analysis, ...] = ()
     folder: Path | None = Field(default=None, exclude=True, repr=False)
 
     @model_validator(mode="after")
@@ -103,6 +105,7 @@ class Study(BaseModel):
                 f"intruder.known: {n!r} is not a released column; {nearest_names(n, known_to)}"
                 for n in parts.get("intruder", Intruder()).known if n not in known_to
             ]
+            problems += analysis_problems(parts.get("analysis", ()), known_to)
             problems += _about_constraints(parts.get("constraints", Constraints()), roles, groups, parts.get("release", ()))
         problems = list(dict.fromkeys(problems))
         if not problems:
@@ -143,6 +146,8 @@ class Study(BaseModel):
         for name in ("attack", "measure"):
             if getattr(self, name) is not None:
                 out[name] = [_method(m) for m in getattr(self, name)]
+        if self.analysis:
+            out["analysis"] = [a.plain() for a in self.analysis]
         return out
 
     def toml(self) -> str:
@@ -170,6 +175,12 @@ def _part(name: str, value: Any, problems: list[str]) -> Any:
         method: type[Method] = Attack if name == "attack" else Measure
         made = [_tried(f"{name} {i}", method, v, problems) for i, v in enumerate(_list(name, value, problems), 1)]
         return [m for m in made if m is not None]
+    if name == "analysis":
+        try:
+            return analyses_of(_list(name, value, problems))
+        except StudyError as error:
+            problems += error.problems
+            return ()
     if not isinstance(value, str):
         problems.append(f"{name}: needs text, got {type(value).__name__}.")
     elif name == "engine" and value not in (engines := ["auto", *file_names("larvatus.engines")]):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from larvatus.comparison.analyses import METHOD, analysed, check_can_be_made
 from larvatus.comparison.comparison import Candidate, Comparison, about
 from larvatus.core.errors import (
     EngineError,
@@ -29,6 +30,7 @@ from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
 from larvatus.data.alignment import in_groups_of
+from larvatus.data.analyses import analyses_of
 from larvatus.data.chosen import with_records
 from larvatus.data.constraints import Constraints, constraints_of
 from larvatus.data.contracts import Attack, Engine, Mask, Measure, Method
@@ -268,11 +270,15 @@ def _check_known(data: Microdata, intruder: Intruder) -> None:
 
 
 def utility(
-    data: Microdata, release: Any, measures: Any = None, *, pairing: str | Path | None = None,
+    data: Microdata, release: Any, measures: Any = None, *, analyses: Any = None, pairing: str | Path | None = None,
     row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Scores:
-    """Measure what analysts lost; every measure there is unless some are named. Of several copies, the mean loss."""
-    methods = all_of(Measure, measures)
+    """Measure what analysts lost; every measure there is unless some are named. Of several copies, the mean loss.
+
+    `analyses` are those that users are known to run: an Analysis, a formula such as "FEDTAX ~ AGI", a table of settings, or a
+    list of these. They are made of both files, and the last score, `analyses`, holds them side by side.
+    """
+    methods, asked = all_of(Measure, measures), analyses_of(analyses)
     candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods), row_order=row_order)
     original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
     out: list[Score] = []
@@ -288,12 +294,15 @@ def utility(
                 for copy, here, beside in copies
             }
         out.append(_told(mean_over(found), candidate, release))
+    if asked:
+        random = RecordRandom(stream_key(b"scores are not secret", METHOD))
+        out.append(_told(analysed(data, candidate, asked, random, progress), candidate, release))
     return Scores(out)
 
 
 def compare(
     data: Microdata, releases: Sequence[Any], attacks: Any = None, measures: Any = None, *,
-    intruder: Intruder | str | None = None, progress: Progress = silent, purpose: str = "",
+    analyses: Any = None, intruder: Intruder | str | None = None, progress: Progress = silent, purpose: str = "",
 ) -> Comparison:
     """Score several releases of the same data side by side; `intruder.also` may name some of them."""
     who = intruder_of(intruder)
@@ -307,7 +316,7 @@ def compare(
         also = [next((r for r in made if r.name == n), n) for n in who.also if n != release.name]
         scores = [
             *risk(data, release, attacks, intruder=who, also=also, progress=_named(progress, label)),
-            *utility(data, release, measures, progress=_named(progress, label)),
+            *utility(data, release, measures, analyses=analyses, progress=_named(progress, label)),
         ]
         candidates.append(Candidate.of(label, release, Scores(scores)))
     return Comparison(tuple(candidates), about(data, who, purpose))
@@ -332,6 +341,7 @@ def run(
     if public is not None and public not in [r.name for r in study.release]:
         raise StudyError([f"public: no release {public!r}; {nearest_names(public, [r.name for r in study.release])}"])
     data = read(study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory)
+    check_can_be_made(study.analysis, data)
     targets = _targets(Path(out), study, suffix, force) if out is not None else {}
     secret = checked_secret(secret)
     releases = []
@@ -343,8 +353,8 @@ def run(
         kept = [Note("rows leave in the original's order", "warning", "row order")] if row_order == "keep" and out else []
         releases.append(replace(made, notes=(*made.notes, *kept)))
     comparison = compare(
-        data, releases, study.attack, study.measure, intruder=study.intruder_here() if intruder is None else intruder,
-        progress=progress, purpose=study.purpose,
+        data, releases, study.attack, study.measure, analyses=study.analysis,
+        intruder=study.intruder_here() if intruder is None else intruder, progress=progress, purpose=study.purpose,
     )
     if out is not None:
         with moved_into(Path(out)) as folder:
