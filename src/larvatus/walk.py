@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from larvatus.comparison.analyses import METHOD, analysed, check_can_be_made
+from larvatus.comparison.analyses import analysed, check_can_be_made
 from larvatus.comparison.comparison import Candidate, Comparison, about
 from larvatus.core.errors import (
     EngineError,
@@ -50,6 +50,7 @@ from larvatus.data.score import Rows, Score, Scores, csv_text
 from larvatus.data.steps import applied, check_columns, check_orders, in_workable_groups, unchanged_notes
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.engines._choice import engine_for
+from larvatus.reporting.side_by_side import METHOD
 from larvatus.study import Study
 
 

@@ -18,12 +18,12 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.analyses import Analysis, check_analyses
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
-from larvatus.data.score import Cell, Row, Rows, Score, cell_text, mean_of
+from larvatus.data.score import Row, Rows, Score, mean_of
+from larvatus.reporting.side_by_side import METHOD
 from larvatus.stats.overlap import overlaps
 from larvatus.stats.weighted_estimates import interval
 
 Floats = NDArray[np.float64]
-METHOD = "analyses"
 MEANING = "share of the intervals of named analyses that original and release do not have in common, mean over analyses"
 
 
@@ -165,8 +165,8 @@ def _rows(analysis: Analysis, label: str, before: Side, after: Side, beside: Cor
             "released": two[0], "released_low": two[1], "released_high": two[2],
             "corrected": three[0], "corrected_low": three[1], "corrected_high": three[2],
             "overlap": j, "corrected_overlap": other, "loss": (1.0 - (j or 0.0)) if counted else None,
-            "sign": _sign(one, two) if analysis.kind != "table" else "",
-            "significance": _significance(one, two) if scored else "", "level": analysis.level, "said": "; ".join(said),
+            "sign": _sign(one, two) if analysis.kind != "table" else None,
+            "significance": _significance(one, two) if scored else None, "level": analysis.level, "said": "; ".join(said),
         })
     return out
 
@@ -219,17 +219,3 @@ def _significance(one: Cells, two: Cells) -> str:
         return ""
     before, after = (not (c[1] or 0.0) <= 0 <= (c[2] or 0.0) for c in (one, two))
     return "" if before == after else "lost" if before else "gained"
-
-
-def side_by_side(score: Score) -> list[Row]:
-    """The estimates with their intervals as text, for narrow tables; columns that say nothing are left out."""
-    out: list[dict[str, Cell]] = []
-    for row in score.details["estimates"]:
-        line: dict[str, Cell] = {"analysis": row["analysis"], "quantity": row["quantity"]}
-        for side in ("original", "released", "corrected"):
-            ends = f" ({cell_text(row[f'{side}_low'])} to {cell_text(row[f'{side}_high'])})"
-            line[side] = "" if row[side] is None else cell_text(row[side]) + ends
-        line |= {"overlap": row["overlap"], "sign": row["sign"], "significance": row["significance"], "said": row["said"]}
-        out.append(line)
-    used = {k for line in out for k, v in line.items() if v not in ("", None)}
-    return [{k: v for k, v in line.items() if k in used} for line in out]

@@ -12,6 +12,7 @@ from larvatus.reporting.headline import Headline, under
 from larvatus.reporting.lanes import lanes_of
 from larvatus.reporting.numbers import loss, number, quoted, words
 from larvatus.reporting.pictures import DRAWN_ONLY, pictures
+from larvatus.reporting.side_by_side import METHOD
 from larvatus.reporting.steps import setting_text
 from larvatus.reporting.tables import attack_table, folded, rows_table
 
@@ -45,7 +46,7 @@ def _attack(name: str, own: Sequence[Headline], scores: Sequence[Score | None]) 
 
 def loss_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section:
     """Every measure: its headline, the variables, the worst pairs, and the sub-groups."""
-    methods = by_method(candidates, "loss")
+    methods = {name: s for name, s in by_method(candidates, "loss").items() if name != METHOD}
     if not methods:
         return Section("Loss", (Paragraph("No loss was measured."),))
     opening = Paragraph(
