@@ -171,3 +171,14 @@ def test_records_with_a_level_that_only_the_release_has_are_left_out():
     rows = scored(frame, other, names, formulas=["income ~ job"]).details["coefficients"]
     fit = smf.ols("income ~ job", other[other.job != "new"]).fit()
     assert sorted(r["released"] for r in rows) == pytest.approx(sorted(fit.params))
+
+
+def test_identities_between_columns_cost_nothing_where_they_are_kept(real_files):
+    frame = pd.read_csv(real_files / "census.csv")
+    data = lv.read(frame, confidential=list(frame.columns))
+    kept = lv.utility(data, lv.mask(data, "sufficiency_based", secret=SECRET), [RegressionOverlap()])[0]
+    assert kept.value == pytest.approx(0.0, abs=1e-6)
+    rows = {r["coefficient"]: r["original"] for r in kept.details["coefficients"] if r["variable"] == "PTOTVAL"}
+    assert {n for n, v in rows.items() if v != 0} == {"PEARNVAL", "POTHVAL"}
+    broken = lv.utility(data, lv.mask(data, "rank_swap", secret=SECRET), [RegressionOverlap()])[0]
+    assert broken.value > 0.1

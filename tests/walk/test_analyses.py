@@ -430,3 +430,16 @@ correlation = [["income", "wealth"]]
         lv.Study.read(tmp_path / "bad.toml")
     assert len(caught.value.problems) == 2
     assert "'incme' is not a released column; did you mean 'income'" in caught.value.problems[0]
+
+
+def test_an_identity_has_no_signs_of_rounding():
+    frame = table(missing=False).assign(total=lambda f: f.income + f.wealth)
+    roles = {"confidential": ["income", "wealth", "total", "rooms"]}
+    order = np.random.default_rng(1).permutation(len(frame))
+    other = frame.iloc[order].reset_index(drop=True)
+    score = made(frame, other, "total ~ income + wealth + rooms + job + age", **roles, non_confidential=["job", "age"])
+    rows = {r["quantity"]: r for r in score.details["estimates"]}
+    assert rows["income"]["original"] == pytest.approx(1.0)
+    assert rows["rooms"]["original"] == rows["rooms"]["released"] == rows["intercept"]["released"] == 0
+    assert score.value == pytest.approx(0.0, abs=1e-9)
+    assert not any(r["sign"] or r["significance"] for r in rows.values())

@@ -155,7 +155,8 @@ def _rows(analysis: Analysis, label: str, before: Side, after: Side, beside: Cor
             continue
         one, two = (_cells(side, place.get(name)) for side, place in zip((before, after), places, strict=True))
         three = _corrected_cells(analysis, beside, name)
-        j, other = _overlap(one, two), _overlap(one, three) if three[0] is not None else None
+        unit = _unit(before.found, places[0].get(name))
+        j, other = _overlap(one, two, unit), _overlap(one, three, unit)
         counted = one[0] is not None
         said = [f"{what}: {why}" for what, why in (("original", _why(before, places[0].get(name))),
                                                    ("release", _why(after, places[1].get(name)))) if why]
@@ -204,10 +205,14 @@ def _corrected_cells(analysis: Analysis, beside: Correction | None, name: str) -
     return float(estimate[0]), float(low[0]), float(high[0])
 
 
-def _overlap(one: Cells, two: Cells) -> float | None:
+def _unit(found: Estimated, place: int | None) -> float:
+    return float(found.unit[place]) if place is not None and isinstance(found.unit, np.ndarray) else 0.0
+
+
+def _overlap(one: Cells, two: Cells, unit: float) -> float | None:
     if None in one or None in two:
         return None
-    return float(overlaps(*(np.array([v], dtype=np.float64) for v in (*one[1:], *two[1:])))[0])
+    return float(overlaps(*(np.array([v], dtype=np.float64) for v in (*one[1:], *two[1:])), scale=unit)[0])
 
 
 def _sign(one: Cells, two: Cells) -> str:

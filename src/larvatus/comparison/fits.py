@@ -21,6 +21,8 @@ from larvatus.data.formulas import Formula, Part
 Floats = NDArray[np.float64]
 ROBUST = {"ordinary": "HC1", "logistic": "HC0"}
 COLLINEAR = 1e-9  # singular value over the largest, columns of length one
+EXACT = 1e-20  # of the outcome's sum of squares: a fit without error
+ROUNDING = 1e-6  # of the unit of a coefficient: zero in a fit without error
 UNBOUNDED = 10.0  # standard error of a logistic coefficient, in logits per standard deviation of its column
 NOT_DETERMINED = "not determined: another combination of columns could take its place"
 SEPARATED = "the terms tell the outcome apart without error, so no finite coefficient fits best"
@@ -28,7 +30,10 @@ SEPARATED = "the terms tell the outcome apart without error, so no finite coeffi
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """Named estimates with variances; NaN where there is none, and then why."""
+    """Named estimates with variances; NaN where there is none, and then why.
+
+    `unit` is how large a coefficient could be (spread of the outcome over that of the column), 0 for all other quantities.
+    """
 
     names: tuple[str, ...]
     estimate: Floats
@@ -36,6 +41,7 @@ class Estimated:
     freedom: float
     records: int
     why: tuple[str, ...] = ()
+    unit: Floats | float = 0.0
 
     @classmethod
     def failed(cls, names: Sequence[str], why: str, records: int) -> Estimated:
@@ -104,6 +110,9 @@ def regression(
     unbounded = _unbounded(fit, basis, scaled) if model == "logistic" else np.zeros(len(names), dtype=bool)
     estimate = basis @ np.asarray(fit.params) / np.where(length > 0, length, 1.0)
     variance = np.diag(basis @ np.asarray(fit.cov_params()) @ basis.T) / np.where(length > 0, length, 1.0) ** 2
+    unit = float(outcome.std()) / np.where(length > 0, length, 1.0)
+    if model == "ordinary" and float(fit.ssr) < EXACT * float(weight @ (outcome - outcome.mean()) ** 2 / weight.mean()):
+        estimate, variance = np.where(np.abs(estimate) < ROUNDING * unit, 0.0, estimate), np.zeros(len(names))
     determined = (np.abs(lost) < 1e-6).all(axis=1)
     fine = determined & ~unbounded.any() & np.isfinite(variance)
     why = tuple(
@@ -112,7 +121,7 @@ def regression(
     )
     freedom = float(len(x) - free.sum()) if model == "ordinary" else np.inf
     return Estimated(
-        names, np.where(fine, estimate, np.nan), np.where(fine, np.maximum(variance, 0.0), np.nan), freedom, len(x), why
+        names, np.where(fine, estimate, np.nan), np.where(fine, np.maximum(variance, 0.0), np.nan), freedom, len(x), why, unit
     )
 
 

@@ -13,15 +13,21 @@ from larvatus.stats.gaussian import Moments
 Floats = NDArray[np.float64]
 COLLINEAR = 1e-10  # of an eigenvalue on the correlation scale
 EXACT = 1e-12  # of the outcome's sum of squares
+ROUNDING = 1e-6  # of the unit of a coefficient
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Coefficients, the intercept first where there is one; NaN where they are not determined by the data."""
+    """Coefficients, the intercept first where there is one; NaN where they are not determined by the data.
+
+    `unit` is how large a coefficient could be: the spread of the outcome over that of the column. Where the columns give
+    the outcome without error, what is less than rounding of it is zero.
+    """
 
     estimate: Floats
     error: Floats
     freedom: int
+    unit: Floats
 
     def interval(self, level: float) -> tuple[Floats, Floats]:
         """Low and high ends, by Student's t."""
@@ -44,7 +50,8 @@ def fitted(moments: Moments, outcome: int, on: Sequence[int], intercept: bool = 
     if not intercept:
         scatter = scatter + n * np.outer(mean, mean)
         still = np.diag(scatter)[1:] <= 0
-    nothing = Fit(np.full(k + intercept, np.nan), np.full(k + intercept, np.nan), 0)
+    lacking = np.full(k + intercept, np.nan)
+    nothing = Fit(lacking, lacking, 0, np.zeros(k + intercept))
     if n < 2 or not scatter[0, 0] > 0 or (intercept and moments.constant[outcome]):
         return nothing
     scale = np.where(still, 1.0, np.sqrt(np.maximum(np.diag(scatter)[1:], 0.0)))
@@ -66,4 +73,8 @@ def fitted(moments: Moments, outcome: int, on: Sequence[int], intercept: bool = 
         level = float(mean[0] - centre @ slopes)
         known = np.r_[bool((np.abs(centre @ lost) < 1e-6 * (1 + np.abs(centre).max(initial=0.0))).all()), known]
         estimate, spread = np.r_[level, estimate], np.r_[1 / n + centre @ inverse @ centre, spread]
-    return Fit(np.where(known, estimate, np.nan), np.where(known, np.sqrt(variance * spread), np.nan), freedom)
+    unit = float(np.sqrt(scatter[0, 0])) / scale
+    unit = np.r_[abs(mean[0]) + float(np.sqrt(scatter[0, 0] / n)), unit] if intercept else unit
+    if variance == 0:
+        estimate = np.where(np.abs(estimate) < ROUNDING * unit, 0.0, estimate)
+    return Fit(np.where(known, estimate, np.nan), np.where(known, np.sqrt(variance * spread), np.nan), freedom, unit)
