@@ -35,7 +35,7 @@ def defined(a: tuple[float, float], b: tuple[float, float]) -> float:
 def test_overlap_is_the_definition():
     rng = np.random.default_rng(5)
     ends = np.sort(rng.normal(size=(2, 200, 2)) * rng.choice([0.1, 1, 10], (2, 200, 1)), axis=2)
-    found = overlaps(ends[0, :, 0], ends[0, :, 1], ends[1, :, 0], ends[1, :, 1])
+    found = overlaps((ends[0, :, 0], ends[0, :, 1]), (ends[1, :, 0], ends[1, :, 1]))
     assert found == pytest.approx([defined(tuple(a), tuple(b)) for a, b in zip(*ends, strict=True)], abs=1e-12)
     assert (found < 0).any()
     assert (found > 0.5).any()
@@ -48,7 +48,7 @@ def test_overlap_is_the_definition():
 ])
 def test_overlap_of_plain_cases(one, other, j):
     for a, b in ((one, other), (other, one)):
-        assert overlaps(*(np.array([v]) for v in (*a, *b)))[0] == pytest.approx(j)
+        assert overlaps(*((np.array([low]), np.array([high])) for low, high in (a, b)))[0] == pytest.approx(j)
 
 
 @pytest.mark.parametrize("text", [

@@ -212,7 +212,8 @@ def _unit(found: Estimated, place: int | None) -> float:
 def _overlap(one: Cells, two: Cells, unit: float) -> float | None:
     if None in one or None in two:
         return None
-    return float(overlaps(*(np.array([v], dtype=np.float64) for v in (*one[1:], *two[1:])), scale=unit)[0])
+    before, after = ((np.array([c[1]], dtype=np.float64), np.array([c[2]], dtype=np.float64)) for c in (one, two))
+    return float(overlaps(before, after, unit)[0])
 
 
 def _sign(one: Cells, two: Cells) -> str:

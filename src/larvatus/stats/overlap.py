@@ -10,14 +10,14 @@ LEAST = -1.0  # overlap of intervals that lie as far apart as they are wide, or 
 SAME = 1e-6
 
 
-def overlaps(low: Floats, high: Floats, other_low: Floats, other_high: Floats, scale: Floats | float = 0.0) -> Floats:
+def overlaps(one: tuple[Floats, Floats], other: tuple[Floats, Floats], scale: Floats | float = 0.0) -> Floats:
     """J = ½[(U − L)/(width of one) + (U − L)/(width of the other)], U the lesser high end, L the greater low end.
 
     1 for equal intervals, 0 for touching ones, negative for a gap, and never below −1: how far apart two wide misses lie
     would drown everything else in a mean. An interval of no width (a quantity without error) counts as inside (½ at least) or
     outside (−1) the other; two of no width agree where they differ by less than 1e-6 of themselves or of `scale`.
     """
-    low, high, other_low, other_high = (np.asarray(v, dtype=np.float64) for v in (low, high, other_low, other_high))
+    low, high, other_low, other_high = (np.asarray(v, dtype=np.float64) for v in (*one, *other))
     size = np.maximum.reduce([np.abs(low), np.abs(high), np.abs(other_low), np.abs(other_high), np.full(low.shape, scale)])
     shared = np.minimum(high, other_high) - np.maximum(low, other_low)
     parts = []

@@ -123,7 +123,8 @@ class RegressionOverlap(Measure):
         there = known & np.isfinite(other.estimate) if other else np.zeros_like(known)
         ends = [fit.interval(self.level) if fit else (np.full(len(known), np.nan),) * 2 for fit in (one, other)]
         j = np.zeros(len(known))
-        j[there] = overlaps(*(e[there] for pair in ends for e in pair), scale=one.unit[there])
+        before_ends, after_ends = ((low[there], high[there]) for low, high in ends)
+        j[there] = overlaps(before_ends, after_ends, one.unit[there])
         out: list[Row] = []
         for i in np.flatnonzero(known).tolist():
             made = bool(there[i]) and other is not None
