@@ -443,3 +443,12 @@ def test_an_identity_has_no_signs_of_rounding():
     assert rows["rooms"]["original"] == rows["rooms"]["released"] == rows["intercept"]["released"] == 0
     assert score.value == pytest.approx(0.0, abs=1e-9)
     assert not any(r["sign"] or r["significance"] for r in rows.values())
+
+
+def test_a_release_without_complete_records_has_a_reason_in_every_row():
+    frame = table(missing=False)
+    score = made(frame, frame.assign(income=np.nan), "rooms ~ 0 + income + age", "rooms ~ income")
+    rows = [r for r in score.details["estimates"] if r["original"] is not None]
+    assert [r["quantity"] for r in rows] == ["income", "age", "intercept", "income"]
+    assert all(r["said"] == "release: no record has all values" and r["loss"] == 1.0 for r in rows)
+    assert len(rows) == len(score.details["estimates"])

@@ -107,6 +107,8 @@ def _analysis(
         said.append(f"standard errors are robust ({ROBUST[analysis.model]})" + _by_weights(weights[0]))
     elif weights[0] is not None:
         said.append("standard errors are linearised" + _by_weights(weights[0]))
+    if analysis.model == "logistic" and analysis.regression.outcome.column in held.levels:
+        said.append("what is explained is the second level of the outcome, in their order, against the first")
     if len(copies) > 1:
         said.append(f"{len(copies)} copies are combined by the rule for partially synthetic data")
     if beside is not None and beside.why:

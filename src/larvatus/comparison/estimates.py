@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from larvatus.comparison.analysed_columns import Columns, levels_in
-from larvatus.comparison.fits import Estimated, regression
+from larvatus.comparison.fits import Estimated, first_name, regression
 from larvatus.core.errors import StudyError
 from larvatus.data.analyses import Analysis
 from larvatus.data.formulas import Part
@@ -86,7 +86,8 @@ def _regression(analysis: Analysis, columns: Columns, levels: Levels) -> Estimat
     if analysis.model == "logistic":
         outcome = columns.coded(asked.outcome.column, levels[asked.outcome.column]).astype(np.float64)
         if (outcome == -2).any():
-            return Estimated.failed(("intercept",), "the outcome has other values than the two of the original", len(outcome))
+            why = "the outcome has other values than the two of the original"
+            return Estimated.failed(first_name(asked), why, len(outcome))
         outcome[outcome < 0] = np.nan
     else:
         outcome = np.asarray(asked.outcome.of(columns.values), dtype=np.float64)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import AnalysisError
-from larvatus.data.formulas import Formula, Part
+from larvatus.data.formulas import Formula, Part, term_text
 
 Floats = NDArray[np.float64]
 ROBUST = {"ordinary": "HC1", "logistic": "HC0"}
@@ -86,7 +86,7 @@ def regression(
         warnings.simplefilter("ignore")
         built = wls.from_formula(text, frame, weights=weight) if len(outcome) else None
     if built is None:
-        return Estimated.failed(("intercept",), "no record has all values", 0)
+        return Estimated.failed(first_name(asked), "no record has all values", 0)
     names = tuple(_name(n, asked.parts, levels) for n in built.exog_names)
     x = np.asarray(built.exog, dtype=np.float64)
     if np.ptp(outcome) <= 1e-13 * np.abs(outcome).max():
@@ -123,6 +123,11 @@ def regression(
     return Estimated(
         names, np.where(fine, estimate, np.nan), np.where(fine, np.maximum(variance, 0.0), np.nan), freedom, len(x), why, unit
     )
+
+
+def first_name(asked: Formula) -> tuple[str]:
+    """A coefficient that stands for all where there is no record to name the others by."""
+    return ("intercept",) if asked.intercept else (term_text(asked.terms[0]),)
 
 
 def _unbounded(fit: Any, basis: Floats, scaled: Floats) -> NDArray[np.bool_]:
