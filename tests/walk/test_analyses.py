@@ -452,3 +452,27 @@ def test_a_release_without_complete_records_has_a_reason_in_every_row():
     assert [r["quantity"] for r in rows] == ["income", "age", "intercept", "income"]
     assert all(r["said"] == "release: no record has all values" and r["loss"] == 1.0 for r in rows)
     assert len(rows) == len(score.details["estimates"])
+
+
+def test_terms_far_from_zero_and_near_each_other_are_no_separation():
+    frame = table(missing=False).assign(year=lambda f: 2000.0 + f.age % 7, score=lambda f: 1e12 + 1e9 * f.rooms)
+    roles = {"non_confidential": ["year", "age", "poor"], "confidential": ["score", "wealth"]}
+    for text in ("poor ~ year + I(year**2)", "poor ~ score", "poor ~ wealth"):
+        score = made(frame, frame, f"logistic: {text}", **roles)
+        assert all(r["original"] is not None for r in score.details["estimates"]), text
+    fit = smf.glm("poor ~ rooms", frame, family=sm.families.Binomial()).fit()
+    found = three(made(frame, frame, "logistic: poor ~ score", **roles), "original")
+    assert found["score"][0] * 1e9 == pytest.approx(fit.params["rooms"], rel=1e-6)
+
+
+@pytest.mark.parametrize("gap", [0, 1])
+def test_separation_is_found_exactly(gap):
+    from larvatus.comparison.fits import separated
+
+    rng = np.random.default_rng(2)
+    x = np.sort(rng.normal(size=400))
+    x = np.column_stack([np.ones(400), (x - x.mean()) / x.std(), rng.normal(size=400)])
+    outcome = np.arange(400) >= 200
+    if not gap:
+        outcome[[3, 390]] = True, False
+    assert separated(x, outcome) == bool(gap)

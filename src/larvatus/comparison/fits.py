@@ -23,7 +23,7 @@ ROBUST = {"ordinary": "HC1", "logistic": "HC0"}
 COLLINEAR = 1e-9  # singular value over the largest, columns of length one
 EXACT = 1e-20  # of the outcome's sum of squares: a fit without error
 ROUNDING = 1e-6  # of the unit of a coefficient: zero in a fit without error
-UNBOUNDED = 10.0  # standard error of a logistic coefficient, in logits per standard deviation of its column
+SURE = 10.0  # logits beyond which it is asked whether the outcome can be told apart without error
 NOT_DETERMINED = "not determined: another combination of columns could take its place"
 SEPARATED = "the terms tell the outcome apart without error, so no finite coefficient fits best"
 
@@ -96,28 +96,34 @@ def regression(
     _, roots, axes = np.linalg.svd(np.linalg.qr(scaled * np.sqrt(weight / weight.max())[:, None], mode="r"))
     free = np.zeros(len(axes), dtype=bool)
     free[: len(roots)] = roots > COLLINEAR * roots[0]
-    basis, lost = axes[free].T, axes[~free].T
+    basis, lost = axes[free].T / roots[free[: len(roots)]] * np.sqrt(len(x)), axes[~free].T
     if len(x) <= int(free.sum()):
         return Estimated.failed(names, f"{len(x)} complete records are too few for {int(free.sum())} coefficients", len(x))
     reduced = scaled @ basis
+    share = weight / weight.mean()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if model == "ordinary":
-            fit = wls(outcome, reduced, weights=weight / weight.mean()).fit(cov_type=ROBUST[model])
-        else:
-            likely = glm(outcome, reduced, family=binomial(), var_weights=weight / weight.mean())
-            fit = likely.fit(cov_type=ROBUST[model], maxiter=50)
-    unbounded = _unbounded(fit, basis, scaled) if model == "logistic" else np.zeros(len(names), dtype=bool)
+        try:
+            if model == "ordinary":
+                fit = wls(outcome, reduced, weights=share).fit(cov_type=ROBUST[model])
+            else:
+                fit = glm(outcome, reduced, family=binomial(), var_weights=share).fit(cov_type=ROBUST[model], maxiter=50)
+        except (np.linalg.LinAlgError, ArithmeticError, ValueError):
+            fit = None
+    doubtful = model == "logistic" and (fit is None or not fit.converged or np.abs(reduced @ fit.params).max() > SURE)
+    if doubtful and separated(reduced, outcome > 0):
+        return Estimated.failed(names, SEPARATED, len(x))
+    if fit is None or (model == "logistic" and not fit.converged):
+        return Estimated.failed(names, "the fit does not settle", len(x))
     estimate = basis @ np.asarray(fit.params) / np.where(length > 0, length, 1.0)
     variance = np.diag(basis @ np.asarray(fit.cov_params()) @ basis.T) / np.where(length > 0, length, 1.0) ** 2
     unit = float(outcome.std()) / np.where(length > 0, length, 1.0)
     if model == "ordinary" and float(fit.ssr) < EXACT * float(weight @ (outcome - outcome.mean()) ** 2 / weight.mean()):
         estimate, variance = np.where(np.abs(estimate) < ROUNDING * unit, 0.0, estimate), np.zeros(len(names))
     determined = (np.abs(lost) < 1e-6).all(axis=1)
-    fine = determined & ~unbounded.any() & np.isfinite(variance)
+    fine = determined & np.isfinite(variance)
     why = tuple(
-        "" if ok else SEPARATED if unbounded.any() else "no record has it" if empty else NOT_DETERMINED
-        for ok, empty in zip(fine, length == 0, strict=True)
+        "" if ok else "no record has it" if empty else NOT_DETERMINED for ok, empty in zip(fine, length == 0, strict=True)
     )
     freedom = float(len(x) - free.sum()) if model == "ordinary" else np.inf
     return Estimated(
@@ -130,11 +136,14 @@ def first_name(asked: Formula) -> tuple[str]:
     return ("intercept",) if asked.intercept else (term_text(asked.terms[0]),)
 
 
-def _unbounded(fit: Any, basis: Floats, scaled: Floats) -> NDArray[np.bool_]:
-    """Coefficients that run away: their own (not robust) errors are out of all proportion, or the fit never settled."""
-    plain = np.diag(basis @ np.asarray(fit.normalized_cov_params) @ basis.T)
-    spread = np.where(scaled.std(axis=0) > 0, scaled.std(axis=0), 1.0)
-    return np.asarray(~np.isfinite(plain) | (np.sqrt(np.abs(plain)) * spread > UNBOUNDED) | (not fit.converged))
+def separated(x: Floats, outcome: NDArray[np.bool_]) -> bool:
+    """Whether some combination of the columns is never below zero where the outcome is true and never above where it is
+    false, and not zero everywhere (Konis 2007): then logistic coefficients run away. Columns are of length one."""
+    from scipy.optimize import linprog
+
+    signed = np.where(outcome[:, None], x, -x)
+    found = linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(x)), bounds=(-1, 1), method="highs")
+    return bool(found.status == 0 and float(signed.sum(axis=0) @ found.x) > 1e-6 * len(x))
 
 
 def _name(label: str, parts: Sequence[Part], levels: Mapping[Part, Sequence[str]]) -> str:
