@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from larvatus import analysis, datasets, masks, risks, utilities
     from larvatus.comparison.comparison import Comparison
     from larvatus.core.errors import LarvatusError
+    from larvatus.data.analyses import Analysis
     from larvatus.data.constraints import Constraints
     from larvatus.data.domains import Domain
     from larvatus.data.intruder import Intruder
@@ -25,13 +26,14 @@ _PLACES = {
     "read": "walk", "mask": "walk", "risk": "walk", "utility": "walk", "compare": "walk", "run": "walk",
     "Study": "study", "Roles": "data.roles", "SubGroups": "data.roles", "Intruder": "data.intruder",
     "Microdata": "data.microdata", "Release": "data.release", "Score": "data.score", "Scores": "data.score",
-    "Comparison": "comparison.comparison", "Constraints": "data.constraints", "LarvatusError": "core.errors",
-    "Domain": "data.domains",
+    "Analysis": "data.analyses", "Comparison": "comparison.comparison", "Constraints": "data.constraints",
+    "Domain": "data.domains", "LarvatusError": "core.errors",
 }
 _PACKAGES = ("masks", "risks", "utilities", "datasets", "analysis")
 
 __all__ = [
-    "Comparison", "Constraints", "Domain", "Intruder", "LarvatusError", "Microdata", "Release", "Roles", "Score", "Scores",
+    "Analysis", "Comparison", "Constraints", "Domain", "Intruder", "LarvatusError", "Microdata", "Release", "Roles", "Score",
+    "Scores",
     "Study", "SubGroups", "analysis", "compare", "datasets", "mask", "masks", "read", "risk", "risks", "run", "utilities",
     "utility",
 ]

@@ -14,6 +14,7 @@ from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
 from larvatus.core.memory import bytes_of
+from larvatus.data.analyses import Analysis, analyses_of, analysis_problems
 from larvatus.data.constraints import Constraints, constraint_fields, constraint_problems, step_problems
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.domains import Domain, domain_of, domain_problems
@@ -84,6 +85,7 @@ class Study(BaseModel):
     attack: tuple[AnyAttack, ...] | None = None
     measure: tuple[AnyMeasure, ...] | None = None
     domain: tuple[Domain, ...] = ()
+    analysis: tuple[Analysis, ...] = ()
     folder: Path | None = Field(default=None, exclude=True, repr=False)
 
     @model_validator(mode="after")
@@ -126,6 +128,7 @@ class Study(BaseModel):
                 for n in parts.get("intruder", Intruder()).known if n not in known_to
             ]
             problems += domain_problems(parts.get("domain", ()), known_to)
+            problems += analysis_problems(parts.get("analysis", ()), known_to)
             problems += _about_constraints(parts.get("constraints", Constraints()), roles, groups, parts.get("release", ()))
         problems = list(dict.fromkeys(problems))
         if not problems:
@@ -168,6 +171,8 @@ class Study(BaseModel):
                 out[name] = [_method(m) for m in getattr(self, name)]
         if self.domain:
             out["domain"] = [d.model_dump(mode="json", exclude_defaults=True) for d in self.domain]
+        if self.analysis:
+            out["analysis"] = [a.plain() for a in self.analysis]
         return out
 
     def toml(self) -> str:
@@ -198,6 +203,12 @@ def _part(name: str, value: Any, problems: list[str]) -> Any:
     if name == "domain":
         found = [_domain(i, v, problems) for i, v in enumerate(_list(name, value, problems), 1)]
         return [d for d in found if d is not None]
+    if name == "analysis":
+        try:
+            return analyses_of(_list(name, value, problems))
+        except StudyError as error:
+            problems += error.problems
+            return ()
     if not isinstance(value, str):
         problems.append(f"{name}: needs text, got {type(value).__name__}.")
     elif name == "engine" and value not in (engines := ["auto", *file_names("larvatus.engines")]):

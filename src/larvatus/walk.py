@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from larvatus.comparison.analyses import analysed, check_can_be_made
 from larvatus.comparison.comparison import Candidate, Comparison, about
 from larvatus.comparison.nulls import Nulls
 from larvatus.core.errors import (
@@ -30,6 +31,7 @@ from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
 from larvatus.data.alignment import in_groups_of
+from larvatus.data.analyses import analyses_of
 from larvatus.data.chosen import with_records
 from larvatus.data.constraints import Constraints, constraints_of
 from larvatus.data.contracts import Attack, Engine, Mask, Measure, Method
@@ -51,6 +53,7 @@ from larvatus.data.score import Row, Rows, Score, Scores, csv_text
 from larvatus.data.steps import applied, check_columns, check_orders, in_workable_groups, unchanged_notes
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.engines._choice import engine_for
+from larvatus.reporting.side_by_side import METHOD
 from larvatus.study import Study
 
 
@@ -271,25 +274,27 @@ def _check_known(data: Microdata, intruder: Intruder) -> None:
 
 
 def utility(
-    data: Microdata, release: Any, measures: Any = None, *, pairing: str | Path | None = None,
+    data: Microdata, release: Any, measures: Any = None, *, analyses: Any = None, pairing: str | Path | None = None,
     row_order: Literal["checked", "keep"] = "checked", domains: Any = (), null: int = 0, progress: Progress = silent,
 ) -> Scores:
     """Measure what analysts lost; every measure there is unless some are named. Of several copies, the mean loss.
 
+    `analyses` are those that users are known to run: an Analysis, a formula such as "FEDTAX ~ AGI", a table of settings, or a
+    list of these. They are made of both files, and the last score, `analyses`, holds them side by side.
     `domains` are parts of the file that every measure is also taken in: a column, a condition, or a column with quantiles,
     as text ("REGION", "AGE >= 65", "INCOME: 0.25, 0.5, 0.75") or as tables with `name`, `column`, `where`, `quantiles`.
     `null` is how many resamples of the original, drawn with replacement, every loss is held against; 200 will do.
     """
     methods = all_of(Measure, measures)
     nulls = Nulls(methods, checked_resamples(null), _attack_random)
-    return _measured(data, release, nulls, domains, pairing, row_order, progress)
+    return _measured(data, release, nulls, domains, analyses, pairing, row_order, progress)
 
 
 def _measured(
-    data: Microdata, release: Any, nulls: Nulls, domains: Any, pairing: str | Path | None = None,
+    data: Microdata, release: Any, nulls: Nulls, domains: Any, analyses: Any, pairing: str | Path | None = None,
     row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Scores:
-    methods = nulls.methods
+    methods, named = nulls.methods, analyses_of(analyses)
     asked = domains_of(domains, data)
     candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods), row_order=row_order)
     original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
@@ -307,7 +312,11 @@ def _measured(
                 for copy, here, beside in copies
             }
         out.append(_told(mean_over(found), candidate, release))
-    return Scores(nulls.beside(out, original, candidate, progress))
+    out = list(nulls.beside(out, original, candidate, progress))
+    if named:
+        random = RecordRandom(stream_key(b"scores are not secret", METHOD))
+        out.append(_told(analysed(data, candidate, named, random, progress), candidate, release))
+    return Scores(out)
 
 
 def _in_domains(method: Measure, domains: Sequence[Parted], score: Score) -> Score:
@@ -327,12 +336,12 @@ def _in_domains(method: Measure, domains: Sequence[Parted], score: Score) -> Sco
 
 def compare(
     data: Microdata, releases: Sequence[Any], attacks: Any = None, measures: Any = None, *,
-    intruder: Intruder | str | None = None, domains: Any = (), null: int = 0, progress: Progress = silent,
-    purpose: str = "",
+    analyses: Any = None, intruder: Intruder | str | None = None, domains: Any = (), null: int = 0,
+    progress: Progress = silent, purpose: str = "",
 ) -> Comparison:
     """Score several releases of the same data side by side; `intruder.also` may name some of them.
 
-    `domains` and `null` are those of `utility`.
+    `analyses`, `domains` and `null` are those of `utility`.
     """
     nulls = Nulls(all_of(Measure, measures), checked_resamples(null), _attack_random)
     who = intruder_of(intruder)
@@ -346,7 +355,7 @@ def compare(
         also = [next((r for r in made if r.name == n), n) for n in who.also if n != release.name]
         scores = [
             *risk(data, release, attacks, intruder=who, also=also, progress=_named(progress, label)),
-            *_measured(data, release, nulls, domains, progress=_named(progress, label)),
+            *_measured(data, release, nulls, domains, analyses, progress=_named(progress, label)),
         ]
         candidates.append(Candidate.of(label, release, Scores(scores)))
     return Comparison(tuple(candidates), about(data, who, purpose))
@@ -371,6 +380,7 @@ def run(
     if public is not None and public not in [r.name for r in study.release]:
         raise StudyError([f"public: no release {public!r}; {nearest_names(public, [r.name for r in study.release])}"])
     data = read(study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory)
+    check_can_be_made(study.analysis, data)
     targets = _targets(Path(out), study, suffix, force) if out is not None else {}
     secret = checked_secret(secret)
     releases = []
@@ -383,7 +393,7 @@ def run(
         releases.append(replace(made, notes=(*made.notes, *kept)))
     comparison = compare(
         data, releases, study.attack, study.measure, intruder=study.intruder_here() if intruder is None else intruder,
-        domains=study.domain, null=study.utility.null, progress=progress, purpose=study.purpose,
+        domains=study.domain, null=study.utility.null, analyses=study.analysis, progress=progress, purpose=study.purpose,
     )
     if out is not None:
         with moved_into(Path(out)) as folder:

@@ -45,6 +45,10 @@ def studies(draw: st.DrawFn) -> lv.Study:
         release=[{"name": n, "steps": many} for n, many in releases],
         attack=draw(st.none() | st.lists(st.builds(NearestRecord, within=st.integers(1, 9) | st.just((1, 5))), max_size=2)),
         measure=draw(st.none() | st.lists(st.sampled_from([Moments(), Correlation()]), max_size=2)),
+        analysis=draw(st.lists(st.sampled_from([
+            lv.Analysis(mean=(x,), name="one"), lv.Analysis(quantile={x: (0.5, 0.9)}, level=0.1),
+            lv.Analysis(correlation=((x, s),)), lv.Analysis(table=(s,), where="a > 1", weighted=False),
+        ]), max_size=3)),
     )
 
 

@@ -13,6 +13,7 @@ from larvatus.cli.inputs import MaskOptions, RoleOptions, copies_of, data_of, se
 from larvatus.cli.terminal import Terminal
 from larvatus.core.errors import StudyError, WriteError, nearest_names
 from larvatus.data.score import Cell, Row
+from larvatus.reporting.side_by_side import METHOD, side_by_side
 
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False, help="print nothing but errors")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="print JSON for scripts")]
@@ -37,6 +38,9 @@ Attacks = Annotated[list[str] | None, Several, Parameter(help="attack such as 'n
 Who = Annotated[
     str | None, Parameter(help="who attacks: worst, realistic, or with changes 'realistic(error=0.1)'; wins over the study")
 ]
+Analyses = Annotated[list[str] | None, Several, Parameter(
+    help="analysis such as 'FEDTAX ~ AGI + STATETAX', 'logistic: …' or 'mean = [\"AGI\"]'; repeat it; wins over the study"
+)]
 Measures = Annotated[list[str] | None, Several, Parameter(help="measure such as 'correlation'; repeat it")]
 Domains = Annotated[
     list[str] | None, Several,
@@ -85,6 +89,10 @@ def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
     terminal.table(list(comparison.headline()), "\nStrongest attack on each release, beside what is had without it")
     terminal.table(risks, "\nRisk, beside chance and beside what S alone gives")
     terminal.table(_losses(comparison.candidates), "\nLoss, 0 is best")
+    for candidate in comparison.candidates[:ACROSS]:
+        for score in candidate.of_kind("loss"):
+            if score.method == METHOD:
+                _analyses(terminal, score, candidate.name)
     for candidate in comparison.candidates:
         told = [n for n in candidate.notes if n.kind != "information"]
         if told:
@@ -219,6 +227,7 @@ def risk(
 def utility(
     original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
     row_order: ReleasedOrder = "checked", method: Measures = None, domain: Domains = None, null: Null = None,
+    analysis: Analyses = None,
     quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Measure what analysts lost between an original and a released file.
@@ -237,7 +246,8 @@ def utility(
         data = data_of(original, study)
         scores = walk(
             data, copies_of(released), method or study.measure, pairing=pairing, row_order=row_order,
-            domains=domain or study.domain, null=study.utility.null if null is None else null, progress=progress,
+            domains=domain or study.domain, null=study.utility.null if null is None else null,
+            analyses=analysis or study.analysis, progress=progress,
         )
     _scores(terminal, scores)
 
@@ -247,6 +257,9 @@ def _scores(terminal: Terminal, scores: Any) -> None:
         terminal.hint(f"note: {note}")
     terminal.table(scores.table())
     for score in scores:
+        if score.method == METHOD:
+            _analyses(terminal, score)
+            continue
         for name, rows in (*score.details.items(), ("variable", score.by_variable)):
             if len(rows) <= MOST_ROWS:
                 terminal.table(rows, f"\n{score.method}: {name.replace('_', ' ')}")
@@ -263,6 +276,17 @@ def _worst_first(row: Row) -> float:
     """What rows are sorted by; those without a figure come last."""
     value = row["value"]
     return -value if isinstance(value, int | float) and value == value else math.inf
+
+
+def _analyses(terminal: Terminal, score: Any, release: str = "") -> None:
+    """Every named analysis: original, released and corrected estimates with their intervals."""
+    rows = score.details["estimates"]
+    for name in score.by_variable.column("variable"):
+        lines = side_by_side(r for r in rows if r["analysis"] == name)
+        own: list[Row] = [{k: v for k, v in line.items() if k != "analysis"} for line in lines]
+        terminal.table(own[:MOST_ROWS], f"\n{name}{f' under {release}' if release else ''}")
+        if len(own) > MOST_ROWS:
+            terminal.say(f"… and {len(own) - MOST_ROWS} more")
 
 
 def demo(

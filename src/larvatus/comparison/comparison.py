@@ -172,7 +172,21 @@ def _tidy(release: str, score: Score) -> Sequence[Row]:
     for row in score.details.get(NULL, ()):
         rows += [{**head, "level": NULL, "of": k, **_figures({"value": row[k]})} for k in ("median", "p95", "share_below")]
     rows += [{**head, "level": "copy", "of": r["copy"], **_figures(r)} for r in score.details.get("copies", ())]
-    return rows
+    return rows + _estimates(head, score)
+
+
+def _estimates(head: Row, score: Score) -> list[Row]:
+    """Estimates of named analyses: of the original, of the release, corrected, and the overlap of their intervals."""
+    out: list[Row] = []
+    for r in score.details.get("estimates", ()):
+        of = f"{r['analysis']}: {r['quantity']}"
+        for side in ("original", "released", "corrected"):
+            figures: Row = {"value": r[side], "low": r[f"{side}_low"], "high": r[f"{side}_high"]}
+            if r[side] is not None:
+                out.append({**head, "level": f"estimate, {side}", "of": of, **_figures(figures)})
+        if r["overlap"] is not None:
+            out.append({**head, "level": "overlap", "of": of, **_figures({"value": r["overlap"]})})
+    return out
 
 
 def _figures(row: Row) -> dict[str, Cell]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
+from larvatus.reporting.analyses import analyses_section
 from larvatus.reporting.compared import Comparison, by_method
 from larvatus.reporting.contents import Block, Fold, KeyFigure, KeyFigures, NotesList, Paragraph, Report, Section, Table
 from larvatus.reporting.figures import map_block
@@ -43,7 +44,7 @@ def internal(comparison: Comparison, version: str) -> Report:
         f"Made with larvatus {version}. This edition holds figures about the original data and must not leave with the "
         "release. The secret of a release is not part of any report."
     )
-    sections = tuple(section(subject) for section in SECTIONS)
+    sections = tuple(made for section in SECTIONS if (made := section(subject)) is not None)
     title = "Masked releases compared" if len(subject.heads) > 1 else "A masked release examined"
     return Report(title, "internal", tuple(opening), sections, closing)
 
@@ -105,6 +106,10 @@ def _loss(subject: Subject) -> Section:
     return loss_section(subject.comparison.candidates, subject.heads)
 
 
+def _analyses(subject: Subject) -> Section | None:
+    return analyses_section(subject.comparison.candidates, subject.heads)
+
+
 def _notes(subject: Subject) -> Section:
     """Each thing said once, with the releases it was said of; warnings first."""
     candidates = subject.comparison.candidates
@@ -128,4 +133,6 @@ def _where(names: list[str], of: int) -> str:
     return " (all releases)" if len(names) == of else f" ({listed(names, 5)})"
 
 
-SECTIONS: tuple[Callable[[Subject], Section], ...] = (_summary, _done, _data, _intruder, _risk, _loss, _notes)
+SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
+    _summary, _done, _data, _intruder, _risk, _loss, _analyses, _notes,
+)

@@ -15,6 +15,7 @@ from larvatus.reporting.lanes import lanes_of
 from larvatus.reporting.nulls import null_blocks
 from larvatus.reporting.numbers import loss, number, quoted, words
 from larvatus.reporting.pictures import DRAWN_ONLY, pictures
+from larvatus.reporting.side_by_side import METHOD
 from larvatus.reporting.steps import setting_text
 from larvatus.reporting.tables import attack_table, folded, rows_table
 
@@ -48,7 +49,7 @@ def _attack(name: str, own: Sequence[Headline], scores: Sequence[Score | None]) 
 
 def loss_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section:
     """Every measure: its headline, the variables, the worst pairs, and the sub-groups."""
-    methods = by_method(candidates, "loss")
+    methods = {name: s for name, s in by_method(candidates, "loss").items() if name != METHOD}
     if not methods:
         return Section("Loss", (Paragraph("No loss was measured."),))
     opening = Paragraph(

@@ -1,0 +1,226 @@
+"""Formulas such as `FEDTAX ~ AGI + log(WAGE)*C(REGION)`, read by a small grammar of our own: no text is ever run as code.
+
+    formula     = outcome "~" sum                     outcome = part other than C and poly
+    sum         = ["-"] product { ("+" | "-") product }
+    product     = interaction { "*" interaction }     a*b = a + b + a:b
+    interaction = piece { ":" piece }
+    piece       = "0" | "1" | part | "(" sum ")"
+    part        = name | C(name) | log(name) | sqrt(name) | I(name**k) | poly(name, k)
+
+A name with other characters than letters, digits, dots and underscores stands in backticks. `poly` gives plain powers, not
+orthogonal ones, whose meaning would change with the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from larvatus.core.errors import StudyError
+from larvatus.data.contracts import Array, Block
+
+TOKEN = re.compile(r"\s*(?:(`[^`]+`)|([^\W\d][\w.]*)|(\d+(?:\.\d+)?)|(\*\*|[-+*:~(),])|(\S))")
+FUNCTIONS = ("C", "log", "sqrt", "I", "poly")
+READ = "columns, +, -, :, *, 0, 1, C(x), log(x), sqrt(x), I(x**2) and poly(x, 2)"
+LONGEST, DEEPEST, MOST_TERMS, HIGHEST = 2000, 20, 200, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One column as it enters: itself, its levels (C), its logarithm or root, or a power of it."""
+
+    column: str
+    function: str = ""
+    power: int = 1
+
+    def __str__(self) -> str:
+        name = self.column if re.fullmatch(r"[^\W\d][\w.]*", self.column) else f"`{self.column}`"
+        return f"I({name}**{self.power})" if self.power > 1 else f"{self.function}({name})" if self.function else name
+
+    def of(self, block: Block | Mapping[str, Array]) -> Array:
+        """Its values; missing where a logarithm or a root has none."""
+        x = block[self.column]
+        if self.function in ("log", "sqrt"):
+            there = x > 0 if self.function == "log" else x >= 0
+            out = np.full(len(x), np.nan)
+            (np.log if self.function == "log" else np.sqrt)(x, out=out, where=there)
+            return out
+        with np.errstate(over="ignore"):
+            return np.asarray(x**self.power if self.power > 1 else x)
+
+
+Term = tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """An outcome and the terms it is explained by; a term is a product of parts."""
+
+    text: str
+    outcome: Part
+    terms: tuple[Term, ...]
+    intercept: bool = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is named, the outcome first."""
+        return tuple(dict.fromkeys([self.outcome.column, *(p.column for term in self.terms for p in term)]))
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Every part on the right, once."""
+        return tuple(dict.fromkeys(p for term in self.terms for p in term))
+
+
+def term_text(term: Term) -> str:
+    return ":".join(str(p) for p in term)
+
+
+def formula(text: str) -> Formula:
+    """Read a formula, or a StudyError that says what cannot be read and what can."""
+    if len(text) > LONGEST:
+        raise StudyError([f"formula: has {len(text):,} characters; at most {LONGEST:,} are read."])
+    return _Reader(text).whole()
+
+
+class _Reader:
+    """Recursive descent over the tokens; the parts of a term stand as first seen, so a:b is b:a."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.place, self.depth = text, 0, 0
+        self.seen: dict[Part, int] = {}
+        self.tokens = [(m.lastindex or 0, (m[m.lastindex or 0]).strip("`")) for m in TOKEN.finditer(text.rstrip())]
+        wrong = next((t for kind, t in self.tokens if kind == 5), None)
+        if wrong is not None:
+            raise self.problem(f"{wrong!r} cannot be read")
+
+    def problem(self, what: str) -> StudyError:
+        return StudyError([f"formula {self.text!r}: {what}; a formula is an outcome, ~ and terms made of {READ}."])
+
+    def next_is(self, *symbols: str) -> bool:
+        return self.place < len(self.tokens) and self.tokens[self.place] in {(4, s) for s in symbols}
+
+    def take(self) -> tuple[int, str]:
+        if self.place >= len(self.tokens):
+            raise self.problem("it ends too early")
+        self.place += 1
+        return self.tokens[self.place - 1]
+
+    def expect(self, symbol: str) -> None:
+        if not self.next_is(symbol):
+            raise self.problem(f"{symbol!r} is missing")
+        self.place += 1
+
+    def whole(self) -> Formula:
+        outcome = self.part()
+        if len(outcome) != 1 or outcome[0].function == "C":
+            raise self.problem("the outcome must be one column, its logarithm, root or power")
+        self.expect("~")
+        terms = self.sum()
+        if self.place < len(self.tokens):
+            raise self.problem(f"{self.tokens[self.place][1]!r} is not expected there")
+        intercept = terms.pop((), True)
+        kept = [t for t, there in terms.items() if there]
+        if not kept and not intercept:
+            raise self.problem("it has no term")
+        if any(outcome[0] in t for t in kept):
+            raise self.problem("the outcome is also a term")
+        ordered = sorted(kept, key=len)
+        return Formula(self.text, outcome[0], tuple(ordered), bool(intercept))
+
+    def sum(self) -> dict[Term, bool]:
+        """Terms that are in (true) or were taken out; the intercept is the empty one."""
+        out: dict[Term, bool] = {}
+        sign = "+"
+        if self.next_is("-", "+"):
+            sign = self.take()[1]
+        while True:
+            found = self.product()
+            for term, there in found.items():
+                out.pop(term, None)
+                out[term] = there == (sign == "+")
+            if len(out) > MOST_TERMS:
+                raise self.problem(f"it has more than {MOST_TERMS} terms")
+            if not self.next_is("-", "+"):
+                return {t: there for t, there in out.items() if there or t == ()}
+            sign = self.take()[1]
+
+    def product(self) -> dict[Term, bool]:
+        factors = [self.interaction()]
+        while self.next_is("*"):
+            self.place += 1
+            factors.append(self.interaction())
+        if len(factors) == 1:
+            return factors[0]
+        if len(factors) > HIGHEST:
+            raise self.problem(f"more than {HIGHEST} factors are multiplied")
+        out: dict[Term, bool] = {}
+        for size in range(1, len(factors) + 1):
+            for chosen in combinations(factors, size):
+                out |= self.crossed(list(chosen))
+        return out
+
+    def interaction(self) -> dict[Term, bool]:
+        pieces = [self.piece()]
+        while self.next_is(":"):
+            self.place += 1
+            pieces.append(self.piece())
+        return pieces[0] if len(pieces) == 1 else self.crossed(pieces)
+
+    def crossed(self, pieces: list[dict[Term, bool]]) -> dict[Term, bool]:
+        out = pieces[0]
+        for other in pieces[1:]:
+            if () in out or () in other:
+                raise self.problem("0 and 1 cannot be part of a product")
+            out = {tuple(sorted({*a, *b}, key=self.seen.__getitem__)): True for a in out for b in other}
+            if len(out) > MOST_TERMS:
+                raise self.problem(f"it has more than {MOST_TERMS} terms")
+        return out
+
+    def piece(self) -> dict[Term, bool]:
+        if self.next_is("("):
+            self.depth += 1
+            if self.depth > DEEPEST:
+                raise self.problem("its brackets lie too deep")
+            self.place += 1
+            found = self.sum()
+            self.expect(")")
+            self.depth -= 1
+            return found
+        if self.place < len(self.tokens) and self.tokens[self.place][0] == 3:
+            number = self.take()[1]
+            if number not in ("0", "1"):
+                raise self.problem(f"{number} cannot be a term")
+            return {(): number == "1"}
+        found_parts = self.part()
+        for p in found_parts:
+            self.seen.setdefault(p, len(self.seen))
+        return {(p,): True for p in found_parts}
+
+    def part(self) -> tuple[Part, ...]:
+        kind, name = self.take()
+        if kind not in (1, 2):
+            raise self.problem(f"{name!r} is not expected there")
+        if not self.next_is("("):
+            return (Part(name),)
+        if kind == 1 or name not in FUNCTIONS:
+            raise self.problem(f"there is no function {name!r}")
+        self.place += 1
+        kind, column = self.take()
+        if kind not in (1, 2) or self.next_is("("):
+            raise self.problem(f"{name} takes the name of one column")
+        power = 1
+        if name in ("I", "poly"):
+            self.expect("**" if name == "I" else ",")
+            kind, said = self.take()
+            if kind != 3 or not said.isdigit() or not 1 <= int(said) <= HIGHEST:
+                raise self.problem(f"{name} needs a whole power from 1 to {HIGHEST}")
+            power = int(said)
+        self.expect(")")
+        if name == "poly":
+            return tuple(Part(column, power=k) for k in range(1, power + 1))
+        return (Part(column, name if name in ("C", "log", "sqrt") else "", power),)
