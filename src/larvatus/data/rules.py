@@ -78,6 +78,11 @@ class Line:
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.left.columns + self.right.columns))
 
+    @property
+    def plain(self) -> bool:
+        """Whether each side is a column or a number by itself, so that nothing is computed that could be rounded."""
+        return all(side.lone is not None or not side.terms for side in (self.left, self.right))
+
     def excess(self, values: Values) -> Floats:
         """By how much each row breaks it: above zero where it does; missing where a column is."""
         over = self.left.of(values) - self.right.of(values)
