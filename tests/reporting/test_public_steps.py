@@ -81,3 +81,26 @@ def test_values_are_called_collected_only_where_they_are(steps, said):
 
 def test_rules_met_afterwards_may_change_values():
     assert DIFFER in page(M.RandomSwap(), constraints=["x <= 55"])
+
+
+def obeying(**constraints: object) -> str:
+    table = TABLE.assign(t=TABLE.x + TABLE.y)
+    data = lv.read(table, confidential=["x", "y", "t"], sub_groups=["g"])
+    release = lv.mask(data, M.AdditiveNoise(variance=0.5), secret=SECRET, name="r", constraints=constraints)
+    return lv.compare(data, [release], attacks=["rank_disclosure"], measures=["moments"]).html("public")
+
+
+def test_what_rules_did_after_the_steps_is_told():
+    html = obeying(rules=["t = x + y"], bounds={"x": {"most": 55}}, decimals={"y": 1})
+    assert "t is computed from its masked parts (x, y); the noise stated is that of its parts." in html
+    assert "values were rounded: y to 1 decimal." in html
+    assert "moved to the nearest values that break none. This changed values of x." in html
+    assert "corrections for noise do not hold for x." in html
+    assert "Every record obeys: t = x + y; x &lt;= 55." in html
+
+
+def test_drawing_again_is_told_and_what_was_not_done_is_not():
+    assert "drawn again, up to 30 times" in obeying(bounds={"x": {"most": 60}}, repair="redraw", attempts=30)
+    html = obeying(rules=["t = x + y"])
+    assert "After masking" not in html
+    assert "corrections for noise" not in html

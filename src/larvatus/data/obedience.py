@@ -19,6 +19,7 @@ from larvatus.data.notes import Note
 from larvatus.data.rules import Linear, Rule
 from larvatus.data.score import Row, Rows
 from larvatus.data.steps import taken_by
+from larvatus.data.told_of_rules import told_of_rules
 
 OFF, AGAIN, BEFORE = " off", " again ", " before "
 Ints = NDArray[np.int64]
@@ -74,6 +75,7 @@ class Obedience:
         """Every copy after rounding, repair and recomputing; what was done; and how many records break each rule."""
         before = self._counts(self._lines(original, original), original)
         copies, said, counts = [], [], []
+        moved: dict[str, None] = {}
         drawn: dict[int, Sequence[Microdata]] = {}
         for c, masked in enumerate(current):
             lines = self._lines(masked, original)
@@ -90,9 +92,13 @@ class Obedience:
             after = self._counts(lines, done)
             copies.append(done.with_confidential(original.roles.confidential))
             counts.append((raw, after))
-            said.append([*self._notes(before, raw, after, done), *told, *self._moves(masked, done, lines)])
+            moves, names = self._moves(masked, done, lines)
+            moved |= dict.fromkeys(names)
+            said.append([*self._notes(before, raw, after, done), *told, *moves])
         worst = np.max([np.array([raw, after]) for raw, after in counts], axis=0)
-        return copies, [*self._derived_notes(original), *said_of_copies(said)], self._table(before, worst[0], worst[1])
+        obeyed = [r.text for r, now in zip(self.rules, worst[1], strict=True) if not now]
+        notes = [*self._derived_notes(original), *said_of_copies(said), *told_of_rules(self.asked, self.derived, obeyed, moved)]
+        return copies, notes, self._table(before, worst[0], worst[1])
 
     def _lines(self, data: Microdata, original: Microdata) -> Lines:
         names = data.numeric(self.seen(original).confidential)
@@ -210,13 +216,10 @@ class Obedience:
                 f"{len(quiet)} bounds of columns are kept by every record of the original and of the release; after the steps "
                 f"up to {most:,} records broke one of them", step="rules",
             ))
-        obeyed = [r.text for r, now in zip(self.rules[: len(self.asked.rules)], after, strict=False) if not now]
-        if obeyed:
-            out.append(Note(f"Every record obeys: {'; '.join(obeyed)}.", step="", public=True))
         return out
 
-    def _moves(self, masked: Microdata, done: Microdata, lines: Lines) -> list[Note]:
-        """How many values rounding and repair changed, each by itself."""
+    def _moves(self, masked: Microdata, done: Microdata, lines: Lines) -> tuple[list[Note], list[str]]:
+        """How many values rounding and repair changed, each by itself, and in which columns repair did."""
         names = lines.movable
         joined = done.table.pair(masked.table, {f"{BEFORE}{n}": n for n in names})
 
@@ -225,12 +228,13 @@ class Obedience:
             to_unit = lines.rounded(raw)
             turned = [(to_unit[n] != raw[n]) & ~np.isnan(raw[n]) for n in names]
             moved = np.array([(block[n] != to_unit[n]) & ~np.isnan(raw[n]) for n in names]).reshape(len(names), len(block))
-            return np.array([sum(int(t.sum()) for t in turned), int(moved.sum()), int(moved.any(axis=0).sum())])
+            return np.array([sum(int(t.sum()) for t in turned), int(moved.any(axis=0).sum()), *moved.sum(axis=1)])
 
         if not names:
-            return []
+            return [], []
         found = joined.reduce([*names, *(f"{BEFORE}{n}" for n in names)], count, np.add)
-        turned, moved, records = (int(v) for v in np.sum(found, axis=0))
+        turned, records, *by_column = (int(v) for v in np.sum(found, axis=0))
+        moved = sum(by_column)
         notes = []
         if turned:
             which = ", ".join(n for n in names if n in lines.units)
@@ -245,7 +249,7 @@ class Obedience:
                 "what the steps keep exactly (moments, the values of a column) is kept only nearly after rounding, moving or "
                 "drawing again; the measures show by how much", "warning", "rules",
             ))
-        return notes
+        return notes, [n for n, count in zip(names, by_column, strict=True) if count]
 
     def _derived_notes(self, original: Microdata) -> list[Note]:
         out = []
