@@ -23,6 +23,8 @@ class Tail:
     mean: Floats
     kept: Floats
     alike: NDArray[np.bool_]
+    wrong: NDArray[np.int64]
+    mass: Floats
 
 
 def cut_name(name: str) -> str:
@@ -108,15 +110,16 @@ def _counting(names: Sequence[str], side: int):  # type: ignore[no-untyped-def]
 
 
 def tail_of(marked: Microdata, names: Sequence[str], side: int, weight: str | None) -> Tail:
-    """The figures of one side; means are weighted where a weight is named and some weight of the tail is above zero."""
+    """The figures of one side; with a weight, means are weighted, and `wrong` counts weights that are missing or negative."""
 
     def sums(group: int, block: Block) -> tuple[Floats, Floats]:
-        add, most = np.zeros((4, len(names))), np.full((3, len(names)), -np.inf)
+        add, most = np.zeros((5, len(names))), np.full((3, len(names)), -np.inf)
         for j, n in enumerate(names):
             x, cut = block[n], block[cut_name(n)]
             inside, kept = x[cut == side], x[(cut == 0) & ~np.isnan(x)]
-            w = np.nan_to_num(block[weight][cut == side]) if weight else np.ones(len(inside))
-            add[:, j] = len(inside), inside.sum(), w.sum(), (w * inside).sum()
+            w = block[weight][cut == side] if weight else np.ones(len(inside))
+            good = w >= 0
+            add[:, j] = len(inside), inside.sum(), w[good].sum(), (w * inside)[good].sum(), (~good).sum()
             if len(kept):
                 most[0, j] = (side * kept).max()
             if len(inside):
@@ -126,8 +129,8 @@ def tail_of(marked: Microdata, names: Sequence[str], side: int, weight: str | No
     used = [*names, *map(cut_name, names), *([weight] if weight else [])]
     parts = marked.reduce(used, sums, lambda a, b: (a[0] + b[0], np.maximum(a[1], b[1])))
     add, most = np.array([p[0] for p in parts]), np.array([p[1] for p in parts])
-    count, plain, mass, weighted = (add[:, i] for i in range(4))
+    count, plain, mass, weighted, wrong = (add[:, i] for i in range(5))
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(mass > 0, weighted / mass, plain / count)
     kept = np.where(np.isfinite(most[:, 0]), side * most[:, 0], np.nan)
-    return Tail(count.astype(np.int64), mean, kept, most[:, 1] == -most[:, 2])
+    return Tail(count.astype(np.int64), mean, kept, most[:, 1] == -most[:, 2], wrong.astype(np.int64), mass)
