@@ -113,13 +113,13 @@ def test_a_taxonomy_by_option(tmp_path, capsys):
     frame = pd.DataFrame({"job": ["farmer", "clerk", "head", "builder"] * 30, "x": np.arange(120.0)})
     frame.to_csv(tmp_path / "people.csv", index=False)
     source, out = str(tmp_path / "people.csv"), str(tmp_path / "out.csv")
-    roles = ["--confidential", "job", "--taxonomy", f"job={tmp_path / 'jobs.csv'}"]
+    roles = ["--confidential", "job,x", "--taxonomy", f"job={tmp_path / 'jobs.csv'}"]
     step = ["--method", "rank_swap", "--secret-file", str(tmp_path / "secret"), "--row-order", "keep", "-q"]
     assert main(["mask", source, "-o", out, *roles, *step]) == 0
-    made = lv.mask(lv.read(frame, confidential=["job"], taxonomies={"job": JOBS}), "rank_swap", secret=b"s" * 32).frame()
+    made = lv.mask(lv.read(frame, confidential=["job", "x"], taxonomies={"job": JOBS}), "rank_swap", secret=b"s" * 32).frame()
     assert pd.read_csv(out).job.tolist() == made.job.tolist()
     assert main(["risk", source, out, *roles, "--row-order", "keep", "--method", "uniqueness", "-q"]) == 0
-    assert main(["utility", source, out, *roles, "--row-order", "keep", "--method", "distributions", "-q"]) == 0
+    assert main(["utility", source, out, *roles, "--row-order", "keep", "--method", "moments", "-q"]) == 0
     capsys.readouterr()
     assert main(["mask", source, "-o", out, "--confidential", "job", "--taxonomy", "jobs.csv", *step]) != 0
     assert "write COLUMN=FILE.csv" in capsys.readouterr().err
