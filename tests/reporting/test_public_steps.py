@@ -43,6 +43,8 @@ def test_recoding_tells_only_what_its_columns_used():
     (M.Sampling(), "sample of the records.", "outlying"), (M.Sampling(outliers=0.1), "outlying ones were left out", "nothing"),
     (M.RestoreCovariance(), "are exactly those", "nothing"), (M.RestoreCovariance(columns=("x",)), "are nearly", "exactly"),
     (M.RestoreCovariance(where="x > 1"), "are nearly", "exactly"),
+    (M.SufficiencyBased(), "means, variances and correlations, with", "weight"),
+    (M.SufficiencyBased(weighted=True), "correlations weighted by the survey weight, with", "nothing"),
     (M.RestoreCovariance(moments="random", columns=("x",)), "on average", "exactly"),
 ])
 def test_sentences_follow_the_settings(mask, said, unsaid):

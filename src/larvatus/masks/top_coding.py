@@ -45,7 +45,8 @@ class TopCoding(Mask):
         weighted: weigh the mean by the survey weight; done where a weight has its role and the mean is put in place.
         period: a column of periods; the same share is cut in each: the tail, or the largest share that a bound cuts in any.
         columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, or a list of record ids; shares and means are of these.
+        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one; shares and
+            means are of these.
         scope: take the tails of the whole file at once, or of each sub-group.
     """
 
