@@ -184,6 +184,17 @@ def test_what_fills_the_tail_in_is_told_unless_another_step_hides_it(table):
     assert all(f"in (g={g})" in text for g, text in zip("abc", by_group, strict=True))
 
 
+def test_a_mean_that_one_weight_makes_is_not_told_and_one_that_two_make_is_not_put(table):
+    first, *others = table.x.nlargest(20).index
+    heavy = table.assign(w=table.w.mask(table.index == first, 1e6))
+    assert public(of_x(heavy, weight="w", tail=0.05, weighted=True)) == []
+    assert len(public(of_x(heavy, weight="w", tail=0.05, weighted=False))) == 1
+    cut = table.x > table.x[others[-1]] - 1e-9
+    light = table.assign(w=table.w.mask(cut & ~table.index.isin([first, others[0]]), 0.0))
+    with pytest.raises(lv.LarvatusError, match="stand for only 2 of the values of 'x'"):
+        of_x(light, weight="w", bound=float(table.x[others[-1]]) - 1e-9, replacement="mean")
+
+
 def test_weighting_can_be_turned_on_and_off(table):
     plain = release(table, weight="w", bound=100.0, replacement="mean", weighted=False).frame()
     assert plain.x.sum() == pytest.approx(table.x.sum(), rel=1e-12)

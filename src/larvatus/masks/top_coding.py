@@ -172,10 +172,10 @@ class TopCoding(Mask):
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """What stands in the place of each tail, NaN where it stays as it is; and how many values that replaces."""
         if self.replacement == "mean":
-            few = (tail.count > 0) & (tail.count < SHARED_BY)
+            few = (tail.count > 0) & (tail.shared < SHARED_BY)
             for g, j in zip(*np.nonzero(few), strict=True):
                 raise MaskError(
-                    f"top_coding: the mean would stand for only {tail.count[g, j]} of the values of {names[j]!r} in "
+                    f"top_coding: the mean would stand for only {tail.shared[g, j]} of the values of {names[j]!r} in "
                     f"({data.groups.name(int(g))}) and give them away; at least {SHARED_BY} are needed. Cut "
                     "more, use scope = \"file\", or replacement = \"bound\"."
                 )
@@ -226,7 +226,7 @@ def _check_weights(data: Microdata, names: Sequence[str], tail: Tail, weight: st
             f"top_coding: {tail.wrong[g, j]:,} weights in {weight!r} of values cut from {names[j]!r} in "
             f"({data.groups.name(int(g))}) are missing or negative. {way_out}"
         )
-    for g, j in zip(*np.nonzero((tail.count > 0) & ~(tail.mass > 0)), strict=True):
+    for g, j in zip(*np.nonzero((tail.count > 0) & (tail.shared == 0)), strict=True):
         raise MaskError(
             f"top_coding: the weights in {weight!r} of all values cut from {names[j]!r} in ({data.groups.name(int(g))}) are "
             f"zero, so they have no weighted mean. {way_out}"
@@ -238,10 +238,12 @@ def _told(
 ) -> list[Note]:
     """Bound, number and mean of each tail of at least ten values, which users need to fill it in; few tails only.
 
-    Promises: after another step they would no longer be of what is released, and would tell what it hides.
+    Weighted, they must count for ten: a mean that one large weight makes is that record's value.
+
+    They are promises: after another step they would no longer be of what is released, and would tell what it hides.
     """
     where, kind = {1: "above", -1: "below"}[side], f"mean weighted by {weight}" if weight else "mean"
-    places = [(int(g), int(j)) for g, j in zip(*np.nonzero(cut >= FEWEST_TOLD), strict=True)]
+    places = [(int(g), int(j)) for g, j in zip(*np.nonzero((cut > 0) & (tail.even >= FEWEST_TOLD)), strict=True)]
     if len(places) > MOST_TOLD:
         return [Note(f"the means of {len(places):,} tails are too many to be listed for the public")]
     return [
