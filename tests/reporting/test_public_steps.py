@@ -101,6 +101,14 @@ def test_what_rules_did_after_the_steps_is_told():
     assert "Every record obeys: t = x + y; x &lt;= 55." in html
 
 
+def test_parts_that_are_not_masked_are_not_called_so():
+    table = TABLE.assign(t=TABLE.x + TABLE.y)
+    data = lv.read(table, confidential=["x", "t"], non_confidential=["y"])
+    notes = lv.mask(data, "additive_noise", secret=SECRET, constraints=["t = x + y"]).notes
+    told = "t is computed from its masked parts (x) and from y, released as it is; the noise stated is that of its parts."
+    assert told in [n.text for n in notes if n.public]
+
+
 def test_drawing_again_is_told_and_what_was_not_done_is_not():
     assert "drawn again, up to 30 times" in obeying(bounds={"x": {"most": 60}}, repair="redraw", attempts=30)
     html = obeying(rules=["t = x + y"])

@@ -97,7 +97,8 @@ class Obedience:
             said.append([*self._notes(before, raw, after, done), *told, *moves])
         worst = np.max([np.array([raw, after]) for raw, after in counts], axis=0)
         obeyed = [r.text for r, now in zip(self.rules, worst[1], strict=True) if not now]
-        notes = [*self._derived_notes(original), *said_of_copies(said), *told_of_rules(self.asked, self.derived, obeyed, moved)]
+        told_outside = told_of_rules(self.asked, self.derived, original.roles.confidential, obeyed, moved)
+        notes = [*self._derived_notes(original), *said_of_copies(said), *told_outside]
         return copies, notes, self._table(before, worst[0], worst[1])
 
     def _lines(self, data: Microdata, original: Microdata) -> Lines:

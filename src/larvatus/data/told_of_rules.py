@@ -12,11 +12,12 @@ NO_CORRECTION = "What is stated of the noise is not true of values that were mov
 
 
 def told_of_rules(
-    asked: Constraints, derived: Mapping[str, Linear], obeyed: Sequence[str], moved: Collection[str]
+    asked: Constraints, derived: Mapping[str, Linear], masked: Collection[str], obeyed: Sequence[str], moved: Collection[str]
 ) -> list[Note]:
     """Which columns are derived, rounded and moved after the steps, how, and which rules every record obeys."""
     said = [
-        f"{name} is computed from its masked parts ({', '.join(parts.columns)}); the noise stated is that of its parts."
+        f"{name} is computed from its masked parts ({', '.join(n for n in parts.columns if n in masked)})"
+        f"{_besides([n for n in parts.columns if n not in masked])}; the noise stated is that of its parts."
         for name, parts in derived.items()
     ]
     said += _rounded(asked)
@@ -31,6 +32,10 @@ def told_of_rules(
     if obeyed:
         said.append(f"Every record obeys: {'; '.join(obeyed)}.")
     return [Note(text, step="", public=True) for text in said]
+
+
+def _besides(others: Sequence[str]) -> str:
+    return f" and from {', '.join(others)}, released as it is" if others else ""
 
 
 def _rounded(asked: Constraints) -> list[str]:
