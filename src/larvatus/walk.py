@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,11 +68,13 @@ def read(
     weight: str | None = None,
     record_id: str | None = None,
     nominal: Sequence[str] | str = (),
+    taxonomies: Mapping[str, Any] | None = None,
     engine: str | Engine = "auto",
     memory: int | str | None = None,
 ) -> Microdata:
     """Read a file, a folder or pattern of files, or a frame with the roles of its columns; others are never released.
 
+    `taxonomies` are hierarchies of columns of names: nested tables, or the name of a CSV file from leaf to root.
     `engine` is "auto", a name, or an engine; "auto" takes what fits comfortably in memory there, and works on disk with
     DuckDB on the rest, within `memory` (an amount such as "2GB").
     """
@@ -82,9 +84,10 @@ def read(
         roles = Roles.model_validate({
             "confidential": confidential, "non_confidential": non_confidential, "identifiers": identifiers,
             "weight": weight, "record_id": record_id, "nominal": nominal,
+            "taxonomies": dict(taxonomies or {}),
         })
-    elif confidential is not None:
-        raise RolesError("read: give roles, or confidential = …, not both.")
+    elif confidential is not None or taxonomies:
+        raise RolesError(f"read: give roles, or {'taxonomies' if taxonomies else 'confidential'} = …, not both.")
     settings = settings_of(sub_groups)
     roles = with_taxonomies(roles)
     used, why = engine_for(source, engine, memory, len(released_columns(roles, settings)))

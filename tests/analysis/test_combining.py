@@ -135,3 +135,10 @@ def test_the_fully_synthetic_rule_is_honest_for_new_units():
     assert np.array_equal(both.variance, np.where(rule > 0, rule, both.within))
     expected = (2 * (1 + 1 / m) - 1) * (n - 1) / (n - 3) / n
     assert stats.ttest_1samp(rule, expected).pvalue > FALSE_ALARM
+
+
+def test_nothing_is_not_one_copy():
+    with pytest.raises(lv.LarvatusError, match="estimates: none are given"):
+        combined([], [])
+    with pytest.raises(lv.LarvatusError, match="estimates: come from one copy"):
+        combined([1.0], [1.0])

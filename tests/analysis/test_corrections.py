@@ -11,6 +11,7 @@ from scipy import stats
 import larvatus as lv
 from larvatus.analysis import additive, corrected, correlated, multiplicative
 from larvatus.analysis.published import power_map
+from larvatus.core.errors import LarvatusWarning
 
 FALSE_ALARM = 1e-6
 STUDIES, N = 200, 300
@@ -159,14 +160,35 @@ def test_frames_of_any_kind_and_missing_values():
         assert np.array_equal(corrected(other, noise, "s").covariance, one.covariance)
 
 
+def test_what_sampling_error_makes_impossible_is_nan_and_the_rest_is_there():
+    """Released values correlated at 0.9 with noise of half the variance: 1.35 is left, and no columns have that."""
+    rng = np.random.default_rng(2)
+    a = rng.normal(size=40)
+    frame = {"a": a, "b": 0.9 * a + np.sqrt(0.19) * rng.normal(size=40), "s": rng.normal(size=40)}
+    found = corrected(frame, additive({"a": 0.5, "b": 0.5}), others="s")
+    assert np.isfinite(found.means().error).all()
+    assert (found.variances().estimate > 0).all()
+    with pytest.warns(LarvatusWarning, match=r"correlations: a, b: not estimated .*sampling error"):
+        rho = found.correlations()
+    assert np.isnan(rho["a, b"]).all()
+    assert np.isfinite([rho["a, s"], rho["b, s"]]).all()
+    assert np.isfinite(rho.uncorrected).all()
+    with pytest.warns(LarvatusWarning, match=r"regression of b on a, s: not estimated .*sampling error"):
+        fit = found.regression("b", ["a", "s"])
+    assert np.isnan([fit.estimate, fit.error]).all()
+    assert np.isfinite(fit.uncorrected).all()
+    assert np.isfinite(found.regression("b", "s").estimate).all()
+
+
 @pytest.mark.parametrize(("call", "said"), [
-    (lambda f: additive({}), "by name"), (lambda f: additive({"a": -1}), "0 or more"),
+    (lambda f: additive({}), "by name"), (lambda f: additive({"a": "0.2"}), "variance: needs a number, got '0.2' for 'a'"),
+    (lambda f: additive({"a": -1}), "0 or more"),
     (lambda f: additive({"a": 1}, "cauchy"), "none of"), (lambda f: multiplicative({"a": 0.1}, {"b": 1}), "without bias_sd"),
     (lambda f: corrected(f, additive({"c": 1})), "no column 'c'"), (lambda f: corrected(f, additive({"t": 1})), "not hold"),
     (lambda f: corrected(f, additive({"a": 1}), sub_groups="c"), "no column 'c'"),
     (lambda f: corrected(f[:2], additive({"a": 1})), "complete records"),
     (lambda f: corrected(f, additive({"a": 1}), sub_groups="t"), "single complete record"),
-    (lambda f: corrected(f, additive({"k": 1})), "nothing is left"),
+    (lambda f: corrected(f, additive({"k": 1})), "all the same"),
     (lambda f: corrected(f, additive({"a": 0.1}), others=["b", "c2"]), "determine each other"),
     (lambda f: corrected(f, additive({"a": 0.1})).regression("a", "b"), "no column 'b'"),
     (lambda f: corrected(f, additive({"a": 0.1})).regression("a", []), "at least one"),

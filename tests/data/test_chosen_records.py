@@ -53,3 +53,11 @@ def test_much_left_unchanged_is_a_warning():
     data = lv.read(TABLE, confidential=["x", "y"])
     release = lv.mask(data, lv.masks.AdditiveNoise(where="y > 0"), secret=SECRET)
     assert any(n.kind == "warning" and "values of x" in n.text for n in release.notes)
+
+
+def test_where_reads_what_rules_read():
+    table = pd.DataFrame({"gross inc": np.arange(40.0), "y": np.arange(40.0)})
+    data = lv.read(table, confidential=["gross inc"], non_confidential=["y"])
+    for where, rows in (("`gross inc` = 3", [3]), ("`gross inc` >= 38 or y = 1", [1, 38, 39])):
+        after = lv.mask(data, lv.masks.AdditiveNoise(where=where), secret=b"s" * 32).frame()
+        assert np.flatnonzero(after["gross inc"] != table["gross inc"]).tolist() == rows

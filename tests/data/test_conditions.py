@@ -8,17 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from larvatus.core.errors import RolesError
-from larvatus.data.conditions import condition
+from larvatus.data.conditions import condition, names_in
 from larvatus.data.contracts import Block, Column
+from larvatus.data.rules import RuleProblem, parsed
 
 COLUMNS = {
     "x": Column("x", "number"), "y": Column("y", "number"), "r": Column("r", "nominal", levels=("n", "s")),
-    "k": Column("k", "nominal", levels=(1, 2)),
+    "k": Column("k", "nominal", levels=(1, 2)), "a = b": Column("a = b", "number"),
 }
 NAN = np.nan
 BLOCK = Block(np.arange(4), {
     "x": np.array([1.0, 2.0, NAN, 4.0]), "y": np.array([1.0, NAN, 3.0, 1.0]),
     "r": np.array([0, 1, -1, 0], dtype=np.int32), "k": np.array([0, 1, -1, 0], dtype=np.int32),
+    "a = b": np.array([1.0, 2.0, 3.0, 4.0]),
 })
 
 
@@ -39,6 +41,8 @@ def holds(text: str) -> list[int]:
     ("x == y", [0]), ("x != y", [3]), ("x > y", [3]),
     ("x > 1 and r == 'n'", [3]), ("x > 3 or r == 's'", [1, 3]), ("not x > 1", [0, 2]), ("not (x > 1 or k == 1)", [2]),
     ("x > 99999999999999999999999999999", []),
+    ("x = 2", [1]), ("`x` = 2", [1]), ("2 = `x`", [1]), ("`a = b` = 3 or r = 's'", [1, 2]), ("r = 'a = b'", []),
+    ("`a = b` >= `x`", [0, 1, 3]), ("r = 'it\\'s = x' or x = 1", [0]),
 ])
 def test_meaning(text, rows):
     assert holds(text) == rows
@@ -46,6 +50,22 @@ def test_meaning(text, rows):
 
 def test_the_columns_it_uses():
     assert condition("y > 1 and (x < 2 or y == 3)", COLUMNS).columns == ("y", "x")
+
+
+def test_names_in_backquotes_are_named_as_they_are():
+    assert condition("`a = b` > 1 and x < 2", COLUMNS).columns == ("a = b", "x")
+    assert names_in("`a = b` > 1 and x < 2") == ("a = b", "x")
+    with pytest.raises(RolesError, match="no column 'a - b'; "):
+        condition("`a - b` > 1", COLUMNS)
+
+
+def test_a_condition_has_one_spelling_and_one_error_wherever_it_stands():
+    with pytest.raises(RolesError) as alone:
+        condition("x > and", COLUMNS)
+    with pytest.raises(RuleProblem) as inside:
+        parsed("if x > and then y = 0")
+    assert str(inside.value) == f"rule 'if x > and then y = 0': {alone.value}"
+    assert parsed("if `a = b` = 0 and r = 'n' then y = 0").given == "`a = b` == 0 and r == 'n'"
 
 
 HOSTILE = [
@@ -71,7 +91,7 @@ def test_bottomless_conditions_are_refused(text):
 
 @pytest.mark.parametrize(("text", "said"), [
     ("incme > 1", "no column 'incme'"), ("x > 'a'", "'x' holds numbers; compare it with a number"),
-    ("r < 'n'", "'r' holds names; compare it by == or !="), ("x < r", "only where both hold numbers"),
+    ("r < 'n'", "'r' holds names; compare it by = or !="), ("x < r", "only where both hold numbers"),
     ("x in []", "the list is empty"), ("x >", "cannot be read; write for example: income > 50000"),
     ("x", "only comparisons"), ("1 < 2", "compare a column with a value"),
 ])

@@ -339,6 +339,9 @@ def test_conditions_on_text_and_inequalities_with_columns_released_as_they_are()
     ({"rules": ["total = wage + rent"], "integers": ["total"]}, "Round these instead"),
     ({"bounds": {"wage": {"least": 0.2, "most": 0.8}}, "integers": ["wage"]}, "nothing lies between the bounds of 'wage'"),
     (["wage <= 5", "wage >= 6"], "nothing lies between the bounds of 'wage'"),
+    (["wage + 10 <= rent", "tax <= 5", "rent <= wage"], "can keep all of: wage + 10 <= rent; rent <= wage. Leave one"),
+    ({"rules": ["total = wage + rent", "total <= 5", "rent <= 9"], "bounds": {"wage": {"least": 4}, "rent": {"least": 2}}},
+     "can keep all of: total = wage + rent; total <= 5; wage >= 4; rent >= 2. Leave one"),
     (5, "cannot be read from a int"), (["wage <"], "cannot be read"),
 ])
 def test_problems_have_a_way_out(asked, problem):

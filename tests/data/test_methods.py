@@ -122,3 +122,14 @@ def test_a_description_comes_from_the_docstring_and_the_fields():
 ])
 def test_schemas_in_words(part, words):
     assert allowed(part, {"A": {"type": "string"}}) == words
+
+
+def test_rank_correlations_say_that_they_are_not_weighted():
+    with pytest.raises(StudyError, match="ranks count records and are not weighted"):
+        method_of(Measure, {"method": "rank_correlation", "weighted": True})
+    assert method_of(Measure, {"method": "rank_correlation", "weighted": False}) == method_of(Measure, "rank_correlation")
+
+
+def test_every_mask_says_that_a_file_can_choose_records():
+    for mask in all_of(Mask, None):
+        assert "@FILE" in (type(mask).__doc__ or ""), mask.name()

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
+from larvatus.cli.main import main
 from larvatus.data.orders import level_scores
 from larvatus.data.taxonomy import Taxonomy, read_tree, with_taxonomies
 from larvatus.stats.marginality import marginality, semantic_distances
@@ -88,3 +89,37 @@ def test_a_study_holds_a_taxonomy_in_itself_or_in_a_file_beside_it(tmp_path):
     (tmp_path / "bad.toml").write_text(head + 'taxonomies = { job = "none.csv" }\n')
     with pytest.raises(lv.LarvatusError, match=r"'none.csv' of 'job' cannot be read"):
         lv.Study.read(tmp_path / "bad.toml")
+
+
+def test_one_hierarchy_gives_one_release_however_it_is_written(tmp_path):
+    (tmp_path / "jobs.csv").write_text(CSV)
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"job": rng.choice(["farmer", "builder", "clerk", "head", "director"], 200)})
+    tables = {"office": {"manager": {"director": {}, "head": {}}, "clerk": {}}, "manual": {"builder": {}, "farmer": {}}}
+    releases = [
+        lv.mask(lv.read(frame, confidential=["job"], taxonomies={"job": tree}), "rank_swap", secret=b"s" * 32).frame()
+        for tree in (JOBS, tables, tmp_path / "jobs.csv", str(tmp_path / "jobs.csv"))
+    ]
+    assert (releases[0].job != frame.job).any()
+    for other in releases[1:]:
+        pd.testing.assert_frame_equal(releases[0], other)
+    with pytest.raises(lv.LarvatusError, match="give roles, or taxonomies = …, not both"):
+        lv.read(frame, lv.Roles(confidential=("job",)), taxonomies={"job": JOBS})
+
+
+def test_a_taxonomy_by_option(tmp_path, capsys):
+    (tmp_path / "jobs.csv").write_text(CSV)
+    (tmp_path / "secret").write_bytes(b"s" * 32)
+    frame = pd.DataFrame({"job": ["farmer", "clerk", "head", "builder"] * 30, "x": np.arange(120.0)})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    source, out = str(tmp_path / "people.csv"), str(tmp_path / "out.csv")
+    roles = ["--confidential", "job,x", "--taxonomy", f"job={tmp_path / 'jobs.csv'}"]
+    step = ["--method", "rank_swap", "--secret-file", str(tmp_path / "secret"), "--row-order", "keep", "-q"]
+    assert main(["mask", source, "-o", out, *roles, *step]) == 0
+    made = lv.mask(lv.read(frame, confidential=["job", "x"], taxonomies={"job": JOBS}), "rank_swap", secret=b"s" * 32).frame()
+    assert pd.read_csv(out).job.tolist() == made.job.tolist()
+    assert main(["risk", source, out, *roles, "--row-order", "keep", "--method", "uniqueness", "-q"]) == 0
+    assert main(["utility", source, out, *roles, "--row-order", "keep", "--method", "moments", "-q"]) == 0
+    capsys.readouterr()
+    assert main(["mask", source, "-o", out, "--confidential", "job", "--taxonomy", "jobs.csv", *step]) != 0
+    assert "write COLUMN=FILE.csv" in capsys.readouterr().err

@@ -115,3 +115,19 @@ def test_too_few_records_for_the_rate_are_refused():
     with pytest.raises(lv.LarvatusError, match="10 are needed"):
         swap(few, sub_groups=(), rate=0.1)
     assert not swap(few, sub_groups=(), rate=0.12).x.equals(few.x)
+
+
+def test_names_without_an_order_have_no_smallest_and_no_largest():
+    jobs = pd.DataFrame({"job": ["cook", "smith", "clerk", "miner"] * 10, "x": np.arange(40.0)})
+
+    def warned(names: tuple[str, ...], **roles: object) -> list[str]:
+        data = lv.read(jobs, lv.Roles(confidential=names, **roles))
+        return [n.text for n in lv.mask(data, lv.masks.RandomSwap(rate=1.0), secret=SECRET).notes if n.kind == "warning"]
+
+    rare = "every name in job leaves as often as it came, the rarest too"
+    assert rare in warned(("job",))
+    assert not any("smallest" in text for text in warned(("job",)))
+    assert {rare, "the smallest and the largest value of x leave unmodified"} <= set(warned(("job", "x")))
+    ordered = warned(("job",), ordered={"job": ("cook", "smith", "clerk", "miner")})
+    assert "the smallest and the largest value of every column leave unmodified" in ordered
+    assert rare not in ordered

@@ -125,7 +125,9 @@ def test_worked_example():
     np.testing.assert_allclose(got.frame().x[7:], (80 + 90 + 2000) / 4)
     assert got.frame().x[:7].tolist() == x.x[:7].tolist()
     assert got.frame().w.tolist() == x.w.tolist()
-    assert got.notes[0].text == "3 of 10 values of x are replaced by their weighted mean"
+    assert got.notes[0].text == (
+        "3 of 10 values of x are replaced by their weighted mean; the weighted total is kept, the plain one is not"
+    )
 
 
 def test_a_mean_of_one_or_two_values_is_widened_or_refused(table):
@@ -151,13 +153,73 @@ def test_what_cannot_be_cut_is_said(table):
         release(table, period="x")
 
 
-def test_no_note_and_no_sentence_holds_a_bound(table):
-    made = release(table, tail=0.01, replacement="mean")
+def test_figures_of_fewer_than_ten_values_are_in_no_note_and_no_sentence(table):
+    made = release(table, tail=0.003, replacement="mean")
     values = {f"{v:.{d}f}" for v in made.frame().x.dropna().nlargest(1) for d in (1, 2, 3)}
     said = " ".join([*(str(n) for n in made.notes), lv.masks.TopCoding(bound=1234).public_sentence()])
+    assert "9 of 2,8" in said
     assert not any(v in said for v in values)
     assert "1234" not in said
     assert not {"bound", "lower_bound"} & lv.masks.TopCoding.publishable
+
+
+def of_x(table: pd.DataFrame, weight: str | None = None, **settings: object) -> lv.Release:
+    data = lv.read(table, confidential=["x"], sub_groups=["g"], weight=weight)
+    return lv.mask(data, lv.masks.TopCoding(**settings), secret=SECRET)
+
+
+def public(made: lv.Release) -> list[str]:
+    return [n.text for n in made.notes if n.public]
+
+
+def test_what_fills_the_tail_in_is_told_unless_another_step_hides_it(table):
+    cut = table.x[table.x > 200]
+    told = f"{len(cut)} values of x above 200 were replaced; their mean is {cut.mean():.10g}"
+    assert public(of_x(table, bound=200.0)) == [told]
+    data = lv.read(table, confidential=["x"])
+    steps = [lv.masks.TopCoding(bound=200.0), "additive_noise"]
+    assert not any("200" in text for text in public(lv.mask(data, steps, secret=SECRET)))
+    by_group = public(of_x(table, tail=0.05, scope="sub_group"))
+    assert len(by_group) == 3
+    assert all(f"in (g={g})" in text for g, text in zip("abc", by_group, strict=True))
+
+
+def test_a_mean_that_one_weight_makes_is_not_told_and_one_that_two_make_is_not_put(table):
+    first, *others = table.x.nlargest(20).index
+    heavy = table.assign(w=table.w.mask(table.index == first, 1e6))
+    assert public(of_x(heavy, weight="w", tail=0.05, weighted=True)) == []
+    assert len(public(of_x(heavy, weight="w", tail=0.05, weighted=False))) == 1
+    cut = table.x > table.x[others[-1]] - 1e-9
+    light = table.assign(w=table.w.mask(cut & ~table.index.isin([first, others[0]]), 0.0))
+    with pytest.raises(lv.LarvatusError, match="stand for only 2 of the values of 'x'"):
+        of_x(light, weight="w", bound=float(table.x[others[-1]]) - 1e-9, replacement="mean")
+
+
+def test_weighting_can_be_turned_on_and_off(table):
+    plain = release(table, weight="w", bound=100.0, replacement="mean", weighted=False).frame()
+    assert plain.x.sum() == pytest.approx(table.x.sum(), rel=1e-12)
+    by_default = release(table, weight="w", bound=100.0, replacement="mean").frame()
+    asked = release(table, weight="w", bound=100.0, replacement="mean", weighted=True).frame()
+    assert (asked.x * table.w).sum() == pytest.approx((table.x * table.w).sum(), rel=1e-12)
+    pd.testing.assert_frame_equal(asked, by_default)
+    assert "mean weighted by w is" in public(release(table, weight="w", bound=100.0, weighted=True))[0]
+    with pytest.raises(lv.LarvatusError, match="no column has the role weight"):
+        release(table, weighted=True)
+
+
+@pytest.mark.parametrize(("value", "of", "said"), [
+    (-1.0, 1, "1 weights in 'w' of values cut from 'x' .* are missing or negative"),
+    (np.nan, 1, "1 weights in 'w' of values cut from 'x' .* are missing or negative"),
+    (0.0, 3000, "'w' of all values cut from 'x' .* are zero"),
+])
+def test_impossible_weights_are_refused_where_they_are_used(table, value, of, said):
+    rows = table.x.nlargest(of).index
+    odd = table.assign(w=table.w.mask(table.index.isin(rows), value))
+    with pytest.raises(lv.LarvatusError, match=said):
+        of_x(odd, weight="w", bound=100.0, replacement="mean")
+    of_x(odd, weight="w", bound=100.0, replacement="mean", weighted=False)
+    unused = table.assign(w=table.w.mask(table.x < 50, value))
+    of_x(unused, weight="w", bound=100.0, replacement="mean")
 
 
 def test_mapping_back_after_it_is_refused_and_after_mapping_back_it_serves(table):

@@ -43,6 +43,8 @@ def test_recoding_tells_only_what_its_columns_used():
     (M.Sampling(), "sample of the records.", "outlying"), (M.Sampling(outliers=0.1), "outlying ones were left out", "nothing"),
     (M.RestoreCovariance(), "are exactly those", "nothing"), (M.RestoreCovariance(columns=("x",)), "are nearly", "exactly"),
     (M.RestoreCovariance(where="x > 1"), "are nearly", "exactly"),
+    (M.SufficiencyBased(), "means, variances and correlations, with", "weight"),
+    (M.SufficiencyBased(weighted=True), "correlations weighted by the survey weight, with", "nothing"),
     (M.RestoreCovariance(moments="random", columns=("x",)), "on average", "exactly"),
 ])
 def test_sentences_follow_the_settings(mask, said, unsaid):
@@ -81,3 +83,34 @@ def test_values_are_called_collected_only_where_they_are(steps, said):
 
 def test_rules_met_afterwards_may_change_values():
     assert DIFFER in page(M.RandomSwap(), constraints=["x <= 55"])
+
+
+def obeying(**constraints: object) -> str:
+    table = TABLE.assign(t=TABLE.x + TABLE.y)
+    data = lv.read(table, confidential=["x", "y", "t"], sub_groups=["g"])
+    release = lv.mask(data, M.AdditiveNoise(variance=0.5), secret=SECRET, name="r", constraints=constraints)
+    return lv.compare(data, [release], attacks=["rank_disclosure"], measures=["moments"]).html("public")
+
+
+def test_what_rules_did_after_the_steps_is_told():
+    html = obeying(rules=["t = x + y"], bounds={"x": {"most": 55}}, decimals={"y": 1})
+    assert "t is computed from its masked parts (x, y); the noise stated is that of its parts." in html
+    assert "values were rounded: y to 1 decimal." in html
+    assert "moved to the nearest values that break none. This changed values of x." in html
+    assert "corrections for noise do not hold for x." in html
+    assert "Every record obeys: t = x + y; x &lt;= 55." in html
+
+
+def test_parts_that_are_not_masked_are_not_called_so():
+    table = TABLE.assign(t=TABLE.x + TABLE.y)
+    data = lv.read(table, confidential=["x", "t"], non_confidential=["y"])
+    notes = lv.mask(data, "additive_noise", secret=SECRET, constraints=["t = x + y"]).notes
+    told = "t is computed from its masked parts (x) and from y, released as it is; the noise stated is that of its parts."
+    assert told in [n.text for n in notes if n.public]
+
+
+def test_drawing_again_is_told_and_what_was_not_done_is_not():
+    assert "drawn again, up to 30 times" in obeying(bounds={"x": {"most": 60}}, repair="redraw", attempts=30)
+    html = obeying(rules=["t = x + y"])
+    assert "After masking" not in html
+    assert "corrections for noise" not in html

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 
 import numpy as np
@@ -155,3 +156,14 @@ def test_on_the_command_line_and_in_a_study(tmp_path, monkeypatch, capsys):
     report = (tmp_path / "out" / "report.html").read_text()
     assert "@ids.csv" in report
     assert ", ".join(ids[:3]) not in report
+
+
+def test_ids_reach_nothing_that_is_kept_beside_scores():
+    table = pd.DataFrame({"id": [f"person{i}" for i in range(40)], "x": np.arange(40.0)})
+    data = lv.read(table, confidential=["x"], record_id="id")
+    again = lv.masks.AdditiveNoise(variance=0.5, where=("person3", "person7"))
+    release = lv.mask(data, ["additive_noise", again], secret=SECRET)
+    compared = lv.compare(data, [release], attacks=["rank_disclosure"], measures=["moments"])
+    kept = [str(release.described()), json.dumps(compared.plain()), compared.html(), compared.html("public"), repr(release)]
+    assert not any("person" in text for text in kept)
+    assert all("2 record ids" in text for text in kept[:3])

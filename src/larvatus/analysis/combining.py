@@ -99,6 +99,8 @@ def _checked(what: str, values: Sequence[Any] | Floats) -> Floats:
         out = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise AnalysisError(f"{what}: need numbers, the same many from every copy.") from None
+    if out.size == 0:
+        raise AnalysisError(f"{what}: none are given. Give one, or a list of them, from every copy.")
     if out.ndim == 0 or len(out) < 2:
         raise AnalysisError(
             f"{what}: come from one copy, which cannot tell what masking adds to the variance. Use two copies or more."

@@ -8,6 +8,7 @@ that varies more by chance also got more noise, and an analysis of released valu
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from larvatus.analysis.influence import LEAST, Influence, powers_of
 from larvatus.analysis.published import Noise
-from larvatus.core.errors import AnalysisError, nearest_names
+from larvatus.core.errors import AnalysisError, LarvatusWarning, nearest_names
 
 Floats = NDArray[np.float64]
 
@@ -73,30 +74,43 @@ class Corrected:
         return self._estimates(self.columns, np.diag(self.covariance), gradients, np.diag(self.released))
 
     def correlations(self) -> Estimates:
-        """Correlations of every pair, named `one, other`."""
+        """Correlations of every pair, named `one, other`; NaN, with a warning, where sampling error leaves none."""
         k = len(self.columns)
-        sd = np.sqrt(np.diag(self.covariance))
         rows, columns = np.triu_indices(k, 1)
-        value, was = (m[rows, columns] / np.sqrt(np.diag(m)[rows] * np.diag(m)[columns])
-                      for m in (self.covariance, self.released))
+        names = tuple(f"{self.columns[i]}, {self.columns[j]}" for i, j in zip(rows, columns, strict=True))
+        lost = [not self._proper([int(i), int(j)]) for i, j in zip(rows, columns, strict=True)]
+        if any(lost):
+            _warn(f"correlations: {'; '.join(n for n, gone in zip(names, lost, strict=True) if gone)}")
+        sd = np.sqrt(np.maximum(np.diag(self.covariance), np.finfo(float).tiny))
+        own = np.diag(self.released)
+        was = self.released[rows, columns] / np.sqrt(own[rows] * own[columns])
+        value = np.where(lost, np.nan, self.covariance[rows, columns] / (sd[rows] * sd[columns]))
         gradients = []
         for i, j, rho in zip(rows, columns, value, strict=True):
             a = np.zeros((k, k))
-            a[i, j] = a[j, i] = 0.5 / (sd[i] * sd[j])
-            a[i, i], a[j, j] = -0.5 * rho / sd[i] ** 2, -0.5 * rho / sd[j] ** 2
+            if not np.isnan(rho):
+                a[i, j] = a[j, i] = 0.5 / (sd[i] * sd[j])
+                a[i, i], a[j, j] = -0.5 * rho / sd[i] ** 2, -0.5 * rho / sd[j] ** 2
             gradients.append((np.zeros(k), a))
-        names = tuple(f"{self.columns[i]}, {self.columns[j]}" for i, j in zip(rows, columns, strict=True))
         return self._estimates(names, value, gradients, was)
 
     def regression(self, outcome: str, on: Sequence[str] | str) -> Estimates:
-        """Coefficients of least squares of one column on others: `intercept`, then one for each."""
+        """Coefficients of least squares of one column on others: `intercept`, then one for each.
+
+        All are NaN, with a warning, where sampling error leaves no covariances of these columns that could be real ones.
+        """
         on = [on] if isinstance(on, str) else list(on)
         y, *z = (self._place(n) for n in (outcome, *on))
         if not z or len({y, *z}) < len(z) + 1:
             raise AnalysisError("regression: needs an outcome and at least one other column, each named once.")
+        names = ("intercept", *on)
+        plain = np.linalg.solve(self.released[np.ix_(z, z)], self.released[z, y])
+        if not self._proper([y, *z]):
+            _warn(f"regression of {outcome} on {', '.join(on)}")
+            none = np.full(len(names), np.nan)
+            return Estimates(names, none, none, np.array([self.mean[y] - plain @ self.mean[z], *plain]))
         inverse = np.linalg.inv(self.covariance[np.ix_(z, z)])
         slopes = inverse @ self.covariance[z, y]
-        plain = np.linalg.solve(self.released[np.ix_(z, z)], self.released[z, y])
         k = len(self.columns)
         residual = np.zeros(k)
         residual[y], residual[z] = 1.0, -slopes
@@ -107,7 +121,11 @@ class Corrected:
             gradients.append((np.zeros(k), (np.outer(along, residual) + np.outer(residual, along)) / 2))
         level = (residual, -np.sum([m * a for m, (_, a) in zip(self.mean[z], gradients, strict=True)], axis=0))
         value, was = (np.array([self.mean[y] - s @ self.mean[z], *s]) for s in (slopes, plain))
-        return self._estimates(("intercept", *on), value, [level, *gradients], was)
+        return self._estimates(names, value, [level, *gradients], was)
+
+    def _proper(self, places: Sequence[int]) -> bool:
+        """Whether the corrected covariances of some columns are those that columns can have."""
+        return _smallest(self.covariance[np.ix_(places, places)]) >= LEAST
 
     def _place(self, name: str) -> int:
         if name not in self.columns:
@@ -121,7 +139,8 @@ class Corrected:
         if (variance < 0).any():
             name = names[int(np.argmin(variance))]
             raise AnalysisError(f"{name}: {self.records} records are too few to tell its standard error under this noise.")
-        return Estimates(tuple(names), np.array(value), np.sqrt(variance), np.array(uncorrected))
+        error = np.where(np.isnan(value), np.nan, np.sqrt(variance))
+        return Estimates(tuple(names), np.array(value), error, np.array(uncorrected))
 
 
 def corrected(
@@ -154,7 +173,7 @@ def corrected(
     share = count / n
     released = w.T @ w / (n - 1)
     covariance = released - np.einsum("g,gjk->jk", share, spread)
-    _check(covariance, released, names)
+    _check(released, z.mean(axis=0), names)
     inside = within - spread
     powers = None if noise.correlated else powers_of(noise, added, factor, inside, centre, z, group)
     influence = Influence(w, r, z, group, share, spread, inside, added, factor, noise, powers)
@@ -170,20 +189,34 @@ def _noise(noise: Noise, added: Floats, factor: Floats, within: Floats, z: Float
     return np.diag(v)
 
 
-def _check(covariance: Floats, released: Floats, names: Sequence[str]) -> None:
-    own = np.diag(covariance)
-    for j, name in enumerate(names):
-        if not own[j] > LEAST * released[j, j]:
-            raise AnalysisError(
-                f"{name}: nothing is left of its variance after the published noise. Check the published figures and the "
-                "sub-groups, or leave the column out."
-            )
-    least = np.linalg.eigvalsh(covariance / np.sqrt(np.outer(own, own)))[0]
+def _check(released: Floats, mean: Floats, names: Sequence[str]) -> None:
+    """Refuse released columns that are constant or determine each other: no number of records would help."""
+    for name, own, centre in zip(names, np.diag(released), mean, strict=True):
+        if not own > (1e-12 * centre) ** 2:
+            raise AnalysisError(f"{name}: its released values are all the same, so it has no variance. Leave the column out.")
+    least = _smallest(released)
     if least < LEAST:
         raise AnalysisError(
-            "corrected: the columns determine each other after the correction (smallest eigenvalue "
-            f"{least:.2g} on the correlation scale). Use fewer columns or more records, and check the published figures."
+            f"corrected: the released columns determine each other (smallest eigenvalue {least:.2g} on the correlation scale). "
+            "Leave one of them out."
         )
+
+
+def _smallest(covariance: Floats) -> float:
+    """The smallest eigenvalue on the correlation scale; below zero where a variance is not above it."""
+    own = np.diag(covariance)
+    if not (own > 0).all():
+        return -1.0
+    return float(np.linalg.eigvalsh(covariance / np.sqrt(np.outer(own, own)))[0])
+
+
+def _warn(what: str) -> None:
+    warnings.warn(
+        f"{what}: not estimated (NaN). After the published noise is taken away, what is left is no possible covariance. By "
+        "sampling error this happens in small files and under strong noise: use more records, fewer columns or, if "
+        "there are many records, check the published figures and the sub-groups. Means and variances are not touched by it.",
+        LarvatusWarning, stacklevel=3,
+    )
 
 
 def _numbers(frame: Any, name: str) -> Floats:

@@ -92,6 +92,8 @@ def _by_name(what: str, values: Mapping[str, float]) -> tuple[tuple[str, ...], F
     if not isinstance(values, Mapping) or not values:
         raise AnalysisError(f"{what}: needs a value for each masked column by name, such as {{\"income\": 0.25}}.")
     for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            raise AnalysisError(f"{what}: needs a number, got {value!r} for {name!r}.")
         if not np.isfinite(value) or value < 0:
             raise AnalysisError(f"{what}: needs 0 or more, got {value!r} for {name!r}.")
     return tuple(values), np.array([float(v) for v in values.values()])

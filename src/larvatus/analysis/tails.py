@@ -50,31 +50,81 @@ class ParetoTail:
 
     def values(self, count: int) -> Floats:
         """So many values at even steps of probability, ascending, with exactly the stated mean."""
-        q = self.quantile((np.arange(count) + 0.5) / count)
-        return np.asarray(self.bound + (q - self.bound) * ((self.mean - self.bound) / (q - self.bound).mean()))
+        return self.weighted_values(np.ones(count))
+
+    def weighted_values(self, weights: Floats) -> Floats:
+        """One ascending value for each weight, at the middle of its share of probability, with the stated weighted mean."""
+        total = weights.sum()
+        q = self.quantile(np.minimum((np.cumsum(weights) - weights / 2) / total, 1 - 1e-12))
+        return np.asarray(self.bound + (q - self.bound) * ((self.mean - self.bound) * total / (weights @ (q - self.bound))))
 
 
 def filled_tail(
     values: Sequence[float] | Floats, bound: float, mean: float, count: int | None = None, seed: int = 0,
+    weights: Sequence[float] | Floats | None = None,
 ) -> Floats:
     """A top-coded column with its tail filled in: values at or above the bound get Pareto values in random order.
 
     `bound` and `mean` are published: the value from which on the column was cut, and the mean of what was cut. `count` is how
-    many were; it is checked against the column, or, where the cut records were left out of it, so many values are added
-    at its end. Missing values stay missing. Repeat with several seeds to see what the unknown order does to an analysis.
+    many were. Where more values than that lie at the bound, some of these were there before; so many of them are filled in
+    and the others stay, and since all are equal the sum is that of the original whichever they are. Where none lies there,
+    because the cut records were left out, so many values are added at the end. With `weights`, one for each value, `mean` is
+    the weighted mean of what was cut and the weighted sum is exact. Missing values stay missing. Repeat with several
+    seeds to see what the unknown order does to an analysis.
     """
-    out = np.array(values, dtype=np.float64)
-    tail = ParetoTail(float(bound), float(mean))
-    cut = np.flatnonzero(out >= bound)
+    out, by = _numbers("values", values), None if weights is None else _numbers("weights", weights)
+    tail = ParetoTail(_number("bound", bound), _number("mean", mean))
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1):
+        raise AnalysisError(f"count: needs a whole number of 1 or more, got {count!r}.")
+    if by is not None and (by.shape != out.shape or not (by >= 0).all()):
+        raise AnalysisError("weights: need one for each value, none missing or negative.")
+    random = RecordRandom(stream_key(b"a filled tail is no secret", str(seed)))
+    cut = _cut(out, tail.bound, None if count is None else int(count), by, random)
     if len(cut) == 0:
-        if not count:
-            raise AnalysisError("filled_tail: no value lies at or above the bound. Give the count that was cut off.")
-        out, cut = np.concatenate([out, np.full(count, np.nan)]), np.arange(len(out), len(out) + count)
-    elif count is not None and count != len(cut):
-        raise AnalysisError(
-            f"count: {count} values were cut, and {len(cut)} of the column lie at or above the bound. Give the bound that was "
-            "used, or leave count out where values equal to the bound were not cut."
-        )
-    words = RecordRandom(stream_key(b"a filled tail is no secret", str(seed))).words(cut)[0]
-    out[cut[np.argsort(words, kind="stable")]] = tail.values(len(cut))
+        if count is None or by is not None:
+            way_out = "Weights of records that are not there are not known." if count else "Give the count that was cut off."
+            raise AnalysisError(f"filled_tail: no value lies at or above the bound. {way_out}")
+        cut = np.arange(len(out), len(out) + count)
+        out = np.concatenate([out, np.full(count, np.nan)])
+    cut = cut[np.argsort(random.words(cut)[0], kind="stable")]
+    if by is not None and not by[cut].sum() > 0:
+        raise AnalysisError("weights: those at or above the bound are all zero. Leave weights out.")
+    out[cut] = tail.values(len(cut)) if by is None else tail.weighted_values(by[cut])
     return out
+
+
+def _cut(values: Floats, bound: float, count: int | None, weights: Floats | None, random: RecordRandom) -> NDArray[np.int64]:
+    """Where the cut values stand: above the bound, and as many at it as were cut."""
+    above, at = np.flatnonzero(values > bound), np.flatnonzero(values == bound)
+    both = np.sort(np.concatenate([above, at]))
+    if count is None or count == len(both) or len(both) == 0:
+        return both
+    if not len(above) <= count < len(both):
+        raise AnalysisError(
+            f"count: {count} values were cut, and of the column {len(above)} lie above the bound and {len(at)} at it. Give the "
+            "bound that was used and the number that was cut."
+        )
+    if weights is not None and np.ptp(weights[at]) > 0:
+        raise AnalysisError(
+            f"weights: {len(both) - count} of {len(at)} values at the bound were not cut, and it is not known which, so a "
+            "weighted sum cannot be exact. Leave weights out, or take the values at the bound as cut (no count)."
+        )
+    chosen = at[np.argsort(random.words(at)[0], kind="stable")][: count - len(above)]
+    return np.sort(np.concatenate([above, chosen]))
+
+
+def _numbers(what: str, values: Sequence[float] | Floats) -> Floats:
+    try:
+        out = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise AnalysisError(f"{what}: need numbers, one for each record.") from None
+    if out.ndim != 1:
+        raise AnalysisError(f"{what}: need one column of numbers.")
+    return out
+
+
+def _number(what: str, value: float) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise AnalysisError(f"{what}: needs a number, got {value!r}.") from None

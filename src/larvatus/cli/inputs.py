@@ -34,6 +34,9 @@ class RoleOptions:
     weight: Annotated[str | None, Parameter(help="survey weight, released as it is")] = None
     record_id: Annotated[str | None, Parameter(help="column that names each record; never released")] = None
     nominal: Annotated[str | None, Parameter(help="numeric codes to be read as names")] = None
+    taxonomy: Annotated[list[str] | None, Parameter(
+        negative=(), help="hierarchy of a column of names, COLUMN=FILE.csv with columns from leaf to root; repeat it",
+    )] = None
     engine: Annotated[str | None, Parameter(help="where the work is done: memory, duckdb, or auto by size")] = None
     memory: Annotated[str | None, Parameter(help="how much memory may be used, such as 2GB")] = None
 
@@ -45,6 +48,8 @@ class RoleOptions:
         """The study file, or an empty study, with the options laid over it."""
         study = Study.read(self.study) if self.study else Study()
         roles = {n: getattr(self, n) for n in ROLES}
+        if self.taxonomy:
+            roles["taxonomies"] = {**study.roles.taxonomies, **_files_of(self.taxonomy)}
         groups = {"columns": self.sub_groups, **self.about_small()}
         return with_engine(study, self.engine, self.memory).model_copy(update={
             "roles": over(Roles, study.roles, roles),
@@ -75,6 +80,15 @@ class MaskOptions(RoleOptions):
         if self.repair and not asked:
             raise StudyError(["--repair: there is no rule to meet. Add --constraint or --integers."], "command line")
         return study.model_copy(update={"constraints": asked})
+
+
+def _files_of(given: Sequence[str]) -> dict[str, str]:
+    """Columns and the files of their taxonomies."""
+    parts = [text.partition("=") for text in given]
+    wrong = [text for text, (column, _, file) in zip(given, parts, strict=True) if not column.strip() or not file.strip()]
+    if wrong:
+        raise StudyError([f"--taxonomy: {t!r} cannot be read; write COLUMN=FILE.csv." for t in wrong], "command line")
+    return {column.strip(): file.strip() for column, _, file in parts}
 
 
 def over(kind: Any, value: Any, options: Mapping[str, Any]) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from larvatus.data.contracts import Mask
 from larvatus.data.intruder import Intruder
+from larvatus.data.methods import told_settings
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.nulls import NULL
@@ -34,7 +35,7 @@ class Candidate:
 
     @classmethod
     def of(cls, name: str, release: Release, scores: Scores) -> Candidate:
-        steps = tuple({"method": s.name(), **s.settings()} for s in release.steps)
+        steps = tuple(told_settings(s) for s in release.steps)
         public = tuple({"method": s.name(), **s.published(_kinds(s, release.data))} for s in release.steps)
         sentences = tuple(s.public_sentence() for s in release.steps)
         permutes = _permuted(release.steps) and not len(release.rules)

@@ -1,9 +1,13 @@
-"""Conditions on columns, such as `income > 50000 and region == "north"`, read without running any code."""
+"""Conditions on columns, such as `income > 50000 and region = "north"`, read without running any code.
+
+One spelling serves conditions and rules: `=` and `==` mean the same, and a name that is no plain word goes into backquotes.
+"""
 
 from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +22,9 @@ COMPARE: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.Eq: operator.eq, ast.NotEq: operator.ne,
 }
+QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)""", re.DOTALL)
+SINGLE = re.compile(r"(?<![<>=!:])=(?!=)")
+EXAMPLE = 'income > 50000 and region = "north"'
 MIRROR = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
 
 
@@ -32,28 +39,51 @@ class Condition:
 
 def condition(text: str, columns: Mapping[str, Column]) -> Condition:
     """Parse comparisons of a column with a value, joined by and, or, not and brackets."""
-    tree = _tree(text)
+    tree, names = _tree(text)
     used = _names(tree)
-    for name in used:
-        if name not in columns:
+    known = {**columns, **{alias: columns[name] for alias, name in names.items() if name in columns}}
+    for word in used:
+        if word not in known:
+            name = names.get(word, word)
             raise RolesError(f"condition {text!r}: no column {name!r}; {nearest_names(name, columns)}")
     try:
-        return Condition(text, used, _compile(tree, columns, text))
+        return Condition(text, tuple(dict.fromkeys(known[word].name for word in used)), _compile(tree, known, text))
     except RecursionError:
         raise RolesError("condition: its brackets or nots lie too deep to be read. Write it flatter.") from None
 
 
 def names_in(text: str) -> tuple[str, ...]:
     """The columns that a condition names."""
-    return _names(_tree(text))
+    tree, names = _tree(text)
+    return tuple(dict.fromkeys(names.get(word, word) for word in _names(tree)))
 
 
-def _tree(text: str) -> ast.expr:
+def spelled(text: str) -> tuple[str, dict[str, str], dict[str, str]]:
+    """The text with `==` for `=`, and plain words for names in backquotes and quoted texts; and what each word stands for."""
+    names: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    bare = ""
+    for i, part in enumerate(QUOTED.split(text)):
+        if i % 2 == 0:
+            bare += SINGLE.sub("==", part)
+            continue
+        kind, found, meant = ("name", names, part[1:-1]) if part[0] == "`" else ("text", texts, part)
+        word = f"_{kind}{i}_"
+        while word in text:
+            word += "_"
+        found[word] = meant
+        bare += f" {word} "
+    return bare, names, texts
+
+
+def _tree(text: str) -> tuple[ast.expr, dict[str, str]]:
+    bare, names, texts = spelled(text)
+    for word, quoted in texts.items():
+        bare = bare.replace(word, quoted)
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        return ast.parse(bare.strip(), mode="eval").body, names
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        example = 'income > 50000 and region == "north"'
-        raise RolesError(f"condition {text!r} cannot be read; write for example: {example}") from None
+        raise RolesError(f"condition {text!r} cannot be read; write for example: {EXAMPLE}") from None
 
 
 def _names(tree: ast.expr) -> tuple[str, ...]:
@@ -85,7 +115,7 @@ def _comparison(
     if isinstance(right, ast.Name) and not isinstance(left, ast.Name) and kind in MIRROR:
         left, right, kind = right, left, MIRROR[kind]
     if not isinstance(left, ast.Name) or kind not in {*COMPARE, ast.In, ast.NotIn}:
-        raise RolesError(f"condition {text!r}: compare a column with a value by <, <=, >, >=, ==, != or in.")
+        raise RolesError(f"condition {text!r}: compare a column with a value by <, <=, >, >=, =, != or in.")
     column = columns[left.id]
     if isinstance(right, ast.Name):
         return _two_columns(column, kind, columns[right.id], text)
@@ -119,6 +149,6 @@ def _against(column: Column, kind: type, value: Any, text: str) -> Callable[[Blo
         return lambda block: np.asarray(COMPARE[kind](block[column.name], value)) & ~np.isnan(block[column.name])
     ordered = all(isinstance(v, int | float) for v in (value, *column.levels))
     if kind not in (ast.Eq, ast.NotEq) and not ordered:
-        raise RolesError(f"condition {text!r}: {column.name!r} holds names; compare it by == or !=.")
+        raise RolesError(f"condition {text!r}: {column.name!r} holds names; compare it by = or !=.")
     chosen = np.array([*(bool(COMPARE[kind](v, value)) for v in column.levels), False])
     return lambda block: np.asarray(chosen[block[column.name]])

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.contracts import Mask
+from larvatus.data.feasibility import contradicting
 from larvatus.data.methods import validation_problems
 from larvatus.data.roles import Names, Roles, SubGroups, released_columns
 from larvatus.data.rules import Line, Linear, Rule, parsed
@@ -126,6 +127,11 @@ def constraint_problems(
         problems += _rule_problems(rule, known, texts, roles)
     if not problems:
         problems += _identity_problems([r for r in rules if r.identity], asked, roles)
+    if not problems:
+        against = contradicting(asked.read_rules())
+        if len({n for r in against for n in r.columns}) > 1:
+            said = "; ".join(r.text for r in against)
+            problems.append(f"constraints: no record can keep all of: {said}. Leave one of them out, or correct it.")
     both = [n for n in asked.integers if n in asked.decimals]
     problems += [f"constraints: {n!r} is in integers and in decimals. Keep it in one of the two." for n in both]
     return list(dict.fromkeys(problems))

@@ -14,7 +14,7 @@ from larvatus.data.rules import Line, Linear, Rule, Values
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-CLOSE, MOST_TURNS = 1e-10, 8
+CLOSE, MOST_TURNS, MOST_PASSES = 1e-10, 8, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,13 @@ class Lines:
         for i, rule in enumerate(self.rules):
             where = rule.holds_where(self.columns)(values)
             for line in rule.lines:
-                slack = self.tolerance + CLOSE * line.size(values) + self._half_unit(rule, line)
-                out[:, i] |= where & (line.excess(values) > slack)
+                out[:, i] |= where & (line.excess(values) > self._slack(rule, line, values))
         return out
+
+    def _slack(self, rule: Rule, line: Line, values: Values) -> float | Floats:
+        """By how much a line may be off: sums by their rounding; a column beside a value or a column by nothing."""
+        digits = 0.0 if line.plain else CLOSE * line.size(values)
+        return self.tolerance + digits + self._half_unit(rule, line)
 
     def _half_unit(self, rule: Rule, line: Line) -> float:
         """What rounding its left side may take from an equality between columns that are not whole multiples."""
@@ -73,31 +77,87 @@ class Lines:
         """The values with records that break a rule moved as little as will do, everything rounded, derived recomputed."""
         system = self.system()
         out = dict(values)
-        rows = np.flatnonzero(self.broken(self.with_derived(values)).any(axis=1))
+        rows = self._breaking(values)
         if len(rows):
             _put(out, rows, self._moved(_rows_of(values, rows), system))
-        done = self._settled(self.rounded(out))
-        rows = np.flatnonzero(self.broken(self.with_derived(done)).any(axis=1)) if self.units else np.zeros(0, dtype=np.int64)
+        if not self.units:
+            return self.with_derived(out)
+        done = self.rounded(out)
+        rows = np.union1d(rows, self._breaking(done))
+        _put(done, rows, self._settled(_rows_of(done, rows), system))
+        rows = self._breaking(done)
         if len(rows):
-            again = self._settled(self.rounded(self._moved(_rows_of(values, rows), system.narrowed(self._units()))))
+            room = system.narrowed(self._units())
+            again = self._settled(self.rounded(self._moved(_rows_of(values, rows), room)), system)
             better = ~self.broken(self.with_derived(again)).any(axis=1)
             _put(done, rows[better], _rows_of(again, np.flatnonzero(better)))
         return self.with_derived(done)
 
+    def _breaking(self, values: Values) -> NDArray[np.int64]:
+        """The rows that break a rule once derived columns are recomputed."""
+        return np.flatnonzero(self.broken(self.with_derived(values)).any(axis=1))
+
     def _units(self) -> Floats:
         return np.array([self.units.get(n, 0.0) for n in self.movable])
 
-    def _settled(self, values: dict[str, Array]) -> dict[str, Array]:
-        """After rounding, the consequence of a condition is set once more where it is a column alone."""
-        for rule in self.rules:
-            for line in rule.lines if rule.given and self.units else ():
-                left = line.left.lone
-                if line.sign == "=" and left is not None and left in self.movable and left in self.units:
-                    now = self.with_derived(values)
-                    there = rule.holds_where(self.columns)(now) & ~np.isnan(values[left])
-                    meant = self._rounded({left: line.right.of(now)}, [left])[left]
-                    values = {**values, left: np.where(there & ~np.isnan(meant), meant, values[left])}
+    def _settled(self, values: dict[str, Array], system: System) -> dict[str, Array]:
+        """Moved rows with every consequence set to the last digit, again and again while one brings about another.
+
+        Rows for which there is no end to this keep the last state; what they break is counted like everything else.
+        """
+        for turn in range(MOST_PASSES):
+            before = values
+            for rule in self.rules:
+                for line in rule.lines if not rule.identity else ():
+                    if line.sign == "=":
+                        values = self._equal(values, rule, line, system)
+                    elif line.plain:
+                        values = self._beside(values, rule, line, bool(turn % 2), system)
+            if all(np.array_equal(values[n], before[n], equal_nan=True) for n in self.movable):
+                break
         return values
+
+    def _equal(self, values: dict[str, Array], rule: Rule, line: Line, system: System) -> dict[str, Array]:
+        """An equality set exactly: in its column, or where that is derived in its parts, the smallest first."""
+        sides = ((line.left, line.right), (line.right, line.left))
+        target, other = next(((a.lone, b) for a, b in sides if a.lone in self.movable), (None, line.right))
+        now = self.with_derived(values)
+        there = rule.holds_where(self.columns)(now)
+        if target is not None:
+            meant = self._rounded({target: other.of(now)}, [target])[target]
+            return self._set(values, target, meant, there, system)
+        target, other = next(((a.lone, b) for a, b in sides if a.lone in self.derived), (None, line.right))
+        if target is None or target in self.units:
+            return values
+        given = self.derived[target].gathered(self.derived)
+        parts = [n for n in self.movable if given.get(n) and n not in rule.conditions]
+        if not parts:
+            return values
+        order = np.argsort(np.nan_to_num(np.abs([values[n] for n in parts]), nan=np.inf), axis=0)
+        for place in range(len(parts)):
+            now = self.with_derived(values)
+            short = other.of(now) - now[target]
+            tiny = there & (short != 0) & (np.abs(short) <= CLOSE * line.size(now))
+            for k, n in enumerate(parts):
+                values = self._set(values, n, values[n] + short / given[n], tiny & (order[place] == k), system)
+        return values
+
+    def _beside(self, values: dict[str, Array], rule: Rule, line: Line, other: bool, system: System) -> dict[str, Array]:
+        """An inequality of two values that is broken by rounding alone: one is put on the other, by turns."""
+        now = self.with_derived(values)
+        over = line.excess(now)
+        near = rule.holds_where(self.columns)(now) & (over > 0) & (over <= CLOSE * (line.size(now) + 1.0))
+        sides = [(line.left, line.right), (line.right, line.left)]
+        for a, b in sides[::-1] if other else sides:
+            if a.lone in self.movable and near.any():
+                return self._set(values, str(a.lone), b.of(now), near, system)
+        return values
+
+    def _set(self, values: dict[str, Array], name: str, meant: Array, where: Flags, system: System) -> dict[str, Array]:
+        """A column with other values in some rows, where these are there and within its bounds."""
+        j = self.movable.index(name)
+        able = where & ~np.isnan(values[name]) & (meant >= system.lower[j]) & (meant <= system.upper[j])
+        return {**values, name: np.where(able, meant, values[name])}
 
     def _moved(self, values: Values, system: System) -> dict[str, Array]:
         """Rows that break a rule, each moved to the nearest point that breaks none; conditions are asked as they come up."""
@@ -123,6 +183,7 @@ class Lines:
             )
             moved[gone] = np.nan
             _put(out, rows, dict(zip(self.movable, moved.T, strict=True)))
+            _put(out, rows, self._settled(_rows_of(out, rows), system))
         return out
 
     def system(self) -> System:

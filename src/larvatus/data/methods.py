@@ -71,6 +71,8 @@ def validation_problems(where: str, error: ValidationError, fields: Sequence[str
             said[name] = f"{name}: no such setting; {nearest_names(str(item['loc'][-1]), fields)}"
         elif item["type"] == "missing":
             said[name] = f"{name}: is needed."
+        elif item["type"] == "value_error" and repr(item["input"]) in item["msg"]:
+            said[name] = f"{name}: {item['msg'].removeprefix('Value error, ')}."
         elif name not in said:
             said[name] = f"{name}: {_lower(item['msg'])}, got {item['input']!r}."
     return list(said.values())
@@ -97,11 +99,19 @@ def canonical(methods: Sequence[Method]) -> str:
 
 def short_text(method: Method) -> str:
     """The name and the settings that differ from the defaults; of a list of records only how many."""
-    settings = method.model_dump(mode="json", exclude_defaults=True)
-    if isinstance(settings.get("where"), list):
-        settings["where"] = f"{len(settings['where'])} record ids"
+    settings = _without_ids(method.model_dump(mode="json", exclude_defaults=True))
     inner = ", ".join(f"{k}={json.dumps(v)}" for k, v in settings.items())
     return f"{method.name()}({inner})" if inner else method.name()
+
+
+def told_settings(method: Method) -> dict[str, Any]:
+    """The method and all its settings as they may be kept beside scores: of a list of records only how many."""
+    return {"method": method.name(), **_without_ids(method.settings())}
+
+
+def _without_ids(settings: dict[str, Any]) -> dict[str, Any]:
+    where = settings.get("where")
+    return {**settings, "where": f"{len(where):,} record ids"} if isinstance(where, list | tuple) else settings
 
 
 def _word(kind: type[Method]) -> str:

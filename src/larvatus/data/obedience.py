@@ -20,6 +20,7 @@ from larvatus.data.notes import Note
 from larvatus.data.rules import Linear, Rule
 from larvatus.data.score import Row, Rows
 from larvatus.data.steps import chosen_by, taken_by
+from larvatus.data.told_of_rules import told_of_rules
 
 OFF, AGAIN, BEFORE, FOR = " off", " again ", " before ", " some step is for it"
 Ints = NDArray[np.int64]
@@ -79,6 +80,7 @@ class Obedience:
         chosen = chosen_by(steps, original)
         before = self._counts(self._lines(original, original), original)
         copies, said, counts = [], [], []
+        moved: dict[str, None] = {}
         drawn: dict[int, Sequence[Microdata]] = {}
         for c, masked in enumerate(current):
             lines = self._lines(masked, original)
@@ -97,9 +99,14 @@ class Obedience:
             copies.append(done.with_confidential(original.roles.confidential))
             counts.append((raw, after))
             left = self._left_alone(done, lines) if chosen else []
-            said.append([*self._notes(before, raw, after, done), *told, *self._moves(masked, done, lines), *left])
+            moves, names = self._moves(masked, done, lines)
+            moved |= dict.fromkeys(names)
+            said.append([*self._notes(before, raw, after, done), *told, *moves, *left])
         worst = np.max([np.array([raw, after]) for raw, after in counts], axis=0)
-        return copies, [*self._derived_notes(original), *said_of_copies(said)], self._table(before, worst[0], worst[1])
+        obeyed = [r.text for r, now in zip(self.rules, worst[1], strict=True) if not now]
+        told_outside = told_of_rules(self.asked, self.derived, original.roles.confidential, obeyed, moved)
+        notes = [*self._derived_notes(original), *said_of_copies(said), *told_outside]
+        return copies, notes, self._table(before, worst[0], worst[1])
 
     def _lines(self, data: Microdata, original: Microdata) -> Lines:
         names = data.numeric(self.seen(original).confidential)
@@ -234,13 +241,10 @@ class Obedience:
                 f"{len(quiet)} bounds of columns are kept by every record of the original and of the release; after the steps "
                 f"up to {most:,} records broke one of them", step="rules",
             ))
-        obeyed = [r.text for r, now in zip(self.rules[: len(self.asked.rules)], after, strict=False) if not now]
-        if obeyed:
-            out.append(Note(f"Every record obeys: {'; '.join(obeyed)}.", step="", public=True))
         return out
 
-    def _moves(self, masked: Microdata, done: Microdata, lines: Lines) -> list[Note]:
-        """How many values rounding and repair changed, each by itself."""
+    def _moves(self, masked: Microdata, done: Microdata, lines: Lines) -> tuple[list[Note], list[str]]:
+        """How many values rounding and repair changed, each by itself, and in which columns repair did."""
         names = lines.movable
         joined = done.table.pair(masked.table, {f"{BEFORE}{n}": n for n in names})
 
@@ -251,12 +255,13 @@ class Obedience:
             turned = [(to_unit[n] != raw[n]) & t for n, t in zip(names, there, strict=True)]
             off = [(block[n] != to_unit[n]) & t for n, t in zip(names, there, strict=True)]
             moved = np.array(off).reshape(len(names), len(block))
-            return np.array([sum(int(t.sum()) for t in turned), int(moved.sum()), int(moved.any(axis=0).sum())])
+            return np.array([sum(int(t.sum()) for t in turned), int(moved.any(axis=0).sum()), *moved.sum(axis=1)])
 
         if not names:
-            return []
+            return [], []
         found = joined.reduce(_and_mark([*names, *(f"{BEFORE}{n}" for n in names)], done), count, np.add)
-        turned, moved, records = (int(v) for v in np.sum(found, axis=0))
+        turned, records, *by_column = (int(v) for v in np.sum(found, axis=0))
+        moved = sum(by_column)
         notes = []
         if turned:
             which = ", ".join(n for n in names if n in lines.units)
@@ -271,7 +276,7 @@ class Obedience:
                 "what the steps keep exactly (moments, the values of a column) is kept only nearly after rounding, moving or "
                 "drawing again; the measures show by how much", "warning", "rules",
             ))
-        return notes
+        return notes, [n for n, count in zip(names, by_column, strict=True) if count]
 
     def _derived_notes(self, original: Microdata) -> list[Note]:
         out = []

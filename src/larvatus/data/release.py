@@ -11,6 +11,7 @@ from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.files import check_free
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask
+from larvatus.data.methods import told_settings
 from larvatus.data.notes import Note
 from larvatus.data.score import Rows
 
@@ -81,8 +82,8 @@ class Release:
             beside = None
 
     def described(self) -> Mapping[str, Any]:
-        """Name and steps as plain values."""
-        return {"name": self.name, "steps": [{"method": s.name(), **s.settings()} for s in self.steps]}
+        """Name and steps as plain values; of a list of record ids only how many."""
+        return {"name": self.name, "steps": [told_settings(s) for s in self.steps]}
 
 
 def _row_words(order: RecordRandom) -> Any:

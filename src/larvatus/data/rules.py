@@ -12,12 +12,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.data.conditions import condition
+from larvatus.core.errors import RolesError
+from larvatus.data.conditions import condition, names_in, spelled
 from larvatus.data.contracts import Array, Block, Column
 
 LONGEST = 2000
-QUOTED = re.compile(r"""("[^"]*"|'[^']*'|`[^`]*`)""")
-SINGLE = re.compile(r"(?<![<>=!])=(?!=)")
 EXAMPLES = "A = B + C, A <= 2 * B, or if A = 0 then B = 0"
 Floats = NDArray[np.float64]
 Values = Mapping[str, Array]
@@ -78,6 +77,11 @@ class Line:
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.left.columns + self.right.columns))
 
+    @property
+    def plain(self) -> bool:
+        """Whether each side is a column or a number by itself, so that nothing is computed that could be rounded."""
+        return all(side.lone is not None or not side.terms for side in (self.left, self.right))
+
     def excess(self, values: Values) -> Floats:
         """By how much each row breaks it: above zero where it does; missing where a column is."""
         over = self.left.of(values) - self.right.of(values)
@@ -95,7 +99,6 @@ class Rule:
     text: str
     lines: tuple[Line, ...]
     given: str = ""
-    names: tuple[tuple[str, str], ...] = ()
 
     @property
     def identity(self) -> bool:
@@ -109,13 +112,13 @@ class Rule:
     @property
     def conditions(self) -> tuple[str, ...]:
         """Columns of its condition."""
-        return tuple(name for _, name in self.names)
+        return names_in(self.given) if self.given else ()
 
     def holds_where(self, columns: Mapping[str, Column]) -> Callable[[Values], NDArray[np.bool_]]:
         """In which rows its lines are to hold."""
         if not self.given:
             return lambda values: np.ones(len(next(iter(values.values()))), dtype=bool)
-        asked = condition(self.given, {alias: columns[name] for alias, name in self.names})
+        asked = condition(self.given, columns)
         return lambda values: asked.holds(Block(np.zeros(0, dtype=np.int64), values))
 
 
@@ -123,18 +126,7 @@ def parsed(text: str) -> Rule:
     """An identity, an inequality, or `if condition then …`; column names that are no plain words go into backquotes."""
     if len(text) > LONGEST:
         raise RuleProblem(f"rule of {len(text)} characters; at most {LONGEST} are read. Write several")
-    names: dict[str, str] = {}
-    texts: dict[str, str] = {}
-    bare = ""
-    for i, part in enumerate(QUOTED.split(text)):
-        if i % 2 == 0:
-            bare += SINGLE.sub("==", part)
-        elif part[0] == "`":
-            names[f"_name{i}_"] = part[1:-1]
-            bare += f" _name{i}_ "
-        else:
-            texts[f"_text{i}_"] = part
-            bare += f" _text{i}_ "
+    bare, names, texts = spelled(text)
     found = re.fullmatch(r"\s*if\b(.*?)\bthen\b(.*)", bare, re.DOTALL)
     said = f"rule {text!r}"
     if found is None:
@@ -144,16 +136,19 @@ def parsed(text: str) -> Rule:
         elif any(line.sign == "=" for line in lines):
             raise RuleProblem(f"{said}: = and <= are mixed. Write two rules")
         return Rule(text, lines)
-    given = found[1].strip()
-    tree = _tree(given, said)
-    used = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id not in texts]
-    for word, quoted in texts.items():
-        given = given.replace(word, quoted)
+    given = found[1]
+    for word, meant in (*texts.items(), *((w, f"`{n}`") for w, n in names.items())):
+        given = given.replace(f" {word} ", meant)
+    given = given.strip()
+    try:
+        names_in(given)
+    except RolesError as error:
+        raise RuleProblem(f"{said}: {str(error).rstrip('.')}") from None
     consequence = _tree(found[2], said)
     several = isinstance(consequence, ast.BoolOp) and isinstance(consequence.op, ast.And)
     parts = consequence.values if several and isinstance(consequence, ast.BoolOp) else [consequence]
     lines = tuple(line for part in parts for line in _lines(part, names, said))
-    return Rule(text, lines, given, tuple(dict.fromkeys((n, names.get(n, n)) for n in used)))
+    return Rule(text, lines, given)
 
 
 def _tree(text: str, said: str) -> ast.expr:

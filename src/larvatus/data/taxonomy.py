@@ -33,6 +33,13 @@ class Taxonomy:
             raise RolesError(f"taxonomies: that of {column!r} has fewer than two categories. Name all that occur.")
         return cls(parents)
 
+    def tree(self) -> dict[str, Any]:
+        """Nested tables in alphabetical order: one form for one hierarchy, however it was written."""
+        places: dict[str, dict[str, Any]] = {ROOT: {}, **{name: {} for name in self.parents}}
+        for name in sorted(self.parents):
+            places[self.parents[name]][name] = places[name]
+        return places[ROOT]
+
     def ancestors(self, category: str) -> frozenset[str]:
         """The category itself and all above it, the root included."""
         out = [category]
@@ -73,13 +80,12 @@ def read_tree(column: str, path: Path) -> dict[str, Any]:
 
 
 def with_taxonomies(roles: Roles, folder: Path | None = None) -> Roles:
-    """Roles with every taxonomy that is a file read in, and each checked."""
+    """Roles with every taxonomy that is a file read in, each checked and in its one form: spelling changes no release."""
     if not roles.taxonomies:
         return roles
     trees: dict[str, Any] = {}
     for column, tree in roles.taxonomies.items():
-        if isinstance(tree, str):
+        if isinstance(tree, str | Path):
             tree = read_tree(column, Path(tree) if folder is None else folder / tree)
-        Taxonomy.of(column, tree)
-        trees[column] = tree
-    return roles.model_copy(update={"taxonomies": trees})
+        trees[column] = Taxonomy.of(column, tree).tree()
+    return roles.model_copy(update={"taxonomies": dict(sorted(trees.items()))})

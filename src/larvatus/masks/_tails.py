@@ -17,12 +17,18 @@ SHARED_BY = 3
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """One side of every column, sub-groups × columns: how many values are cut, their mean, and the outermost value kept."""
+    """One side of every column, sub-groups × columns: how many values are cut, their mean, and the outermost value kept.
+
+    `shared` is how many of them have a part in the mean, and `even` how many would, with equal weights, make it as steady.
+    """
 
     count: NDArray[np.int64]
     mean: Floats
     kept: Floats
     alike: NDArray[np.bool_]
+    wrong: NDArray[np.int64]
+    shared: NDArray[np.int64]
+    even: Floats
 
 
 def cut_name(name: str) -> str:
@@ -108,15 +114,17 @@ def _counting(names: Sequence[str], side: int):  # type: ignore[no-untyped-def]
 
 
 def tail_of(marked: Microdata, names: Sequence[str], side: int, weight: str | None) -> Tail:
-    """The figures of one side; means are weighted where a weight is named and some weight of the tail is above zero."""
+    """The figures of one side; with a weight, means are weighted, and `wrong` counts weights that are missing or negative."""
 
     def sums(group: int, block: Block) -> tuple[Floats, Floats]:
-        add, most = np.zeros((4, len(names))), np.full((3, len(names)), -np.inf)
+        add, most = np.zeros((7, len(names))), np.full((3, len(names)), -np.inf)
         for j, n in enumerate(names):
             x, cut = block[n], block[cut_name(n)]
             inside, kept = x[cut == side], x[(cut == 0) & ~np.isnan(x)]
-            w = np.nan_to_num(block[weight][cut == side]) if weight else np.ones(len(inside))
-            add[:, j] = len(inside), inside.sum(), w.sum(), (w * inside).sum()
+            w = block[weight][cut == side] if weight else np.ones(len(inside))
+            good = w >= 0
+            of_mean = w[good].sum(), (w * inside)[good].sum(), (~good).sum(), (w > 0).sum(), (w[good] ** 2).sum()
+            add[:, j] = len(inside), inside.sum(), *of_mean
             if len(kept):
                 most[0, j] = (side * kept).max()
             if len(inside):
@@ -126,8 +134,10 @@ def tail_of(marked: Microdata, names: Sequence[str], side: int, weight: str | No
     used = [*names, *map(cut_name, names), *([weight] if weight else [])]
     parts = marked.reduce(used, sums, lambda a, b: (a[0] + b[0], np.maximum(a[1], b[1])))
     add, most = np.array([p[0] for p in parts]), np.array([p[1] for p in parts])
-    count, plain, mass, weighted = (add[:, i] for i in range(4))
+    count, plain, mass, weighted, wrong, shared, squares = (add[:, i] for i in range(7))
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(mass > 0, weighted / mass, plain / count)
+        even = np.where(squares > 0, mass**2 / squares, 0.0)
     kept = np.where(np.isfinite(most[:, 0]), side * most[:, 0], np.nan)
-    return Tail(count.astype(np.int64), mean, kept, most[:, 1] == -most[:, 2])
+    alike = most[:, 1] == -most[:, 2]
+    return Tail(count.astype(np.int64), mean, kept, alike, wrong.astype(np.int64), shared.astype(np.int64), even)

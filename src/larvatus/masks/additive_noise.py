@@ -31,7 +31,7 @@ class AdditiveNoise(Mask):
         zeros: "mask" adds noise to zeros too; "keep" leaves them and takes the variance of the other values.
         positive: draw again until the masked value is above zero; needs columns without negative values.
         columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, or a list of record ids.
+        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
         scope: run within each sub-group, or over the whole file at once.
     """
 

@@ -38,7 +38,7 @@ class BlankAndImpute(Mask):
             shows by lying outside; it pulls linear relations in a little, and false leaves intervals over copies honest.
         copies: number of copies; the same cells are chosen in each.
         columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, or a list of record ids.
+        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
         scope: run within each sub-group, or over the whole file at once.
     """
 

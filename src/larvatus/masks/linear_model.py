@@ -39,7 +39,7 @@ class LinearModel(Mask):
             name, or a matrix in nested lists.
         noise: law of the independent draws (normal, uniform, laplace, mixture), mixed into noise of the needed covariance.
         columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records, by the model of all: a condition on columns, or a list of record ids.
+        where: mask only these records, by the model of all: a condition on columns, a list of record ids, or @FILE with one.
         scope: run within each sub-group, or over the whole file at once.
     """
 

@@ -35,7 +35,8 @@ class LocalSuppression(Mask):
         known: non-confidential columns that the intruder knows too; they are part of the key and are never blanked.
         out_of_reach: records that sub-group and `known` alone make rarer than k: "refuse", or "blank" all their key values.
         columns: the confidential columns of the key; all where none is named.
-        where: mask only these records: a condition on columns, or a list of record ids; combinations are counted in these.
+        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one;
+            combinations are counted in these.
         scope: count combinations within each sub-group, which then is part of the key, or over the whole file.
     """
 

@@ -38,7 +38,7 @@ class Microaggregation(Mask):
         least_correlation: with together = "correlated", join columns while their mean absolute correlation is this or more.
         partition: with grouping = "mdav", group inside parts of at most this many records: quicker, a little coarser.
         columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, or a list of record ids.
+        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
         scope: run within each sub-group, or over the whole file at once.
     """
 

@@ -34,7 +34,7 @@ class PostRandomisation(Mask):
         invariant: draw a second time, towards where the level may have come from, so that expected frequencies are kept.
         matrix: transition probabilities by column, in place of stay: a row for each level in order, each adding up to 1.
         columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, or a list of record ids.
+        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
         scope: run within each sub-group, among the levels that occur in it, or over the whole file at once.
     """
 

@@ -30,7 +30,7 @@ class RandomBlanking(Mask):
         rate: probability that a value becomes missing; one value, a list in role order, or by name.
         disjoint: blank at most one value of a record; otherwise values are blanked independently of each other.
         columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, or a list of record ids.
+        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
         scope: makes no difference to this mask, which looks at one record at a time.
     """
 

@@ -15,6 +15,7 @@ from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.patterns import by_missing_pattern
+from larvatus.data.roles import has_order
 
 ORDER, PLACE, BACK = " swap order", " swap place", " swap back"
 
@@ -31,7 +32,7 @@ class RandomSwap(Mask):
         rate: share of the values of each column that are moved, to the nearest even number in the sub-group.
         together: columns whose values move as one: a list of them, several lists, or true for all; others move alone.
         columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, or a list of record ids.
+        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
         scope: run within each sub-group, or over the whole file at once.
     """
 
@@ -57,7 +58,7 @@ class RandomSwap(Mask):
         for columns in self._groups(current.confidential):
             data, said = self._swapped(data, columns, random)
             notes += said
-        return Masked(data, [*notes, Note("the smallest and the largest value of every column leave unmodified", "warning")])
+        return Masked(data, [*notes, *_unmodified(current)])
 
     def public_sentence(self) -> str:
         of = " of the same sub-group" if self.scope == "sub_group" else ""
@@ -108,6 +109,20 @@ class RandomSwap(Mask):
             notes.append(Note(f"{int(sizes[moved == 0].sum()):,} values of {named} are in {still} parts of the file with too "
                               f"few {alike} to swap any, and leave as they are", "warning"))
         return rejoined(data, swapped, names), notes
+
+
+def _unmodified(data: Microdata) -> list[Note]:
+    """What leaves as it is, though in another record: the ends of columns with an order, the rare names of others."""
+    names = data.confidential
+    plain = [n for n in names if data.table.columns[n].kind == "nominal" and not has_order(data.roles, n)]
+    ends = [n for n in names if n not in plain]
+    notes = []
+    if ends:
+        of = "every column" if not plain else ", ".join(ends)
+        notes.append(Note(f"the smallest and the largest value of {of} leave unmodified", "warning"))
+    if plain:
+        notes.append(Note(f"every name in {', '.join(plain)} leaves as often as it came, the rarest too", "warning"))
+    return notes
 
 
 _START: tuple[int, tuple[Array, ...] | None] = (0, None)

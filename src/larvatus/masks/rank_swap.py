@@ -36,7 +36,7 @@ class RankSwap(Mask):
         distance: "window" draws evenly from the free ranks in the window; "distribution" aims a normal distance away, mean
             and SD half the window, and takes the free rank nearest to it, so that no distance is ruled out.
         columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, or a list of record ids.
+        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
         scope: run within each sub-group, or over the whole file at once.
     """
 

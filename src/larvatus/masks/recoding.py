@@ -36,7 +36,8 @@ class Recoding(Mask):
         bins: without cuts, the number of classes, which hold about equally many values.
         replacement: what a class of numbers leaves as: "mean" of its values, "mid" point of its cuts, or "label".
         columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, or a list of record ids; counts and means are of these.
+        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one; counts and
+            means are of these.
         scope: count levels and make classes over the whole file at once, or within each sub-group.
     """
 

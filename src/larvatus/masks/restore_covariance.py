@@ -39,7 +39,7 @@ class RestoreCovariance(Mask):
         moments: "exact" makes the noise orthogonal to the data, so that covariances equal the original's; "random" leaves
             them to chance.
         columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, or a list of record ids.
+        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
         scope: run within each sub-group, or over the whole file at once.
     """
 

@@ -35,7 +35,7 @@ class Sampling(Mask):
         hold: columns whose mean (for names: share of each level) must be near that of all records, else it is drawn again.
         tolerance: how near, in standard deviations of the column.
         columns: the confidential columns that count for outliers; all where none is named.
-        where: draw only among these records and keep all others: a condition on columns, or a list of record ids.
+        where: draw only among these records and keep all others: a condition on columns, a list of record ids, or @FILE.
         scope: draw the share from each sub-group, or from the whole file at once.
     """
 

@@ -46,7 +46,7 @@ class SufficiencyBased(Mask):
         noise: law of the noise before it is made orthogonal: normal, uniform, laplace, or a mixture of normals.
         weighted: keep means and covariances weighted by the survey weight, instead of unweighted ones.
         columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, or a list of record ids.
+        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
         scope: run within each sub-group, or over the whole file at once.
     """
 
@@ -105,9 +105,12 @@ class SufficiencyBased(Mask):
         return linear_law(original, self._beta(original.confidential), weight)
 
     def public_sentence(self) -> str:
+        what = "means, variances and correlations"
+        kept = f"{what} weighted by the survey weight" if self.weighted else what
+        unkept = " Unweighted ones are not exactly kept." if self.weighted else ""
         return (
-            "Confidential values were replaced by values from a linear model, made so that at this step their means, "
-            "variances and correlations, with each other and with the columns left as they are, equal those of the original."
+            f"Confidential values were replaced by values from a linear model, made so that at this step their {kept}, "
+            f"with each other and with the columns left as they are, equal those of the original.{unkept}"
         )
 
     def _beta(self, names: Sequence[str]) -> NDArray[np.float64]:

@@ -24,14 +24,16 @@ Number = Annotated[float, Field(ge=-1e300, le=1e300)]
 _REPLACED_BY = {"bound": "a bound", "mean": "their mean"}
 SIDES: Mapping[str, tuple[int, ...]] = {"top": (1,), "bottom": (-1,), "both": (1, -1)}
 USUAL_TAIL = 0.03
+FEWEST_TOLD, MOST_TOLD = 10, 30
 
 
 class TopCoding(Mask):
     """Replace the largest values of each column, a stated share of them or all above a bound, by one value.
 
-    With the mean as replacement the total of every column is kept (the weighted total where there is a weight); the bound as
-    replacement lowers it. The order of the other values and everything below the cut stay, spread and inequality shrink, and
-    relations among large values are lost. An intruder still knows who was in the tail, and every other value leaves as it was.
+    With the mean as replacement the total of every column is kept (where there is a weight and unless weighted = false, the
+    weighted total instead); the bound as replacement lowers it. The order of the other values and everything below the cut
+    stay, spread and inequality shrink, and relations among large values are lost. An intruder still knows who was in the
+    tail, and every other value leaves as it was.
 
     Parameters:
         tail: share of the values to cut at each side without a bound; one value, a list in role order, or by name; 0.03 where
@@ -40,9 +42,11 @@ class TopCoding(Mask):
         bound: replace all values above this number, in place of a tail share; one value, a list, or by name.
         lower_bound: replace all values below this number, in place of a tail share.
         replacement: "bound" puts the bound (of a tail share: the outermost value kept), "mean" the mean of what it replaces.
+        weighted: weigh the mean by the survey weight; done where a weight has its role and the mean is put in place.
         period: a column of periods; the same share is cut in each: the tail, or the largest share that a bound cuts in any.
         columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, or a list of record ids; shares and means are of these.
+        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one; shares and
+            means are of these.
         scope: take the tails of the whole file at once, or of each sub-group.
     """
 
@@ -63,6 +67,9 @@ class TopCoding(Mask):
     )
     replacement: Literal["bound", "mean"] = Field(
         default="bound", description="what stands in the place of the values cut: the bound, or their mean"
+    )
+    weighted: bool | None = Field(
+        default=None, description="weigh the mean of what is cut by the survey weight; where there is one, unless false"
     )
     period: str | None = Field(default=None, description="a column of periods; the same share is cut in each")
     scope: Literal["sub_group", "file"] = Field(
@@ -97,13 +104,15 @@ class TopCoding(Mask):
         names = current.confidential
         data = current if self.period is None else by_period(current, self.period, "top_coding.period")
         marked, sides = self._marked(data, names)
-        weight = current.roles.weight if self.replacement == "mean" else None
+        weight = self._weight(current)
         new, replaced, notes = {}, np.zeros(len(names), dtype=np.int64), []
         for side in sides:
             tail = tail_of(marked, names, side, weight)
+            _check_weights(marked, names, tail, weight)
             new[side], cut = self._values(marked, names, side, tail)
             replaced += cut.sum(axis=0)
             notes += _left(marked, names, side, tail, cut)
+            notes += _told(marked, names, side, tail, self._edge(names, side, tail), cut, weight)
         if not replaced.any():
             raise MaskError(
                 "top_coding: no value lies beyond the bounds, or the outermost values are all equal, so nothing would be "
@@ -163,28 +172,87 @@ class TopCoding(Mask):
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """What stands in the place of each tail, NaN where it stays as it is; and how many values that replaces."""
         if self.replacement == "mean":
-            few = (tail.count > 0) & (tail.count < SHARED_BY)
+            few = (tail.count > 0) & (tail.shared < SHARED_BY)
             for g, j in zip(*np.nonzero(few), strict=True):
                 raise MaskError(
-                    f"top_coding: the mean would stand for only {tail.count[g, j]} of the values of {names[j]!r} in "
+                    f"top_coding: the mean would stand for only {tail.shared[g, j]} of the values of {names[j]!r} in "
                     f"({data.groups.name(int(g))}) and give them away; at least {SHARED_BY} are needed. Cut "
                     "more, use scope = \"file\", or replacement = \"bound\"."
                 )
             value = np.where(tail.alike, np.nan, tail.mean)
         else:
-            field = self.bound if side == 1 else self.lower_bound
-            given = per_column("top_coding.bound", field, names) if field is not None and self.period is None else np.nan
-            value = np.where(np.isnan(given), tail.kept, given)
+            value = self._edge(names, side, tail)
         value = np.where(tail.count > 0, value, np.nan)
         return value, np.where(np.isnan(value), 0, tail.count)
 
+    def _edge(self, names: Sequence[str], side: int, tail: Tail) -> NDArray[np.float64]:
+        """Where each tail begins: at the bound that was given, else at the outermost value kept."""
+        field = self.bound if side == 1 else self.lower_bound
+        given = per_column("top_coding.bound", field, names) if field is not None and self.period is None else np.nan
+        return np.where(np.isnan(given), tail.kept, given)
+
+    def _weight(self, data: Microdata) -> str | None:
+        """The weight of means: asked for, or there and not refused."""
+        name = data.roles.weight
+        if not (self.weighted or (self.weighted is None and name is not None and self.replacement == "mean")):
+            return None
+        if name is None or name not in data.table.columns:
+            raise MaskError(
+                "top_coding: weighted = true, but no column has the role weight. Name one (roles.weight), or leave it off."
+            )
+        if data.table.columns[name].kind != "number":
+            raise MaskError(f"top_coding: the weight {name!r} does not hold numbers. Name another, or set weighted = false.")
+        return name
+
     def _said(self, data: Microdata, names: Sequence[str], replaced: Array, weight: str | None) -> list[Note]:
         there = data.present().sum(axis=0)
-        what = f"their {'weighted ' if weight else ''}mean" if self.replacement == "mean" else "a bound"
+        kept = "; the weighted total is kept, the plain one is not" if weight else ""
+        if data.roles.weight is not None and not weight:
+            kept = "; the plain total is kept, the weighted one is not"
+        what = f"their {'weighted ' if weight else ''}mean{kept}" if self.replacement == "mean" else "a bound"
         return [
             Note(f"{r:,} of {n:,} values of {name} are replaced by {what}")
             for name, r, n in zip(names, replaced.tolist(), there.tolist(), strict=True) if r
         ]
+
+
+def _check_weights(data: Microdata, names: Sequence[str], tail: Tail, weight: str | None) -> None:
+    """Refuse weights by which no mean can be taken."""
+    if weight is None:
+        return
+    way_out = "Leave these records out, or set weighted = false."
+    for g, j in zip(*np.nonzero(tail.wrong), strict=True):
+        raise MaskError(
+            f"top_coding: {tail.wrong[g, j]:,} weights in {weight!r} of values cut from {names[j]!r} in "
+            f"({data.groups.name(int(g))}) are missing or negative. {way_out}"
+        )
+    for g, j in zip(*np.nonzero((tail.count > 0) & (tail.shared == 0)), strict=True):
+        raise MaskError(
+            f"top_coding: the weights in {weight!r} of all values cut from {names[j]!r} in ({data.groups.name(int(g))}) are "
+            f"zero, so they have no weighted mean. {way_out}"
+        )
+
+
+def _told(
+    data: Microdata, names: Sequence[str], side: int, tail: Tail, edge: Array, cut: Array, weight: str | None
+) -> list[Note]:
+    """Bound, number and mean of each tail of at least ten values, which users need to fill it in; few tails only.
+
+    Weighted, they must count for ten: a mean that one large weight makes is that record's value.
+
+    They are promises: after another step they would no longer be of what is released, and would tell what it hides.
+    """
+    where, kind = {1: "above", -1: "below"}[side], f"mean weighted by {weight}" if weight else "mean"
+    places = [(int(g), int(j)) for g, j in zip(*np.nonzero((cut > 0) & (tail.even >= FEWEST_TOLD)), strict=True)]
+    if len(places) > MOST_TOLD:
+        return [Note(f"the means of {len(places):,} tails are too many to be listed for the public")]
+    return [
+        Note(
+            f"{cut[g, j]:,} values of {names[j]}{f' in ({data.groups.name(g)})' if len(data.groups.names) > 1 else ''} {where} "
+            f"{edge[g, j]:.10g} were replaced; their {kind} is {tail.mean[g, j]:.10g}", public=True, promise=True,
+        )
+        for g, j in places
+    ]
 
 
 def _left(data: Microdata, names: Sequence[str], side: int, tail: Tail, cut: Array) -> list[Note]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import model_validator
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.agreement import TOGETHER, ranked_together
@@ -23,10 +25,17 @@ class RankCorrelation(Measure):
 
     The loss of a pair is the absolute difference; the value is the mean over pairs, with ranks over the whole file. In
     sub-groups ranks are those within the sub-group. Ties share their mean rank. Where values are missing, a pair is ranked
-    over the records that have both.
+    over the records that have both. There is no weighted form, since ranks count records.
 
     Parameters: none.
     """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unweighted(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and given.get("weighted"):
+            raise ValueError("ranks count records and are not weighted. Leave weighted out, or use correlation")
+        return {k: v for k, v in given.items() if k != "weighted"} if isinstance(given, Mapping) else given
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
