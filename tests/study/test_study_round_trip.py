@@ -65,9 +65,12 @@ def test_toml_there_and_back(study):
 @given(st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXT | st.sampled_from(["additive_noise", "nearest_record"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["name", "steps", "method", "grid", "variance", "columns", "confidential"]) | TEXT, inner, max_size=3),
+        st.sampled_from(["name", "steps", "method", "grid", "variance", "columns", "confidential", "mean", "quantile"]) | TEXT,
+        inner, max_size=3),
     max_leaves=8,
-), st.sampled_from(["purpose", "engine", "roles", "sub_groups", "intruder", "release", "attack", "measure", "other"]))
+), st.sampled_from([
+    "purpose", "engine", "roles", "sub_groups", "intruder", "release", "attack", "measure", "analysis", "other",
+]))
 @settings(max_examples=300, deadline=None)
 def test_whatever_stands_in_a_part_it_is_read_or_refused_by_name(value, part):
     study = lv.Study()
