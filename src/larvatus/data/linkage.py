@@ -28,7 +28,8 @@ from larvatus.data.score import Row, Rows, Score
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Part: TypeAlias = tuple[NDArray[np.bool_], Floats, Floats]
+Linker: TypeAlias = Callable[[Ints, Ints, Sequence[int]], Floats]
+Part: TypeAlias = tuple[NDArray[np.bool_], Floats, Floats] | tuple[NDArray[np.bool_], Linker]
 TARGET = " target"
 
 
@@ -200,7 +201,10 @@ def credited(
     keys: Keys, data: Microdata, guesses: Sequence[int], parts: Callable[[int, Block], Sequence[Part]],
     columns: Sequence[str], power: int = 2, soft: Callable[[Block], tuple[Floats, Floats]] | None = None,
 ) -> Credits:
-    """Credits of every target by nearness of the coordinates that `parts` gives for each set of rows of a sub-group."""
+    """Credits of every target by nearness of the coordinates that `parts` gives for each set of rows of a sub-group.
+
+    In place of coordinates a part may bring its own link: credits from the rows of targets, codes of S and guesses.
+    """
     from larvatus.stats.keys import linked, same_rows
 
     numbers = list(dict.fromkeys(keys.held(n) for n in keys.numbers))
@@ -222,10 +226,10 @@ def credited(
             own = np.flatnonzero(wanted)
             x, y = soft(block)
             out[1][:, own] = linked(x[own], y, own, same, guesses, power)
-        for rows, x, y in parts(group, block) if wanted.any() else ():
-            own = np.flatnonzero(rows & wanted)
-            out[0][:, own] = linked(x[own], y, own, same, guesses, power)
-            out[3][:, own] = linked(x[own], y, own, everywhere, guesses, power) if keys.exact else out[0][:, own]
+        for part in parts(group, block) if wanted.any() else ():
+            own = np.flatnonzero(part[0] & wanted)
+            out[0][:, own] = _linked(part, own, same, guesses, power)
+            out[3][:, own] = _linked(part, own, everywhere, guesses, power) if keys.exact else out[0][:, own]
         outside = distance_from_centre(*centres[group], block, numbers)
         return dict(zip(made, [*out.reshape(4 * m, n), outside], strict=True))
 
@@ -241,6 +245,12 @@ def credited(
         group, table[:, :m], chance=table[:, 2 * m : 3 * m], s_alone=table[:, m : 2 * m],
         x_alone=table[:, 3 * m : 4 * m], outlying=outlying[chosen],
     )
+
+
+def _linked(part: Part, own: Ints, same: Ints, guesses: Sequence[int], power: int) -> Floats:
+    from larvatus.stats.keys import linked
+
+    return part[1](own, same, guesses) if len(part) == 2 else linked(part[1][own], part[2], own, same, guesses, power)
 
 
 def _outlying(distance: Floats) -> NDArray[np.bool_]:

@@ -1,0 +1,48 @@
+"""An intruder's own file: of some of the records, with errors of its own, and as strong as what it holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import larvatus as lv
+from sample import SECRET
+
+X = ["x0", "x1", "x2"]
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=(600, 3)) @ (np.eye(3) + 0.3)
+    s = {"id": np.arange(600) + 1000, "g": rng.integers(0, 2, 600).astype(str), "age": rng.integers(20, 60, 600) * 1.0}
+    return pd.DataFrame({**s, **{n: 100 * np.exp(z[:, j] / 2) for j, n in enumerate(X)}})
+
+
+@pytest.fixture(scope="module")
+def data(table) -> lv.Microdata:
+    return lv.read(table, confidential=X, non_confidential=["age"], sub_groups=["g"], record_id="id")
+
+
+@pytest.fixture(scope="module")
+def release(data) -> lv.Release:
+    return lv.mask(data, "additive_noise(variance=0.05)", secret=SECRET)
+
+
+def held(folder, frame: pd.DataFrame, **settings: object) -> lv.Intruder:
+    frame.rename(columns={"id": "who"}).to_csv(folder / "own.csv", index=False)
+    return lv.Intruder(file=str(folder / "own.csv"), truth="who", **settings)
+
+
+@pytest.mark.parametrize("rows", [10, 60, 300])
+def test_a_law_is_as_well_known_however_few_records_the_own_file_holds(table, data, release, rows, tmp_path):
+    """The same targets with and without a file: the law comes from all pairs, not from the rows of the file."""
+    attack = lv.risks.PosteriorMatch(within=1)
+    whole = lv.risk(data, release, [attack], intruder=held(tmp_path, table.drop(columns="age")))[0]
+    some = lv.risk(data, release, [attack], intruder=held(tmp_path, table.drop(columns="age")[:rows]))[0]
+    assert some.by_record == pytest.approx(whole.by_record[:rows])
+    published = {r["parameters"]: r["value"] for r in some.details["published"]}
+    spread = np.sqrt(0.25 / rows)
+    assert abs(published["not known"] - published["known"]) < 4 * spread
+    assert len(some.by_record) == rows
