@@ -84,3 +84,51 @@ def test_trees_and_a_dense_search_agree_on_missing_cells(monkeypatch):
     assert value(original, released, lv.risks.PosteriorMatch(within=(1, 3))) == pytest.approx(dense)
     monkeypatch.setattr("larvatus.stats.pattern_matching.MOST", 0)
     assert value(original, released, lv.risks.PosteriorMatch(within=(1, 3))) > 0.5 * dense
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "mahalanobis", "gower"])
+def test_a_blank_made_by_the_mask_costs_little_and_one_that_stays_costs_much(distance):
+    """A search over the cells there are, a small cost for each that is not, finds this many; blanks that stay tell more."""
+    frame = people()
+    released = blanked(noisy(frame, 0.02), 0.2)
+    attack = lv.risks.NearestRecord(within=1, distance=distance)
+    unit = released.std(ddof=0).to_numpy()
+    x, y = frame.to_numpy() / unit, released.to_numpy() / unit
+    apart = (np.where(np.isnan(y), 0.1, np.nan_to_num(x[:, None] - y[None]) ** 2)).sum(axis=2)
+    dense = (apart.argmin(axis=1) == np.arange(len(x))).mean()
+    found = value(frame, released, attack)
+    assert found > fewest(len(x), dense)
+    assert value(frame.mask(released.isna()), released, attack) > found + 0.1
+
+
+def test_names_that_were_blanked_do_not_hide_a_record():
+    rng = np.random.default_rng(8)
+    frame = people(300).assign(job=rng.choice(list("uvwxyz"), 300))
+    data = lv.read(frame, confidential=[*COLUMNS, "job"], nominal=["job"])
+    released = noisy(frame[COLUMNS], 0.02).assign(job=frame.job.mask(rng.random(300) < 0.3))
+    whole = lv.risk(data, released.assign(job=frame.job), ["nearest_record"], row_order="keep")[0].value
+    assert lv.risk(data, released, ["nearest_record"], row_order="keep")[0].value > whole - 0.1
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05])
+def test_column_groups_are_recognised_in_spite_of_blanks(share):
+    frame = people()
+    data = lv.read(frame, confidential=COLUMNS)
+    whole = lv.mask(data, lv.masks.Microaggregation(k=5, together=[["a", "b"], ["c", "d"]]), secret=b"k" * 32).frame()
+    known = lv.risks.GroupIntersection(column_groups=(("a", "b"), ("c", "d")))
+    before = value(frame, whole, "group_intersection")
+    assert before > 0.5
+    assert value(frame, blanked(whole, share), "group_intersection") > before - 0.05
+    assert value(frame, blanked(whole, share), "group_intersection") == value(frame, blanked(whole, share), known)
+    partly = blanked(frame, 0.05)
+    kept = lv.mask(lv.read(partly, confidential=COLUMNS), lv.masks.Microaggregation(k=5, together=[["a", "b"], ["c", "d"]]),
+                   secret=b"k" * 32).frame()
+    assert value(partly, kept, "group_intersection") > before - 0.05
+
+
+def test_probabilistic_linkage_is_not_led_astray_by_cells_that_are_missing_on_both_sides():
+    """Twelve files: in each the cells that stay missing help, as they help distance."""
+    for seed in range(12):
+        frame = people(seed=seed)
+        released = blanked(noisy(frame, 0.25, seed + 100), 0.05, seed + 200)
+        assert value(frame.mask(released.isna()), released, "probabilistic_linkage") > 0.05

@@ -22,7 +22,8 @@ class Patterned:
     """Points of both sides with a code for the pattern of cells they have; missing coordinates hold any finite number.
 
     The cost of a pair is `constant` of its two patterns plus the squared length of `turn` of the two times the difference of
-    the points, or with power 1 the sum of its absolute values. One `turn` may serve all patterns of targets.
+    the points, or with power 1 the sum of its absolute values. One `turn` may serve all patterns of targets;
+    where it only stretches, it holds one number for each coordinate in place of a matrix.
     """
 
     left: Floats
@@ -46,7 +47,8 @@ class Patterned:
 
     def _costs_of_own(self, own: Ints) -> Floats:
         turn = self.turn[self.mine[own] if len(self.turn) > 1 else 0, self.theirs[own]]
-        away = np.einsum("nij,nj->ni", turn, self.left[own] - self.right[own])
+        apart = self.left[own] - self.right[own]
+        away = turn * apart if turn.ndim == 2 else np.einsum("nij,nj->ni", turn, apart)
         size = (away**2).sum(axis=1) if self.power == 2 else np.abs(away).sum(axis=1)
         return np.asarray(size + self.constant[self.mine[own], self.theirs[own]])
 
@@ -54,7 +56,7 @@ class Patterned:
         order = np.argsort(same, kind="stable")
         start = np.searchsorted(same[order], same[own], "left")
         stop = np.searchsorted(same[order], same[own], "right")
-        both = _counted(
+        both = (_stretched if self.turn.ndim == 3 else _counted)(
             np.ascontiguousarray(self.left[own]), np.ascontiguousarray(self.right), self.mine[own], self.theirs,
             np.ascontiguousarray(self.turn), self.constant, mine, order, start, stop, own, self.power,
         )
@@ -70,7 +72,8 @@ class Patterned:
             rows = np.flatnonzero(self.mine[own] == a)
             for b in np.unique(self.theirs):
                 there = np.flatnonzero(self.theirs == b)
-                x, y = (v @ self.turn[a if len(self.turn) > 1 else 0, b].T for v in (self.left[own[rows]], self.right[there]))
+                turn = self.turn[a if len(self.turn) > 1 else 0, b]
+                x, y = (v * turn if turn.ndim == 1 else v @ turn.T for v in (self.left[own[rows]], self.right[there]))
                 limit = mine[rows] - self.constant[a, b]
                 high = limit + slack[rows]
                 near = np.flatnonzero(high >= 0)
@@ -114,6 +117,35 @@ def _counted(
                 z = 0.0
                 for c in range(width):
                     z += turn[t, theirs[j], r, c] * (left[i, c] - right[j, c])
+                cost += z * z if power == 2 else abs(z)
+            if cost < limit[i] - slack:
+                out[0, i] += 1
+            elif cost <= limit[i] + slack:
+                out[1, i] += 1
+    return out
+
+
+@kernel()
+def _stretched(
+    left: Floats, right: Floats, mine: Ints, theirs: Ints, turn: Floats, constant: Floats, limit: Floats, order: Ints,
+    start: Ints, stop: Ints, own: Ints, power: int,
+) -> Floats:
+    """The same where every coordinate stands for itself."""
+    width = left.shape[1]
+    out = np.zeros((2, len(own)))
+    for i in range(len(own)):
+        slack = 1e-9 * max(1.0, abs(limit[i]))
+        t = mine[i] if turn.shape[0] > 1 else 0
+        for k in range(start[i], stop[i]):
+            j = order[k]
+            if j == own[i]:
+                out[1, i] += 1
+                continue
+            cost = constant[mine[i], theirs[j]]
+            for c in range(width):
+                if cost > limit[i] + slack:
+                    break
+                z = turn[t, theirs[j], c] * (left[i, c] - right[j, c])
                 cost += z * z if power == 2 else abs(z)
             if cost < limit[i] - slack:
                 out[0, i] += 1
