@@ -46,3 +46,18 @@ def test_a_law_is_as_well_known_however_few_records_the_own_file_holds(table, da
     spread = np.sqrt(0.25 / rows)
     assert abs(published["not known"] - published["known"]) < 4 * spread
     assert len(some.by_record) == rows
+
+
+@pytest.mark.parametrize("method", ["nearest_record", "posterior_match"])
+def test_x_alone_is_without_what_is_known_of_s(table, data, release, method, tmp_path):
+    """S known with error: without S the attack gets no further than one who does not know S at all."""
+    attack = f"{method}(within=1)"
+    vague = lv.risk(data, release, [attack], intruder=lv.Intruder(error=0.05))[0]
+    without = lv.risk(data, release, [attack], intruder=lv.Intruder(error=0.05, known=["g", *X]))[0]
+    assert vague.value > without.value
+    assert vague.details["within"][0]["x_alone"] == pytest.approx(without.value, abs=0.03)
+    if method == "nearest_record":
+        assert vague.details["within"][0]["x_alone"] == without.value
+    off = table.assign(age=table.age * (1 + 0.02 * np.random.default_rng(2).normal(size=600)))
+    own = lv.risk(data, release, [attack], intruder=held(tmp_path, off))[0]
+    assert own.details["within"][0]["x_alone"] < own.value

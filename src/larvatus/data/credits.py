@@ -21,7 +21,10 @@ OUTLYING_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Credits:
-    """Per record and number of guesses: success of the attack, of chance, of S alone and of X alone, each in [0, 1]."""
+    """Per target and number of guesses: success of the attack, of chance, of S alone and of X alone, each in [0, 1].
+
+    `record` holds the ids of the targets, where these are told.
+    """
 
     group: NDArray[np.int64]
     success: Floats
@@ -29,6 +32,7 @@ class Credits:
     s_alone: Floats
     x_alone: Floats
     outlying: NDArray[np.bool_]
+    record: NDArray[np.int64] | None = None
 
 
 def collect(data: Microdata, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
@@ -87,7 +91,7 @@ def risk_score(
                 for name, rows in (("outlying tenth", credits.outlying), ("interior", ~credits.outlying)) if rows.any()
             ),
         },
-        by_record=first, notes=tuple(notes),
+        by_record=first, records=credits.record, notes=tuple(notes),
     )
 
 

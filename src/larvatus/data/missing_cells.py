@@ -79,7 +79,7 @@ class MissingCells:
         both = held[:, None, :] & shown[None, :, :]
         there = both[:, :, list(column)]
         missing = np.sum([
-            cost[np.ix_((~held[:, j]).astype(np.int64), (~shown[:, j]).astype(np.int64))] for j, cost in enumerate(self.costs)
+            cost[np.ix_((~held[:, j]).astype(np.int64), (~shown[:, j]).astype(np.int64))] for j, cost in enumerate(self.costs[: held.shape[1]])
         ], axis=0)
         lost = (~both).sum(axis=2)
         if distance == "gower":
@@ -91,7 +91,7 @@ class MissingCells:
             return Patterned(left, right, mine, theirs, there.astype(np.float64), self._constant(self.spread, lost, missing))
         if both.shape[0] * both.shape[1] * left.shape[1] ** 2 > MATRICES:
             return None
-        turn, inverse = _whitening(right, np.repeat(gone[1], np.bincount(column, minlength=len(self.costs)), axis=1), there)
+        turn, inverse = _whitening(right, np.repeat(gone[1], np.bincount(column, minlength=gone[1].shape[1]), axis=1), there)
         return Patterned(left, right, mine, theirs, turn,
                          self._constant(min(self.spread * inverse, MOST), lost, missing))
 

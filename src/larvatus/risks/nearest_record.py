@@ -85,7 +85,17 @@ def _credits(
     keys: Keys, data: Microdata, guesses: Sequence[int], distance: Distance, cells: MissingCells | None
 ) -> Credits:
     used = (*keys.numbers, *keys.names, *keys.soft)
-    every, soft = _coordinates(keys, used, distance), _coordinates(keys, keys.soft, distance)
+    soft = _coordinates(keys, keys.soft, distance)
+    power = 1 if distance == "gower" else 2
+    return credited(keys, data, guesses, _parts(keys, used, distance, cells), keys.columns, power, soft,
+                    _parts(keys, used[: len(used) - len(keys.soft)], distance, cells))
+
+
+def _parts(
+    keys: Keys, used: Sequence[str], distance: Distance, cells: MissingCells | None
+) -> Callable[[int, Block], Sequence[Part]]:
+    """Both sides of a sub-group by the columns used, as points, or pattern by pattern where cells are missing."""
+    every = _coordinates(keys, used, distance)
 
     def parts(group: int, block: Block) -> Sequence[Part]:
         wanted = block[TARGET] == 1
@@ -103,7 +113,7 @@ def _credits(
         found = cells.linked(left, right, column, gone, wanted, distance, ranges)
         return [(everyone, found.credit)] if found is not None else [(everyone, *every(block))]
 
-    return credited(keys, data, guesses, parts, keys.columns, 1 if distance == "gower" else 2, soft)
+    return parts
 
 
 def _ranges(keys: Keys, name: str, block: Block) -> float:

@@ -113,9 +113,20 @@ class _Fitted:
     joint: Joint
     points: Coordinates
 
+    rule: Rule
+
     @classmethod
     def of(cls, mean: Floats, on_s: Floats, joint: Joint, rule: Rule) -> _Fitted:
-        return cls(mean, on_s, joint, coordinates(joint, rule))
+        return cls(mean, on_s, joint, coordinates(joint, rule), rule)
+
+    def without(self, p: int, k: int) -> _Fitted:
+        """The same without the last k columns of x, of which there are p, and of y."""
+        if not k:
+            return self
+        x, y = slice(0, p - k), slice(0, len(self.joint.yy) - k)
+        kept = [*range(p - k), *range(p, len(self.mean) - k)]
+        joint = Joint(self.joint.xx[x, x], self.joint.xy[x, y], self.joint.yy[y, y])
+        return _Fitted.of(self.mean[kept], self.on_s[kept], joint, self.rule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +172,8 @@ class _Link:
         x, y, p = self._x, self._y, len(self._x)
         missing = self._missing_costs()
 
-        def parts(group: int, block: Block) -> Sequence[Part]:
+        def parts(group: int, block: Block, fits: list[list[_Fitted]] = fits, p: int = p, x: tuple[str, ...] = x,
+                  y: tuple[str, ...] = y) -> Sequence[Part]:
             s = given.matrix(group, block)
             fold = self._fold(block, folds)
             wanted = block[TARGET] == 1
@@ -173,21 +185,30 @@ class _Link:
                 if whole:
                     out.append((fold == f, np.nan_to_num(away[:, :p]) @ fit.points.of_x, away[:, p:] @ fit.points.of_y))
                 else:
-                    out.append((fold == f, self._by_patterns(fit, away, wanted & (fold == f), missing)))
+                    out.append((fold == f, self._by_patterns(fit, away, wanted & (fold == f), missing[:p])))
             return out
 
+        def alone(group: int, block: Block) -> Sequence[Part]:
+            """Without what is known of S with error: the last columns of both sides."""
+            k = len(self._soft)
+            return parts(group, block, [[f.without(p, k) for f in fits[g]] for g in range(len(fits))], p - k, x[: p - k],
+                         y[: len(y) - k])
+
         columns = list(dict.fromkeys([*x, *y, *given.columns, *self.keys.columns]))
-        return credited(self.keys, self.release.data, self.guesses, parts, columns, 2, _soft_points(self.keys, self._soft))
+        return credited(
+            self.keys, self.release.data, self.guesses, parts, columns, 2, _soft_points(self.keys, self._soft), alone
+        )
 
     def _by_patterns(self, fit: _Fitted, away: Floats, wanted: NDArray[np.bool_], missing: Sequence[Floats]) -> Linker:
         """A link on the cells that target and candidate have, with what is known of how cells go missing."""
         from larvatus.stats.pattern_matching import patterned
 
-        p = len(self._x)
+        p = len(fit.joint.xx)
         points, held, shown = patterned(fit.joint, self.rule, away[:, :p], away[:, p:], wanted)
         constant = points.constant.copy()
         for j, cost in enumerate(missing):
-            codes = (~shown[:, self._shown_by(j)]) @ (2 ** np.arange(len(self._shown_by(j))))
+            places = self._shown_by(j)
+            codes = (~shown[:, places]) @ (2 ** np.arange(len(places)))
             constant += cost[np.ix_((~held[:, j]).astype(np.int64), codes)]
         return replace(points, constant=constant).credit
 
