@@ -78,9 +78,10 @@ class MissingCells:
         shown, theirs = patterns_of(~gone[1])
         both = held[:, None, :] & shown[None, :, :]
         there = both[:, :, list(column)]
-        missing = np.sum([
-            cost[np.ix_((~held[:, j]).astype(np.int64), (~shown[:, j]).astype(np.int64))] for j, cost in enumerate(self.costs[: held.shape[1]])
-        ], axis=0)
+        mine_gone, theirs_gone = (~held).astype(np.int64), (~shown).astype(np.int64)
+        missing = np.sum(
+            [self.costs[j][np.ix_(mine_gone[:, j], theirs_gone[:, j])] for j in range(held.shape[1])], axis=0
+        )
         lost = (~both).sum(axis=2)
         if distance == "gower":
             unit = 0.8 * np.sqrt(self.spread) / np.maximum(ranges, 1e-12)

@@ -87,29 +87,34 @@ def _levels(x: Floats, y: Floats) -> Ints:
     return np.where(absent, np.where(blank, AGREE, AGREE + 1), out)
 
 
-def linkage_credit(x: Floats, y: Floats, weights: Floats, same: Ints, own: Ints) -> Floats:
-    """For each target, one over the candidates of the same code with the greatest weight, where the own record is one."""
+def linkage_credit(x: Floats, y: Floats, weights: Floats, same: Ints, own: Ints, guesses: Sequence[int] = (1,)) -> Floats:
+    """Guesses × targets: chance that the own record is among so many of the same code with the greatest weights."""
+    from larvatus.stats.distances import credit_within
+
     order = np.argsort(same, kind="stable")
     start = np.searchsorted(same[order], same[own], "left")
     stop = np.searchsorted(same[order], same[own], "right")
-    return np.asarray(_credit(x, np.ascontiguousarray(y), weights, EDGES, order, start, stop, own))
+    heavier, tied = _heavier(x, np.ascontiguousarray(y), weights, EDGES, order, start, stop, own, max(guesses))
+    return np.array([credit_within(heavier, tied, k) for k in guesses])
 
 
 @kernel()
-def _credit(
-    x: Floats, y: Floats, weights: Floats, edges: Floats, order: Ints, start: Ints, stop: Ints, own: Ints
+def _heavier(
+    x: Floats, y: Floats, weights: Floats, edges: Floats, order: Ints, start: Ints, stop: Ints, own: Ints, deepest: int
 ) -> Floats:
-    out = np.zeros(len(own))
+    """Candidates heavier than the own record, counted up to `deepest`, and those as heavy."""
+    out = np.zeros((2, len(own)))
     agree = len(edges) + 1
-    rest = np.zeros(y.shape[1] + 1)
-    for j in range(y.shape[1] - 1, -1, -1):
+    p = y.shape[1]
+    rest = np.zeros(p + 1)
+    for j in range(p - 1, -1, -1):
         rest[j] = rest[j + 1] + weights[j].max()
     for i in range(len(own)):
-        best, tied, mine = -np.inf, 0, -np.inf
-        for k in range(start[i], stop[i]):
-            row = order[k]
+        mine = -np.inf
+        for k in range(start[i] - 1, stop[i]):
+            row = own[i] if k < start[i] else order[k]
             total = 0.0
-            for j in range(y.shape[1]):
+            for j in range(p):
                 a, b = x[i, j], y[row, j]
                 if np.isnan(a):
                     level = agree if np.isnan(b) else agree + 1
@@ -121,17 +126,18 @@ def _credit(
                     while level < len(edges) and apart > edges[level]:
                         level += 1
                 total += weights[j, level]
-                if total + rest[j + 1] < best - 1e-9:
+                if total + rest[j + 1] < mine - 1e-9:
                     total = -np.inf
                     break
-            if row == own[i]:
+            if k < start[i]:
                 mine = total
-            if total > best:
-                best, tied = total, 1
-            elif total == best and total > -np.inf:
-                tied += 1
-        if mine == best:
-            out[i] = 1.0 / tied
+            elif total > mine + 1e-9:
+                out[0, i] += 1
+                if out[0, i] >= deepest:
+                    break
+            elif total >= mine - 1e-9:
+                out[1, i] += 1
+        out[1, i] = max(out[1, i], 1.0)
     return out
 
 
