@@ -1,4 +1,4 @@
-"""The intruder who was stated is the one who attacks: own file, presence, guesses, error and other releases, in every attack."""
+"""The intruder who was stated is the one who attacks, in every attack: own file, presence, guesses, error, other releases."""
 
 from __future__ import annotations
 

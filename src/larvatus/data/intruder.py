@@ -86,6 +86,11 @@ class Intruder(BaseModel):
             return all(s == type(s)(**{k: getattr(s, k) for k in s.publishable}) for s in steps)
         return self.published == "all"
 
+    def unused(self, *fields: str) -> list[str]:
+        """What to say of those of the fields that are stated, by an attack to which they make no difference."""
+        stated = [f for f in fields if getattr(self, f) != type(self).model_fields[f].default]
+        return [f"intruder.{f} makes no difference to this attack" for f in stated]
+
     def in_words(self) -> str:
         """One sentence on what is known."""
         if self.known:

@@ -77,9 +77,10 @@ class Keys:
 
 
 def keys_of(
-    method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, targets: int | None = None
+    method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, targets: int | None = None,
+    needed: bool = True,
 ) -> Keys:
-    """What there is to link by; refused where the intruder holds no confidential column of the release."""
+    """What there is to link by; refused where the intruder holds no confidential column of the release and one is needed."""
     data = release.data
     own = _own_file(method, original, intruder) if intruder.file else None
     there = set(own.table.columns) if own else set(original.table.columns)
@@ -101,7 +102,7 @@ def keys_of(
     for n in (n for n, (now, was) in kinds.items() if now != was):
         notes.append(f"{n} holds another kind of value in the release than the intruder does and is not used to link records")
     usable = [n for n, (now, was) in kinds.items() if now == was]
-    if not any(n in masked for n in usable):
+    if needed and not any(n in masked for n in usable):
         raise RiskError(f"{method}: the intruder knows no confidential column of the release. Name one in intruder.known, or "
                         "leave it empty for all.")
     wanted = dict.fromkeys(base.get(n, n) for n in usable)

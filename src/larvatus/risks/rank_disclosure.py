@@ -13,6 +13,7 @@ from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Attack, Block
 from larvatus.data.design import Design, design_of
 from larvatus.data.intruder import Intruder
+from larvatus.data.joined_releases import combined
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
@@ -39,6 +40,7 @@ class RankDisclosure(Attack):
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        original, release = combined(original, release)
         names = common_numbers(original, release.data)
         ranked = _ranked(original, release, names)
         design = design_of(ranked, ranked.known)
@@ -58,6 +60,7 @@ class RankDisclosure(Attack):
                              for g in range(len(parts))),
             by_variable=Rows.of(_row("variable", n, whole[:, j]) for j, n in enumerate(names)),
             details={"rank_change": _changes(ranked, names)},
+            notes=tuple(intruder.unused("known", "keys", "file", "error", "presence", "guesses")),
         )
 
 

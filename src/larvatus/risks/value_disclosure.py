@@ -38,25 +38,27 @@ class ValueDisclosure(Attack):
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        names = common_numbers(original, release.data)
+        released = common_numbers(original, release.data)
+        names = [n for n in released if n not in release.joined]
         before = {f"original {n}": n for n in names}
         joined = release.data.holding(release.data.table.pair(original.table, before))
         design = design_of(joined, joined.known)
-        columns = list(dict.fromkeys([*before, *names, *design.columns]))
-        groups = joined.reduce(columns, _moments(list(before), names, design), Moments.merge)
-        parts = [_Explained.of(m, len(names), len(design.terms)) for m in groups]
+        columns = list(dict.fromkeys([*before, *released, *design.columns]))
+        groups = joined.reduce(columns, _moments(list(before), released, design), Moments.merge)
+        parts = [_Explained.of(m, len(names), len(released), len(design.terms)) for m in groups]
         whole = _Explained.total(parts)
         sizes = joined.groups.sizes
         return Score(
             "value_disclosure", "risk", float(whole.both.mean()),
             "share of the variance of confidential values that the release explains", self.settings(),
             chance=float(whole.chance.mean()), s_alone=float(whole.s_alone.mean()),
-            interval=_interval(whole, sum(sizes), len(names)),
+            interval=_interval(whole, sum(sizes), len(released)),
             by_group=Rows.of(
                 {"sub_group": joined.groups.name(g), "records": sizes[g], **part.row()} for g, part in enumerate(parts)
             ),
             by_variable=Rows.of(_variable(name, whole, j) for j, name in enumerate(names)),
             details={"interval_width": _widths(joined, names, parts, whole)},
+            notes=tuple(intruder.unused("known", "keys", "file", "error", "presence", "guesses")),
         )
 
 
@@ -71,16 +73,16 @@ class _Explained:
     records: Floats
 
     @classmethod
-    def of(cls, m: Moments, p: int, q: int) -> _Explained:
+    def of(cls, m: Moments, p: int, r: int, q: int) -> _Explained:
         from larvatus.stats.regression import unexplained
 
         covariance = np.nan_to_num(m.covariance) * ~np.logical_or.outer(m.constant, m.constant)
-        targets, given, released = list(range(p)), list(range(2 * p, 2 * p + q)), list(range(p, 2 * p))
+        targets, given, released = list(range(p)), list(range(p + r, p + r + q)), list(range(p, p + r))
         variance = np.diag(covariance)[:p]
         alone = unexplained(covariance, targets, given)
         both = unexplained(covariance, targets, [*released, *given])
         freedom = np.maximum(m.present[:p] - 1 - q, 1.0)
-        chance = alone * np.maximum(1 - p / freedom, 0.0)
+        chance = alone * np.maximum(1 - r / freedom, 0.0)
         by_s, by_both, by_chance = (1 - _ratio(left, variance, 1.0) for left in (alone, both, chance))
         return cls(by_s, by_both, by_chance, _ratio(both, alone, 1.0), np.where(variance > 0, m.present[:p], 0.0))
 
