@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.core.errors import RiskError
+from larvatus.core.errors import ReadError, RiskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.credits import (
@@ -165,7 +165,12 @@ def _own_file(method: str, original: Microdata, intruder: Intruder) -> Microdata
                         "they have there.")
     named = tuple(n for n in shared if original.table.columns[n].kind == "nominal")
     roles = Roles(confidential=shared, record_id=intruder.truth, nominal=named)
-    return Microdata(original.engine.read(intruder.file, roles, SubGroups()), roles, SubGroups(), original.engine)
+    try:
+        return Microdata(original.engine.read(intruder.file, roles, SubGroups()), roles, SubGroups(), original.engine)
+    except ReadError as error:
+        if not str(error).startswith("record_id:"):
+            raise
+        raise RiskError(f"{method}: intruder.truth: {str(error).removeprefix('record_id: ')}") from None
 
 
 def _marked(

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.data.contracts import Array, Block
-from larvatus.stats.patterns import Patterned, missing_cost, patterns_of
 
 if TYPE_CHECKING:
     from larvatus.data.linkage import Keys
+    from larvatus.stats.patterns import Patterned
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -42,6 +42,8 @@ class MissingCells:
     @classmethod
     def of(cls, keys: Keys, used: Sequence[str], target: str) -> MissingCells | None:
         """Counted over all targets of the file; None where no cell is missing."""
+        from larvatus.stats.patterns import missing_cost
+
         if not sum(_gaps(keys, used, target)):
             return None
         numbers = [n for n in used if n not in keys.codes]
@@ -74,6 +76,8 @@ class MissingCells:
         `ranges` says how many standard deviations the range of each column has, for Gower's distance. None where there are
         too many patterns to allow for correlation.
         """
+        from larvatus.stats.patterns import Patterned, patterns_of
+
         held, mine = patterns_of(~gone[0] | ~wanted[:, None])
         shown, theirs = patterns_of(~gone[1])
         both = held[:, None, :] & shown[None, :, :]

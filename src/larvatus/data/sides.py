@@ -163,6 +163,8 @@ def linked(
     said = [*notes, *(f"{n} is not of a kind that links records here and is not used" for n in by.unused)]
     if one_guess and max(guesses) > 1:
         said.append("this attack makes one guess, however many the intruder has")
+    if guesses[0] > 1 and not one_guess:
+        meaning = f"{meaning}, with {guesses[0]} guesses"
     score = linkage_score(attack.name(), meaning, attack.settings(), original, release, intruder, guesses, credits, keys, said)
     if t == 1:
         return score

@@ -82,11 +82,11 @@ def _told(release: Release, names: Sequence[str]) -> tuple[tuple[str, ...], ...]
 
 def _linker(groups: Sequence[Sequence[str]] | None, release: Release) -> Callable[[Sides], Floats]:
     from larvatus.stats.boxes import shared_credit
-    from larvatus.stats.micro_groups import nearest_of, tied_together
+    from larvatus.stats.micro_groups import nearest_codes, tied_together
 
     def link(sides: Sides) -> Floats:
         parts = tied_together(sides.y) if groups is None else _places(groups, sides.names, release)
-        codes = [nearest_of(sides.x[:, list(part)], sides.y[:, list(part)]) for part in parts]
+        codes = [pair for part in parts for pair in nearest_codes(sides.x[:, list(part)], sides.y[:, list(part)])]
         if not codes:
             return sides.guess
         mine, theirs = (np.array([pair[side] for pair in codes]).T for side in (0, 1))

@@ -67,7 +67,8 @@ class NearestRecord(Attack):
         found = {d: _credits(keys, data, guesses, d, cells) for d in self._tried(keys)}
         best = max(found, key=lambda d: float(found[d].success[:, 0].mean()))
         score = linkage_score(
-            "nearest_record", "share of records whose own released record is the nearest one", self.settings(), original,
+            "nearest_record", "share of records whose own released record is the nearest one" if guesses[0] == 1 else
+            f"share of records whose own released record is among the {guesses[0]} nearest", self.settings(), original,
             release, intruder, guesses, found[best], keys,
         )
         rows: list[Row] = [{"distance": d, "value": float(c.success[:, 0].mean())} for d, c in found.items()]

@@ -83,7 +83,8 @@ class PosteriorMatch(Attack):
         ]
         notes += [f"{n} holds names and is not used to match records" for n in keys.names]
         score = linkage_score(
-            "posterior_match", "share of records whose own released record is the most probable one", self.settings(),
+            "posterior_match", "share of records whose own released record is the most probable one" if guesses[0] == 1 else
+            f"share of records whose own released record is among the {guesses[0]} most probable", self.settings(),
             original, release, intruder, guesses, used, keys, notes,
         )
         if stated is None:

@@ -68,6 +68,34 @@ def filled_in(y: Floats) -> Floats:
     return out
 
 
+def nearest_codes(x: Floats, y: Floats) -> list[tuple[Floats, Floats]]:
+    """Pairs of codes of the rows of x and of y: those of a pair that agree, or are missing, may belong together.
+
+    The first pair is of whole rows; each further one is of rows of y that lack the same cells, which belong to a target when
+    no other row is nearer to it in the cells that they have.
+    """
+    from scipy.spatial import cKDTree
+
+    out = [nearest_of(x, y)]
+    y = filled_in(y)
+    there = ~np.isnan(y)
+    partial = np.isnan(out[0][1]) & there.any(axis=1)
+    for pattern in np.unique(there[partial], axis=0):
+        inside = there[:, pattern].all(axis=1)
+        sub = y[np.ix_(inside, pattern)]
+        sd = sub.std(axis=0)
+        scale = np.where(sd > 0, sd, 1.0)
+        rows, code = np.unique(sub / scale, axis=0, return_inverse=True)
+        mine, theirs, every = np.full(len(x), np.nan), np.full(len(y), np.nan), np.full(len(y), np.nan)
+        whole = ~np.isnan(x[:, pattern]).any(axis=1)
+        mine[whole] = cKDTree(rows, balanced_tree=False).query(x[np.ix_(whole, pattern)] / scale)[1]
+        every[inside] = code.reshape(-1)
+        these = partial & (there == pattern).all(axis=1)
+        theirs[these] = every[these]
+        out.append((mine, theirs))
+    return out
+
+
 def nearest_of(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """The code of the distinct row of y nearest to each row of x, and the code of each row of y; NaN where it is not whole.
 
