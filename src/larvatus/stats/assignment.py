@@ -36,8 +36,8 @@ def assignment_credit(x: Floats, y: Floats, most: int, own: Ints | None = None) 
     for k in range(tries):
         given = np.full(len(x), -1, dtype=np.int64)
         for a, b, cost in blocks:
-            nudged = NUDGE * (1.0 + float(cost.max(initial=0.0))) * _nudges(len(a), len(b), k)
-            rows, columns = linear_sum_assignment(cost + nudged)
+            size = NUDGE * (1.0 + float(cost.max(initial=0.0)))
+            rows, columns = linear_sum_assignment(cost + size * _nudges(len(a), len(b), k) if tries > 1 else cost)
             given[a[rows]] = theirs[b[columns]]
         pairs, times = np.unique((mine * width + given)[given >= 0], return_counts=True)
         spot = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
