@@ -75,6 +75,16 @@ def test_the_assignment_is_the_best_of_all():
         assert assignment_credit(x, y, 5000).tolist() == (best == np.arange(300)).astype(float).tolist()
 
 
+def test_row_order_makes_no_difference_where_cells_are_missing():
+    rng = np.random.default_rng(22)
+    for _ in range(8):
+        x = rng.integers(-2, 3, (60, 3)) * 1.0
+        y = np.rint(x + rng.normal(size=(60, 3)))
+        x[rng.random(x.shape) < 0.2], y[rng.random(y.shape) < 0.2] = np.nan, np.nan
+        order = rng.permutation(60)
+        assert assignment_credit(x[order], y[order], 5000).mean() == pytest.approx(assignment_credit(x, y, 5000).mean())
+
+
 def test_ties_are_shared_and_row_order_makes_no_difference():
     """Values on a grid, many assignments of equal cost: the same in any row order, and close to ties settled at random."""
     rng = np.random.default_rng(21)

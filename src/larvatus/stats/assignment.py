@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.stats.sides import blocks_along, row_codes
+from larvatus.stats.sides import blocks_along, row_codes, with_indicators
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,7 +32,9 @@ def assignment_credit(x: Floats, y: Floats, most: int, own: Ints | None = None) 
     width = int(theirs.max()) + 1
     wanted = mine * width + theirs[own]
     same_x, same_y = np.bincount(mine)[mine], np.bincount(theirs)[theirs[own]]
-    blocks = [(a, b, _costs(x[a], y[b])) for a, b in blocks_along(np.nan_to_num(x), np.nan_to_num(y), most)]
+    gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
+    whole = with_indicators(x, gone), with_indicators(y, gone)
+    blocks = [(a, b, _costs(x[a], y[b])) for a, b in blocks_along(*whole, most)]
     for k in range(tries):
         given = np.full(len(x), -1, dtype=np.int64)
         for a, b, cost in blocks:
