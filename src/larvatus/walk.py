@@ -214,9 +214,9 @@ def risk(
         out.append(_told(stronger_of(found[0], found[1], others) if others else found[0], candidate, release))
     if not out:
         raise RiskError(left_out[0] if left_out else "risk: no attack is named. Name one, or none for all that apply.")
-    if left_out:
-        out[0] = replace(out[0], notes=(*out[0].notes, *(f"not run, because it does not apply: {why}" for why in left_out)))
-    return Scores(with_record_ids(out, candidate.data))
+    scores = Scores(with_record_ids(out, candidate.data))
+    scores.not_run = tuple(f"not run, because it does not apply: {why}" for why in left_out)
+    return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +247,9 @@ def _attacked(method: Attack, view: _View, who: Intruder) -> Score:
 def _others(data: Microdata, also: Any, pairings: Sequence[str | Path], row_order: Literal["checked", "keep"]) -> list[Release]:
     """Other releases of the same records that an intruder has too."""
     given = [also] if isinstance(also, str | Path | Release) or hasattr(also, "columns") else list(also)
+    if len(pairings) > len(given):
+        raise PairingError(f"also_pairing: {len(pairings)} pairing files for {len(given)} other releases. Name with also "
+                           "(--also) the release that each of them pairs, in the same order.")
     beside = [*pairings, *[None] * (len(given) - len(pairings))]
     return [as_release(data, o, p, row_order=row_order) for o, p in zip(given, beside, strict=True)]
 
@@ -356,11 +359,10 @@ def compare(
     for i, release in enumerate(made):
         label = release.name if names.count(release.name) == 1 else f"{release.name} ({names[: i + 1].count(release.name)})"
         also = [next((r for r in made if r.name == n), n) for n in who.also if n != release.name]
-        scores = [
-            *risk(data, release, attacks, intruder=who, also=also, progress=_named(progress, label)),
-            *_measured(data, release, nulls, domains, analyses, progress=_named(progress, label)),
-        ]
-        candidates.append(Candidate.of(label, release, Scores(scores)))
+        risks = risk(data, release, attacks, intruder=who, also=also, progress=_named(progress, label))
+        losses = _measured(data, release, nulls, domains, analyses, progress=_named(progress, label))
+        told = replace(release, notes=(*release.notes, *(Note(why, step="attacks") for why in risks.not_run)))
+        candidates.append(Candidate.of(label, told, Scores([*risks, *losses])))
     return Comparison(tuple(candidates), about(data, who, purpose))
 
 

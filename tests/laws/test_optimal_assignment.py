@@ -73,3 +73,36 @@ def test_the_assignment_is_the_best_of_all():
         y = x + spread * rng.normal(size=x.shape)
         best = linear_sum_assignment(((x[:, None] - y) ** 2).sum(axis=2))[1]
         assert assignment_credit(x, y, 5000).tolist() == (best == np.arange(300)).astype(float).tolist()
+
+
+def test_row_order_makes_no_difference_where_cells_are_missing():
+    rng = np.random.default_rng(22)
+    for _ in range(8):
+        x = rng.integers(-2, 3, (60, 3)) * 1.0
+        y = np.rint(x + rng.normal(size=(60, 3)))
+        x[rng.random(x.shape) < 0.2], y[rng.random(y.shape) < 0.2] = np.nan, np.nan
+        order = rng.permutation(60)
+        assert assignment_credit(x[order], y[order], 5000).mean() == pytest.approx(assignment_credit(x, y, 5000).mean())
+
+
+def test_ties_are_shared_and_row_order_makes_no_difference():
+    """Values on a grid, many assignments of equal cost: the same in any row order, and close to ties settled at random."""
+    rng = np.random.default_rng(21)
+    gaps = []
+    for _ in range(8):
+        x = rng.integers(0, 12, (60, 3)) * 10.0
+        y = np.floor(x / 40 + rng.random((60, 3))) * 40
+        values = []
+        for order in (np.arange(60), rng.permutation(60)):
+            frame, released = (pd.DataFrame(v[order], columns=list("abc")) for v in (x, y))
+            data = lv.read(frame, confidential=list("abc"))
+            values.append(lv.risk(data, released, ["optimal_assignment"], row_order="keep")[0].value)
+        assert values[0] == pytest.approx(values[1], abs=1e-9)
+        a, b = x / y.std(axis=0), y / y.std(axis=0)
+        cost = ((a[:, None] - b) ** 2).sum(axis=2)
+        random = []
+        for _ in range(60):
+            rows, columns = linear_sum_assignment(cost + 1e-9 * rng.random(cost.shape))
+            random.append((rows == columns).mean())
+        gaps.append(values[0] - np.mean(random))
+    assert abs(np.mean(gaps)) < 5 * max(np.std(gaps) / np.sqrt(len(gaps)), 0.002)

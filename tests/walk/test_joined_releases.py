@@ -121,6 +121,9 @@ def test_attacks_that_do_not_apply_are_left_out_of_the_default_set_and_named():
     found = lv.risk(names, release)
     assert "nearest_record" in [s.method for s in found]
     assert "posterior_match" not in [s.method for s in found]
-    assert any("not run" in n and "posterior_match" in n for n in found[0].notes)
+    assert any("not run" in n and "posterior_match" in n for n in found.not_run)
+    assert not any("not run" in n for s in found for n in s.notes)
+    compared = lv.compare(names, [release], measures=[])
+    assert any("not run" in str(n) and "posterior_match" in str(n) for n in compared.candidates[0].notes)
     with pytest.raises(lv.LarvatusError, match="posterior_match"):
         lv.risk(names, release, ["posterior_match"])

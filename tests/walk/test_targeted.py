@@ -119,7 +119,7 @@ def test_what_has_no_records_at_risk_is_refused():
     data = read()
     release = lv.mask(data, NOISE, secret=SECRET)
     with pytest.raises(lv.LarvatusError, match="no attack here says"):
-        lv.risk(data, release, ["value_disclosure"]).at_risk()
+        lv.risk(data, release, ["aggregate_disclosure"]).at_risk()
     with pytest.raises(lv.LarvatusError, match="share needs"):
         lv.risk(data, release, ["nearest_record"]).at_risk(0)
 

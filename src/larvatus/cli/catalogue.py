@@ -10,8 +10,10 @@ from larvatus.cli.commands import Json
 from larvatus.cli.terminal import Terminal
 from larvatus.core.discovery import discover, file_names
 from larvatus.core.errors import DiscoveryError, nearest_names
-from larvatus.data.description import Description, described
+from larvatus.data.description import Description, described, described_intruder
+from larvatus.data.intruder import PRESETS
 
+INTRUDER = "intruder"
 KINDS = {"masks": "larvatus.masks", "attacks": "larvatus.risks", "measures": "larvatus.utilities"}
 
 
@@ -24,16 +26,20 @@ def list_methods(*, json: Json = False) -> None:
         terminal.table([{kind: name, "what it does": summary} for name, summary in methods.items()])
         terminal.say("")
     terminal.say(f"engines: {', '.join(engines)}")
-    terminal.say("More on one of them: larvatus describe NAME")
+    terminal.say(f"intruders: {', '.join(PRESETS)}")
+    terminal.say("More on one of them, or on what an intruder is granted: larvatus describe NAME | intruder")
     terminal.data({**found, "engines": engines})
 
 
-def describe(name: Annotated[str, Parameter(help="a mask, an attack or a measure")], *, json: Json = False) -> None:
-    """Explain a method: what it keeps, what it destroys, and every setting with its limits."""
+def describe(
+    name: Annotated[str, Parameter(help="a mask, an attack, a measure, the intruder, or one of its presets")], *,
+    json: Json = False,
+) -> None:
+    """Explain a method: what it keeps, what it destroys, and every setting with its limits; or who attacks."""
     names = {n: package for package in KINDS.values() for n in file_names(package)}
-    if name not in names:
-        raise DiscoveryError(f"no method {name!r}; {nearest_names(name, names)}")
-    page = described(discover(names[name])[name])
+    if name not in (*names, INTRUDER, *PRESETS):
+        raise DiscoveryError(f"no method {name!r}; {nearest_names(name, [*names, INTRUDER, *PRESETS])}")
+    page = described(discover(names[name])[name]) if name in names else described_intruder(None if name == INTRUDER else name)
     terminal = Terminal(as_json=json)
     _show(terminal, page)
     terminal.data(_plain(page))

@@ -253,7 +253,7 @@ def utility(
 
 
 def _scores(terminal: Terminal, scores: Any) -> None:
-    for note in dict.fromkeys(n for score in scores for n in score.notes):
+    for note in dict.fromkeys([*(n for score in scores for n in score.notes), *scores.not_run]):
         terminal.hint(f"note: {note}")
     terminal.table(scores.table())
     for score in scores:

@@ -68,7 +68,7 @@ def about(data: Microdata, intruder: Intruder, purpose: str = "") -> About:
     return About(
         data.rows, data.confidential, data.non_confidential, data.sub_groups.columns, data.roles.weight,
         tuple(zip(groups.names, groups.sizes, strict=True)), _known_to(data, intruder), purpose,
-        intruder.in_words(),
+        intruder.in_words(data.confidential),
     )
 
 

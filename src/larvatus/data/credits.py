@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.data.contracts import Block
+from larvatus.data.contracts import Block, Column
 from larvatus.data.groups import Groups
 from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows, Score
@@ -21,7 +21,10 @@ OUTLYING_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Credits:
-    """Per record and number of guesses: success of the attack, of chance, of S alone and of X alone, each in [0, 1]."""
+    """Per target and number of guesses: success of the attack, of chance, of S alone and of X alone, each in [0, 1].
+
+    `record` holds the ids of the targets, where these are told.
+    """
 
     group: NDArray[np.int64]
     success: Floats
@@ -29,6 +32,7 @@ class Credits:
     s_alone: Floats
     x_alone: Floats
     outlying: NDArray[np.bool_]
+    record: NDArray[np.int64] | None = None
 
 
 def collect(data: Microdata, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
@@ -87,8 +91,32 @@ def risk_score(
                 for name, rows in (("outlying tenth", credits.outlying), ("interior", ~credits.outlying)) if rows.any()
             ),
         },
-        by_record=first, notes=tuple(notes),
+        by_record=first, records=credits.record, notes=tuple(notes),
     )
+
+
+def by_outlyingness(
+    data: Microdata, names: Sequence[str], columns: Sequence[str], credit: Callable[[int, Block], Floats], what: str
+) -> tuple[Floats, Rows]:
+    """A figure for every record, in record order, and its mean over the outlying tenth and over the interior.
+
+    Outlying is told by the named columns; `credit` reads `columns` as well and gives NaN where nothing can be said.
+    """
+    centres = outlyingness(data, names)
+
+    def of(group: int, block: Block) -> dict[str, Floats]:
+        return {" credit": credit(group, block), " far": distance_from_centre(*centres[group], block, names)}
+
+    made = [Column(" credit", "number"), Column(" far", "number")]
+    _, _, values = collect(data.map_rows(of, list(dict.fromkeys([*names, *columns])), made), [" credit", " far"])
+    found, far = values[" credit"], values[" far"]
+    there = ~np.isnan(found)
+    tenth = far > np.quantile(far, 1 - OUTLYING_SHARE) if len(far) and far.max() > far.min() else np.zeros(len(far), dtype=bool)
+    rows: list[Row] = [
+        {"records": name, "count": int(part.sum()), what: float(found[part].mean())}
+        for name, part in (("outlying tenth", tenth & there), ("interior", ~tenth & there)) if part.any()
+    ]
+    return found, Rows.of(rows)
 
 
 def _figures(credits: Credits, rows: NDArray[np.bool_] | None, i: int) -> dict[str, float]:

@@ -53,6 +53,25 @@ def described(method: type[Method]) -> Description:
     )
 
 
+def described_intruder(preset: str | None = None) -> Description:
+    """What an intruder is granted, field by field; of a preset, with what it states in place of the defaults."""
+    from larvatus.data.intruder import PRESETS, Intruder
+
+    summary, _, rest = inspect.cleandoc(Intruder.__doc__ or "").partition("\n\n")
+    schema = Intruder.model_json_schema()
+    stated = {k: json.dumps(v) for k, v in PRESETS.get(preset or "", {}).items()}
+    settings = tuple(
+        Setting(n, allowed(part, schema.get("$defs", {})), stated.get(n, _default(part)), part.get("description", ""))
+        for n, part in schema["properties"].items()
+    )
+    text = " ".join(rest.split())
+    if preset is None:
+        presets = " ".join(f"\"{name}\": {Intruder.preset(name).in_words()}" for name in PRESETS)
+        return Description("intruder", summary, f"{text} {presets}", settings)
+    differs = ", ".join(f"{k} = {v}" for k, v in stated.items()) or "nothing but the defaults"
+    return Description(preset, Intruder.preset(preset).in_words(), f"A preset that states {differs}. {text}", settings)
+
+
 def allowed(part: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
     """What a field may hold, in words, from its JSON schema."""
     if "$ref" in part:

@@ -86,18 +86,32 @@ class Intruder(BaseModel):
             return all(s == type(s)(**{k: getattr(s, k) for k in s.publishable}) for s in steps)
         return self.published == "all"
 
-    def in_words(self) -> str:
-        """One sentence on what is known."""
+    def unused(self, *fields: str) -> list[str]:
+        """What to say of those of the fields that are stated, by an attack to which they make no difference."""
+        stated = [f for f in fields if getattr(self, f) != type(self).model_fields[f].default]
+        return [f"intruder.{f} makes no difference to this attack" for f in stated]
+
+    def in_words(self, confidential: Sequence[str] = ()) -> str:
+        """What is known, in a few sentences; the confidential columns are told by name where these are given."""
+        first = ", ".join(confidential[: self.keys]) if confidential else f"the first {self.keys} confidential ones"
         if self.known:
             what = f"knows {', '.join(self.known)} of each target"
-        elif self.keys:
-            what = f"knows the non-confidential columns and the first {self.keys} confidential ones of each target"
+        elif self.keys and not (confidential and self.keys >= len(confidential)):
+            what = f"knows the non-confidential columns and {first} of each target"
         else:
             what = "knows every released column of each target"
-        held = " from a file of their own" if self.file else ""
+        held = " as far as a file of their own holds them" if self.file else ""
         error = f", with a relative error of {self.error:.3g} in numbers" if self.error else ""
         told = {"none": "no masking parameter", "publishable": "the publishable parameters", "all": "all masking parameters"}
-        return f"The intruder {what}{held}{error}, and {told[self.published]}."
+        more = []
+        if self.presence == "unknown":
+            more.append("does not know whether a target is in the file")
+        if self.guesses:
+            more.append(f"has {' or '.join(str(k) for k in self.guesses)} guess{'es' if self.guesses != (1,) else ''}")
+        if self.also:
+            more.append(f"also has {', '.join(self.also)}, and knows which rows belong together")
+        beside = f" The intruder {'; '.join(more)}." if more else ""
+        return f"The intruder {what}{held}{error}, and {told[self.published]}.{beside}"
 
 
 def intruder_of(given: Any) -> Intruder:

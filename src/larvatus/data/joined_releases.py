@@ -64,6 +64,32 @@ def _with_columns(copy: Microdata, other: Microdata, names: Mapping[str, str]) -
     return copy.holding(filled).with_confidential((*copy.roles.confidential, *names))
 
 
+def combined(original: Microdata, release: Release) -> tuple[Microdata, Release]:
+    """The original, and the release with the average over all releases in place of each numeric confidential column.
+
+    For attacks on values, to which another release shows the same column again and no other one.
+    """
+    if not release.joined:
+        return original, release
+    data, base = release.data, release.joined
+    first = tuple(n for n in data.confidential if n not in base)
+    shown = {n: [n, *(j for j in data.confidential if base.get(j) == n)] for n in data.numeric(first)}
+
+    def average_of(group: int, block: Block) -> Mapping[str, Array]:
+        out = {}
+        for n, names in shown.items():
+            values = block.matrix(names)
+            there = ~np.isnan(values)
+            total = np.where(there, values, 0.0).sum(axis=1)
+            out[n] = np.where(there.any(axis=1), total / np.maximum(there.sum(axis=1), 1), np.nan)
+        return out
+
+    wanted = [n for names in shown.values() for n in names]
+    mean = data.map_rows(average_of, wanted, [Column(n, "number") for n in shown]).with_confidential(first)
+    kept = tuple(n for n in original.roles.confidential if n not in base)
+    return original.with_confidential(kept), replace(release, copies=(mean,), joined={}, others=())
+
+
 def stronger_of(alone: Score, joined: Score, others: Sequence[Release]) -> Score:
     """The attack on both together beside the one on the release alone: the more successful, with both in the details."""
     named = ", ".join(o.name for o in others)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.core.errors import RiskError
+from larvatus.core.errors import ReadError, RiskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.credits import (
@@ -28,8 +28,10 @@ from larvatus.data.score import Row, Rows, Score
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Part: TypeAlias = tuple[NDArray[np.bool_], Floats, Floats]
+Linker: TypeAlias = Callable[[Ints, Ints, Sequence[int]], Floats]
+Part: TypeAlias = tuple[NDArray[np.bool_], Floats, Floats] | tuple[NDArray[np.bool_], Linker]
 TARGET = " target"
+IN_FILE = " in own file"
 
 
 def held(name: str) -> str:
@@ -54,6 +56,7 @@ class Keys:
     codes: Mapping[str, tuple[Array, Array]]
     sampled: bool
     notes: tuple[str, ...]
+    own_file: bool = False
 
     def held(self, name: str) -> str:
         return held(self.base.get(name, name))
@@ -74,9 +77,10 @@ class Keys:
 
 
 def keys_of(
-    method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, targets: int | None = None
+    method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, targets: int | None = None,
+    needed: bool = True,
 ) -> Keys:
-    """What there is to link by; refused where the intruder holds no confidential column of the release."""
+    """What there is to link by; refused where the intruder holds no confidential column of the release and one is needed."""
     data = release.data
     own = _own_file(method, original, intruder) if intruder.file else None
     there = set(own.table.columns) if own else set(original.table.columns)
@@ -85,9 +89,12 @@ def keys_of(
     known, beside = intruder.columns(first, (*data.sub_groups.columns, *data.known))
     known, beside = (tuple(n for n in names if n in there) for names in (known, beside))
     masked = tuple(n for n in data.confidential if base.get(n, n) in known)
-    pool = data if set(data.sub_groups.columns) <= set(beside) else data.ungrouped()
+    blurred = tuple(n for n in beside if intruder.error and data.table.columns[n].kind == "number")
+    wrong = _disagreeing(data, own, [n for n in beside if n not in blurred]) if own is not None else ()
+    sure = set(beside) - set(wrong)
+    pool = data if set(data.sub_groups.columns) <= sure else data.ungrouped()
     given = tuple(n for n in beside if n in (*_merged(data, pool), *data.known))
-    soft = tuple(n for n in given if own is not None or (intruder.error and data.table.columns[n].kind == "number"))
+    soft = tuple(n for n in given if n in blurred or n in wrong)
     exact = tuple(n for n in given if n not in soft)
     source = own or original
     notes = []
@@ -95,7 +102,7 @@ def keys_of(
     for n in (n for n, (now, was) in kinds.items() if now != was):
         notes.append(f"{n} holds another kind of value in the release than the intruder does and is not used to link records")
     usable = [n for n, (now, was) in kinds.items() if now == was]
-    if not any(n in masked for n in usable):
+    if needed and not any(n in masked for n in usable):
         raise RiskError(f"{method}: the intruder knows no confidential column of the release. Name one in intruder.known, or "
                         "leave it empty for all.")
     wanted = dict.fromkeys(base.get(n, n) for n in usable)
@@ -107,8 +114,33 @@ def keys_of(
         tuple(n for n in usable if n in masked and kinds[n][0] == "nominal"), tuple(n for n in usable if n in soft), exact,
         base, {n: _codes(source.table.columns[base.get(n, n)], data.table.columns[n]) for n in usable
                if kinds[n][0] == "nominal"},
-        targets is not None and targets < joined.rows, (*notes, *said),
+        any("were attacked" in text for text in said), (*notes, *said), own is not None,
     )
+
+
+def _disagreeing(data: Microdata, own: Microdata, names: Sequence[str]) -> tuple[str, ...]:
+    """Columns of S that the intruder's file does not hold as they were released, in every row it has of them."""
+    here = IN_FILE
+    kinds = {n: (own.table.columns[n], data.table.columns[n]) for n in names}
+    alike = [n for n, (mine, theirs) in kinds.items() if mine.kind == theirs.kind]
+    ones = own.table.map_rows(lambda g, b: {here: np.ones(len(b))}, (), [Column(here, "number")])
+    joined = data.table.pair(ones, {here: here, **{held(n): n for n in alike}}, partly=True)
+    codes = {n: _codes(*kinds[n]) for n in alike if kinds[n][0].kind == "nominal"}
+
+    def count(group: int, block: Block) -> NDArray[np.int64]:
+        there = block[here] == 1
+        out = []
+        for n in alike:
+            a, b = block[held(n)], block[n]
+            if n in codes:
+                same = codes[n][0][a] == codes[n][1][b]
+            else:
+                same = (np.abs(a - b) <= 1e-12 * np.abs(b)) | (np.isnan(a) & np.isnan(b))
+            out.append(int((there & ~same).sum()))
+        return np.array(out, dtype=np.int64)
+
+    off = np.sum(joined.reduce([here, *alike, *(held(n) for n in alike)], count, np.add), axis=0) if alike else ()
+    return (*(n for n in names if n not in alike), *(n for n, k in zip(alike, off, strict=True) if k))
 
 
 def _merged(data: Microdata, pool: Microdata) -> tuple[str, ...]:
@@ -133,7 +165,12 @@ def _own_file(method: str, original: Microdata, intruder: Intruder) -> Microdata
                         "they have there.")
     named = tuple(n for n in shared if original.table.columns[n].kind == "nominal")
     roles = Roles(confidential=shared, record_id=intruder.truth, nominal=named)
-    return Microdata(original.engine.read(intruder.file, roles, SubGroups()), roles, SubGroups(), original.engine)
+    try:
+        return Microdata(original.engine.read(intruder.file, roles, SubGroups()), roles, SubGroups(), original.engine)
+    except ReadError as error:
+        if not str(error).startswith("record_id:"):
+            raise
+        raise RiskError(f"{method}: intruder.truth: {str(error).removeprefix('record_id: ')}") from None
 
 
 def _marked(
@@ -142,7 +179,7 @@ def _marked(
     """A column that is 1 for the targets: all records, those of the own file, or so many of them chosen by keyed words."""
     notes: list[str] = []
     table = joined.table
-    here = " in own file"
+    here = IN_FILE
     if own is not None:
         ones = own.table.map_rows(lambda g, b: {here: np.ones(len(b))}, (), [Column(here, "number")])
         table = table.pair(ones, {here: here}, partly=True)
@@ -199,8 +236,13 @@ def _codes(mine: Column, theirs: Column) -> tuple[Array, Array]:
 def credited(
     keys: Keys, data: Microdata, guesses: Sequence[int], parts: Callable[[int, Block], Sequence[Part]],
     columns: Sequence[str], power: int = 2, soft: Callable[[Block], tuple[Floats, Floats]] | None = None,
+    alone: Callable[[int, Block], Sequence[Part]] | None = None,
 ) -> Credits:
-    """Credits of every target by nearness of the coordinates that `parts` gives for each set of rows of a sub-group."""
+    """Credits of every target by nearness of the coordinates that `parts` gives for each set of rows of a sub-group.
+
+    In place of coordinates a part may bring its own link: credits from the rows of targets, codes of S and guesses. What S
+    known with error adds to the coordinates is not in those that `alone` gives.
+    """
     from larvatus.stats.keys import linked, same_rows
 
     numbers = list(dict.fromkeys(keys.held(n) for n in keys.numbers))
@@ -222,25 +264,35 @@ def credited(
             own = np.flatnonzero(wanted)
             x, y = soft(block)
             out[1][:, own] = linked(x[own], y, own, same, guesses, power)
-        for rows, x, y in parts(group, block) if wanted.any() else ():
-            own = np.flatnonzero(rows & wanted)
-            out[0][:, own] = linked(x[own], y, own, same, guesses, power)
-            out[3][:, own] = linked(x[own], y, own, everywhere, guesses, power) if keys.exact else out[0][:, own]
+        for part in parts(group, block) if wanted.any() else ():
+            own = np.flatnonzero(part[0] & wanted)
+            out[0][:, own] = _linked(part, own, same, guesses, power)
+            if alone is None or not keys.soft:
+                out[3][:, own] = _linked(part, own, everywhere, guesses, power) if keys.exact else out[0][:, own]
+        for part in alone(group, block) if alone is not None and keys.soft and wanted.any() else ():
+            own = np.flatnonzero(part[0] & wanted)
+            out[3][:, own] = _linked(part, own, everywhere, guesses, power)
         outside = distance_from_centre(*centres[group], block, numbers)
         return dict(zip(made, [*out.reshape(4 * m, n), outside], strict=True))
 
     read = list(dict.fromkeys([*columns, *numbers, *keys.exact, TARGET]))
     done = keys.joined.map_groups(link, read, [Column(n, "number") for n in made])
     back = data.holding(data.table.pair(done.table, {n: n for n in made}))
-    _, group, values = collect(back, made)
+    record, group, values = collect(back, made)
     table = np.array([values[n] for n in made]).T
     outlying = _outlying(table[:, -1])
     chosen = ~np.isnan(table[:, 0])
     table, group = table[chosen], group[chosen]
     return Credits(
         group, table[:, :m], chance=table[:, 2 * m : 3 * m], s_alone=table[:, m : 2 * m],
-        x_alone=table[:, 3 * m : 4 * m], outlying=outlying[chosen],
+        x_alone=table[:, 3 * m : 4 * m], outlying=outlying[chosen], record=record[chosen],
     )
+
+
+def _linked(part: Part, own: Ints, same: Ints, guesses: Sequence[int], power: int) -> Floats:
+    from larvatus.stats.keys import linked
+
+    return part[1](own, same, guesses) if len(part) == 2 else linked(part[1][own], part[2], own, same, guesses, power)
 
 
 def _outlying(distance: Floats) -> NDArray[np.bool_]:
@@ -271,7 +323,7 @@ def linkage_score(
         return score
     grown = _with_absent(credits, original, data)
     whole = replace(risk_score(method, meaning, settings, original.groups, guesses, grown, told),
-                    by_record=score.by_record, sampled=keys.sampled)
+                    by_record=score.by_record, records=score.records, sampled=keys.sampled)
     rows: list[Row] = [
         {"targets": "known to be in the file", "value": score.value, "chance": score.chance, "s_alone": score.s_alone},
         {"targets": "any record of the original", "value": whole.value, "chance": whole.chance, "s_alone": whole.s_alone},

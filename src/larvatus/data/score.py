@@ -176,9 +176,9 @@ def _plain(rows: Rows) -> list[dict[str, Cell]]:
 
 
 class Scores(tuple[Score, ...]):
-    """Several scores of one release, in the order asked for."""
+    """Several scores of one release, in the order asked for; `not_run` names attacks that do not apply, with the reason."""
 
-    __slots__ = ()
+    not_run: tuple[str, ...] = ()
 
     def table(self) -> Rows:
         """One row per score."""

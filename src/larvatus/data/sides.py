@@ -1,4 +1,4 @@
-"""What attacks that link records share: who the candidates are, which targets are tried, and the score of their credits."""
+"""What attacks share that link whole sub-groups at once: both sides as they stand, and the score of the credits won."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.credits import OUTLYING_SHARE, Credits, collect, distance_from_centre, outlyingness, risk_score
 from larvatus.data.intruder import Intruder
-from larvatus.data.linkage import remembered
+from larvatus.data.linkage import IN_FILE, TARGET, Keys, keys_of, linkage_score
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.data.steps import codes_in
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,23 +25,29 @@ HIT, ALONE, EVEN, BY_X, OUT = "success", "s alone", "chance", "x alone", "outlyi
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """One sub-group: records × columns of originals and of released values, S as a code, and which records are targets.
+    """One sub-group: records × columns of what is held and of released values, S as a code, and which records are targets.
 
-    Names are codes that mean the same on both sides; what is missing is NaN.
+    Names are codes that mean the same on both sides; what is missing is NaN. The last `soft` columns are S known with
+    error. `holds` are the records of which the intruder holds anything: all of them, or those of an own file.
     """
 
     originals: Floats
     y: Floats
     same: Ints
     own: Ints
+    holds: Ints
+    names: tuple[str, ...]
+    soft: int = 0
 
     @property
     def x(self) -> Floats:
-        """Originals of the targets."""
+        """Held values of the targets."""
         return self.originals[self.own]
 
     def without_s(self) -> Sides:
-        return replace(self, same=np.zeros_like(self.same))
+        p = self.y.shape[1] - self.soft
+        return replace(self, originals=self.originals[:, :p], y=self.y[:, :p], names=self.names[:p], soft=0,
+                       same=np.zeros_like(self.same))
 
     @property
     def guess(self) -> Floats:
@@ -53,18 +58,54 @@ class Sides:
 Link = Callable[[Sides], Floats]
 
 
-def known_columns(
-    attack: Attack, original: Microdata, data: Microdata, intruder: Intruder, names_too: bool = False
-) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
-    """Confidential columns that the attack links by, non-confidential ones that are known, and what is left unused."""
-    masked, given = intruder.columns(data.confidential, (*_merged(data, pool_of(data, intruder)), *data.known))
-    kinds, theirs = data.table.columns, original.table.columns
-    usable = tuple(n for n in masked if kinds[n].kind == theirs[n].kind and (names_too or kinds[n].kind == "number"))
-    if not usable:
-        what = "confidential column" if names_too else "numeric confidential column"
-        raise RiskError(f"{attack.name()}: the intruder knows no {what} of the release. Name one in intruder.known, or leave "
-                        "it empty for all.")
-    return usable, given, [n for n in masked if n not in usable]
+@dataclass(frozen=True, slots=True)
+class SideKeys:
+    """The keys by which both sides of a sub-group are read, and what is left unused."""
+
+    keys: Keys
+    masked: tuple[str, ...]
+    soft: tuple[str, ...]
+    unused: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, attack: Attack, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom,
+        targets: int | None = None, names_too: bool = False, soft_too: bool = True,
+    ) -> SideKeys:
+        keys = keys_of(attack.name(), original, release, intruder, random, targets)
+        masked = (*keys.numbers, *(keys.names if names_too else ()))
+        if not masked:
+            raise RiskError(f"{attack.name()}: the intruder knows no numeric confidential column of the release. Name one in "
+                            "intruder.known, or leave it empty for all.")
+        soft = tuple(n for n in keys.soft if soft_too and (names_too or n not in keys.codes))
+        unused = tuple(n for n in (*keys.names, *keys.soft) if n not in (*masked, *soft))
+        return cls(keys, masked, soft, unused)
+
+    @property
+    def columns(self) -> list[str]:
+        return [*self.keys.columns, *([IN_FILE] if self.keys.own_file else [])]
+
+    def sides(self, block: Block) -> Sides:
+        """Both sides of a whole sub-group."""
+        n = len(block)
+        names = (*self.masked, *self.soft)
+        pairs = [self.keys.both(name, block) for name in names]
+        x, y = (np.array([_plain(pair[side]) for pair in pairs]).reshape(len(names), n).T for side in (0, 1))
+        same = same_code([block[c] for c in self.keys.exact], n)
+        holds = np.flatnonzero(block[IN_FILE] == 1) if self.keys.own_file else np.arange(n)
+        return Sides(x, y, same, np.flatnonzero(block[TARGET] == 1), holds, names, len(self.soft))
+
+    def measured(self, of: Callable[[Sides], Floats]) -> Floats:
+        """Columns × records of the file: what a function of whole sub-groups says of each record."""
+        names = (*self.masked, *self.soft)
+        made = [f" measured {i}" for i in range(len(names))]
+
+        def run(group: int, block: Block) -> Mapping[str, Array]:
+            return dict(zip(made, of(self.sides(block)), strict=True))
+
+        found = self.keys.joined.map_groups(run, self.columns, [Column(n, "number") for n in made])
+        values = collect(found, made)[2]
+        return np.array([values[n] for n in made])
 
 
 def pool_of(data: Microdata, intruder: Intruder) -> Microdata:
@@ -74,61 +115,93 @@ def pool_of(data: Microdata, intruder: Intruder) -> Microdata:
 
 
 def linked(
-    attack: Attack, meaning: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom,
-    link: Link, *, targets: int | None = None, names_too: bool = False, notes: Sequence[str] = (),
-    trials: tuple[str, Sequence[float]] = ("", (0.0,)),
+    attack: Attack, meaning: str, original: Microdata, release: Release, intruder: Intruder, by: SideKeys, link: Link, *,
+    notes: Sequence[str] = (), trials: tuple[str, Sequence[object]] = ("", (0.0,)), pick: int | None = None,
+    one_guess: bool = False,
 ) -> Score:
     """Run a linkage within every sub-group and score its credits beside chance, S alone and X alone.
 
-    Where several trials are named, the linkage gives a row of credits for each; the most successful one is scored, and the
-    details hold what each of them found.
+    The linkage gives credits of targets; where several trials are named, a row for each. The most successful trial is
+    scored, or the one to `pick`, and the details hold what each of them found. With more guesses a target has so many times
+    the credit, unless the linkage says itself what it finds (trials × guesses × targets) or has but one guess.
     """
-    data = release.data
-    masked, given, unused = known_columns(attack, original, data, intruder, names_too)
-    pool = pool_of(data, intruder)
-    originals = [f"original {n}" for n in masked]
-    joined = pool.holding(pool.table.pair(original.table, dict(zip(originals, masked, strict=True))))
-    numbers = [o for o, n in zip(originals, masked, strict=True) if data.table.columns[n].kind == "number"]
-    centres = outlyingness(joined, numbers)
-    joined = remembered(joined, {o: n for o, n in zip(originals, masked, strict=True) if o in numbers}, intruder)
-    share = 1.0 if targets is None else min(1.0, targets / max(data.rows, 1))
-    recode = [codes_in(data.table.columns[n], original.table.columns[n]) for n in masked]
-    hits, by_x = ([f"{kind} {i}" for i in range(len(trials[1]))] for kind in (HIT, BY_X))
-    made = [*hits, *by_x, ALONE, EVEN, OUT]
+    data, keys = release.data, by.keys
+    guesses = intruder.guesses or (1,)
+    m, t = len(guesses), len(trials[1])
+    numbers = list(dict.fromkeys(keys.held(n) for n in keys.numbers))
+    centres = outlyingness(keys.joined, numbers)
+    made = [f"{kind} {i} {k}" for kind in (HIT, BY_X) for i in range(t) for k in range(m)]
+    made += [f"{kind} {k}" for kind in (ALONE, EVEN) for k in range(m)] + [OUT]
 
     def run(group: int, block: Block) -> Mapping[str, Array]:
-        chosen = np.flatnonzero(random.uniform(block.record, purpose="targets")[0] < share) if share < 1 \
-            else np.arange(len(block))
-        out = {n: np.full(len(block), np.nan) for n in made}
-        out[OUT] = distance_from_centre(*centres[group], block, numbers)
-        if not len(chosen):
-            return out
-        y = np.array([_plain(block[n], code) for n, code in zip(masked, recode, strict=True)]).T
-        x = np.array([_plain(block[n], None) for n in originals]).T
-        same = same_code([block[n] for n in given], len(block))
-        sides = Sides(x, y, same, chosen)
-        credit = np.atleast_2d(link(sides))
-        for names, values in ((hits, credit), (by_x, np.atleast_2d(link(sides.without_s())) if given else credit)):
-            for name, row in zip(names, values, strict=True):
-                out[name][chosen] = row
-        out[ALONE][chosen], out[EVEN][chosen] = sides.guess, 1.0 / len(block)
-        return out
+        n = len(block)
+        out = np.full((len(made), n), np.nan)
+        out[-1] = distance_from_centre(*centres[group], block, numbers)
+        sides = by.sides(block)
+        if len(sides.own):
+            hits = _by_guesses(link(sides), guesses, t, one_guess)
+            alone = _by_guesses(link(sides.without_s()), guesses, t, one_guess) if keys.exact or by.soft else hits
+            k = np.array(guesses)[:, None]
+            s_alone = _s_alone(sides, by, guesses) if by.soft else np.minimum(k * sides.guess, 1.0)
+            even = np.minimum(k / n, 1.0) * np.ones(len(sides.own))
+            out[:-1, sides.own] = np.vstack([hits.reshape(t * m, -1), alone.reshape(t * m, -1), s_alone, even])
+        return dict(zip(made, out, strict=True))
 
-    found = joined.map_groups(run, [*originals, *masked, *given], [Column(n, "number") for n in made])
+    read = list(dict.fromkeys([*by.columns, *numbers]))
+    found = keys.joined.map_groups(run, read, [Column(n, "number") for n in made])
     back = data.holding(data.table.pair(found.table, {n: n for n in made}))
-    error = [f"the intruder's numbers have a relative error of {intruder.error:.3g}"] if intruder.error else []
-    error += ["the intruder's own file is not used by this attack"] if intruder.file else []
-    said = [*notes, *error, *(f"{n} is not of a kind that links records here and is not used" for n in unused)]
-    _, group, values = collect(back, made)
-    means = [float(np.nanmean(values[n])) if (~np.isnan(values[n])).any() else np.nan for n in hits]
-    best = int(np.argmax(means))
-    score = scored(attack, meaning, back, group, {
-        HIT: values[hits[best]], BY_X: values[by_x[best]], **{n: values[n] for n in (ALONE, EVEN, OUT)}
-    }, said, targets)
-    if len(hits) == 1:
+    record, group, values = collect(back, made)
+    tried = ~np.isnan(values[made[0]])
+    table = np.array([values[n][tried] for n in made[:-1]])
+    hits, by_x = table[: t * m].reshape(t, m, -1), table[t * m : 2 * t * m].reshape(t, m, -1)
+    means = hits[:, 0].mean(axis=1)
+    best = int(np.argmax(means)) if pick is None else pick
+    credits = Credits(
+        group[tried], hits[best].T, table[2 * t * m + m :].T, table[2 * t * m : 2 * t * m + m].T, by_x[best].T,
+        outlying(values[OUT])[tried], record[tried],
+    )
+    said = [*notes, *(f"{n} is not of a kind that links records here and is not used" for n in by.unused)]
+    if one_guess and max(guesses) > 1:
+        said.append("this attack makes one guess, however many the intruder has")
+    if guesses[0] > 1 and not one_guess:
+        meaning = f"{meaning}, with {guesses[0]} guesses"
+    score = linkage_score(attack.name(), meaning, attack.settings(), original, release, intruder, guesses, credits, keys, said)
+    if t == 1:
         return score
-    rows: list[Row] = [{trials[0]: label, "value": mean} for label, mean in zip(trials[1], means, strict=True)]
-    return replace(score, details={**score.details, trials[0]: Rows.of(rows)})
+    rows: list[Row] = [
+        {trials[0]: label if isinstance(label, float | int) else str(label), "value": float(mean)}
+        for label, mean in zip(trials[1], means, strict=True)
+    ]
+    return replace(score, details={**score.details, "published" if trials[0] == "parameters" else trials[0]: Rows.of(rows)})
+
+
+KNOWN = ("parameters", ("known", "not known"))
+
+
+def _by_guesses(credit: Floats, guesses: Sequence[int], trials: int, one_guess: bool) -> Floats:
+    """Trials × guesses × targets."""
+    if credit.ndim == 3:
+        return credit
+    rows = credit.reshape(trials, 1, -1)
+    return np.asarray(np.repeat(rows, len(guesses), axis=1) if one_guess else
+                      np.minimum(rows * np.array(guesses)[None, :, None], 1.0))
+
+
+def _s_alone(sides: Sides, by: SideKeys, guesses: Sequence[int]) -> Floats:
+    """Guesses × targets: what the nearest records by S known with error give, among those that agree in the rest of S."""
+    from larvatus.stats.keys import linked as nearest
+    from larvatus.stats.keys import name_keys, number_keys, stacked
+
+    left: list[Floats] = []
+    right: list[Floats] = []
+    for j, name in enumerate(by.soft, len(by.masked)):
+        x, y = sides.originals[:, j], sides.y[:, j]
+        codes = tuple(np.where(np.isnan(v), -1, v).astype(np.int64) for v in (x, y)) if name in by.keys.codes else None
+        a, b = number_keys(x, y) if codes is None else name_keys(codes[0], codes[1], 2)
+        left += a
+        right += b
+    n = len(sides.y)
+    return nearest(stacked(left, n)[sides.own], stacked(right, n), sides.own, sides.same, guesses)
 
 
 def scored(
@@ -156,20 +229,12 @@ def outlying(distance: Floats) -> NDArray[np.bool_]:
 
 def same_code(columns: Sequence[Array], n: int) -> Ints:
     """One code for each combination of values; missing is a value."""
-    code = np.zeros(n, dtype=np.int64)
-    for column in columns:
-        _, level = np.unique(column, return_inverse=True)
-        _, code = np.unique(code * (int(level.max(initial=0)) + 1) + level, return_inverse=True)
-    return np.asarray(code, dtype=np.int64)
+    from larvatus.stats.keys import same_rows
+
+    return same_rows(columns, n)
 
 
-def _merged(data: Microdata, pool: Microdata) -> tuple[str, ...]:
-    """Sub-group columns that differ inside the pool: they leave as they are, so the intruder tells records apart by them."""
-    return data.sub_groups.columns[min(len(label) for label in pool.groups.labels):]
-
-
-def _plain(values: Array, code: Array | None) -> Floats:
+def _plain(values: Array) -> Floats:
     if values.dtype.kind == "f":
         return np.asarray(values, dtype=np.float64)
-    codes = values if code is None else code[values]
-    return np.where(codes >= 0, codes.astype(np.float64), np.nan)
+    return np.where(values >= 0, values.astype(np.float64), np.nan)

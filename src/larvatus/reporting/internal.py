@@ -87,8 +87,8 @@ def _intruder(subject: Subject) -> Section:
     whole = {*about.confidential, *about.non_confidential, *about.sub_groups} <= set(known)
     columns = "all released columns" if whole else f"{plural(len(known), 'column')}: {listed(known, 20)}"
     text = (
-        f"For every record, the original values of {columns}. "
         f"{about.intruder + ' ' if about.intruder else ''}"
+        f"Columns known of every target: {columns}. "
         "The attacks are granted this and no more; an intruder who knows less does worse."
     )
     return Section("What the intruder is assumed to know", (Paragraph(text),))

@@ -14,6 +14,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Attack, Block
 from larvatus.data.intruder import Intruder
+from larvatus.data.joined_releases import combined
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
@@ -54,6 +55,7 @@ class AggregateDisclosure(Attack):
         return cls(), cls(minimum=10, dominant=1, share=0.5, precision=1e-3)
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        original, release = combined(original, release)
         data = release.data
         names = common_numbers(original, data)
         names = intruder.columns(names, ())[0] or names
@@ -66,7 +68,8 @@ class AggregateDisclosure(Attack):
         value = float(np.mean([bool(c["kept"]) for c in cells]))
         unsafe = [c for c in cells if c["rule"]]
         given = sum(bool(c["kept"]) for c in unsafe)
-        notes = [f"{len(unsafe):,} of {len(cells):,} totals break a rule, and {given:,} of these are kept by the release"]
+        notes = [f"{len(unsafe):,} of {len(cells):,} totals break a rule, and {given:,} of these are kept by the release",
+                 *intruder.unused("file", "error", "presence", "guesses")]
         p = len(names)
         return Score(
             "aggregate_disclosure", "risk", value, "share of sub-group totals that the release keeps", self.settings(),

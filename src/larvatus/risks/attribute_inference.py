@@ -17,10 +17,12 @@ from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.credits import collect, distance_from_centre, outlyingness
 from larvatus.data.design import design_of
 from larvatus.data.intruder import Intruder
+from larvatus.data.joined_releases import combined
+from larvatus.data.linkage import TARGET, Keys, keys_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.data.sides import ALONE, BY_X, EVEN, HIT, OUT, pool_of, scored
+from larvatus.data.sides import ALONE, BY_X, EVEN, HIT, OUT, scored
 
 Floats = NDArray[np.float64]
 KINDS = (HIT, ALONE, BY_X)
@@ -44,8 +46,8 @@ class AttributeInference(Attack):
     """
 
     assumes: ClassVar[str] = (
-        "Knows S and the other confidential values of every target, and fits ordinary models to the release in which the "
-        "target is."
+        "Knows S and the other confidential values of every target, or what the intruder holds of them, and fits ordinary "
+        "models to the release in which the target is."
     )
 
     columns: tuple[str, ...] | None = Field(default=None, description="predict only these confidential columns")
@@ -57,14 +59,14 @@ class AttributeInference(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         from larvatus.stats.inference import MODELS
 
-        data, pool = release.data, pool_of(release.data, intruder)
+        original, release = combined(original, release)
+        data = release.data
+        keys = keys_of("attribute_inference", original, release, intruder, random, self.targets, needed=False)
         names = common_numbers(original, data)
-        known = [n for n in names if not intruder.known or n in intruder.known]
         asked = self._asked(names, intruder)
-        given = intruder.columns((), (*data.sub_groups.columns[min(len(x) for x in pool.groups.labels):], *data.known))[1]
         made = [_cell(kind, n, i) for kind in KINDS for n in asked for i in range(len(MODELS))]
         made += [_cell(EVEN, n, 0) for n in asked]
-        found = self._predicted(original, pool, names, known, asked, given, made, random)
+        found = self._predicted(original, keys, names, asked, made)
         _, group, values = collect(data.holding(data.table.pair(found.table, {n: n for n in (*made, OUT)})), [*made, OUT])
         means = {
             (kind, i): _mean([values[_cell(kind, n, i)] for n in asked]) for kind in KINDS for i in range(len(MODELS))
@@ -76,6 +78,7 @@ class AttributeInference(Attack):
         credits = {HIT: means[best], ALONE: means[alone], BY_X: means[by_x], OUT: values[OUT],
                    EVEN: _mean([values[_cell(EVEN, n, 0)] for n in asked])}
         unused = [f"{n} holds names and is not predicted" for n in data.confidential if n not in names]
+        unused += [*keys.notes, *intruder.unused("presence", "guesses")]
         score = scored(self, "share of confidential values predicted closely from the others", data, group, credits, unused,
                        self.targets)
         by_variable: list[Row] = [{
@@ -99,33 +102,34 @@ class AttributeInference(Attack):
                                 f"{nearest_names(name, names)}")
         if self.columns:
             return list(self.columns)
-        return [n for n in names if n not in intruder.known] or list(names)
+        known = intruder.columns(tuple(names), ())[0]
+        return [n for n in names if n not in known] or list(names)
 
     def _predicted(
-        self, original: Microdata, pool: Microdata, names: Sequence[str], known: Sequence[str], asked: Sequence[str],
-        given: Sequence[str], made: Sequence[str], random: RecordRandom,
+        self, original: Microdata, keys: Keys, names: Sequence[str], asked: Sequence[str], made: Sequence[str]
     ) -> Microdata:
         """The pool with whether each model came close, by column and by what it was given."""
         from larvatus.stats.inference import MODELS, predictions
 
         originals = {f"original {n}": n for n in names}
-        joined = pool.holding(pool.table.pair(original.table, originals))
-        design = design_of(joined, given)
+        joined = keys.joined.holding(keys.joined.table.pair(original.table, originals))
+        design = design_of(joined, keys.exact)
         centres = outlyingness(joined, list(originals))
-        share = 1.0 if self.targets is None else min(1.0, self.targets / max(pool.rows, 1))
+        soft = [n for n in keys.soft if n not in keys.codes]
 
         def predict(group: int, block: Block) -> Mapping[str, Array]:
-            chosen = random.uniform(block.record, purpose="targets")[0] < share if share < 1 else np.ones(len(block), bool)
-            s = design.matrix(group, block)
+            chosen = block[TARGET] == 1
+            s = np.hstack([design.matrix(group, block), block.matrix(soft)])
+            held_s = np.hstack([design.matrix(group, block), block.matrix([keys.held(n) for n in soft])])
             out = {n: np.full(len(block), np.nan) for n in made}
             for n in asked:
-                others = [m for m in known if m != n]
-                y, x = block.matrix(others), block.matrix([f"original {m}" for m in others])
+                others = [m for m in keys.numbers if m != n]
+                y, x = block.matrix(others), block.matrix([keys.held(m) for m in others])
                 truth = block[f"original {n}"]
                 near = self._near(truth)
                 tried = chosen & ~np.isnan(truth)
                 for kind, train, test in (
-                    (HIT, np.hstack([y, s]), np.hstack([x, s])), (ALONE, s, s), (BY_X, y, x),
+                    (HIT, np.hstack([y, s]), np.hstack([x, held_s])), (ALONE, s, held_s), (BY_X, y, x),
                 ):
                     guess = predictions(train, block[n], test[tried])
                     for i in range(len(MODELS)):
@@ -134,7 +138,7 @@ class AttributeInference(Attack):
                 out[_cell(EVEN, n, 0)][tried] = np.abs(mean - truth[tried]) <= near[tried]
             return {**out, OUT: distance_from_centre(*centres[group], block, list(originals))}
 
-        columns = list(dict.fromkeys([*originals, *names, *design.columns]))
+        columns = list(dict.fromkeys([*originals, *names, *design.columns, *keys.columns]))
         return joined.map_groups(predict, columns, [Column(n, "number") for n in (*made, OUT)])
 
     def _near(self, truth: Floats) -> Floats:

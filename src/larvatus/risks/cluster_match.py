@@ -15,7 +15,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
-from larvatus.data.sides import Sides, linked, pool_of
+from larvatus.data.sides import SideKeys, Sides, linked
 
 Floats = NDArray[np.float64]
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -46,11 +46,12 @@ class ClusterMatch(Attack):
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         shares = (self.clusters,) if isinstance(self.clusters, float) else self.clusters
-        cut = sum(n > self.largest for n in pool_of(release.data, intruder).groups.sizes)
+        by = SideKeys.of(self, original, release, intruder, random)
+        cut = sum(n > self.largest for n in by.keys.joined.groups.sizes)
         notes = [f"{cut} sub-groups of more than {self.largest:,} records may have been clustered in blocks"] if cut else []
         return linked(
             self, "share of records found within their cluster, its released records sharing the credit", original, release,
-            intruder, random, _linker(shares, self.largest), notes=notes, trials=("clusters", shares),
+            intruder, by, _linker(shares, self.largest), notes=notes, trials=("clusters", shares),
         )
 
 
@@ -63,8 +64,11 @@ def _linker(shares: Sequence[float], largest: int) -> Callable[[Sides], Floats]:
         absent = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
         x, y = with_indicators(x, absent), with_indicators(y, absent)
         out = np.empty((len(shares), len(y)))
+        holds = np.zeros(len(y), dtype=bool)
+        holds[sides.holds] = True
         for rows in cells(sides.same):
-            out[:, rows] = cluster_credit(x[rows], y[rows], shares, largest)
-        return out
+            mine = np.flatnonzero(holds[rows])
+            out[:, rows[mine]] = cluster_credit(x[rows[mine]], y[rows], mine, shares, largest)
+        return out[:, sides.own]
 
     return link

@@ -16,7 +16,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
-from larvatus.data.sides import Sides, known_columns, linked
+from larvatus.data.sides import KNOWN, SideKeys, Sides, linked
 
 Floats = NDArray[np.float64]
 
@@ -51,28 +51,52 @@ class GroupIntersection(Attack):
         return (cls(),)
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        names = known_columns(self, original, release.data, intruder)[0]
+        by = SideKeys.of(self, original, release, intruder, random, self.targets, soft_too=False)
+        names = [n for n in by.masked if n not in by.keys.base]
         for name in (n for group in self.column_groups or () for n in group):
             if name not in names:
                 raise RiskError(f"group_intersection.column_groups: {name!r} is not a numeric confidential column that the "
                                 f"intruder knows; {nearest_names(name, names)}")
-        groups = None if self.column_groups is None else [[names.index(n) for n in group] for group in self.column_groups]
+        told = None if self.column_groups is not None or release.joined else _told(release, names)
+        tried = [self.column_groups] if told is None else [told, None]
+        links = [_linker(groups, release) for groups in tried]
+        two = len(links) == 2
         return linked(
             self, "share of records singled out by the microaggregates they fall in, candidates sharing the credit",
-            original, release, intruder, random, _linker(groups), targets=self.targets,
+            original, release, intruder, by, lambda sides: np.array([link(sides) for link in links]),
+            trials=KNOWN if two else ("", (0.0,)), pick=(0 if intruder.told(release.steps) else 1) if two else None,
         )
 
 
-def _linker(groups: Sequence[Sequence[int]] | None) -> Callable[[Sides], Floats]:
+def _told(release: Release, names: Sequence[str]) -> tuple[tuple[str, ...], ...] | None:
+    """The groups of columns that the last step states to have microaggregated together."""
+    if not release.steps or release.steps[-1].name() != "microaggregation":
+        return None
+    together = getattr(release.steps[-1], "together", None)
+    if not isinstance(together, tuple) or not together:
+        return None
+    groups = together if isinstance(together[0], tuple) else (together,)
+    known = tuple(tuple(n for n in group if n in names) for group in groups)
+    return tuple(group for group in known if group) or None
+
+
+def _linker(groups: Sequence[Sequence[str]] | None, release: Release) -> Callable[[Sides], Floats]:
     from larvatus.stats.boxes import shared_credit
-    from larvatus.stats.micro_groups import nearest_of, tied_together
+    from larvatus.stats.micro_groups import nearest_codes, tied_together
 
     def link(sides: Sides) -> Floats:
-        parts = tied_together(sides.y) if groups is None else groups
-        codes = [nearest_of(sides.x[:, list(part)], sides.y[:, list(part)]) for part in parts]
+        parts = tied_together(sides.y) if groups is None else _places(groups, sides.names, release)
+        codes = [pair for part in parts for pair in nearest_codes(sides.x[:, list(part)], sides.y[:, list(part)])]
         if not codes:
             return sides.guess
         mine, theirs = (np.array([pair[side] for pair in codes]).T for side in (0, 1))
         return shared_credit(mine, mine, mine, theirs, sides.same, sides.own)
 
     return link
+
+
+def _places(groups: Sequence[Sequence[str]], names: Sequence[str], release: Release) -> list[list[int]]:
+    """Places of the columns of each group, and of those that show them in other releases."""
+    shown = [{n: n for n in names if n not in release.joined}, *({b: n for n, b in o.joined.items()} for o in release.others)]
+    found = [[names.index(there[n]) for n in group if there.get(n) in names] for there in shown for group in groups]
+    return [places for places in found if places]

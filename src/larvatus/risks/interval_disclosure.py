@@ -16,6 +16,7 @@ from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.credits import Credits, collect, distance_from_centre, outlyingness, risk_score
 from larvatus.data.design import Design, design_of
 from larvatus.data.intruder import Intruder
+from larvatus.data.joined_releases import combined
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
@@ -56,6 +57,7 @@ class IntervalDisclosure(Attack):
         return cls(), cls(windows=0.05, measured="relative")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        original, release = combined(original, release)
         windows = (self.windows,) if isinstance(self.windows, float) else self.windows
         names = common_numbers(original, release.data)
         beside = _Beside.of(original, release.data, names, self.measured)
@@ -79,7 +81,8 @@ class IntervalDisclosure(Attack):
         table = np.array([values[n][has] for n in made]).reshape(3, len(windows), -1).transpose(0, 2, 1)
         credits = Credits(group[has], table[0], table[1], table[2], table[0], outlying(values[" far"])[has])
         score = risk_score("interval_disclosure", "share of originals close to their released value", self.settings(),
-                           data.groups, windows, credits)
+                           data.groups, windows, credits,
+                           intruder.unused("known", "keys", "file", "error", "presence", "guesses"))
         details = {name: Rows.of(_without_x_alone(r) for r in rows) for name, rows in score.details.items()}
         by_variable = Rows.of(_variable(n, sums[:, :, j], windows) for j, n in enumerate(names))
         return replace(score, by_record=values[made[0]], by_variable=by_variable, details=details)

@@ -14,7 +14,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
-from larvatus.data.sides import Sides, linked, pool_of
+from larvatus.data.sides import SideKeys, Sides, linked
 
 Floats = NDArray[np.float64]
 
@@ -24,25 +24,26 @@ class OptimalAssignment(Attack):
 
     Whoever knows all targets gains by it: a released record taken by one target is not there for another, which a search for
     the nearest record does not use. Distances are squared, in standard deviations of the released values; records that
-    differ in S are never linked. Equal records share the credit.
+    differ in S are never linked. Assignments of equal cost share the credit: several are found, in keyed random order.
 
     Parameters:
         largest: assign at most this many records at once; more are cut into blocks along the direction in which released
-            values vary most, which loses targets near the cuts. Time grows with the cube of it: up to 5,000 is exact.
+            values vary most, which loses targets near the cuts. Time grows with the cube of it.
     """
 
     assumes: ClassVar[str] = (
         "Knows the original values of all records in the file, and that each of them has exactly one released record."
     )
 
-    largest: Annotated[int, Field(ge=2, le=20_000)] = Field(default=2000, description="most records to assign at once")
+    largest: Annotated[int, Field(ge=2, le=20_000)] = Field(default=5000, description="most records to assign at once")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        cut = sum(n > self.largest for n in pool_of(release.data, intruder).groups.sizes)
+        by = SideKeys.of(self, original, release, intruder, random)
+        cut = sum(n > self.largest for n in by.keys.joined.groups.sizes)
         notes = [f"{cut} sub-groups of more than {self.largest:,} records may have been assigned in blocks"] if cut else []
         return linked(
-            self, "share of records whose own released record is assigned to them", original, release, intruder, random,
-            self._link, notes=notes,
+            self, "share of records whose own released record is assigned to them", original, release, intruder, by,
+            self._link, notes=notes, one_guess=True,
         )
 
     def _link(self, sides: Sides) -> Floats:
@@ -51,6 +52,10 @@ class OptimalAssignment(Attack):
 
         x, y = in_same_units(sides.originals, sides.y)
         out = np.empty(len(y))
+        holds = np.zeros(len(y), dtype=bool)
+        holds[sides.holds] = True
         for rows in cells(sides.same):
-            out[rows] = assignment_credit(x[rows], y[rows], self.largest)
-        return out
+            mine = np.flatnonzero(holds[rows])
+            if len(mine):
+                out[rows[mine]] = assignment_credit(x[rows[mine]], y[rows], self.largest, mine)
+        return out[sides.own]

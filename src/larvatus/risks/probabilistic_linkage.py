@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
-from larvatus.data.sides import Sides, known_columns, linked
+from larvatus.data.sides import SideKeys, Sides, linked
 
 Floats = NDArray[np.float64]
 
@@ -41,23 +41,23 @@ class ProbabilisticLinkage(Attack):
     targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="about how many records to try")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        names = known_columns(self, original, release.data, intruder, names_too=True)[0]
-        named = [release.data.table.columns[n].kind == "nominal" for n in names]
+        by = SideKeys.of(self, original, release, intruder, random, self.targets, names_too=True)
         return linked(
-            self, "share of records whose own released record has the greatest weight", original, release, intruder, random,
-            _linker(named), targets=self.targets, names_too=True,
+            self, "share of records whose own released record has the greatest weight", original, release, intruder, by,
+            _linker(by.keys.codes, intruder.guesses or (1,)),
         )
 
 
-def _linker(named: Sequence[bool]) -> Callable[[Sides], Floats]:
+def _linker(codes: Collection[str], guesses: Sequence[int]) -> Callable[[Sides], Floats]:
     from larvatus.stats.fellegi_sunter import linkage_credit, names_apart, weights_of
     from larvatus.stats.sides import in_same_units
 
     def link(sides: Sides) -> Floats:
+        named = [n in codes for n in sides.names]
         x, y = names_apart(sides.originals, named), names_apart(sides.y, named)
         scaled = in_same_units(x, y)
         number = ~np.array(named, dtype=bool)
         x[:, number], y[:, number] = scaled[0][:, number], scaled[1][:, number]
-        return linkage_credit(x[sides.own], y, weights_of(x, y), sides.same, sides.own)
+        return linkage_credit(x[sides.own], y, weights_of(x[sides.holds], y), sides.same, sides.own, guesses)[None]
 
     return link

@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Attack, Block
+from larvatus.data.credits import by_outlyingness
 from larvatus.data.design import Design, design_of
 from larvatus.data.intruder import Intruder
+from larvatus.data.joined_releases import combined
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.stats.gaussian import Moments
 
 Floats = NDArray[np.float64]
+NEAR = 0.01
 STEPS = (0, 1, 2, 3, 4, 5, 10, 15, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000, 1_000_000, 10**18)
 
 
@@ -28,7 +31,8 @@ class RankDisclosure(Attack):
     The value is the rank correlation between original and released values, without sign, averaged over columns and
     records (a column that does not vary in a sub-group does not count there): 1 means that the order is known. S alone
     shows how well ranks can be predicted from S; chance is what unrelated values give in so many records. How many
-    records moved by how many ranks is in the details.
+    records moved by how many ranks is in the details; per record, the share of its values that moved by no more than a
+    hundredth of the ranks of the sub-group.
 
     Parameters: none.
     """
@@ -39,6 +43,7 @@ class RankDisclosure(Attack):
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        original, release = combined(original, release)
         names = common_numbers(original, release.data)
         ranked = _ranked(original, release, names)
         design = design_of(ranked, ranked.known)
@@ -51,13 +56,17 @@ class RankDisclosure(Attack):
         weights = np.divide(records, records.sum(axis=0), out=np.zeros_like(records), where=records.sum(axis=0) > 0)
         whole = (weights[:, None, :] * table).sum(axis=0)
         value, alone, chance = (float(v) for v in whole.mean(axis=1))
+        kept, outliers = by_outlyingness(
+            ranked, [f"original {n}" for n in names], _all(names), _kept(names, ranked.groups.sizes), "rank kept within 1 %"
+        )
         return Score(
             "rank_disclosure", "risk", value, "rank correlation between original and released values", self.settings(),
             chance=chance, s_alone=alone, interval=_interval(value, float(sizes.sum()), len(names)),
             by_group=Rows.of(_row("sub_group", ranked.groups.name(g), table[g].mean(axis=1), int(sizes[g]))
                              for g in range(len(parts))),
             by_variable=Rows.of(_row("variable", n, whole[:, j]) for j, n in enumerate(names)),
-            details={"rank_change": _changes(ranked, names)},
+            details={"rank_change": _changes(ranked, names), "outliers": outliers}, by_record=kept,
+            notes=tuple(intruder.unused("known", "keys", "file", "error", "presence", "guesses")),
         )
 
 
@@ -81,6 +90,17 @@ class _Agreement:
         n = np.maximum(m.present[:p], 2.0)
         chance = np.minimum(np.sqrt(2 / (np.pi * (n - 1))), 1.0)
         return cls(found, np.sqrt(np.maximum(share, 0.0)), chance, np.where(variance > 0, m.present[:p], 0.0))
+
+
+def _kept(names: Sequence[str], sizes: Sequence[int]) -> Callable[[int, Block], Floats]:
+    """For each record, the share of its values whose rank moved by no more than a hundredth of the sub-group."""
+    def of(group: int, block: Block) -> Floats:
+        moved = np.abs(block.matrix([_before(n) for n in names]) - block.matrix([_after(n) for n in names]))
+        there = ~np.isnan(block.matrix([_before(n) for n in names]))
+        near = (moved <= NEAR * sizes[group]).sum(axis=1)
+        return np.where(there.any(axis=1), near / np.maximum(there.sum(axis=1), 1), np.nan)
+
+    return of
 
 
 def _before(name: str) -> str:

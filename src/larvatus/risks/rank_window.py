@@ -15,7 +15,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
-from larvatus.data.sides import Sides, linked
+from larvatus.data.sides import KNOWN, SideKeys, Sides, linked
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +29,8 @@ class RankWindow(Attack):
 
     Parameters:
         window: how far a rank may have moved, as a share of the records; where none is given, the smallest window of each
-            column that excludes no target from its own record, as an intruder told the parameters would take.
+            column over the whole file that excludes no target from its own record, as an intruder told the parameters would
+            take, or that of the other records where the intruder is not told.
         targets: try about this many records, drawn by record id, where there are more; each is held against all others.
     """
 
@@ -48,19 +49,39 @@ class RankWindow(Attack):
         return (cls(),)
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        by = SideKeys.of(self, original, release, intruder, random, self.targets)
+        meaning = "share of records singled out by their ranks, candidates sharing the credit"
+        if self.window is not None:
+            return linked(self, meaning, original, release, intruder, by, _linker(np.full((2, 1), self.window), (False,)))
+        farthest = np.sort(np.nan_to_num(by.measured(_moves)), axis=1)[:, -2:]
         return linked(
-            self, "share of records singled out by their ranks, candidates sharing the credit", original, release, intruder,
-            random, _linker(self.window), targets=self.targets,
+            self, meaning, original, release, intruder, by, _linker(farthest.T[::-1], (False, True)), trials=KNOWN,
+            pick=0 if intruder.told(release.steps) else 1,
         )
 
 
-def _linker(window: float | None) -> Callable[[Sides], Floats]:
+def _moves(sides: Sides) -> Floats:
+    from larvatus.stats.rank_limits import rank_moves
+
+    return np.array([rank_moves(x, y) for x, y in zip(sides.originals.T, sides.y.T, strict=True)])
+
+
+def _linker(windows: Floats, from_others: Sequence[bool]) -> Callable[[Sides], Floats]:
+    """By the largest window of each column (or of all), or by that of the other records: the second where one has the first."""
     from larvatus.stats.boxes import shared_credit
     from larvatus.stats.rank_limits import rank_limits
 
     def link(sides: Sides) -> Floats:
-        limits = [rank_limits(x, y, window) for x, y in zip(sides.originals.T, sides.y.T, strict=True)]
-        low, high = (np.array([pair[side] for pair in limits]).T[sides.own] for side in (0, 1))
-        return shared_credit(sides.x, low, high, sides.y, sides.same, sides.own)
+        moves = _moves(sides)
+        first, second = (np.broadcast_to(w, len(sides.names)) if len(w) == 1 else w[: len(sides.names)] for w in windows)
+        out = []
+        for others in from_others:
+            limits = [
+                rank_limits(x, y, np.where(others & (moves[j] >= first[j]), second[j], first[j]))
+                for j, (x, y) in enumerate(zip(sides.originals.T, sides.y.T, strict=True))
+            ]
+            low, high = (np.array([pair[side] for pair in limits]).T[sides.own] for side in (0, 1))
+            out.append(shared_credit(sides.x, low, high, sides.y, sides.same, sides.own))
+        return np.array(out)
 
     return link

@@ -52,7 +52,8 @@ class Uniqueness(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         data, pool = release.data, pool_of(release.data, intruder)
         inside = data.sub_groups.columns[min(len(label) for label in pool.groups.labels):]
-        masked, given = intruder.columns(data.confidential, (*inside, *data.known))
+        first = tuple(n for n in data.confidential if n not in release.joined)
+        masked, given = intruder.columns(first, (*inside, *data.known))
         known = (*masked, *given, *data.sub_groups.columns)
         for name in self.keys:
             if name not in known:
@@ -64,9 +65,9 @@ class Uniqueness(Attack):
         back = data.holding(data.table.pair(found.table, {n: n for n in (HIT, ALONE, EVEN, BY_X, OUT)}))
         _, group, values = collect(back, (HIT, ALONE, EVEN, BY_X, OUT))
         score = scored(self, "share of records singled out by columns that agree exactly", back, group, values,
-                       _said(original, data, masked))
-        rest = [n for n in data.confidential if n not in masked]
-        classes, other = (BY_KEYS, rest) if rest else (BY_S, list(data.confidential))
+                       [*_said(original, data, masked), *intruder.unused("file", "error", "presence", "guesses")])
+        rest = [n for n in first if n not in masked]
+        classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))
         tables = {"anonymity": _anonymity(found, (self.k,) if isinstance(self.k, int) else self.k)}
         tables["diversity"] = Rows.of(_diversity(found, classes, name, random) for name in other)
         return replace(score, details={**score.details, **tables})

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Attack, Block
+from larvatus.data.credits import by_outlyingness
 from larvatus.data.design import Design, design_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
@@ -20,6 +21,8 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.stats.gaussian import Moments
 
 Floats = NDArray[np.float64]
+TOLERANCE = 0.1
+CLOSE = "predicted within a tenth of a standard deviation"
 
 
 class ValueDisclosure(Attack):
@@ -27,7 +30,8 @@ class ValueDisclosure(Attack):
 
     The value is the share of variance explained, its mean over columns and records; S alone shows what is known without the
     release. Chance is what as many unrelated columns would explain. The width of a confidence interval for a value, beside
-    the width without the release, is in the details: 1 means that nothing was learnt.
+    the width without the release, is in the details: 1 means that nothing was learnt. Per record, it is the share of its
+    values that the regression predicts to within a tenth of a standard deviation.
 
     Parameters: none.
     """
@@ -38,25 +42,28 @@ class ValueDisclosure(Attack):
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        names = common_numbers(original, release.data)
+        released = common_numbers(original, release.data)
+        names = [n for n in released if n not in release.joined]
         before = {f"original {n}": n for n in names}
         joined = release.data.holding(release.data.table.pair(original.table, before))
         design = design_of(joined, joined.known)
-        columns = list(dict.fromkeys([*before, *names, *design.columns]))
-        groups = joined.reduce(columns, _moments(list(before), names, design), Moments.merge)
-        parts = [_Explained.of(m, len(names), len(design.terms)) for m in groups]
+        columns = list(dict.fromkeys([*before, *released, *design.columns]))
+        groups = joined.reduce(columns, _moments(list(before), released, design), Moments.merge)
+        parts = [_Explained.of(m, len(names), len(released), len(design.terms)) for m in groups]
         whole = _Explained.total(parts)
         sizes = joined.groups.sizes
+        near, outliers = by_outlyingness(joined, list(before), columns, _near(groups, list(before), released, design), CLOSE)
         return Score(
             "value_disclosure", "risk", float(whole.both.mean()),
             "share of the variance of confidential values that the release explains", self.settings(),
             chance=float(whole.chance.mean()), s_alone=float(whole.s_alone.mean()),
-            interval=_interval(whole, sum(sizes), len(names)),
+            interval=_interval(whole, sum(sizes), len(released)),
             by_group=Rows.of(
                 {"sub_group": joined.groups.name(g), "records": sizes[g], **part.row()} for g, part in enumerate(parts)
             ),
             by_variable=Rows.of(_variable(name, whole, j) for j, name in enumerate(names)),
-            details={"interval_width": _widths(joined, names, parts, whole)},
+            details={"interval_width": _widths(joined, names, parts, whole), "outliers": outliers}, by_record=near,
+            notes=tuple(intruder.unused("known", "keys", "file", "error", "presence", "guesses")),
         )
 
 
@@ -71,16 +78,16 @@ class _Explained:
     records: Floats
 
     @classmethod
-    def of(cls, m: Moments, p: int, q: int) -> _Explained:
+    def of(cls, m: Moments, p: int, r: int, q: int) -> _Explained:
         from larvatus.stats.regression import unexplained
 
         covariance = np.nan_to_num(m.covariance) * ~np.logical_or.outer(m.constant, m.constant)
-        targets, given, released = list(range(p)), list(range(2 * p, 2 * p + q)), list(range(p, 2 * p))
+        targets, given, released = list(range(p)), list(range(p + r, p + r + q)), list(range(p, p + r))
         variance = np.diag(covariance)[:p]
         alone = unexplained(covariance, targets, given)
         both = unexplained(covariance, targets, [*released, *given])
         freedom = np.maximum(m.present[:p] - 1 - q, 1.0)
-        chance = alone * np.maximum(1 - p / freedom, 0.0)
+        chance = alone * np.maximum(1 - r / freedom, 0.0)
         by_s, by_both, by_chance = (1 - _ratio(left, variance, 1.0) for left in (alone, both, chance))
         return cls(by_s, by_both, by_chance, _ratio(both, alone, 1.0), np.where(variance > 0, m.present[:p], 0.0))
 
@@ -114,6 +121,31 @@ def _ratio(part: Floats, whole: Floats, otherwise: float) -> Floats:
 def _moments(before: Sequence[str], names: Sequence[str], design: Design) -> Callable[[int, Block], Moments]:
     def of(group: int, block: Block) -> Moments:
         return Moments.of(np.hstack([block.matrix([*before, *names]), design.matrix(group, block)]))
+
+    return of
+
+
+def _near(
+    moments: Sequence[Moments], before: Sequence[str], released: Sequence[str], design: Design
+) -> Callable[[int, Block], Floats]:
+    """For each record, the share of its values that the regression predicts closely."""
+    from larvatus.stats.regression import slopes
+
+    p = len(before)
+    fits = []
+    for m in moments:
+        mean, covariance = np.nan_to_num(m.mean), np.nan_to_num(m.covariance)
+        given = list(range(p, len(mean)))
+        fits.append((mean, slopes(covariance, list(range(p)), given), np.sqrt(np.nan_to_num(m.variance[:p]))))
+
+    def of(group: int, block: Block) -> Floats:
+        mean, slope, sd = fits[group]
+        x = block.matrix(before)
+        given = np.hstack([block.matrix(released), design.matrix(group, block)]) - mean[p:]
+        there = ~np.isnan(x)
+        off = np.abs(x - mean[:p] - np.nan_to_num(given) @ slope)
+        near = (off <= TOLERANCE * sd + 1e-9 * np.abs(x)).sum(axis=1)
+        return np.where(there.any(axis=1), near / np.maximum(there.sum(axis=1), 1), np.nan)
 
     return of
 

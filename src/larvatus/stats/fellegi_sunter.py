@@ -14,7 +14,9 @@ from larvatus.stats.sides import canonical_order
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 EDGES = np.array([1e-9, 0.01, 0.03, 0.1, 0.3, 1.0])  # how far apart two values are, in standard deviations
-LEVELS = len(EDGES) + 2  # the last: blanked in the release, which says nothing
+AGREE = len(EDGES) + 1  # levels of agreement; then: missing on both sides, in x alone, in y alone
+LEVELS = AGREE + 3
+STARTS = (0.5, 0.8, 0.3)  # how much rarer each level is among matching pairs than the one before it, to begin with
 FITTED, PAIRS, ROUNDS, LEAST = 400, 1_000_000, 100, 1e-9
 
 
@@ -31,20 +33,45 @@ def weights_of(x: Floats, y: Floats) -> Floats:
     _, first, times = np.unique(combination(list(pairs), pairs.shape[1]), return_index=True, return_counts=True)
     levels = pairs[:, first]
     u = _shares(levels, times.astype(np.float64))
-    guess = 0.5 ** np.arange(1.0, LEVELS + 1)
-    m = np.repeat((guess / guess.sum())[None, :], y.shape[1], axis=0)
-    share = 1.0 / len(y)
+    return max((_fitted(levels, times, u, 1.0 / len(y), start) for start in STARTS), key=lambda found: found[1])[0]
+
+
+def _fitted(levels: NDArray[np.int8], times: Ints, u: Floats, share: float, start: float) -> tuple[Floats, float]:
+    """By EM from one start: the weight of every level, and the log likelihood.
+
+    What is missing says nothing of agreement while that is learnt: else pairs that are both incomplete would pass for the
+    matching ones. How matching pairs go missing is then read off the pairs that agree.
+    """
+    m = np.repeat(_present(start ** np.arange(1.0, LEVELS + 1)[None, :]), len(levels), axis=0)
+    base = np.maximum(_present(u), LEAST)
+    match, likelihood = np.zeros(levels.shape[1]), -np.inf
+    weight = np.zeros_like(u)
     for _ in range(ROUNDS):
-        ratio = np.exp(np.clip(sum(np.log(m[j, row] / u[j, row]) for j, row in enumerate(levels)), -600, 600))
-        match = times * share * ratio / (share * ratio + 1 - share)
-        new = np.maximum(_shares(levels, match), LEAST)
-        new /= new.sum(axis=1, keepdims=True)
+        weight = np.where(_present(u) > 0, np.log(np.maximum(m, LEAST)) - np.log(base), 0.0)
+        ratio = np.exp(np.clip(sum(weight[j, row] for j, row in enumerate(levels)), -600, 600))
+        match = share * ratio / (share * ratio + 1 - share)
+        likelihood = float((times * np.log(share * ratio + 1 - share)).sum())
+        new = _present(np.maximum(_shares(levels, times * match), LEAST))
         done, m = float(np.abs(new - m).max()) < LEAST, new
         if done:
             break
-    out = np.log(m) - np.log(np.maximum(u, LEAST))
-    out[:, -1] = 0.0
-    return np.asarray(out)
+    return np.where(np.arange(LEVELS) < AGREE, weight, _of_missing(levels, times, match, u)), likelihood
+
+
+def _of_missing(levels: NDArray[np.int8], times: Ints, match: Floats, u: Floats) -> Floats:
+    """Weights of the levels of missing cells. Of the pairs taken to match, a share does: the others are like any pair."""
+    total = max(float((times * match).sum()), LEAST)
+    true = float((times * match**2).sum()) / total
+    seen = _shares(levels, times * match)
+    m = np.clip((seen - (1 - true) * u) / max(true, LEAST), LEAST, 1.0)
+    return np.asarray(np.where(u > 0, np.log(m) - np.log(np.maximum(u, LEAST)), 0.0))
+
+
+def _present(shares: Floats) -> Floats:
+    """Shares of the levels of agreement among the pairs that can agree."""
+    there = np.where(np.arange(LEVELS) < AGREE, shares, 0.0)
+    total = there.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(there, total, out=np.zeros_like(there), where=total > 0))
 
 
 def _shares(levels: NDArray[np.int8], weight: Floats) -> Floats:
@@ -53,58 +80,64 @@ def _shares(levels: NDArray[np.int8], weight: Floats) -> Floats:
 
 
 def _levels(x: Floats, y: Floats) -> Ints:
-    """How well each x agrees with each y: 0 is equal; missing agrees with missing, a blanked y has a level of its own."""
+    """How well each x agrees with each y: 0 is equal; what is missing has levels of its own."""
     out = np.searchsorted(EDGES, np.nan_to_num(np.abs(x[:, None] - y)))
     absent, blank = np.isnan(x)[:, None], np.isnan(y)[None, :]
-    out = np.where(blank & ~absent, LEVELS - 1, out)
-    return np.where(absent, np.where(blank, 0, LEVELS - 2), out)
+    out = np.where(blank & ~absent, AGREE + 2, out)
+    return np.where(absent, np.where(blank, AGREE, AGREE + 1), out)
 
 
-def linkage_credit(x: Floats, y: Floats, weights: Floats, same: Ints, own: Ints) -> Floats:
-    """For each target, one over the candidates of the same code with the greatest weight, where the own record is one."""
+def linkage_credit(x: Floats, y: Floats, weights: Floats, same: Ints, own: Ints, guesses: Sequence[int] = (1,)) -> Floats:
+    """Guesses × targets: chance that the own record is among so many of the same code with the greatest weights."""
+    from larvatus.stats.distances import credit_within
+
     order = np.argsort(same, kind="stable")
     start = np.searchsorted(same[order], same[own], "left")
     stop = np.searchsorted(same[order], same[own], "right")
-    return np.asarray(_credit(x, np.ascontiguousarray(y), weights, EDGES, order, start, stop, own))
+    heavier, tied = _heavier(x, np.ascontiguousarray(y), weights, EDGES, order, start, stop, own, max(guesses))
+    return np.array([credit_within(heavier, tied, k) for k in guesses])
 
 
 @kernel()
-def _credit(
-    x: Floats, y: Floats, weights: Floats, edges: Floats, order: Ints, start: Ints, stop: Ints, own: Ints
+def _heavier(
+    x: Floats, y: Floats, weights: Floats, edges: Floats, order: Ints, start: Ints, stop: Ints, own: Ints, deepest: int
 ) -> Floats:
-    out = np.zeros(len(own))
-    levels = len(edges) + 2
-    rest = np.zeros(y.shape[1] + 1)
-    for j in range(y.shape[1] - 1, -1, -1):
+    """Candidates heavier than the own record, counted up to `deepest`, and those as heavy."""
+    out = np.zeros((2, len(own)))
+    agree = len(edges) + 1
+    p = y.shape[1]
+    rest = np.zeros(p + 1)
+    for j in range(p - 1, -1, -1):
         rest[j] = rest[j + 1] + weights[j].max()
     for i in range(len(own)):
-        best, tied, mine = -np.inf, 0, -np.inf
-        for k in range(start[i], stop[i]):
-            row = order[k]
+        mine = -np.inf
+        for k in range(start[i] - 1, stop[i]):
+            row = own[i] if k < start[i] else order[k]
             total = 0.0
-            for j in range(y.shape[1]):
+            for j in range(p):
                 a, b = x[i, j], y[row, j]
                 if np.isnan(a):
-                    level = 0 if np.isnan(b) else levels - 2
+                    level = agree if np.isnan(b) else agree + 1
                 elif np.isnan(b):
-                    level = levels - 1
+                    level = agree + 2
                 else:
                     apart = abs(a - b)
                     level = 0
                     while level < len(edges) and apart > edges[level]:
                         level += 1
                 total += weights[j, level]
-                if total + rest[j + 1] < best - 1e-9:
+                if total + rest[j + 1] < mine - 1e-9:
                     total = -np.inf
                     break
-            if row == own[i]:
+            if k < start[i]:
                 mine = total
-            if total > best:
-                best, tied = total, 1
-            elif total == best and total > -np.inf:
-                tied += 1
-        if mine == best:
-            out[i] = 1.0 / tied
+            elif total > mine + 1e-9:
+                out[0, i] += 1
+                if out[0, i] >= deepest:
+                    break
+            elif total >= mine - 1e-9:
+                out[1, i] += 1
+        out[1, i] = max(out[1, i], 1.0)
     return out
 
 

@@ -78,6 +78,13 @@ def _scale(covariance: Floats) -> Floats:
     return np.where(sd > 0, sd, 1.0)
 
 
+def semi_definite(covariance: Floats) -> Floats:
+    """The nearest covariance on the scale of correlations, for one put together from different records."""
+    sd = _scale(covariance)
+    values, vectors = np.linalg.eigh(covariance / np.outer(sd, sd))
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T * np.outer(sd, sd))
+
+
 def completed(rows: Floats, covariance: Floats) -> Floats:
     """Deviations with missing ones replaced by what the others lead one to expect."""
     missing = np.isnan(rows)

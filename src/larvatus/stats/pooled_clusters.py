@@ -12,17 +12,18 @@ from larvatus.stats.sides import blocks_along
 Floats = NDArray[np.float64]
 
 
-def cluster_credit(x: Floats, y: Floats, shares: Sequence[float], most: int) -> Floats:
-    """Shares × rows: one over the released records in a row's cluster where its own is among them, nothing where only others.
+def cluster_credit(x: Floats, y: Floats, own: NDArray[np.int64], shares: Sequence[float], most: int) -> Floats:
+    """Shares × rows of x: one over the released records in a row's cluster where its own is among them, else nothing.
 
+    `own` names each row's own row of y.
     Clusters are Ward's, cut at each share of as many clusters as there are originals. A row without any released record in
     its cluster is guessed among all. More than `most` rows are clustered in blocks.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
 
-    n = len(x)
-    out = np.full((len(shares), n), 1.0 / n)
-    if n < 2 or x.shape[1] == 0:
+    n = len(y)
+    out = np.full((len(shares), len(x)), 1.0 / n)
+    if n < 2 or not len(x) or x.shape[1] == 0:
         return out
     for a, b in blocks_along(x, y, most):
         points = np.vstack([x[a], y[b]])
@@ -32,8 +33,8 @@ def cluster_credit(x: Floats, y: Floats, shares: Sequence[float], most: int) -> 
             label = np.empty(len(points), dtype=np.int64)
             label[order] = fcluster(tree, max(1, round(share * len(a))), "maxclust")
             size = np.bincount(label[len(a) :], minlength=int(label.max()) + 1)
-            mine, theirs = np.full(n, -1), np.full(n, -2)
-            mine[a], theirs[b] = label[: len(a)], label[len(a) :]
-            credit = np.where(mine[a] == theirs[a], 1.0 / np.maximum(size[mine[a]], 1), 0.0)
-            out[i, a] = np.where(size[mine[a]] == 0, 1.0 / n, credit)
+            mine, theirs = label[: len(a)], np.full(n, -2)
+            theirs[b] = label[len(a) :]
+            credit = np.where(mine == theirs[own[a]], 1.0 / np.maximum(size[mine], 1), 0.0)
+            out[i, a] = np.where(size[mine] == 0, 1.0 / n, credit)
     return out

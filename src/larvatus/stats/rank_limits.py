@@ -8,29 +8,42 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def rank_limits(x: Floats, y: Floats, window: float | None) -> tuple[Floats, Floats]:
+def rank_moves(x: Floats, y: Floats) -> Floats:
+    """How far the rank of each record moved beyond those its value holds, as a share of the released values; NaN if unknown."""
+    out = np.full(len(x), np.nan)
+    there, ordered = ~np.isnan(x), np.sort(y[~np.isnan(y)])
+    if not there.any() or not len(ordered):
+        return out
+    first, last = _held_of(x[there], len(ordered))
+    from_, to = _held(ordered, y[there])
+    moved = np.maximum(np.maximum(from_ - last, first - to), 0.0)
+    out[there] = np.where(np.isnan(y[there]), np.nan, moved / len(ordered))
+    return out
+
+
+def rank_limits(x: Floats, y: Floats, window: float | Floats) -> tuple[Floats, Floats]:
     """For every original value the smallest and the largest released value within the window of ranks around it.
 
-    Ranks are among the values present; tied values hold all the ranks of their run. Without a window, the smallest one is
-    taken under which no record lies outside its own limits. NaN, which limits nothing, where the original is missing.
+    Ranks are among the values present; tied values hold all the ranks of their run. The window is a share of the released
+    values, one for all or one for each. NaN, which limits nothing, where the original is missing.
     """
     low, high = np.full(len(x), np.nan), np.full(len(x), np.nan)
     there, ordered = ~np.isnan(x), np.sort(y[~np.isnan(y)])
     if not there.any() or not len(ordered):
         return low, high
-    first, last = _held(np.sort(x[there]), x[there])
-    scale = len(ordered) / int(there.sum())
-    first, last = np.floor((first - 1) * scale) + 1, np.ceil(last * scale)
-    if window is None:
-        from_, to = _held(ordered, y[there])
-        moved = np.maximum(from_ - last, first - to)
-        steps = float(np.maximum(moved[~np.isnan(y[there])], 0).max(initial=0))
-    else:
-        steps = float(np.floor(window * len(ordered) + 1e-9))
     n = len(ordered)
+    first, last = _held_of(x[there], n)
+    steps = np.floor(np.broadcast_to(window, len(x))[there] * n + 1e-9)
     low[there] = ordered[np.clip(first - steps, 1, n).astype(np.int64) - 1]
     high[there] = ordered[np.clip(last + steps, 1, n).astype(np.int64) - 1]
     return low, high
+
+
+def _held_of(x: Floats, released: int) -> tuple[Floats, Floats]:
+    """First and last rank that each original value holds, on the scale of the released ones."""
+    first, last = _held(np.sort(x), x)
+    scale = released / len(x)
+    return np.floor((first - 1) * scale) + 1, np.ceil(last * scale)
 
 
 def _held(ordered: Floats, values: Floats) -> tuple[Floats, Floats]:

@@ -35,11 +35,11 @@ def cells(same: Ints) -> Iterator[Ints]:
 
 
 def blocks_along(x: Floats, y: Floats, most: int) -> Iterator[tuple[Ints, Ints]]:
-    """Rows of x and as many of y, in a canonical order, at most so many at a time.
+    """Rows of x and rows of y, in a canonical order, at most so many of y at a time.
 
     Beyond that number both sides are sorted along the direction in which y varies most and cut at the same ranks.
     """
-    if len(x) <= most:
+    if len(y) <= most:
         yield canonical_order(x), canonical_order(y)
         return
     centred = y - y.mean(axis=0)
@@ -47,7 +47,7 @@ def blocks_along(x: Floats, y: Floats, most: int) -> Iterator[tuple[Ints, Ints]]
     turn = vectors[:, -1] * (1.0 if vectors[:, -1].sum() >= 0 else -1.0)
     mine, theirs = (rows[np.argsort((v @ turn)[rows], kind="stable")] for v, rows in
                     ((x, canonical_order(x)), (y, canonical_order(y))))
-    parts = -(-len(x) // most)
+    parts = -(-len(y) // most)
     yield from zip(np.array_split(mine, parts), np.array_split(theirs, parts), strict=True)
 
 
