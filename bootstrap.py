@@ -198,7 +198,7 @@ def verdict(pytest: Sequence[str]) -> int:
     codes = {
         "ruff": run(["-m", "ruff", "check"]),
         "mypy": run(["-m", "mypy"]),
-        "pytest": run(["-m", "pytest", "-q", "-n", "auto", *pytest], **threads),
+        "pytest": run(["-m", "pytest", "-q", "-n", "auto", "--dist", "loadgroup", *pytest], **threads),
     }
     failed = [name for name, code in codes.items() if code]
     say("failed: " + ", ".join(failed) if failed else "all passed: " + ", ".join(codes))
