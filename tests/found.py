@@ -41,18 +41,19 @@ def spark_session() -> object:
     paths = os.pathsep.join(str(ROOT / part) for part in ("src", "tests", "."))
     try:
         return started("local-cluster[2,1,1024]", **{
-            "spark.sql.shuffle.partitions": "3", "spark.executorEnv.PYTHONPATH": paths, "spark.executorEnv.NUMBA_NUM_THREADS": "1",
+            "spark.sql.shuffle.partitions": "3", "spark.executorEnv.PYTHONPATH": paths,
+            "spark.executorEnv.NUMBA_NUM_THREADS": "1",
         })
     except EngineError as error:
         pytest.skip(str(error))
 
 
-def engine_of(label: str) -> object:
+def engine_of(label: str, rows: int = 110) -> object:
     """What `read` takes: the name, or an engine whose sorts, moves and joins go through a database or a cluster."""
     if label == SPARK:
         from larvatus.engines.spark import Spark
 
-        return Spark(session=spark_session(), rows=110)
+        return Spark(session=spark_session(), rows=rows)
     if label != SMALL:
         return label
     from larvatus.engines.duckdb import Duckdb

@@ -25,7 +25,7 @@ OLDEST_JAVA, OLDEST_SPARK = 17, 4
 QUIET = {
     "spark.ui.enabled": "false", "spark.eventLog.enabled": "false", "spark.ui.showConsoleProgress": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536", "spark.python.worker.reuse": "true",
-    "spark.log.structuredLogging.enabled": "false",
+    "spark.log.structuredLogging.enabled": "false", "spark.log.level": "OFF", "spark.executor.syncLogLevel.enabled": "true",
 }
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 WRAPPER = """#!/bin/sh

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 HOLDING, PER_ROW = 0.85, 96
 _GIVEN_OUT: list[Shared] = []  # folders behind frames that were given out: nobody knows when those are let go
+_CHECKED: set[tuple[int, str]] = set()  # sessions and folders that were looked at
 
 
 class Spark:
@@ -58,7 +59,10 @@ class Spark:
             self._shared = Shared(self._folder)
             rows = self._rows or int(self._memory * HOLDING / PER_ROW)
             cluster = Cluster(session, self._shared.place, parallel_tasks(session), self._memory, rows)
-            _check(cluster)
+            looked = id(session), self._folder or ""
+            if looked not in _CHECKED:
+                _check(cluster)
+            _CHECKED.add(looked)
             self._cluster = cluster
         return self._cluster
 
