@@ -44,7 +44,8 @@ def session_for(source: Any, given: SparkSession | None, master: str | None) -> 
     if given is not None:
         return given
     if is_spark(source):
-        return source.sparkSession  # type: ignore[no-any-return]
+        own: SparkSession = source.sparkSession
+        return own
     _imported()
     from pyspark.sql import SparkSession
 
