@@ -49,6 +49,12 @@ class _Source:
     schema: Any
     keys: Mapping[str, Any] = field(default_factory=dict)
     looks: Mapping[str, Looks] = field(default_factory=dict)
+    folder: str = ""
+
+    def close(self) -> None:
+        """Remove batches that were put in the shared folder to be read once."""
+        if self.folder:
+            self.place.remove(self.folder)
 
     def batches(self, part: _Part) -> Iterator[Any]:
         """The part's rows, its columns of the types that all parts share."""
@@ -104,7 +110,10 @@ def read(
     named = {n: conversion.is_named(n, _plain(opened.schema.field(n).type), roles, sub_groups) for n in wanted}
     whole = frozenset(roles.confidential)
     work = partial(_taken, opened, folder, named, whole, ids)
-    found: list[_Read] = cluster.run(work, list(enumerate(opened.parts)))
+    try:
+        found: list[_Read] = cluster.run(work, list(enumerate(opened.parts)))
+    finally:
+        opened.close()
     rows = sum(f.rows for f in found)
     if rows == 0:
         raise ReadError("the source has a header but no records.")
@@ -153,7 +162,7 @@ def _opened(cluster: Cluster, source: Any, names: Sequence[str], record_id: str 
     for i, low in enumerate(range(0, table.num_rows, cluster.piece)):
         cluster.place.write(f"{folder}/{i}", _packed(table.slice(low, cluster.piece).to_batches(), table.schema))
         parts.append(_Part("arrow", f"{folder}/{i}"))
-    return _Source(cluster.place, parts, table.schema), origin, False
+    return _Source(cluster.place, parts, table.schema, folder=folder), origin, False
 
 
 def _packed(batches: Sequence[Any], schema: Any) -> Any:
@@ -245,7 +254,7 @@ def _of_frame(
     schema = without_views(pa.ipc.open_stream(place.read(found[0][2])).schema.empty_table()).schema
     schema = pa.schema([schema.field(n) for n in (*names, *([RECORD] if offsets is not None else []))])
     parts = [_Part("arrow", f) for _, _, f in found]
-    return _Source(place, parts, schema), Origin({n: schema.field(n).type for n in names}, kind)
+    return _Source(place, parts, schema, folder=folder), Origin({n: schema.field(n).type for n in names}, kind)
 
 
 def _with_records(batch: Any, offsets: Mapping[str, int] | None) -> Any:
@@ -312,7 +321,7 @@ def _taken(
     pieces = {}
     for n, p in parts.items():
         values = np.concatenate(p)
-        pieces[n] = written(source.place, f"{folder}/{_safe(n)}", "read", at, values, values.dtype)
+        pieces[n] = written(source.place, f"{folder}-{_safe(n)}", "read", at, values, values.dtype)
     return _Read(rows, pieces, {n: list(v) for n, v in levels.items()}, missing)
 
 
@@ -324,7 +333,7 @@ def _safe(name: str) -> str:
 
 def _spread(place: Place, folder: str, name: str, found: Sequence[_Read]) -> Spread:
     dtype = np.int64 if name.startswith((" exact ", " record")) else np.float64
-    return Spread.of(place, dtype, [f.pieces[name] for f in found if f.rows], f"{folder}/{_safe(name)}")
+    return Spread.of(place, dtype, [f.pieces[name] for f in found if f.rows], f"{folder}-{_safe(name)}")
 
 
 def _described(
@@ -357,14 +366,14 @@ def _coded(cluster: Cluster, folder: str, maps: Mapping[str, list[Array]], found
     for (_, name, *_), piece in zip(jobs, pieces, strict=True):
         out[name].append(piece)
     for name in maps:
-        place.remove(f"{folder}/{_safe(f' local {name}')}")
-    return {n: Spread.of(place, np.int32, p, f"{folder}/{_safe(n)}") for n, p in out.items()}
+        place.remove(f"{folder}-{_safe(f' local {name}')}")
+    return {n: Spread.of(place, np.int32, p, f"{folder}-{_safe(n)}") for n, p in out.items()}
 
 
 def _recoded(place: Place, folder: str, job: tuple[int, str, int, str, Array]) -> Piece:
     i, name, rows, file, to = job
     codes = np.frombuffer(place.read(file, 0, rows * 4), dtype=np.int32)
-    return written(place, f"{folder}/{_safe(name)}", "read", i, to[codes], np.int32)
+    return written(place, f"{folder}-{_safe(name)}", "read", i, to[codes], np.int32)
 
 
 def _numbers(cluster: Cluster, rows: int) -> Spread:

@@ -325,7 +325,7 @@ class SparkTable:
         work = partial(_made_by, self._reader(names), self.room.place, folder, function, dict(dtypes), list(names))
         found = self.room.run(work, self._batches(CHUNK))
         return {
-            n: Spread.of(self.room.place, d, [f[n] for f in found], f"{folder}/{n}") for n, d in dtypes.items()
+            n: Spread.of(self.room.place, d, [f[n] for f in found], f"{folder}-{n}") for n, d in dtypes.items()
         }
 
     def _ordered(
@@ -391,7 +391,7 @@ def _made_by(
     parts = [function(g, reader.block(low, high, names)) for g, low, high in slices]
     first = slices[0][1]
     return {
-        n: written(place, f"{folder}/{n}", "made", first, np.concatenate([p[n] for p in parts]), d) for n, d in dtypes.items()
+        n: written(place, f"{folder}-{n}", "made", first, np.concatenate([p[n] for p in parts]), d) for n, d in dtypes.items()
     }
 
 

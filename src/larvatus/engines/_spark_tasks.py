@@ -41,7 +41,7 @@ class Target:
 
     def of(self, name: str) -> str:
         """The folder of one column."""
-        return f"{self.folder}/{key_of(name)}"
+        return f"{self.folder}-{key_of(name)}"
 
 
 def mapped(
