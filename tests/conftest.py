@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(SPARK))
         chosen = QUICK.get(item.nodeid.rpartition("::")[2].partition("[")[0])
         ids = item.nodeid.rpartition("[")[2].rstrip("]")
-        if on_spark and (chosen is None or (chosen and not any(c in ids for c in chosen))):
+        if on_spark and (chosen is None or (chosen and not any(f"-{c}-" in f"-{ids}-" for c in chosen))):
             item.add_marker(pytest.mark.slow)
 
 

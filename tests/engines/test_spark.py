@@ -55,7 +55,10 @@ def same(found: pd.DataFrame, wanted: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(one, other, check_exact=False, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("steps", [["sufficiency_based(similarity=0.5)"], ["data_shuffling"]], ids=["exact", "shuffled"])
+@pytest.mark.parametrize("steps", [
+    pytest.param(["sufficiency_based(similarity=0.5)"], id="exact"),
+    pytest.param(["data_shuffling"], id="shuffled", marks=pytest.mark.slow),
+])
 def test_a_spark_frame_chooses_the_engine_and_comes_back_as_one(session, small, steps):
     release = released(on_spark(session, small), steps)
     assert isinstance(release.data.engine, Spark)
@@ -69,7 +72,7 @@ def test_a_frame_without_an_order_is_refused_with_what_to_add(session, small):
         lv.read(on_spark(session, small), confidential=["income"])
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("suffix", [pytest.param(".csv", marks=pytest.mark.slow), ".parquet"])
 def test_files_are_read_by_their_order_and_a_folder_is_written_whole_or_not_at_all(session, small, tmp_path, suffix):
     (tmp_path / "in").mkdir()
     for i, part in enumerate(np.array_split(np.arange(len(small)), 3)):
@@ -88,6 +91,7 @@ def test_files_are_read_by_their_order_and_a_folder_is_written_whole_or_not_at_a
         release.write(tmp_path / "out")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [70, 10_000])
 def test_room_changes_nothing(session, small, rows):
     steps = ["data_shuffling", "reverse_map"]
@@ -152,6 +156,7 @@ def test_errors_of_spark_are_put_in_plain_words():
         assert "12345" not in str(error)
 
 
+@pytest.mark.slow
 def test_executors_without_the_package_are_found_out_before_anything_is_read(session, small, tmp_path):
     """A Python without larvatus: the probe fails, and one error says what to install."""
     code = (
@@ -198,6 +203,7 @@ def test_plans_and_logs_hold_no_value(session, small):
     assert not any(b"123456789" in p.read_bytes() for p in logs)
 
 
+@pytest.mark.slow
 def test_a_sub_group_that_no_task_can_hold_is_refused_with_its_size(session):
     many = pd.DataFrame({"x": np.arange(40_000.0), "y": np.arange(40_000.0)[::-1]})
     engine = Spark(session=session, rows=1000)
@@ -207,6 +213,7 @@ def test_a_sub_group_that_no_task_can_hold_is_refused_with_its_size(session):
         lv.risk(data, lv.mask(data, "additive_noise"), ["nearest_record"])
 
 
+@pytest.mark.slow
 def test_files_go_with_the_tables_that_held_them(session, small):
     import gc
 
