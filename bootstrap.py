@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-OLDEST = (3, 11)
+OLDEST, OLDEST_JAVA = (3, 11), 17
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -27,10 +28,10 @@ EXTRAS: dict[str, frozenset[str]] = {
     "demo": frozenset(),
     "look": frozenset(),
     "docs": frozenset(),
-    "test": frozenset({"dev"}),
-    "check": frozenset({"dev"}),
+    "test": frozenset({"dev", "spark"}),
+    "check": frozenset({"dev", "spark"}),
     "bench": frozenset({"dev"}),
-    "env": frozenset({"dev"}),
+    "env": frozenset({"dev", "spark"}),
 }
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER_FLAGS = (
@@ -64,16 +65,31 @@ def stamped() -> tuple[str, frozenset[str]]:
         return "", frozenset()
 
 
+def needed(verb: str) -> frozenset[str]:
+    """The extras of a verb; Spark's with a Java from the index where the machine has none that is new enough."""
+    extras = EXTRAS[verb]
+    return extras | {"java"} if "spark" in extras and java_version() < OLDEST_JAVA else extras
+
+
+def java_version() -> int:
+    """The first number of the version of the Java that Spark would find, 0 where there is none."""
+    home = os.environ.get("JAVA_HOME")
+    ok, said = quiet([f"{home}/bin/java" if home else "java", "-version"])
+    found = re.search(r'version "(?:1\.)?([0-9]+)', said) if ok else None
+    return int(found[1]) if found else 0
+
+
 def ready(verb: str) -> None:
     """An environment that has what the verb needs; does nothing where it is there already."""
     with one_at_a_time():
         wanted = fingerprint()
         found, extras = stamped()
-        if found == wanted and EXTRAS[verb] <= extras and PYTHON.exists():
+        asked = needed(verb)
+        if found == wanted and asked <= extras and PYTHON.exists():
             return
         if UNFINISHED.exists() or not usable():
             create()
-        extras |= EXTRAS[verb]
+        extras |= asked
         STAMP.unlink(missing_ok=True)
         mark_unfinished()
         install(extras)
@@ -198,7 +214,7 @@ def verdict(pytest: Sequence[str]) -> int:
     codes = {
         "ruff": run(["-m", "ruff", "check"]),
         "mypy": run(["-m", "mypy"]),
-        "pytest": run(["-m", "pytest", "-q", "-n", "auto", *pytest], **threads),
+        "pytest": run(["-m", "pytest", "-q", "-n", "auto", "--dist", "loadgroup", *pytest], **threads),
     }
     failed = [name for name, code in codes.items() if code]
     say("failed: " + ", ".join(failed) if failed else "all passed: " + ", ".join(codes))

@@ -1,10 +1,16 @@
 """Shuffle and score files from a million to a hundred million rows, on disk and in memory, and keep what it took.
 
     python benchmarks/scale.py [--rows 1e6 1e7 1e8] [--memory 3GB] [--save]
+    python benchmarks/scale.py --engine spark [--rows 1e6 1e7] [--task-rows 20000] [--save]
 
 Each job runs in a process of its own: read 3 confidential and 1 non-confidential column in 24 sub-groups from Parquet,
 shuffle, score (moments, correlations, marginals, value disclosure), write the release. Peak memory is resident memory
 above that of the process after the same job on a small file. `--save` keeps the results in benchmarks/scale.json.
+
+With `--engine spark` the same job runs on two workers of one core each, processes of their own (local-cluster[2,1,1024]),
+and the bytes that went from one task to another through shuffles are counted. `--task-rows` is how many rows one task may
+hold: with fewer than a sub-group has, every order is made by Spark, as it would be with a billion rows. `--save` keeps
+these results in benchmarks/scale_spark.json.
 """
 
 from __future__ import annotations
@@ -53,6 +59,29 @@ def status(key: str) -> int:
     return int(next(line for line in lines if line.startswith(key)).split()[1]) * 1024
 
 
+def cluster(rows: str | None) -> object:
+    """The engine on two workers, with room for so many rows in a task."""
+    from larvatus.engines._spark_session import started
+    from larvatus.engines.spark import Spark
+
+    session = started("local-cluster[2,1,1024]", **{"spark.sql.shuffle.partitions": "8"})
+    return Spark(session=session, rows=int(rows) if rows else None)
+
+
+def shuffled() -> dict[str, float]:
+    """What executors wrote for others to read, in bytes, and how long their tasks took, in seconds."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    if session is None:
+        return {"bytes": 0, "task_seconds": 0}
+    found = session.sparkContext._jsc.sc().statusStore().executorList(False)
+    executors = [found.apply(i) for i in range(found.size())]
+    return {
+        "bytes": sum(e.totalShuffleWrite() for e in executors), "task_seconds": sum(e.totalDuration() for e in executors) / 1e3,
+    }
+
+
 def job(source: Path, folder: Path, engine: str, memory: str | None, times: dict[str, float]) -> int:
     import larvatus as lv
 
@@ -63,7 +92,8 @@ def job(source: Path, folder: Path, engine: str, memory: str | None, times: dict
         now = time.perf_counter()
         times[name], start = now - start, now
 
-    data = lv.read(source, **ROLES, engine=engine, memory=memory if engine == "duckdb" else None)
+    data = lv.read(source, **ROLES, engine=cluster(memory) if engine == "spark" else engine,
+                   memory=memory if engine == "duckdb" else None)
     lap("read")
     release = lv.mask(data, "data_shuffling")
     lap("mask")
@@ -72,7 +102,7 @@ def job(source: Path, folder: Path, engine: str, memory: str | None, times: dict
         lap(name)
     lv.risk(data, release, ATTACKS)
     lap("value_disclosure")
-    release.write(folder / f"released-{engine}.parquet", force=True)
+    release.write(folder / f"released-{engine}{'' if engine == 'spark' else '.parquet'}", force=True)
     lap("write")
     return data.rows
 
@@ -82,26 +112,32 @@ def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | N
     job(small, folder, engine, memory, {})
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
     before, times = status("VmRSS"), {}
+    moved = shuffled() if engine == "spark" else {}
     rows = job(source, folder, engine, memory, times)
     total = sum(times.values())
+    after = shuffled() if engine == "spark" else {}
     print(json.dumps({
+        **({"bytes_shuffled_per_row": round((after["bytes"] - moved["bytes"]) / rows, 1),
+            "task_seconds": round(after["task_seconds"] - moved["task_seconds"], 1),
+            "task_rows": int(memory) if memory else None} if moved else {}),
         "engine": engine, "rows": rows, "seconds": round(total, 1), "microseconds_per_row": round(total / rows * 1e6, 3),
         "peak_gb": round((status("VmHWM") - before) / 1e9, 2), "steps": {k: round(v, 1) for k, v in times.items()},
     }))
 
 
-def measured(sizes: list[int], memory: str, folder: Path) -> list[dict]:
+def measured(sizes: list[int], memory: str, folder: Path, only: str | None = None) -> list[dict]:
     small = folder / "small.parquet"
     generate(small, 20_000)
     out = []
     for rows in sizes:
         source = folder / f"in-{rows}.parquet"
         generate(source, rows)
-        for engine in ("duckdb", "memory") if rows <= 10_000_000 else ("duckdb",):
+        both = ("duckdb", "memory") if rows <= 10_000_000 else ("duckdb",)
+        for engine in both if only is None else (only,):
             command = [sys.executable, __file__, "--inside", str(source), str(small), str(folder), engine, memory]
             found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
             print(f"{engine:7} {rows:>12,} rows {found['seconds']:>8.1f} s {found['microseconds_per_row']:>7.2f} µs/row "
-                  f"{found['peak_gb']:>5.2f} GB  {found['steps']}", flush=True)
+                  f"{found['peak_gb']:>5.2f} GB  {found['steps']}  {found.get('bytes_shuffled_per_row', '')}", flush=True)
             out.append(found)
         source.unlink()
     return out
@@ -111,6 +147,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 1e7, 1e8])
     parser.add_argument("--memory", default="3GB")
+    parser.add_argument("--engine", choices=["spark"])
+    parser.add_argument("--task-rows", default="")
     parser.add_argument("--save", action="store_true")
     parser.add_argument("--inside", nargs=5, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -119,13 +157,23 @@ def main() -> int:
         inside(Path(source), Path(small), Path(folder), engine, memory)
         return 0
     with tempfile.TemporaryDirectory(prefix="larvatus-scale-") as folder:
-        found = measured([int(r) for r in given.rows], given.memory, Path(folder))
+        asked = given.task_rows if given.engine else given.memory
+        found = measured([int(r) for r in given.rows], asked, Path(folder), given.engine)
+    machine = {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
+    if given.engine:
+        if given.save:
+            target = HERE / "scale_spark.json"
+            kept = json.loads(target.read_text(encoding="utf-8"))["jobs"] if target.exists() else []
+            same = {(f["rows"], f["task_rows"]) for f in found}
+            jobs = [*(k for k in kept if (k["rows"], k["task_rows"]) not in same), *found]
+            target.write_text(json.dumps({"machine": machine, "workers": 2, "jobs": jobs}, indent=1) + "\n", encoding="utf-8")
+        return 0
     disk = [f for f in found if f["engine"] == "duckdb"]
     ratio = disk[-1]["microseconds_per_row"] / disk[0]["microseconds_per_row"]
     peak = max(f["peak_gb"] for f in disk) * 1e9
     print(f"time per row, largest against smallest: {ratio:.2f} (limit {LIMIT_RATIO}); peak {peak / 1e9:.2f} GB (limit 4)")
     if given.save:
-        kept = {"machine": {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()},
+        kept = {"machine": machine,
                 "memory": given.memory, "ratio": round(ratio, 2), "jobs": found}
         (HERE / "scale.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     return int(ratio > LIMIT_RATIO or peak > LIMIT_MEMORY)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from functools import cache
+from pathlib import Path
+
 import pytest
 
 from larvatus.core.discovery import discover, file_names
@@ -24,8 +28,32 @@ SMALL = "duckdb with room for 60 rows"
 ENGINES = [*file_names("larvatus.engines"), SMALL]
 
 
-def engine_of(label: str) -> object:
-    """What `read` takes: the name, or an engine whose sorts, moves and joins all go through the database."""
+SPARK = "spark"
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@cache
+def spark_session() -> object:
+    """One session for the whole run: two executors, each a process of its own, bound to this machine."""
+    from larvatus.core.errors import EngineError
+    from larvatus.engines._spark_session import started
+
+    paths = os.pathsep.join(str(ROOT / part) for part in ("src", "tests", "."))
+    try:
+        return started("local-cluster[2,1,1024]", **{
+            "spark.sql.shuffle.partitions": "3", "spark.executorEnv.PYTHONPATH": paths,
+            "spark.executorEnv.NUMBA_NUM_THREADS": "1",
+        })
+    except EngineError as error:
+        pytest.skip(str(error))
+
+
+def engine_of(label: str, rows: int = 110) -> object:
+    """What `read` takes: the name, or an engine whose sorts, moves and joins go through a database or a cluster."""
+    if label == SPARK:
+        from larvatus.engines.spark import Spark
+
+        return Spark(session=spark_session(), rows=rows)
     if label != SMALL:
         return label
     from larvatus.engines.duckdb import Duckdb

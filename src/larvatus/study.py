@@ -76,6 +76,7 @@ class Study(BaseModel):
     purpose: str = Field(default="", description="what the release is for; printed in the report")
     engine: str = Field(default="auto", description="where the work is done; auto chooses by size")
     memory: str | None = Field(default=None, description="how much memory may be used, such as 2GB")
+    master: str | None = Field(default=None, description="address of the cluster that engine spark works on")
     roles: Roles = Roles()
     sub_groups: SubGroups = SubGroups()
     intruder: Intruder = Intruder()
@@ -160,6 +161,8 @@ class Study(BaseModel):
             out["engine"] = self.engine
         if self.memory is not None:
             out["memory"] = self.memory
+        if self.master is not None:
+            out["master"] = self.master
         for name in SECTIONS:
             part = getattr(self, name).model_dump(mode="json", exclude_defaults=True)
             if part:

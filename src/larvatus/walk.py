@@ -71,12 +71,14 @@ def read(
     taxonomies: Mapping[str, Any] | None = None,
     engine: str | Engine = "auto",
     memory: int | str | None = None,
+    master: str | None = None,
 ) -> Microdata:
     """Read a file, a folder or pattern of files, or a frame with the roles of its columns; others are never released.
 
     `taxonomies` are hierarchies of columns of names: nested tables, or the name of a CSV file from leaf to root.
     `engine` is "auto", a name, or an engine; "auto" takes what fits comfortably in memory there, and works on disk with
-    DuckDB on the rest, within `memory` (an amount such as "2GB").
+    DuckDB on the rest, within `memory` (an amount such as "2GB"). A Spark data frame is worked on by Spark; `master` is the
+    address of a cluster to start a session on.
     """
     if roles is None:
         if confidential is None:
@@ -90,7 +92,7 @@ def read(
         raise RolesError(f"read: give roles, or {'taxonomies' if taxonomies else 'confidential'} = …, not both.")
     settings = settings_of(sub_groups)
     roles = with_taxonomies(roles)
-    used, why = engine_for(source, engine, memory, len(released_columns(roles, settings)))
+    used, why = engine_for(source, engine, memory, len(released_columns(roles, settings)), master)
     if why:
         warnings.warn(why, LarvatusWarning, stacklevel=2)
     return Microdata(used.read(source, roles, settings), roles, settings, used)
@@ -384,7 +386,10 @@ def run(
         raise StudyError(["release: none is planned. Add [[release]] with a name and steps."])
     if public is not None and public not in [r.name for r in study.release]:
         raise StudyError([f"public: no release {public!r}; {nearest_names(public, [r.name for r in study.release])}"])
-    data = read(study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory)
+    data = read(
+        study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory,
+        master=study.master,
+    )
     check_can_be_made(study.analysis, data)
     targets = _targets(Path(out), study, suffix, force) if out is not None else {}
     secret = checked_secret(secret)

@@ -24,8 +24,9 @@ ReleasedOrder = Annotated[
     Literal["checked", "keep"], Parameter(help="keep: the released rows are known to be in the original's order")
 ]
 SecretFile = Annotated[Path | None, Parameter(help="file with the secret, 16 bytes or more; a fresh one is made without it")]
-EngineName = Annotated[str | None, Parameter(help="where the work is done: memory, duckdb, or auto by size")]
+EngineName = Annotated[str | None, Parameter(help="where the work is done: memory, duckdb, spark, or auto by size")]
 Memory = Annotated[str | None, Parameter(help="how much memory may be used, such as 2GB")]
+Master = Annotated[str | None, Parameter(help="address of the cluster that engine spark works on")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with the original's; keep it inside")]
 AtRisk = Annotated[Path | None, Parameter(help="write the ids of the records most at risk here; keep it inside")]
 AtRiskShare = Annotated[float, Parameter(help="largest share of the records that --at-risk lists")]
@@ -56,7 +57,7 @@ def run(
     format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the releases")] = "parquet",
     pairings: Annotated[bool, Parameter(negative=(), show_default=False, help="keep pairing files in pairings/")] = False,
     public: Annotated[str | None, Parameter(help="name of the release to write report_public.html for")] = None,
-    intruder: Who = None, engine: EngineName = None, memory: Memory = None,
+    intruder: Who = None, engine: EngineName = None, memory: Memory = None, master: Master = None,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Carry out a study: mask, attack, measure, compare; write releases, scores and report.
@@ -74,7 +75,7 @@ def run(
     terminal = Terminal(quiet, json)
     with terminal.progress() as progress:
         comparison = walk(
-            with_engine(Study.read(study), engine, memory), output, secret=secret_of(secret_file), force=force,
+            with_engine(Study.read(study), engine, memory, master), output, secret=secret_of(secret_file), force=force,
             suffix=f".{format}", row_order=row_order, pairings=pairings, public=public, intruder=intruder,
             progress=progress,
         )

@@ -37,8 +37,9 @@ class RoleOptions:
     taxonomy: Annotated[list[str] | None, Parameter(
         negative=(), help="hierarchy of a column of names, COLUMN=FILE.csv with columns from leaf to root; repeat it",
     )] = None
-    engine: Annotated[str | None, Parameter(help="where the work is done: memory, duckdb, or auto by size")] = None
+    engine: Annotated[str | None, Parameter(help="where the work is done: memory, duckdb, spark, or auto by size")] = None
     memory: Annotated[str | None, Parameter(help="how much memory may be used, such as 2GB")] = None
+    master: Annotated[str | None, Parameter(help="address of the cluster that engine spark works on")] = None
 
     def about_small(self) -> dict[str, Any]:
         """What was said of small sub-groups: nothing, where nothing is masked."""
@@ -51,7 +52,7 @@ class RoleOptions:
         if self.taxonomy:
             roles["taxonomies"] = {**study.roles.taxonomies, **_files_of(self.taxonomy)}
         groups = {"columns": self.sub_groups, **self.about_small()}
-        return with_engine(study, self.engine, self.memory).model_copy(update={
+        return with_engine(study, self.engine, self.memory, self.master).model_copy(update={
             "roles": over(Roles, study.roles, roles),
             "sub_groups": over(SubGroups, study.sub_groups, groups),
         })
@@ -106,16 +107,19 @@ def over(kind: Any, value: Any, options: Mapping[str, Any]) -> Any:
         raise StudyError(validation_problems("", error, list(kind.model_fields)), "command line") from None
 
 
-def with_engine(study: Study, engine: str | None, memory: str | None) -> Study:
-    """The study with the engine and the memory of the command line in place of its own."""
-    return study.model_copy(update={"engine": engine or study.engine, "memory": memory or study.memory})
+def with_engine(study: Study, engine: str | None, memory: str | None, master: str | None = None) -> Study:
+    """The study with the engine, the memory and the cluster of the command line in place of its own."""
+    given = {"engine": engine or study.engine, "memory": memory or study.memory, "master": master or study.master}
+    return study.model_copy(update=given)
 
 
 def data_of(source: str, study: Study) -> Microdata:
     """The source with the study's roles."""
     from larvatus.walk import read
 
-    return read(source, study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory)
+    return read(
+        source, study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory, master=study.master
+    )
 
 
 def copies_of(released: Sequence[str]) -> list[str]:

@@ -16,12 +16,16 @@ PACKAGE = "larvatus.engines"
 TIMES, COMFORTABLE = 6, 0.6
 
 
-def engine_for(source: Any, engine: str | Engine, memory: int | str | None, columns: int) -> tuple[Engine, str]:
+def engine_for(
+    source: Any, engine: str | Engine, memory: int | str | None, columns: int, master: str | None = None
+) -> tuple[Engine, str]:
     """The engine, and why, where nobody asked for it."""
     if not isinstance(engine, str):
         return engine, ""
+    if engine == "auto" and (master is not None or type(source).__module__.startswith("pyspark.sql")):
+        engine = "spark"
     if engine != "auto":
-        return _named(engine, memory), ""
+        return _named(engine, memory, master), ""
     if type(source).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
         return _named("duckdb", memory), ""
     allowed = usable_memory() if memory is None else bytes_of(memory)
@@ -34,7 +38,7 @@ def engine_for(source: Any, engine: str | Engine, memory: int | str | None, colu
     return _named("duckdb", memory), f"working on disk with engine duckdb: {why}"
 
 
-def _named(name: str, memory: int | str | None) -> Engine:
+def _named(name: str, memory: int | str | None, master: str | None = None) -> Engine:
     known = file_names(PACKAGE)
     if name not in known:
         raise ReadError(f"no engine {name!r}; {nearest_names(name, known)}")
@@ -42,7 +46,10 @@ def _named(name: str, memory: int | str | None) -> Engine:
     bounded = memory is not None and name not in ("memory", "pieces")
     if memory is not None and not bounded:
         raise EngineError(f"memory: engine {name} cannot keep to an amount. Use engine duckdb, or leave memory out.")
-    found: Engine = kind(memory=memory) if bounded else kind()
+    if master is not None and name != "spark":
+        raise EngineError(f"master: engine {name} runs on this machine. Use engine spark, or leave master out.")
+    settings = {"memory": memory} if bounded else {}
+    found: Engine = kind(**settings) if master is None else kind(master=master, **settings)
     return found
 
 

