@@ -32,6 +32,9 @@ class Links:
         """The own record's share in the first so many places, ties sharing them."""
         return np.clip((within - self.better) / np.maximum(self.tied, 1), 0.0, 1.0)
 
+    def of(self, rows: Ints) -> Links:
+        return Links(self.better[:, rows], self.tied[:, rows], self.top[:, rows], self.own[:, rows])
+
     @classmethod
     def empty(cls, kernels: int, targets: int) -> Links:
         shape = (kernels, targets)

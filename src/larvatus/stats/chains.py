@@ -57,4 +57,4 @@ def effective_size(draws: Floats) -> float:
     pairs = rho[: n - n % 2].reshape(-1, 2).sum(axis=1)
     stop = int(np.argmax(pairs <= 0)) if (pairs <= 0).any() else len(pairs)
     time = -1.0 + 2.0 * float(np.minimum.accumulate(pairs[:stop]).sum()) if stop else 1.0
-    return chains * n / max(time, 1.0 / np.log10(chains * n))
+    return float(chains * n) / max(time, 1.0 / float(np.log10(chains * n)))

@@ -52,7 +52,7 @@ class Problem:
     @property
     def spare(self) -> int:
         n = self.z.shape[1]
-        return (self.population or n) - n - self.x.shape[1]
+        return int((self.population or n) - n - self.x.shape[1])
 
     @property
     def carried(self) -> bool:
@@ -134,7 +134,7 @@ class Chains:
                 if self.problem.unknown:
                     self._propose(chain)
         while True:
-            self.counts = np.zeros((self.problem.x.shape[1] if counted else 0, self.problem.z.shape[1]))
+            self.counts = np.zeros((self.problem.x.shape[1] if counted else 0, self.problem.z.shape[1] + 1))
             kept = [self._walked(chain, c, size, False, counted, "walking") for c, chain in enumerate(chains)]
             self.kept_sd, self.kept_free, self.kept_left = (np.concatenate([k[i] for k in kept]) for i in range(3))
             found = self._diagnosed(chains, size)
@@ -161,14 +161,14 @@ class Chains:
 
     def _propose(self, chain: _Chain) -> None:
         q = self.problem
-        propose_from(q.x, q.z, q.cell, q.cells, chain.bias_sd, chain.noise_sd, q.bias, q.noise, q.carried, q.background, q.usual,
-                     q.spare + q.x.shape[1] > 0, chain.chosen, chain.summed)
+        propose_from(q.x, q.z, q.cell, q.cells, chain.bias_sd, chain.noise_sd, q.bias, q.noise, q.carried, q.background,
+                     q.usual, q.spare + q.x.shape[1] > 0, chain.chosen, chain.summed)
 
     def _walked(
         self, chain: _Chain, c: int, sweeps: int, adapt: bool, counted: bool, what: str
     ) -> tuple[Floats, Floats, Floats]:
         q = self.problem
-        p, n = q.z.shape
+        n = q.z.shape[1]
         prior = np.array([[b.shape, b.scale, s.shape, s.scale] for b, s in zip(q.bias_prior, q.noise_prior, strict=True)])
         prior = prior.reshape(-1, 4) if q.unknown else np.empty((0, 4))
         absent, background, usual = q.absent(q.x), q.background, q.usual
@@ -176,14 +176,15 @@ class Chains:
         made: list[tuple[Floats, Floats, Floats, Floats]] = []
         slices = [len(part) for part in np.array_split(np.arange(sweeps // every), SLICES) if len(part)]
         for k, part in enumerate(slices):
-            self.tell(f"{what}, chain {c + 1} of {self.count}, {sweeps:,} sweeps", c * len(slices) + k, self.count * len(slices))
+            done, total = c * len(slices) + k, self.count * len(slices)
+            self.tell(f"{what}, chain {c + 1} of {self.count}, {sweeps:,} sweeps", done, total)
             trace = np.empty((part * every, 2 + 2 * len(prior)))
             sd, free, left = np.empty((part, 2 * len(prior))), np.empty((part, n)), np.empty(part)
             walk_on(
                 q.x, q.z, chain.bias_sd, chain.noise_sd, q.bias, q.noise, q.carried, background, usual, absent, q.spare, prior,
                 chain.steps, adapt, chain.chosen, chain.summed, chain.match, chain.taken, q.own, chain.done, len(trace), c,
-                *self.key, trace, self.counts if counted else np.zeros((0, n)), every, 1 if adapt or counted else INNER, sd, free,
-                left,
+                *self.key, trace, self.counts if counted else np.zeros((0, n)), every, 1 if adapt or counted else INNER, sd,
+                free, left,
             )
             chain.done += len(trace)
             made.append((trace, sd, free, left))
@@ -199,10 +200,11 @@ class Chains:
             names, tuple(r_hat(t) for t in followed), tuple(effective_size(t) for t in followed), sweeps, len(chains)
         )
 
-    def inside(self) -> Floats:
-        """Log posterior of the released records for each record of the chains."""
+    def inside(self) -> tuple[Floats, Floats]:
+        """Log posterior of the released records for each record of the chains, and of not being in the file."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1.0)))
+            logs = np.log(self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1.0))
+        return np.ascontiguousarray(logs[:, :-1]), np.ascontiguousarray(logs[:, -1])
 
     def outside(self, x: Floats, cell: Ints) -> tuple[Floats, Floats]:
         """Log weights of the released records for other targets, and of not being in the file."""

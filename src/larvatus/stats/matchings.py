@@ -108,7 +108,8 @@ def match_once(
 ) -> int:
     """As many proposals as there are known records, at fixed spreads; how many records are in the file afterwards.
 
-    `counts` (records × released), where it has rows, gets the expected matches, both outcomes of a proposal by their chance.
+    `counts` (records × released and one more for the absent), where it has rows, gets the expected matches, both outcomes of
+    a proposal by their chance.
     """
     known, n = x.shape[1], z.shape[1]
     away = spare + known > 0
@@ -123,7 +124,7 @@ def match_once(
             if chosen[m, go] <= 0:
                 go = i
         if go == i:
-            if len(counts) and i >= 0:
+            if len(counts):
                 counts[m, i] += 1.0
             continue
         here = chosen[m, i] if i >= 0 else AWAY_SHARE
@@ -152,10 +153,8 @@ def match_once(
             log_ratio += math.log((here + chosen[other, go]) / (there + back))
         chance = math.exp(min(log_ratio, 0.0))
         if len(counts):
-            if go >= 0:
-                counts[m, go] += chance
-            if i >= 0:
-                counts[m, i] += 1.0 - chance
+            counts[m, go] += chance
+            counts[m, i] += 1.0 - chance
         if unit(w[2]) >= chance:
             continue
         match[m], current[m] = go, mine
@@ -199,8 +198,8 @@ def walk_on(
     for sweep in range(sweeps):
         now = first + sweep
         present = match_once(
-            x, z, bias_sd, noise_sd, bias, noise, carried, background, usual, absent, spare, chosen, summed, match, taken, current,
-            present, first + sweep, 0, chain, k0, k1, counts,
+            x, z, bias_sd, noise_sd, bias, noise, carried, background, usual, absent, spare, chosen, summed, match, taken,
+            current, present, now, 0, chain, k0, k1, counts,
         )
         for j in range(len(prior)):
             for m in range(known):
@@ -269,7 +268,6 @@ def walk_on(
 def average_over(
     x: Floats, z: Floats, cell: Ints, cells: Ints, sd: Floats, stated_bias: Floats, stated_noise: Floats, bias: Ints,
     noise: Ints, carried: bool, background: Floats, usual: Floats, kept_free: Floats, kept_left: Floats, absent: Floats,
-   
     out: Floats, out_absent: Floats,
 ) -> None:
     """Log of the posterior weight of each released record for targets that are no part of the chain.
