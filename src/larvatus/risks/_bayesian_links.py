@@ -192,6 +192,9 @@ def _by_chains(
     """
     from larvatus.stats.known_records import ROOM, Chains, Problem
 
+    if present < 1:
+        raise RiskError("bayesian_intruder.known_records: is not offered for a release that is a sample of the "
+                        "population. Set it to 0, or suppose that the intruder knows who is in the file.")
     n = c.records
     size = others + 1 if 2 * (others + 1) > len(c.rows) else others
     if size * n > ROOM:

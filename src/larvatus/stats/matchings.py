@@ -141,7 +141,7 @@ def match_once(
             elif i < 0:
                 log_ratio -= math.log(spare + present + 1.0)
         else:
-            back = chosen[other, i] if i >= 0 else AWAY_SHARE
+            back = chosen[other, i] if i >= 0 else 0.0
             theirs = absent[other]
             if i >= 0:
                 if back <= 0:  # another cell
@@ -150,7 +150,8 @@ def match_once(
                     continue
                 theirs = pair_weight(x, other, z, i, bias_sd, noise_sd, bias, noise, carried, usual) - background[i]
             log_ratio = mine + theirs - current[m] - current[other]
-            log_ratio += math.log((here + chosen[other, go]) / (there + back))
+            # either of two present records can propose their swap; an absent one takes a place, and is put out of it, alone
+            log_ratio += math.log(((here if i >= 0 else 0.0) + chosen[other, go]) / (there + back))
         chance = math.exp(min(log_ratio, 0.0))
         if len(counts):
             counts[m, go] += chance
