@@ -177,6 +177,21 @@ def test_knowing_all_others_exceeds_the_released_parameters_alone():
     assert hits[1] > hits[0]
 
 
+@pytest.mark.parametrize("records", [40, 119])
+def test_known_records_may_be_absent_from_a_sample_and_links_are_right_as_often_as_they_are_said_to_be(records):
+    linked = right = 0
+    for seed in range(6):
+        data = data2(120, 2, seed)
+        release = lv.mask(data, "sampling(rate=0.25)", "bias_and_noise(bias_sd=0.02, noise_ratio=0.06)", secret=SECRET)
+        unsure = {"bias_sd": 0.02, "noise_ratio": 0.06, "kernel": "coherent", "intruder": lv.Intruder(presence="unknown")}
+        curve = {r["threshold"]: r for r in known(data, release, records, **unsure).details["thresholds"]}
+        linked += round(120 * curve[0.5]["linked"])
+        right += round(120 * curve[0.5]["correct"])
+        assert curve[0.0]["false"] > 0.3  # three quarters of the targets are not in the file
+    assert linked > 20
+    assert right >= stats.binom.ppf(FALSE_ALARM, linked, 0.5)
+
+
 def test_chains_are_told_of_and_do_not_depend_on_the_order_of_rows_or_their_names():
     table = key_variables(40, like="DATA2").to_pandas()
     released = table * (1 + 0.01 * np.random.default_rng(1).normal(size=(40, 1)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -32,19 +32,18 @@ def weights(x, z, kernel):
     return {"likelihood": like, "paper": paper, "coherent": like - normal_background(z, False)}[kernel]
 
 
-def enumerated(w, absent=None, spare=0):
-    """Records × released (and absent, last): the posterior by adding up all matchings, from the last record on known ones."""
+def enumerated(w, absent=None, population=None):
+    """Records × released (and absent, last): the posterior by adding up every way in which the file can have been drawn.
+
+    Units of the population are put on the places of the file in every order; those beyond the known ones fit all alike.
+    """
     known, n = w.shape
     out = np.zeros((known, n + 1))
-    for places in product(range(-1 if absent is not None else 0, n), repeat=known):
-        used = [i for i in places if i >= 0]
-        if len(set(used)) < len(used) or spare + len(used) < 0:
-            continue
-        weight = np.exp(sum(w[m, i] if i >= 0 else absent[m] for m, i in enumerate(places)))
-        if absent is not None:
-            weight /= np.prod(np.arange(1, spare + len(used) + 1))
-        for m, i in enumerate(places):
-            out[m, i] += weight
+    for units in permutations(range(population or n), n):
+        place = {unit: i for i, unit in enumerate(units)}
+        weight = np.exp(sum(w[m, place[m]] if m in place else absent[m] for m in range(known)))
+        for m in range(known):
+            out[m, place.get(m, n)] += weight
     return out / out.sum(axis=1, keepdims=True)
 
 
@@ -57,34 +56,63 @@ def problem(x, z, known, kernel, **more):
     return Problem(np.ascontiguousarray(x[:, :known]), z, zero, cell, own, NORMAL, NORMAL, kernel, **{**spreads, **more})
 
 
-@pytest.fixture
-def long(monkeypatch):
-    """Chains long enough to tell shares apart by a hundredth, and as many kept draws."""
-    monkeypatch.setattr("larvatus.stats.known_records.FIRST", 40_000)
-    monkeypatch.setattr("larvatus.stats.known_records.KEPT_MATCHINGS", 20_000)
+RUNS, RUNS_OUTSIDE = 60, 16  # the latter average over ten times as many sweeps
 
 
-def agrees(found, wanted, effective):
-    """Shares found by so many effective draws, of which records here are worth at least a third: a normal limit over all."""
-    limit, draws = stats.norm.isf(FALSE_ALARM / wanted.size / 2), min(effective, 20_000) / 3
-    return (np.abs(found - wanted) <= limit * np.sqrt(wanted * (1 - wanted) / draws) + limit**2 / draws).all()
+def far_apart(runs, wanted):
+    """Total variation, the largest over records of runs × records × places, and the limit of what independent runs show.
+
+    It is the largest error over sets of places, each of which is a mean of runs: a t limit over all sets and records, with
+    the effective sample size that the spread between runs shows. The limit of one set must also hold for it alone.
+    """
+    worst, limit, beyond = 0.0, 0.0, 0.0
+    places = wanted.shape[1]
+    sets = np.array([s for s in product((0, 1), repeat=places) if 0 < sum(s) < places], dtype=float)
+    most = stats.t.isf(FALSE_ALARM / len(sets) / len(wanted) / 2, len(runs) - 1)
+    for m in range(len(wanted)):
+        share = runs[:, m] @ sets.T
+        off, error = np.abs(share.mean(axis=0) - sets @ wanted[m]), share.std(axis=0, ddof=1) / np.sqrt(len(runs))
+        worst, limit = max(worst, off.max()), max(limit, most * error.max())
+        beyond = max(beyond, (off / (most * error + 1e-9)).max())
+    return worst, limit, beyond
 
 
+def both_ways(kernel, n, population, known, outside=False):
+    """What independent runs find, and the sum over all draws of the file, for so many known records and a target."""
+    x, z = small(n, population)
+    asked = problem(x, z, known, kernel, population=population)
+    wanted = enumerated(weights(x[:, :known], z, kernel), asked.absent(asked.x), population)
+    runs = []
+    for r in range(RUNS_OUTSIDE if outside else RUNS):
+        if outside:
+            chains = Chains(problem(x, z, known - 1, kernel, population=population), (KEY[0], np.uint64(r)))
+            chains.run(counted=False)
+            logs, gone = chains.outside(np.ascontiguousarray(x[:, known - 1 : known]), np.zeros(1, dtype=np.int64))
+        else:
+            chains = Chains(asked, (KEY[0], np.uint64(r)))
+            chains.run(counted=True)
+            logs, gone = chains.inside()
+        share = np.exp(np.hstack([logs, gone[:, None]]))
+        runs.append(share / share.sum(axis=1, keepdims=True))
+    return np.array(runs), wanted[-1:] if outside else wanted
+
+
+@pytest.mark.parametrize("outside", [False, True])
+@pytest.mark.parametrize("population", [5, 7])
 @pytest.mark.parametrize("kernel", ["likelihood", "paper", "coherent"])
-def test_all_matchings_of_three_known_records_and_a_target_among_five(kernel, long):
-    x, z = small()
-    wanted = enumerated(weights(x[:, :4], z, kernel))
-    chains = Chains(problem(x, z, 4, kernel), KEY, sweeps=80_000)
-    found = chains.run(counted=True)
-    assert found.converged
-    logs, _ = chains.inside()
-    assert agrees(np.exp(logs), wanted[:, :5], min(found.effective))
-    chains = Chains(problem(x, z, 3, kernel), KEY, sweeps=80_000)
-    found = chains.run(counted=False)
-    logs, gone = chains.outside(np.ascontiguousarray(x[:, 3:4]), np.zeros(1, dtype=np.int64))
-    share = np.exp(logs[0] - logs[0].max())
-    assert agrees(share / share.sum(), wanted[3, :5], min(found.effective))
-    assert gone[0] == -np.inf
+def test_all_matchings_of_three_known_records_and_a_target_among_five(kernel, population, outside):
+    worst, limit, beyond = far_apart(*both_ways(kernel, 5, population, 4, outside))
+    assert limit < 0.02
+    assert worst <= limit
+    assert beyond <= 1
+
+
+def test_everybody_is_known_and_some_are_not_in_the_file():
+    """No place is free and nobody may leave: only swaps with absent records lead from one sample to another."""
+    worst, limit, beyond = far_apart(*both_ways("coherent", 4, 6, 6))
+    assert limit < 0.02
+    assert worst <= limit
+    assert beyond <= 1
 
 
 @pytest.mark.parametrize("kernel", ["likelihood", "paper"])

@@ -192,9 +192,6 @@ def _by_chains(
     """
     from larvatus.stats.known_records import ROOM, Chains, Problem
 
-    if present < 1:
-        raise RiskError("bayesian_intruder.known_records: is not offered for a release that is a sample of the "
-                        "population. Set it to 0, or suppose that the intruder knows who is in the file.")
     n = c.records
     size = others + 1 if 2 * (others + 1) > len(c.rows) else others
     if size * n > ROOM:
@@ -212,7 +209,7 @@ def _by_chains(
         problem = Problem(
             np.ascontiguousarray(c.x[:, known]), c.z, c.cell[known], c.cell[:n], c.own[known], c.bias, c.noise, name,
             None if unknown else c.bias_sd, None if unknown else c.noise_sd, *prior,
-            population=round(n / present), correlated=asked.correlated,
+            population=max(round(n / present), len(c.rows)), correlated=asked.correlated,
         )
         told = _Clock(f"bayesian_intruder, {name}, {label}" if label else f"bayesian_intruder, {name}")
         chains = Chains(problem, (words[0], words[1]), asked.chains, asked.sweeps, told)

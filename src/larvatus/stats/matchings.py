@@ -100,6 +100,18 @@ def begin(summed: Floats, cell: Ints, cells: Ints, match: Ints, taken: Ints, awa
             i = (i + 1) % n
 
 
+@kernel()
+def proposed(summed: Floats, chosen: Floats, m: int, u: float, away: bool) -> int:
+    """The released record that record m proposes, or -1, to be absent; one it cannot have where its cell holds none."""
+    if away and u >= 1.0 - AWAY_SHARE:
+        return -1
+    n = summed.shape[1]
+    go: int = min(int(np.searchsorted(summed[m], min(u, summed[m, n - 1] * (1 - 1e-16)), side="right")), n - 1)
+    while go > 0 and chosen[m, go] <= 0:  # rounding at the end of the cell
+        go -= 1
+    return go
+
+
 @kernel(error_model="numpy")
 def match_once(
     x: Floats, z: Floats, bias_sd: Floats, noise_sd: Floats, bias: Ints, noise: Ints, carried: bool, background: Floats,
@@ -108,67 +120,63 @@ def match_once(
 ) -> int:
     """As many proposals as there are known records, at fixed spreads; how many records are in the file afterwards.
 
-    `counts` (records × released and one more for the absent), where it has rows, gets the expected matches, both outcomes of
-    a proposal by their chance.
+    A file drawn from the population without replacement gives a matching of a records the prior 1 / (spare + a)!. The record
+    that proposes keeps the posterior by itself, so `counts` (records × released and one more for the absent), where it has
+    rows, may get its expected match, both outcomes by their chance. Where some may be absent, an absent record then asks for
+    the place of a present one; this keeps the posterior over all who may ask, not for each, and is not counted.
     """
-    known, n = x.shape[1], z.shape[1]
+    known = x.shape[1]
     away = spare + known > 0
     for step in range(known):
         w = four(now, step, 2 * chain, 2 + inner, k0, k1)
         m = min(int(unit(w[0]) * known), known - 1)
         i = match[m]
-        u = unit(w[1])
-        go = -1
-        if not away or u < 1.0 - AWAY_SHARE:
-            go = min(int(np.searchsorted(summed[m], min(u, summed[m, n - 1] * (1 - 1e-16)), side="right")), n - 1)
-            if chosen[m, go] <= 0:
-                go = i
-        if go == i:
+        go = proposed(summed, chosen, m, unit(w[1]), away)
+        other = taken[go] if go >= 0 else -1
+        nothing = go >= 0 and chosen[m, go] <= 0
+        if nothing or go == i or (other >= 0 and (i < 0 or chosen[other, i] <= 0)):  # stays, or may not have that place so
             if len(counts):
                 counts[m, i] += 1.0
-            continue
-        here = chosen[m, i] if i >= 0 else AWAY_SHARE
-        there = chosen[m, go] if go >= 0 else AWAY_SHARE
-        other = taken[go] if go >= 0 else -1
-        mine = absent[m]
-        if go >= 0:
-            mine = pair_weight(x, m, z, go, bias_sd, noise_sd, bias, noise, carried, usual) - background[go]
-        theirs = 0.0
-        if other < 0:
+        else:
+            here = chosen[m, i] if i >= 0 else AWAY_SHARE
+            there = chosen[m, go] if go >= 0 else AWAY_SHARE
+            mine = absent[m]
+            if go >= 0:
+                mine = pair_weight(x, m, z, go, bias_sd, noise_sd, bias, noise, carried, usual) - background[go]
             log_ratio = mine - current[m] + math.log(here / there)
-            if go < 0:
+            theirs = 0.0
+            if other >= 0:
+                theirs = pair_weight(x, other, z, i, bias_sd, noise_sd, bias, noise, carried, usual) - background[i]
+                log_ratio += theirs - current[other]
+            elif go < 0:
                 log_ratio += math.log(max(spare + present, 1e-300))
             elif i < 0:
                 log_ratio -= math.log(spare + present + 1.0)
-        else:
-            back = chosen[other, i] if i >= 0 else 0.0
-            theirs = absent[other]
-            if i >= 0:
-                if back <= 0:  # another cell
-                    if len(counts):
-                        counts[m, i] += 1.0
-                    continue
-                theirs = pair_weight(x, other, z, i, bias_sd, noise_sd, bias, noise, carried, usual) - background[i]
-            log_ratio = mine + theirs - current[m] - current[other]
-            # either of two present records can propose their swap; an absent one takes a place, and is put out of it, alone
-            log_ratio += math.log(((here if i >= 0 else 0.0) + chosen[other, go]) / (there + back))
-        chance = math.exp(min(log_ratio, 0.0))
-        if len(counts):
-            counts[m, go] += chance
-            counts[m, i] += 1.0 - chance
-        if unit(w[2]) >= chance:
+            chance = math.exp(min(log_ratio, 0.0))
+            if len(counts):
+                counts[m, go] += chance
+                counts[m, i] += 1.0 - chance
+            if unit(w[2]) < chance:
+                match[m], current[m] = go, mine
+                if i >= 0:
+                    taken[i] = other
+                if go >= 0:
+                    taken[go] = m
+                if other >= 0:
+                    match[other], current[other] = i, theirs
+                present += int(go >= 0) - int(i >= 0) if other < 0 else 0
+        if not away:
             continue
-        match[m], current[m] = go, mine
-        if go >= 0:
-            taken[go] = m
-        if i >= 0:
-            taken[i] = other
-        if other >= 0:
-            match[other], current[other] = i, theirs
-        elif go < 0:
-            present -= 1
-        elif i < 0:
-            present += 1
+        w = four(now, known + step, 2 * chain, 2 + inner, k0, k1)
+        m = min(int(unit(w[0]) * known), known - 1)
+        go = proposed(summed, chosen, m, unit(w[1]), away) if match[m] < 0 else -1
+        if go >= 0 and taken[go] >= 0 and chosen[m, go] > 0:
+            other = taken[go]
+            mine = pair_weight(x, m, z, go, bias_sd, noise_sd, bias, noise, carried, usual) - background[go]
+            log_ratio = mine + absent[other] - absent[m] - current[other] + math.log(chosen[other, go] / chosen[m, go])
+            if unit(w[2]) < math.exp(min(log_ratio, 0.0)):
+                match[m], current[m], taken[go] = go, mine, m
+                match[other], current[other] = -1, absent[other]
     return present
 
 
