@@ -1,6 +1,7 @@
 """Generators of data to try things on; each says what of published data it matches and what it does not."""
 
 from larvatus.datasets.households import households
+from larvatus.datasets.relations import relations
 from larvatus.datasets.reverse_mapping_example import reverse_mapping_example
 
-__all__ = ["households", "reverse_mapping_example"]
+__all__ = ["households", "relations", "reverse_mapping_example"]

@@ -141,8 +141,8 @@ PAPER = Paper(
     experiments=(Experiment("printed", printed, seeds=1), Experiment("drawn", drawn, quick=20)),
     tables=(
         Table("1", "printed", exact=("",)),
-        Table("2", "printed", exact=("",), note="Z of MIC and SWP are the paper's own draws: their ties and swaps are typed in, "
-              "and go through the same measures as all others. Y of ADD and IMP are its draws too; Z follows from them."),
+        Table("2", "printed", exact=("",), note="Z of MIC and SWP are the paper's own draws: their ties and swaps are typed "
+              "in, and go through the same measures as all others. Y of ADD and IMP are its draws too; Z follows from them."),
         Table("text", "printed", exact=("",)),
         Table("3", "printed", exact=("",)),
         Table("4", "printed", exact=("",)),

@@ -76,7 +76,8 @@ class Checked:
         """How many rows have which verdict, and how many would lie outside by chance."""
         kinds: tuple[Verdict, ...] = ("exact", "in band", "outside", "cannot be reproduced")
         said = ", ".join(f"{self.count(k)} {k}" for k in kinds if self.count(k))
-        random = [r for r in self.rows if r.measured and r.measured.low < r.measured.high and r.verdict in ("in band", "outside")]
+        held = [r.measured for r in self.rows if r.measured and r.verdict in ("in band", "outside")]
+        random = [m for m in held if m.low < m.high]
         by_chance = round((1 - (HIGH - LOW)) * len(random))
         return said + (f" (about {by_chance} of {len(random)} would lie outside by chance)" if by_chance else "")
 
