@@ -13,7 +13,7 @@ from typing import Any
 from cyclopts import App, CycloptsError
 
 from larvatus import __version__
-from larvatus.cli import catalogue, commands
+from larvatus.cli import catalogue, commands, reproduction
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, LarvatusWarning
 
@@ -39,6 +39,7 @@ app.command(
 app.command(commands.risk)
 app.command(commands.utility)
 app.command(commands.demo)
+app.command(reproduction.reproduce)
 app.command(catalogue.list_methods, name="list")
 app.command(catalogue.describe)
 

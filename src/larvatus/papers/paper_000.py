@@ -29,6 +29,7 @@ HOME, MORTGAGE, ASSETS = MONEY = ("home_value", "mortgage_balance", "net_assets"
 PAIRS = {"home, mortgage": (HOME, MORTGAGE), "home, assets": (HOME, ASSETS), "mortgage, assets": (MORTGAGE, ASSETS)}
 X = ["AGI", "FEDTAX", "STATETAX", "TAXINC", "INTVAL", "FICA", "WSALVAL", "ERNVAL"]
 CODED = {"weight low": "AFNLWGT", "contribution low": "EMCONTRB", "income low": "PTOTVAL"}
+KS = (3, 10, 50, 100, 200)
 DEDUCTION = ("FICA", "WSALVAL")
 
 
@@ -135,7 +136,7 @@ def aggregated(seed: int, where: Where) -> dict[str, float]:
     """Variance that microaggregation leaves of the Census columns; sizes of the sub-groups by the words of the text."""
     data = census_data(_census_file(where))
     out: dict[str, float] = {}
-    for k in (3, 10, 25, 50):
+    for k in KS:
         release = released(data, {"m": {"method": "microaggregation", "k": k, "scope": "file"}}, seed)["m"]
         moments = measured(data, release, "moments").by_variable
         left = [(number(r["sd_released"]) / number(r["sd_original"])) ** 2 for r in moments]
@@ -144,10 +145,11 @@ def aggregated(seed: int, where: Where) -> dict[str, float]:
 
 
 def _attenuation(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    least = {k: 1 - found[f"least variance/{k}"].mean for k in (3, 10, 25, 50)}
+    least = {k: 1 - found[f"least variance/{k}"].mean for k in KS}
     said = ", ".join(f"k = {k}: {v:.0%} (mean of columns {1 - found[f'mean variance/{k}'].mean:.0%})" for k, v in least.items())
-    verdict: Holds = "holds" if max(least.values()) >= 0.5 else "does not hold"
-    return verdict, f"variance lost by the column of Census that loses most, MDAV over the file: {said}; no bound at 50 %"
+    usual, any_k = max(v for k, v in least.items() if k <= 10), max(least.values())
+    verdict: Holds = "holds" if usual >= 0.5 else "holds in part" if any_k >= 0.5 else "does not hold"
+    return verdict, f"variance lost by the column of Census that loses most, MDAV over the file: {said}"
 
 
 def _interval(found: Mapping[str, Summary]) -> tuple[Holds, str]:
@@ -201,11 +203,13 @@ PAPER = Paper(
               "values, which bend alike, seem to tell of X what they tell of S."),
         Table("2", "simulated", exact=("records", "d = 0/"), note="On a stand-in (datasets.households) drawn afresh by seed."),
         Table("5.1.1", "simulated", exact=("ratio/d",)),
-        Table("3", "simulated", note="On a stand-in drawn afresh by seed. d = 0, 0.5 and 0.9 equal the original exactly: see the "
-              "claims."),
-        Table("4", "simulated", note="On a stand-in drawn afresh by seed."),
-        Table("5", "census", exact=("records", "d = 0/"), note="Likelihood rule, law learnt in-sample. A code is 1 where a value "
-              "lies below the mean of AFNLWGT, EMCONTRB and PTOTVAL."),
+        Table("3", "simulated", note="On a stand-in drawn afresh by seed. d = 0, 0.5 and 0.9 equal the original exactly: see "
+              "the claims. All sub-groups of the stand-in share one law, so that a sub-group that differs from it lies outside in "
+              "four columns at once."),
+        Table("4", "simulated", note="On a stand-in drawn afresh by seed. Over the file, what linear models leave of rank "
+              "correlations depends on how far apart the sub-groups lie, which is not published: those rows differ most."),
+        Table("5", "census", exact=("records", "d = 0/"), note="Likelihood rule, law learnt in-sample. A code is 1 where a "
+              "value lies below the mean of AFNLWGT, EMCONTRB and PTOTVAL."),
         Table("6", "census", exact=("original", "d = ")),
         Table("7", "census", within={"original": 0.0045}, cannot={
             "d = 0.5/": "in sub-group 2 FICA and WSALVAL have correlation exactly 1, which exact moments keep: 1.000 is forced "
@@ -220,7 +224,8 @@ PAPER = Paper(
              "The sizes of Table 5 need the inverse (1 below the mean) and PTOTVAL: all eight then agree exactly."),
         Claim("Perturbed data keep every product moment correlation exactly, in every sub-group.", _exactly,
               ("simulated", "census")),
-        Claim("Shuffled and d = 0 data are re-identified by chance alone, one record in each sub-group.", _by_chance, ("census",)),
+        Claim("Shuffled and d = 0 data are re-identified by chance alone, one record in each sub-group.", _by_chance,
+              ("census",)),
         Claim("Attenuation in variance by micro-aggregation may be as high as 50 %.", _attenuation, ("aggregated",)),
         Claim("A 99 % interval of a home value is about 3 × 8.643 wide (§5.1.1).", _interval, ("simulated",)),
         Claim("The correlation between original and masked variables is d.", _similar, ("simulated",)),
