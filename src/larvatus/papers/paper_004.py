@@ -13,7 +13,7 @@ from larvatus.datasets import extracted_fields, four_fields, wages
 from larvatus.papers.figures import rows
 from larvatus.papers.frame import Experiment, Paper, Table, Where, slip
 from larvatus.papers.measuring import attacked, measured, number, released
-from larvatus.papers.paper_004_claims import CLAIMS, CLAIM_EXPERIMENTS
+from larvatus.papers.paper_004_claims import CLAIM_EXPERIMENTS, CLAIMS
 from larvatus.walk import read, utility
 
 FIELDS = ("x1", "x2", "x3", "x4")
