@@ -62,11 +62,11 @@ def _show(terminal: Terminal, found: Any, named: set[str]) -> None:
 
     for table in found.tables:
         whole = len(table.rows) <= MOST_ROWS or table.name in named
-        rows = [r for r in table.rows if whole or r.verdict in ("outside", "cannot be reproduced")]
+        rows = [r for r in table.rows if whole or r.verdict not in ("exact", "in band")]
         terminal.say(f"\n{table.name}  {table.title}\n{table.in_words()}; {over_seeds(table)}")
         terminal.table([dict(zip(HEADS, cells(r), strict=True)) for r in rows])
         if not whole:
-            terminal.say(f"({len(table.rows) - len(rows)} more figures are as published: larvatus reproduce {table.name})")
+            terminal.say(f"({len(table.rows) - len(rows)} more figures are exact or in band: larvatus reproduce {table.name})")
         for said in filter(None, (*reasons(table), table.table.note)):
             terminal.say(said)
     if found.claims:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from larvatus.papers.frame import Paper, Where
 from larvatus.papers.reproduction import Reproduction
-from larvatus.papers.verdicts import ENOUGH, Checked, Judged
+from larvatus.papers.verdicts import ENOUGH, FEWEST, VERDICTS, Checked, Judged
 from larvatus.papers.wording import HEADS, cells, over_seeds, reasons
 from larvatus.reporting.contents import Block, Fold, KeyFigure, KeyFigures, Paragraph, Report, Section, Table
 
@@ -15,7 +15,7 @@ CLAIM_HEADS = ("paper", "what it says", "verdict", "what was measured")
 BANDS = (
     "A figure is exact where every seed gives it to the last printed digit, and in band where it lies between the 1st and "
     f"99th percentile over seeds. With fewer than {ENOUGH} seeds the band is where one more draw would lie, by Student's t. "
-    "One figure in fifty lies outside such a band by chance."
+    f"One figure in fifty lies outside such a band by chance; below {FEWEST} seeds none is called outside."
 )
 
 
@@ -43,7 +43,7 @@ def page(found: Reproduction, where: Where) -> Report:
 
 def _key_figures(found: Reproduction) -> KeyFigures:
     rows = [r for t in found.tables for r in t.rows]
-    names = ("exact", "in band", "outside", "cannot be reproduced")
+    names = [v for v in VERDICTS if v != "too few seeds" or any(r.verdict == v for r in rows)]
     return KeyFigures(tuple(
         KeyFigure(n, f"{sum(r.verdict == n for r in rows):,}", f"of {len(rows):,} published figures") for n in names
     ))

@@ -41,4 +41,4 @@ def reasons(table: Checked) -> list[str]:
 def over_seeds(table: Checked) -> str:
     if not table.seeds:
         return "nothing was run"
-    return "nothing is random" if table.seeds == 1 else f"{table.seeds} seeds"
+    return f"{table.seeds} seed{'s' if table.seeds > 1 else ''}" if table.random else "nothing is random"
