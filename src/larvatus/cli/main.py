@@ -13,11 +13,11 @@ from typing import Any
 from cyclopts import App, CycloptsError
 
 from larvatus import __version__
-from larvatus.cli import catalogue, commands
+from larvatus.cli import catalogue, checking, commands
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, LarvatusWarning
 
-WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130
+WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # checking.BROKEN is 4
 
 app = App(
     name="larvatus",
@@ -25,7 +25,8 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,
     help_epilogue=(
-        "Exit codes: 0 done, 2 something in the input is wrong (the message says what), 3 unexpected, 130 interrupted."
+        "Exit codes: 0 done, 2 something in the input is wrong (the message says what), 3 unexpected, 4 a limit is broken "
+        "(check), 130 interrupted."
     ),
 )
 app.command(commands.run)
@@ -38,6 +39,7 @@ app.command(
 )
 app.command(commands.risk)
 app.command(commands.utility)
+app.command(checking.check)
 app.command(commands.demo)
 app.command(catalogue.list_methods, name="list")
 app.command(catalogue.describe)
@@ -64,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warnings.showwarning = _shown
     _end_tidily()
     try:
-        app(given, exit_on_error=False, result_action="return_value")
+        code = app(given, exit_on_error=False, result_action="return_value")
         if given[:1] == ["mask"] and "--method" in given[:-1] and {"--help", "-h"} & set(given):
             catalogue.describe(given[given.index("--method") + 1])
     except CycloptsError:
@@ -87,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return UNEXPECTED
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 if __name__ == "__main__":
