@@ -75,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"larvatus: {error}", file=sys.stderr)
         return WRONG_INPUT
     except KeyboardInterrupt:
-        print("larvatus: interrupted; nothing was left half-written.", file=sys.stderr)
+        again = " The same command goes on from what is finished." if given[:1] == ["run"] else ""
+        print(f"larvatus: interrupted; nothing was left half-written.{again}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
