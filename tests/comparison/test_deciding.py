@@ -114,7 +114,8 @@ def test_every_sentence_has_its_figure():
 def test_a_candidate_comes_back_to_the_bit():
     score = Score(
         "s", "risk", 0.1 + 0.2, "m", {"a": [1, 2.5]}, math.nan, None, (-math.inf, 1 / 3),
-        by_group=Rows.of([{"g": True, "v": 1}]), details={"d": Rows.of([{"x": 1e-300, "y": None, "z": "ä"}])}, by_record=np.ones(3), notes=("n",),
+        by_group=Rows.of([{"g": True, "v": 1}]),
+        details={"d": Rows.of([{"x": 1e-300, "y": None, "z": "ä"}])}, by_record=np.ones(3), notes=("n",),
         sampled=True,
     )
     before = replace(candidate("a", 0.1, 0.2), scores=Scores([score]), rules=Rows.of([{"rule": "r", "n": 3}]))
