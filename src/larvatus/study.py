@@ -10,6 +10,8 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
+from larvatus.comparison.combining import Combination, combinations_of
+from larvatus.comparison.limits import Limits, limits_of
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
@@ -25,6 +27,7 @@ from larvatus.data.roles import Roles, SubGroups, released_columns, role_problem
 from larvatus.data.taxonomy import with_taxonomies
 
 V = TypeVar("V", bound=BaseModel)
+MAPPED = "reverse_mapped"
 M = TypeVar("M", bound=Method)
 
 
@@ -47,6 +50,7 @@ class Utility(BaseModel):
 SECTIONS: Mapping[str, type[BaseModel]] = {
     "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints, "utility": Utility,
 }
+LATER = ("folder", "combine", "limits")
 
 
 def _reader(kind: type[Method]) -> BeforeValidator:
@@ -87,6 +91,8 @@ class Study(BaseModel):
     measure: tuple[AnyMeasure, ...] | None = None
     domain: tuple[Domain, ...] = ()
     analysis: tuple[Analysis, ...] = ()
+    combine: tuple[Combination, ...] = ()
+    limits: Limits = Limits()
     folder: Path | None = Field(default=None, exclude=True, repr=False)
 
     @model_validator(mode="after")
@@ -113,7 +119,8 @@ class Study(BaseModel):
     def of(cls, raw: Mapping[str, Any], folder: Path | None = None, where: str = "study") -> Study:
         """A study from plain values, after a look at the source's columns where it can be found."""
         problems: list[str] = []
-        parts = {name: _part(name, raw[name], problems) for name in raw if name in cls.model_fields and name != "folder"}
+        parts = {name: _part(name, raw[name], problems) for name in raw if name in cls.model_fields and name not in LATER}
+        parts |= _decisions(raw, problems)
         known = [n for n in cls.model_fields if n != "folder"]
         problems += [f"{n}: no such part of a study; {nearest_names(n, known)}" for n in raw if n not in known]
         if not any(p.startswith(("roles", "sub_groups")) for p in problems):
@@ -176,6 +183,10 @@ class Study(BaseModel):
             out["domain"] = [d.model_dump(mode="json", exclude_defaults=True) for d in self.domain]
         if self.analysis:
             out["analysis"] = [a.plain() for a in self.analysis]
+        if self.combine:
+            out["combine"] = {c.name: c.plain() for c in self.combine}
+        if self.limits:
+            out["limits"] = self.limits.plain()
         return out
 
     def toml(self) -> str:
@@ -224,6 +235,19 @@ def _part(name: str, value: Any, problems: list[str]) -> Any:
     return value
 
 
+def _decisions(raw: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    """Combinations and limits: what releases are judged by."""
+    out: dict[str, Any] = {}
+    for name in ("combine", "limits"):
+        try:
+            if name in raw:
+                combined = out.get("combine", ())
+                out[name] = combinations_of(raw[name]) if name == "combine" else limits_of(raw[name], combined)
+        except StudyError as error:
+            problems += error.problems
+    return out
+
+
 def _domain(place: int, given: Any, problems: list[str]) -> Domain | None:
     try:
         return domain_of(given)
@@ -270,8 +294,8 @@ def _releases(value: Any, problems: list[str]) -> list[Planned]:
             continue
         name = str(raw.get("name", f"release {i}"))
         where = f"release {name!r}"
-        unknown = [k for k in raw if k not in Planned.model_fields]
-        problems += [f"{where}: no such setting {k!r}; {nearest_names(k, Planned.model_fields)}" for k in unknown]
+        known = [*Planned.model_fields, MAPPED]
+        problems += [f"{where}: no such setting {k!r}; {nearest_names(k, known)}" for k in raw if k not in known]
         steps = raw.get("steps", [])
         if not isinstance(steps, list | tuple):
             steps = [steps]
@@ -279,7 +303,7 @@ def _releases(value: Any, problems: list[str]) -> list[Planned]:
             problems.append(f"{where}: has no steps. Give at least one, such as steps = [{{ method = \"additive_noise\" }}].")
             continue
         problems += [f"{where}: grid.{key} is empty. Give it at least one value." for _, key, v in _axes(steps) if not v]
-        for suffix, chosen in _expanded(steps):
+        for suffix, chosen in _mapped(_expanded(steps), raw.get(MAPPED, False), where, problems):
             made = [_tried(where, Mask, s, problems) for s in chosen]
             if None in made:
                 continue
@@ -316,6 +340,30 @@ def _expanded(steps: Sequence[Any]) -> list[tuple[str, list[Any]]]:
         suffix = " " + ", ".join(f"{key}={value}" for (_, key, _), value in zip(axes, chosen, strict=True))
         out.append((suffix, made))
     return out
+
+
+def _mapped(
+    made: Sequence[tuple[str, list[Any]]], asked: Any, where: str, problems: list[str]
+) -> Sequence[tuple[str, list[Any]]]:
+    """Every release as it is, reverse-mapped, or both side by side."""
+    if asked not in (True, False, "both"):
+        problems.append(f"{where}: {MAPPED} is true, false or \"both\", got {asked!r}.")
+        return made
+    return [
+        one for suffix, steps in made
+        for one in ([] if asked is True else [(suffix, steps)]) + (
+            [(f"{suffix}, reverse-mapped", [*steps, "reverse_map"])] if asked else []
+        )
+    ]
+
+
+def planned_of(given: Any) -> tuple[Planned, ...]:
+    """Releases to be made, from tables as a study file holds them; every problem in one error."""
+    problems: list[str] = []
+    out = _releases(given, problems)
+    if problems:
+        raise StudyError(list(dict.fromkeys(problems)))
+    return tuple(out)
 
 
 def _about_constraints(asked: Constraints, roles: Roles, groups: SubGroups, releases: Sequence[Planned]) -> list[str]:

@@ -6,14 +6,20 @@ import itertools
 import json
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Literal
 
 from larvatus.comparison.analyses import analysed, check_can_be_made
-from larvatus.comparison.comparison import Candidate, Comparison, about
+from larvatus.comparison.candidates import Job, Outcome, Through, not_made, room_for_two
+from larvatus.comparison.combining import combinations_of
+from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
+from larvatus.comparison.kept import FILES, Kept, data_digest, file_digest, kept_in, key_of
+from larvatus.comparison.kept import FOLDER as KEPT
+from larvatus.comparison.limits import Judgement, limits_of, needed_for
 from larvatus.comparison.nulls import Nulls
 from larvatus.core.errors import (
     EngineError,
@@ -54,7 +60,7 @@ from larvatus.data.steps import applied, check_columns, check_orders, in_workabl
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.engines._choice import engine_for
 from larvatus.reporting.side_by_side import METHOD
-from larvatus.study import Study
+from larvatus.study import Planned, Study, planned_of
 
 
 def read(
@@ -343,45 +349,218 @@ def _in_domains(method: Measure, domains: Sequence[Parted], score: Score) -> Sco
     return replace(score, by_domain=Rows.of(rows), notes=tuple(notes))
 
 
+def check(
+    data: Microdata, release: Any, limits: Any, attacks: Any = None, measures: Any = None, *, combine: Any = (),
+    analyses: Any = None, intruder: Intruder | str | None = None, also: Any = None, pairing: str | Path | None = None,
+    also_pairing: Sequence[str | Path] = (), row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
+) -> Judgement:
+    """Hold a release against limits: Limits, the name of an access tier, or a table as `[limits]` holds it.
+
+    Without attacks or measures, those that the limits need are run. A limit on a score that did not run is broken.
+    """
+    combined = combinations_of(combine or {})
+    asked = limits_of(limits, combined)
+    if not asked:
+        raise StudyError(["limits: none is stated. Add [limits] to the study, or name a tier such as \"public\"."])
+    given = as_release(data, release, pairing, row_order=row_order)
+    found: list[Score] = []
+    not_run: dict[str, str] = {}
+    if attacks is None and asked.of_attacks is not None:
+        found += risk(data, given, None, intruder=intruder, also=also, also_pairing=also_pairing, progress=progress)
+        have = [s.method for s in found]
+        attacks = [n for n in needed_for(asked, combined, "risk") if n not in have]
+    for attack in all_of(Attack, needed_for(asked, combined, "risk") if attacks is None else attacks):
+        with _noted(attack, not_run):
+            found += risk(data, given, [attack], intruder=intruder, also=also, also_pairing=also_pairing, progress=progress)
+    for measure in all_of(Measure, needed_for(asked, combined, "loss") if measures is None else measures):
+        if measure.name() != METHOD:
+            with _noted(measure, not_run):
+                found += utility(data, given, [measure], progress=progress)
+    if analyses:
+        found += [s for s in utility(data, given, [], analyses=analyses, progress=progress) if s.method == METHOD]
+    return asked.judge(found, combined, not_run)
+
+
+@contextmanager
+def _noted(method: Method, not_run: dict[str, str]) -> Iterator[None]:
+    """Why a method did not run, for the limits that speak of it."""
+    try:
+        yield
+    except (RiskError, UtilityError, EngineError) as error:
+        not_run[method.name()] = str(error).removeprefix(f"{method.name()}: ")
+
+
 def compare(
     data: Microdata, releases: Sequence[Any], attacks: Any = None, measures: Any = None, *,
     analyses: Any = None, intruder: Intruder | str | None = None, domains: Any = (), null: int = 0,
-    progress: Progress = silent, purpose: str = "",
+    combine: Any = (), limits: Any = None, secret: bytes | None = None, constraints: Any = None,
+    keep: str | Path | None = None, at_once: int | None = None, progress: Progress = silent, purpose: str = "",
 ) -> Comparison:
     """Score several releases of the same data side by side; `intruder.also` may name some of them.
 
-    `analyses`, `domains` and `null` are those of `utility`.
+    A release is one that was made, a frame, a file, or a table `{"name": …, "steps": […]}` as a study holds it, with `grid` and
+    `reverse_mapped`: these are made here with the secret, one after another, and let go. One that fails is listed with its
+    reason in `not_made`. `keep` names a folder in which finished ones are kept, so that a later call goes on from there.
+    `at_once` is how many are worked on at a time, 1 or 2; without it, two where that pays and memory allows.
+    `analyses`, `domains` and `null` are those of `utility`; `combine` and `limits` are those of a study.
     """
-    nulls = Nulls(all_of(Measure, measures), checked_resamples(null), _attack_random)
-    who = intruder_of(intruder)
-    candidates: list[Candidate] = []
-    made = [as_release(data, r) for r in releases]
-    if not made:
+    given: list[Any] = []
+    for r in releases:
+        if isinstance(r, Planned) or (isinstance(r, Mapping) and "steps" in r):
+            given += planned_of([r])
+        else:
+            given.append(r if isinstance(r, str | Path) else as_release(data, r))
+    if not given:
         raise RolesError("compare: no release is given. Pass at least one.")
-    names = [r.name for r in made]
-    for i, release in enumerate(made):
-        label = release.name if names.count(release.name) == 1 else f"{release.name} ({names[: i + 1].count(release.name)})"
-        also = [next((r for r in made if r.name == n), n) for n in who.also if n != release.name]
-        risks = risk(data, release, attacks, intruder=who, also=also, progress=_named(progress, label))
-        losses = _measured(data, release, nulls, domains, analyses, progress=_named(progress, label))
-        told = replace(release, notes=(*release.notes, *(Note(why, step="attacks") for why in risks.not_run)))
-        candidates.append(Candidate.of(label, told, Scores([*risks, *losses])))
-    return Comparison(tuple(candidates), about(data, who, purpose))
+    work = _Work(
+        data, attacks, Nulls(all_of(Measure, measures), checked_resamples(null), _attack_random), intruder_of(intruder),
+        tuple(domains) if isinstance(domains, list | tuple) else domains, analyses, checked_secret(secret), constraints,
+    )
+    judged = (combine, limits, purpose)
+    if keep is None:
+        return _compared(work, given, judged, None, at_once, progress)
+    with kept_in(Path(keep)) as kept:
+        return _compared(replace(work, kept=kept), given, judged, secret, at_once, progress)
 
 
-def _named(progress: Progress, label: str) -> Progress:
-    return lambda doing, done, total: progress(f"{label}: {doing}", done, total)
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What all candidates of a comparison share; it can be sent to another process."""
+
+    data: Microdata
+    attacks: Any
+    nulls: Nulls
+    who: Intruder
+    domains: Any
+    analyses: Any
+    secret: bytes = field(repr=False)
+    constraints: Any = None
+    folder: Path | None = None
+    kept: Kept | None = None
+    row_order: Literal["random", "keep"] = "random"
+    targets: Mapping[str, Path] = field(default_factory=dict)
+    pairings: bool = False
+    beside: Mapping[str, Release] = field(default_factory=dict)
+
+    def key(self, given: Any, label: str, secret: bytes | None, digest: str) -> str | None:
+        """The name of a candidate among kept ones, never used again where it cannot be told whether it is still the same."""
+        if self.kept is None or not isinstance(given, Planned | Release):
+            return None
+        within = [n for n in self.who.also if n in self.beside]
+        held = [f for f in (self.who.file, *(n for n in self.who.also if n not in within)) if f]
+        if (within and secret is None) or not all(Path(f).exists() for f in held):
+            return token_hex(16)
+        made = canonical(_with_ids(given.steps, self.folder, self.data.roles.record_id))
+        release = "" if isinstance(given, Planned) else " ".join(data_digest(c) for c in given.copies)
+        drawn = "fresh" if secret is None else stream_key(secret, "kept").hex()
+        files = [file_digest(f) for f in held]
+        others = [canonical(_with_ids(self.beside[n].steps, self.folder, self.data.roles.record_id)) for n in within]
+        scored = [
+            canonical(all_of(Attack, self.attacks)), canonical(self.nulls.methods), str(self.nulls.resamples),
+            self.who.model_dump_json(), repr(domains_of(self.domains, self.data)), repr(analyses_of(self.analyses)),
+            constraints_of(self.constraints).model_dump_json(),
+        ]
+        place = f"{self.row_order} {self.targets.get(label)} {self.pairings}"
+        return key_of(digest, label, made, release, drawn, place, *files, *others, *scored)
+
+
+def _with_ids(steps: Sequence[Mask], folder: Path | None, record_id: str | None) -> list[Mask]:
+    return [with_records(s, folder, record_id) for s in steps]
+
+
+def _compared(
+    work: _Work, given: Sequence[Any], judged: tuple[Any, Any, str], secret: bytes | None, at_once: int | None,
+    progress: Progress, fresh: bool = False, check_keys: Callable[[Mapping[str, str]], None] = lambda keys: None,
+) -> Comparison:
+    """Go through all candidates, but for those that are kept; in the order they were given."""
+    if at_once not in (None, 1, 2):
+        raise StudyError([f"at_once: 1 or 2 candidates can be worked on at a time, got {at_once!r}."])
+    combined = combinations_of(judged[0] or {})
+    asked = limits_of(judged[1], combined)
+    data, labels = work.data, _labels(given)
+    work = replace(work, beside=_beside_others(work, given, labels))
+    digest = data_digest(data) if work.kept is not None else ""
+    jobs = [Job(i, n, g, work.key(g, n, secret, digest)) for i, (n, g) in enumerate(zip(labels, given, strict=True))]
+    check_keys({j.label: j.key or "" for j in jobs})
+    ready = {j.place: k for j in jobs if work.kept and j.key and not fresh and (k := work.kept.read(j.key)) is not None}
+    if ready:
+        progress(f"{len(ready)} of {len(jobs)} releases are there already", len(ready), len(jobs))
+    through = Through(
+        [j for j in jobs if j.place not in ready], lambda job, tell: _candidate(work, job, tell), _candidate_there,
+        lambda: work, at_once, room_for_two(data), progress,
+    )
+    outcomes: dict[int, Outcome] = {**ready, **through.run()}
+    made = tuple(c for i in sorted(outcomes) if isinstance(c := outcomes[i], Candidate))
+    if not made:
+        raise through.first_error or RiskError("compare: no release could be made.")
+    lost = tuple(n for i in sorted(outcomes) if isinstance(n := outcomes[i], NotMade))
+    return Comparison(made, about(data, work.who, judged[2]), lost, combined, asked)
+
+
+def _labels(given: Sequence[Any]) -> list[str]:
+    names = [getattr(g, "name", None) or (Path(g).name if isinstance(g, str | Path) else "released") for g in given]
+    return [n if names.count(n) == 1 else f"{n} ({names[: i + 1].count(n)})" for i, n in enumerate(names)]
+
+
+def _beside_others(work: _Work, given: Sequence[Any], labels: Sequence[str]) -> dict[str, Release]:
+    """The releases that the intruder has beside each of the others: the only ones that are held all the time."""
+    return {n: _made(work, Job(0, n, g), silent) for n, g in zip(labels, given, strict=True) if n in work.who.also}
+
+
+def _made(work: _Work, job: Job, progress: Progress) -> Release:
+    if job.label in work.beside:
+        return work.beside[job.label]
+    if not isinstance(job.given, Planned):
+        return as_release(work.data, job.given)
+    made = mask(
+        work.data, *job.given.steps, secret=work.secret, name=job.label, constraints=work.constraints, folder=work.folder,
+        progress=progress,
+    )
+    kept = [Note("rows leave in the original's order", "warning", "row order")] if work.row_order == "keep" else []
+    return replace(made, notes=(*made.notes, *kept))
+
+
+def _candidate(work: _Work, job: Job, progress: Progress) -> Candidate:
+    """Make one release, attack it, measure it and, where it is to be kept, write it down; then let it go."""
+    release = _made(work, job, progress)
+    also = [work.beside.get(n, n) for n in work.who.also if n != job.label]
+    risks = risk(work.data, release, work.attacks, intruder=work.who, also=also, progress=progress)
+    losses = _measured(work.data, release, work.nulls, work.domains, work.analyses, progress=progress)
+    told = replace(release, notes=(*release.notes, *(Note(why, step="attacks") for why in risks.not_run)))
+    candidate = Candidate.of(job.label, told, Scores([*risks, *losses]))
+    if work.kept is None or job.key is None:
+        return candidate
+    with work.kept.adding(job.key) as place:
+        if job.label in work.targets:
+            target = work.targets[job.label]
+            (place / FILES / target.parent).mkdir()
+            pairing = place / FILES / "pairings" / f"{target.stem}.parquet" if work.pairings else None
+            if pairing is not None:
+                pairing.parent.mkdir(mode=0o700)
+            release.write(place / FILES / target, work.row_order, pairing)
+        return work.kept.write(place, candidate)
+
+
+def _candidate_there(work: _Work, job: Job) -> Outcome:
+    """The same in another process, which has nobody to tell."""
+    try:
+        return _candidate(work, job, silent)
+    except Exception as error:
+        return not_made(job, error)
 
 
 def run(
     study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False,
     suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", pairings: bool = False,
-    public: str | None = None, intruder: Intruder | str | None = None, progress: Progress = silent,
+    public: str | None = None, intruder: Intruder | str | None = None, at_once: int | None = None, fresh: bool = False,
+    progress: Progress = silent,
 ) -> Comparison:
     """Carry out a study: make every release, score them, and write releases, scores and report into a folder.
 
     With `pairings`, a file for each release that pairs its rows with the original's is kept in a folder only the owner can
     read; `public` names the release that a public edition of the report is written for; `intruder` stands in for the study's.
+    Each release is written as soon as it is scored, and let go. Run again, the same study goes on where it was stopped, and
+    makes only what is new in it, unless `fresh` asks for everything anew; `at_once` is that of `compare`.
     """
     if not study.release:
         raise StudyError(["release: none is planned. Add [[release]] with a name and steps."])
@@ -392,39 +571,63 @@ def run(
         master=study.master,
     )
     check_can_be_made(study.analysis, data)
-    targets = _targets(Path(out), study, suffix, force) if out is not None else {}
-    secret = checked_secret(secret)
-    releases = []
-    for i, planned in enumerate(study.release):
-        progress(f"masking: {planned.name}", i, len(study.release))
-        made = mask(
-            data, *planned.steps, secret=secret, name=planned.name, constraints=study.constraints, folder=study.folder
-        )
-        kept = [Note("rows leave in the original's order", "warning", "row order")] if row_order == "keep" and out else []
-        releases.append(replace(made, notes=(*made.notes, *kept)))
-    comparison = compare(
-        data, releases, study.attack, study.measure, intruder=study.intruder_here() if intruder is None else intruder,
-        domains=study.domain, null=study.utility.null, analyses=study.analysis, progress=progress, purpose=study.purpose,
+    work = _Work(
+        data, study.attack, Nulls(all_of(Measure, study.measure), checked_resamples(study.utility.null), _attack_random),
+        study.intruder_here() if intruder is None else intruder_of(intruder), study.domain, study.analysis,
+        checked_secret(secret), study.constraints, study.folder,
     )
-    if out is not None:
-        with moved_into(Path(out)) as folder:
-            (folder / "releases").mkdir()
-            for release in releases:
-                target = targets[release.name]
-                pairing = folder / "pairings" / f"{target.stem}.parquet" if pairings else None
-                if pairing is not None:
-                    pairing.parent.mkdir(mode=0o700, exist_ok=True)
-                release.write(folder / target, row_order, pairing)
-            write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), force)
-            write_text(folder / "scores.csv", csv_text(comparison.tidy()), force)
-            comparison.report(folder / "report.html")
-            if public is not None:
-                comparison.report(folder / "report_public.html", "public", release=public)
+    judged = (study.combine, study.limits, study.purpose)
+    if out is None:
+        return _compared(work, study.release, judged, secret, at_once, progress)
+    folder = Path(out)
+    targets = _targets(folder, study, suffix)
+    with kept_in(folder / KEPT, folder) as kept:
+        there = replace(work, kept=kept, row_order=row_order, targets=targets, pairings=pairings)
+        keys: dict[str, str] = {}
+
+        def check_keys(found: Mapping[str, str]) -> None:
+            keys.update(found)
+            _check_free(kept, folder, targets, study, {} if fresh else found, force)
+
+        comparison = _compared(there, study.release, judged, secret, at_once, progress, fresh, check_keys)
+        made = [keys[c.name] for c in comparison.candidates]
+        with moved_into(folder) as temporary:
+            (temporary / "releases").mkdir()
+            for key in made:
+                kept.hand_over(key, temporary)
+            _write_scores(comparison, temporary, public)
+            files = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
+        before = [f for f in kept.written()["files"] if f not in files and (folder / f).is_file()]
+        kept.finish(made, [*files, *before])
     return comparison
 
 
-def _targets(folder: Path, study: Study, suffix: str, force: bool) -> dict[str, Path]:
-    """The file of each release inside the folder, once it is sure that nothing there would be overwritten unasked."""
+def _write_scores(comparison: Comparison, folder: Path, public: str | None) -> None:
+    write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), False)
+    write_text(folder / "scores.csv", csv_text(comparison.tidy()), False)
+    comparison.report(folder / "report.html")
+    if public is not None:
+        comparison.report(folder / "report_public.html", "public", release=public)
+
+
+def _check_free(
+    kept: Kept, folder: Path, targets: Mapping[str, Path], study: Study, keys: Mapping[str, str], force: bool
+) -> None:
+    """Refuse to overwrite anything unasked, but for what an earlier run of these same releases has written."""
+    files = [folder / f for r in study.release for f in copy_paths(targets[r.name], copies_asked(r.steps)[0])]
+    names = [folder / n for n in ("scores.json", "scores.csv", "report.html")]
+    there = [p for p in (*names, *files) if p.exists()]
+    if force or not there:
+        return
+    written = kept.written()
+    ours = written["files"] if set(written["keys"]) <= set(keys.values()) else {}
+    taken = [p for p in there if (name := str(p.relative_to(folder))) not in ours or ours[name] != file_digest(p)]
+    if taken:
+        raise WriteError(f"{taken[0]} exists already. Choose another folder, or overwrite with --force (force=True).")
+
+
+def _targets(folder: Path, study: Study, suffix: str) -> dict[str, Path]:
+    """The file of each release inside the folder."""
     targets: dict[str, Path] = {}
     files: list[Path] = []
     for planned in study.release:
@@ -432,11 +635,7 @@ def _targets(folder: Path, study: Study, suffix: str, force: bool) -> dict[str, 
         named = (Path("releases") / f"{stem}{f'~{i}' if i > 1 else ''}{suffix}" for i in itertools.count(1))
         targets[planned.name] = next(t for t in named if not {*files, *targets.values()} & {t, *copy_paths(t, copies)})
         files += copy_paths(targets[planned.name], copies)
-    names = [folder / n for n in ("scores.json", "scores.csv", "report.html")]
     check_folder(folder)
-    there = [p for p in (*names, *(folder / f for f in files)) if p.exists()]
-    if there and not force:
-        raise WriteError(f"{there[0]} exists already. Choose another folder, or overwrite with --force (force=True).")
     return targets
 
 

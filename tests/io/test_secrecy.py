@@ -73,7 +73,8 @@ def test_a_whole_run_leaves_neither_in_any_file(tmp_path, suffix):
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     lv.run(lv.Study.read(tmp_path / "study.toml"), tmp_path / "out", secret=SECRET, suffix=suffix)
     written = [p for p in (tmp_path / "out").rglob("*") if p.is_file()]
-    assert sorted(p.name for p in written) == sorted(["scores.json", "scores.csv", "report.html", f"noise{suffix}"])
+    kept = {"candidate.json", "written.json"}
+    assert sorted({p.name for p in written} - kept) == sorted(["scores.json", "scores.csv", "report.html", f"noise{suffix}"])
     for path in written:
         raw = path.read_bytes()
         assert not any(m in raw for m in MARKS), path.name

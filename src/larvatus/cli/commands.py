@@ -58,9 +58,13 @@ def run(
     pairings: Annotated[bool, Parameter(negative=(), show_default=False, help="keep pairing files in pairings/")] = False,
     public: Annotated[str | None, Parameter(help="name of the release to write report_public.html for")] = None,
     intruder: Who = None, engine: EngineName = None, memory: Memory = None, master: Master = None,
+    at_once: Annotated[int | None, Parameter(help="releases worked on at a time, 1 or 2; else 2 where that pays")] = None,
+    fresh: Annotated[bool, Parameter(negative=(), show_default=False, help="make finished releases anew, too")] = False,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Carry out a study: mask, attack, measure, compare; write releases, scores and report.
+
+    Started again after an interruption, or with one release more, it goes on from what is finished.
 
     Parameters
     ----------
@@ -77,7 +81,7 @@ def run(
         comparison = walk(
             with_engine(Study.read(study), engine, memory, master), output, secret=secret_of(secret_file), force=force,
             suffix=f".{format}", row_order=row_order, pairings=pairings, public=public, intruder=intruder,
-            progress=progress,
+            at_once=at_once, fresh=fresh, progress=progress,
         )
     _summary(terminal, comparison, output)
 
@@ -90,6 +94,7 @@ def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
     terminal.table(list(comparison.headline()), "\nStrongest attack on each release, beside what is had without it")
     terminal.table(risks, "\nRisk, beside chance and beside what S alone gives")
     terminal.table(_losses(comparison.candidates), "\nLoss, 0 is best")
+    _decided(terminal, comparison)
     for candidate in comparison.candidates[:ACROSS]:
         for score in candidate.of_kind("loss"):
             if score.method == METHOD:
@@ -101,6 +106,19 @@ def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
             terminal.notes(told)
     terminal.say(f"\nReport: {output / 'report.html'}")
     terminal.data(comparison.plain())
+
+
+def _decided(terminal: Terminal, comparison: Any) -> None:
+    """What releases are judged by, and which could not be made."""
+    names = [c.name for c in comparison.combine]
+    rows: list[Row] = [
+        {"release": r["release"], "combined": r["score"], "of": r["of"], "value": r["value"]}
+        for r in comparison.tidy() if r["score"] in names
+    ]
+    terminal.table(rows, "\nCombined, with their parts")
+    if comparison.limits:
+        terminal.table([{**r, "meets": "yes" if r["meets"] else "NO"} for r in comparison.meets()], "\nLimits")
+    terminal.table([{"release": n.name, "why": n.reason} for n in comparison.not_made], "\nNot made")
 
 
 def _losses(candidates: Sequence[Any]) -> list[Row]:

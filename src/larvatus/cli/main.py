@@ -13,11 +13,11 @@ from typing import Any
 from cyclopts import App, CycloptsError
 
 from larvatus import __version__
-from larvatus.cli import catalogue, commands, intruder, reproduction
+from larvatus.cli import catalogue, checking, commands, intruder, reproduction
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, LarvatusWarning
 
-WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130
+WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # checking.BROKEN is 4
 
 app = App(
     name="larvatus",
@@ -25,7 +25,8 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,
     help_epilogue=(
-        "Exit codes: 0 done, 2 something in the input is wrong (the message says what), 3 unexpected, 130 interrupted."
+        "Exit codes: 0 done, 2 something in the input is wrong (the message says what), 3 unexpected, 4 a limit is broken "
+        "(check), 130 interrupted."
     ),
 )
 app.command(commands.run)
@@ -39,6 +40,7 @@ app.command(
 app.command(commands.risk)
 app.command(commands.utility)
 app.command(intruder.intruder)
+app.command(checking.check)
 app.command(commands.demo)
 app.command(reproduction.reproduce)
 app.command(catalogue.list_methods, name="list")
@@ -66,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warnings.showwarning = _shown
     _end_tidily()
     try:
-        app(given, exit_on_error=False, result_action="return_value")
+        code = app(given, exit_on_error=False, result_action="return_value")
         if given[:1] == ["mask"] and "--method" in given[:-1] and {"--help", "-h"} & set(given):
             catalogue.describe(given[given.index("--method") + 1])
     except CycloptsError:
@@ -75,7 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"larvatus: {error}", file=sys.stderr)
         return WRONG_INPUT
     except KeyboardInterrupt:
-        print("larvatus: interrupted; nothing was left half-written.", file=sys.stderr)
+        again = " The same command goes on from what is finished." if given[:1] == ["run"] else ""
+        print(f"larvatus: interrupted; nothing was left half-written.{again}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -89,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return UNEXPECTED
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from larvatus.comparison.combining import Combination, with_combined
+from larvatus.comparison.limits import Judgement, Limits, limits_of
 from larvatus.data.contracts import Mask
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import told_settings
@@ -48,6 +50,15 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class NotMade:
+    """A release that was planned and could not be made or scored, and why."""
+
+    name: str
+    steps: tuple[Mapping[str, Any], ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """What is said of the data in a report: names and counts, no values."""
 
@@ -79,13 +90,17 @@ def _known_to(data: Microdata, intruder: Intruder) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """Candidates in the order they were given."""
+    """Candidates in the order they were given, those that could not be made, and what they are judged by."""
 
     candidates: tuple[Candidate, ...]
     about: About
+    not_made: tuple[NotMade, ...] = ()
+    combine: tuple[Combination, ...] = ()
+    limits: Limits = field(default_factory=Limits)
 
     def __repr__(self) -> str:
-        return f"Comparison of {len(self.candidates)} releases\n{self.table()}"
+        lost = f", {len(self.not_made)} not made" if self.not_made else ""
+        return f"Comparison of {len(self.candidates)} releases{lost}\n{self.table()}"
 
     def table(self) -> Rows:
         """One row per release and score."""
@@ -109,7 +124,46 @@ class Comparison:
 
     def tidy(self) -> Rows:
         """Every figure on a row of its own: overall, by sub-group, variable, pair, domain, copy and null."""
-        return Rows.of(row for c in self.candidates for s in c.scores for row in _tidy(c.name, s))
+        rows: list[Row] = [row for c in self.candidates for s in c.scores for row in _tidy(c.name, s)]
+        rows += [row for c in self.candidates for s in self._combined(c) for row in _tidy(c.name, s)]
+        rows += [
+            {"release": n.name, "score": "", "kind": "", "level": "not made", "of": n.reason, **_figures({})}
+            for n in self.not_made
+        ]
+        return Rows.of(rows)
+
+    def _combined(self, candidate: Candidate) -> tuple[Score, ...]:
+        return with_combined(candidate.scores, self.combine)[len(candidate.scores) :]
+
+    def frontier(self, *axes: str) -> Rows:
+        """The releases that no other beats on all of the axes, `risk` and `loss` unless some are named.
+
+        An axis is a score or a combination by name, or one of its figures, such as `nearest_record.above_chance`. Lower is
+        better on each. Releases without a figure on one of the axes are left out.
+        """
+        from larvatus.comparison.axes import LOSS, RISK, frontier
+
+        return frontier(self, axes or (RISK, LOSS))
+
+    def judged(self, limits: Any = None) -> dict[str, Judgement]:
+        """Every release held against the limits, those of the study unless others are given."""
+        chosen = self.limits if limits is None else limits_of(limits, self.combine)
+        return {c.name: chosen.judge(c.scores, self.combine) for c in self.candidates}
+
+    def meets(self, limits: Any = None) -> Rows:
+        """One row per release: whether it keeps every limit, and which it breaks by how much."""
+        rows: list[Row] = [
+            {"release": name, "meets": j.kept, "broken": len(j.broken), "which": j.in_words()}
+            for name, j in self.judged(limits).items()
+        ]
+        rows += [{"release": n.name, "meets": False, "broken": None, "which": f"not made: {n.reason}"} for n in self.not_made]
+        return Rows.of(rows)
+
+    def explain(self) -> Rows:
+        """What the scores say, a sentence a row by rule, with the score and the figure behind it."""
+        from larvatus.comparison.explained import explained
+
+        return explained(self)
 
     def plain(self) -> dict[str, Any]:
         """Everything but figures per record, as JSON can hold it."""
@@ -124,7 +178,23 @@ class Comparison:
                 }
                 for c in self.candidates
             ],
+            **self._decided(),
         }
+
+    def _decided(self) -> dict[str, Any]:
+        """What was not made, combined and judged, where there is any."""
+        out: dict[str, Any] = {}
+        if self.not_made:
+            out["not_made"] = [{"name": n.name, "steps": [dict(s) for s in n.steps], "reason": n.reason} for n in self.not_made]
+        if self.combine:
+            out["combined"] = [{"name": c.name, "scores": [s.plain() for s in self._combined(c)]} for c in self.candidates]
+        if self.limits:
+            judged = self.judged().items()
+            out["limits"] = {
+                "stated": self.limits.plain(),
+                "releases": [{"name": n, "meets": j.kept, "judged": [dict(r) for r in j.rows]} for n, j in judged],
+            }
+        return out
 
     def html(self, edition: Literal["internal", "public"] = "internal", release: str | None = None) -> str:
         """The report as one HTML text, of all releases or of the one named; the public edition is about one."""
@@ -172,6 +242,7 @@ def _tidy(release: str, score: Score) -> Sequence[Row]:
     rows += [{**head, "level": "domain", "of": f"{r['domain']}: {r['part']}", **_figures(r)} for r in score.by_domain]
     for row in score.details.get(NULL, ()):
         rows += [{**head, "level": NULL, "of": k, **_figures({"value": row[k]})} for k in ("median", "p95", "share_below")]
+    rows += [{**head, "level": "part", "of": r["part"], **_figures(r)} for r in score.details.get("parts", ()) if "part" in r]
     rows += [{**head, "level": "copy", "of": r["copy"], **_figures(r)} for r in score.details.get("copies", ())]
     return rows + _estimates(head, score)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from larvatus.core.errors import LarvatusError
-from larvatus.core.progress import Progress
+from larvatus.core.progress import Progress, time_left
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
@@ -65,7 +65,7 @@ class Nulls:
         found: Found = [UNPAIRED if m.paired else [] for m in self.methods]
         began = time.monotonic()
         for k in range(self.resamples):
-            progress(f"null distribution{_left(began, k, self.resamples)}", k, self.resamples)
+            progress(f"null distribution{time_left(began, k, self.resamples, 3)}", k, self.resamples)
             random = RecordRandom(stream_key(b"scores are not secret", "null", str(k)))
             drawn = Release("drawn again", (drawn_again(held, rows, random),), paired=False)
             for i, method in enumerate(self.methods):
@@ -82,11 +82,3 @@ class Nulls:
 def _same_kind(name: str, original: Microdata, released: Microdata) -> bool:
     there = released.table.columns
     return name in released.confidential and there[name].kind == original.table.columns[name].kind
-
-
-def _left(began: float, done: int, of: int) -> str:
-    """How much longer it will take, once that can be told."""
-    if done < 3:
-        return ""
-    seconds = (time.monotonic() - began) / done * (of - done)
-    return f", about {seconds:.0f} s left" if seconds < 120 else f", about {seconds / 60:.0f} min left"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -34,3 +35,11 @@ def heard_by(progress: Progress) -> Iterator[None]:
 def tell(doing: str, done: int, total: int) -> None:
     """Report to whoever listens: for methods whose work takes long."""
     _listener.get()(doing, done, total)
+
+
+def time_left(began: float, done: int, of: int, from_: int = 1) -> str:
+    """How much longer it will take as a clause, once so many are done that it can be told."""
+    if done < from_:
+        return ""
+    seconds = (time.monotonic() - began) / done * (of - done)
+    return f", about {seconds:.0f} s left" if seconds < 120 else f", about {seconds / 60:.0f} min left"

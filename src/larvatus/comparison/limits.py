@@ -1,0 +1,250 @@
+"""What may leave: limits on scores, stated beforehand, and the judgement of a release by them.
+
+The numbers of the access tiers are this package's own choice, a place to start from; no law or office prescribes them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from larvatus.comparison.combining import Combination, with_combined
+from larvatus.comparison.figures import OF_ATTACKS, figure_of, known_scores
+from larvatus.core.errors import StudyError, nearest_names
+from larvatus.data.methods import validation_problems
+from larvatus.data.score import Row, Rows, Score
+
+Interval = Literal["upper", "value"]
+Share = Annotated[float, Field(ge=0)]
+# How many percentage points above what is had without the release (the better of chance and S alone) any attack may get.
+TIERS: Mapping[str, float] = {"public": 0.01, "scientific": 0.05, "secure": 0.2}
+WORDS = {
+    "at_most": "value", "above_chance": "above chance", "above_baseline": "above chance and S alone",
+    "times_chance": "times chance", "worst_group": "worst sub-group",
+}
+FIGURE = {name: "value" if name == "at_most" else name for name in WORDS}
+SLACK = 1e-12
+
+
+class Limit(BaseModel):
+    """The most that one score may reach; every figure that is stated must be kept."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    at_most: Share | None = Field(default=None, description="the score itself")
+    above_chance: Share | None = Field(default=None, description="of an attack: what it gains over chance")
+    above_baseline: Share | None = Field(default=None, description="of an attack: gain over the better of chance and S alone")
+    times_chance: Share | None = Field(default=None, description="of an attack: the score over chance")
+    worst_group: Share | None = Field(default=None, description="the score in its worst sub-group")
+    interval: Interval | None = Field(default=None, description="judge the upper end of the interval, or the value")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _number(cls, given: Any) -> Any:
+        return {"at_most": given} if isinstance(given, int | float) and not isinstance(given, bool) else given
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.stated():
+            raise ValueError(f"a limit needs a number, or one of {', '.join(WORDS)}")
+        return self
+
+    def stated(self) -> dict[str, float]:
+        """The figures that are limited."""
+        return {n: v for n in WORDS if (v := getattr(self, n)) is not None}
+
+    def plain(self) -> Any:
+        """As a study file holds it."""
+        out = self.model_dump(exclude_none=True)
+        return out["at_most"] if list(out) == ["at_most"] else out
+
+
+class Limits(BaseModel):
+    """Limits by the name of an attack, a measure or a combination, and by access tier.
+
+    `tier` limits every attack that decides between releases; what is stated of an attack by name stands instead of that.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tier: Literal["public", "scientific", "secure"] | None = None
+    interval: Interval = "upper"
+    every_attack: Limit | None = None
+    scores: dict[str, Limit] = Field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.tier or self.every_attack or self.scores)
+
+    @property
+    def of_attacks(self) -> Limit | None:
+        """What every attack must keep."""
+        if self.every_attack is not None or self.tier is None:
+            return self.every_attack
+        return Limit(above_baseline=TIERS[self.tier])
+
+    def plain(self) -> dict[str, Any]:
+        """As a study file holds it."""
+        out: dict[str, Any] = {"tier": self.tier} if self.tier else {}
+        if self.interval != "upper":
+            out["interval"] = self.interval
+        if self.every_attack is not None:
+            out["every_attack"] = self.every_attack.plain()
+        return {**out, **{name: limit.plain() for name, limit in self.scores.items()}}
+
+    def judge(
+        self, scores: Sequence[Score], combinations: Sequence[Combination] = (), not_run: Mapping[str, str] | None = None
+    ) -> Judgement:
+        """Hold scores against every limit; what did not run, or has no such figure, has broken its limit."""
+        found = with_combined(scores, combinations)
+        why = dict(not_run or {})
+        rows: list[Row] = []
+        for name, limit in self.scores.items():
+            mine = [s for s in found if s.method == name]
+            absent = why.get(name) or _absent(name, combinations, found)
+            rows += self._rows(mine, limit) if mine else [_not_run(name, limit, absent)]
+        every = self.of_attacks
+        if every is not None:
+            attacks = [s for s in scores if s.kind == "risk" and s.weighs and s.method not in self.scores]
+            limited = [s for s in scores if s.kind == "risk" and s.method in self.scores]
+            rows += self._rows(attacks, every)
+            failed = [n for n in why if known_scores().get(n) == "risk" and n not in self.scores]
+            rows += [_not_run(n, every, why[n]) for n in failed]
+            if not attacks and not limited and not failed:
+                rows.append(_not_run("every_attack", every, "no attack was run"))
+        return Judgement(Rows.of(rows))
+
+    def violation(self, scores: Sequence[Score], combinations: Sequence[Combination] = ()) -> float:
+        """How far limits are broken, added up; 0 where all are kept, infinite where a figure is not there."""
+        return self.judge(scores, combinations).violation
+
+    def _rows(self, scores: Iterable[Score], limit: Limit) -> list[Row]:
+        upper = (limit.interval or self.interval) == "upper"
+        out: list[Row] = []
+        for score in scores:
+            for name, most in limit.stated().items():
+                value = figure_of(score, FIGURE[name], upper)
+                told = WORDS[name] + (", upper end" if upper and score.interval else "")
+                if value is None:
+                    out.append(_row(score.method, WORDS[name], None, most, "the score has no such figure"))
+                else:
+                    out.append(_row(score.method, told, value, most, ""))
+        return out
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Judgement:
+    """Every limit on a row: the score, the figure that was judged, what it is, the limit, and whether it is kept."""
+
+    rows: Rows
+
+    def __bool__(self) -> bool:
+        return self.kept
+
+    def __repr__(self) -> str:
+        return f"{'every limit is kept' if self.kept else 'limits are broken'}\n{self.rows}"
+
+    @property
+    def kept(self) -> bool:
+        return all(row["kept"] is True for row in self.rows)
+
+    @property
+    def broken(self) -> Rows:
+        """The rows of the limits that are broken."""
+        return Rows.of(row for row in self.rows if row["kept"] is not True)
+
+    @property
+    def violation(self) -> float:
+        """How far limits are broken, added up; infinite where a figure is not there."""
+        return math.fsum(_beyond(row) for row in self.broken)
+
+    def in_words(self) -> str:
+        """The broken limits in one line."""
+        return "; ".join(broken_in_words(row) for row in self.broken)
+
+
+def broken_in_words(row: Row) -> str:
+    """One broken limit."""
+    judged, most = row["judged"], row["limit"]
+    if not isinstance(judged, float) or not isinstance(most, float):
+        return f"{row['score']}: {row['why']}"
+    return f"{row['score']}: {row['figure']} {judged:.4g}, limit {most:.4g}"
+
+
+def _beyond(row: Row) -> float:
+    judged, most = row["judged"], row["limit"]
+    return judged - most if isinstance(judged, float) and isinstance(most, float) else math.inf
+
+
+def _row(score: str, figure: str, judged: float | None, most: float, why: str) -> Row:
+    kept = judged is not None and judged <= most + SLACK
+    return {
+        "score": score, "figure": figure, "judged": None if judged is None else float(judged), "limit": float(most),
+        "kept": kept, "why": why,
+    }
+
+
+def _not_run(name: str, limit: Limit, why: str) -> Row:
+    figure, most = next(iter(limit.stated().items()))
+    return _row(name, WORDS[figure], None, most, why)
+
+
+def _absent(name: str, combinations: Sequence[Combination], scores: Sequence[Score]) -> str:
+    parts = next((c.missing(scores) for c in combinations if c.name == name), ())
+    return f"its part {parts[0]} did not run" if parts else "it did not run"
+
+
+def limits_of(given: Any, combinations: Sequence[Combination] = ()) -> Limits:
+    """Limits from Limits, the name of a tier, or a table as `[limits]` holds it; every problem in one error."""
+    if isinstance(given, Limits):
+        return given
+    if isinstance(given, str):
+        given = {"tier": given}
+    if given is None:
+        return Limits()
+    if not isinstance(given, Mapping):
+        raise StudyError([f"limits: needs a table, [limits], got {type(given).__name__}."])
+    own = ("tier", "interval", "every_attack")
+    names = [n for n in given if n not in own]
+    problems = _name_problems(names, combinations)
+    try:
+        made = Limits(**{n: given[n] for n in own if n in given}, scores={n: given[n] for n in names})
+    except ValidationError as error:
+        raise StudyError(_told(error, [*own, *Limit.model_fields, *names], problems)) from None
+    problems += _figure_problems(made, combinations)
+    if problems:
+        raise StudyError(problems)
+    return made
+
+
+def needed_for(limits: Limits, combinations: Sequence[Combination], kind: Literal["risk", "loss"]) -> tuple[str, ...]:
+    """The attacks or the measures that limits speak of by name, parts of combinations in their place."""
+    inside = {c.name: c.parts for c in combinations}
+    named = [part for name in limits.scores for part in inside.get(name, (name,))]
+    return tuple(n for n in dict.fromkeys(named) if known_scores().get(n) == kind)
+
+
+def _told(error: ValidationError, fields: Sequence[str], problems: Sequence[str]) -> list[str]:
+    named = [p.split(":")[0] for p in problems]
+    said = [p for p in validation_problems("limits", error, fields) if p.split(":")[0] not in named]
+    return [*problems, *said]
+
+
+def _name_problems(names: Sequence[str], combinations: Sequence[Combination]) -> list[str]:
+    known = [*known_scores(), *(c.name for c in combinations), "tier", "interval", "every_attack"]
+    return [f"limits.{n}: no score of that name; {nearest_names(n, known)}" for n in names if n not in known]
+
+
+def _figure_problems(limits: Limits, combinations: Sequence[Combination]) -> list[str]:
+    """Figures that a score of that kind never has."""
+    kinds = known_scores()
+    out = []
+    for name, limit in limits.scores.items():
+        beyond = [f for f in OF_ATTACKS if f in limit.stated()] if kinds.get(name) != "risk" else []
+        if name in [c.name for c in combinations] and "worst_group" in limit.stated():
+            beyond.append("worst_group")
+        out += [f"limits.{name}.{f}: only attacks have that figure. Limit the score itself: {name} = 0.05." for f in beyond]
+    return out

@@ -1,0 +1,135 @@
+"""Limits: what is judged, what counts as broken, and what is refused when a study is read."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import larvatus as lv
+from larvatus.comparison.combining import combinations_of
+from larvatus.comparison.limits import TIERS, limits_of
+from larvatus.core.errors import StudyError
+from larvatus.data.score import Rows, Score
+
+GROUPS = Rows.of([{"sub_group": "a", "value": 0.02, "high": 0.03}, {"sub_group": "b", "value": 0.5, "high": 0.6}])
+NEAREST = Score("nearest_record", "risk", 0.05, chance=0.01, s_alone=0.03, interval=(0.04, 0.06), by_group=GROUPS)
+SHOWN = Score("uniqueness", "risk", 0.9, chance=0.0, weighs=False)
+MOMENTS, CORRELATION = Score("moments", "loss", 0.2), Score("correlation", "loss", 0.04)
+SCORES = (NEAREST, SHOWN, MOMENTS, CORRELATION)
+GOOD: dict = {"roles": {"confidential": ["x"]}, "release": [{"name": "n", "steps": ["additive_noise"]}]}
+
+
+@pytest.mark.parametrize(("limit", "judged"), [
+    ({"above_chance": 0.1}, 0.05), ({"above_baseline": 0.1}, 0.03), ({"times_chance": 9}, 6.0), (0.1, 0.06),
+    ({"worst_group": 1}, 0.6), ({"above_chance": 0.1, "interval": "value"}, 0.04),
+    ({"worst_group": 1, "interval": "value"}, 0.5), ({"at_most": 0.1, "interval": "value"}, 0.05),
+])
+def test_the_figure_that_is_judged(limit, judged):
+    found = limits_of({"nearest_record": limit}).judge(SCORES)
+    assert found.kept
+    assert math.isclose(found.rows[0]["judged"], judged, rel_tol=1e-12)
+
+
+def test_a_limit_is_kept_at_the_limit_and_broken_above_it():
+    assert limits_of({"correlation": 0.04}).judge(SCORES)
+    found = limits_of({"correlation": 0.0399, "moments": 0.1}).judge(SCORES)
+    assert not found
+    assert [r["score"] for r in found.broken] == ["correlation", "moments"]
+    assert math.isclose(found.violation, 0.0001 + 0.1, rel_tol=1e-9)
+    assert "correlation: value 0.04, limit 0.0399" in found.in_words()
+
+
+def test_the_upper_end_is_judged_unless_the_value_is_asked_for():
+    assert not limits_of({"nearest_record": {"above_chance": 0.045}}).judge(SCORES)
+    assert limits_of({"interval": "value", "nearest_record": {"above_chance": 0.045}}).judge(SCORES)
+
+
+def test_what_did_not_run_has_broken_its_limit():
+    found = limits_of({"propensity": 5}).judge(SCORES)
+    assert (found.kept, found.rows[0]["why"], found.violation) == (False, "it did not run", math.inf)
+    found = limits_of({"propensity": 5}).judge(SCORES, not_run={"propensity": "no room"})
+    assert found.rows[0]["why"] == "no room"
+    assert not limits_of("public").judge((MOMENTS,))
+    assert not limits_of({"moments": 1}).judge((Score("moments", "loss", math.nan),))
+    nothing_beside = Score("nearest_record", "risk", 0.0)
+    assert not limits_of({"nearest_record": {"above_chance": 1}}).judge((nothing_beside,))
+    named = limits_of("secure").judge((NEAREST,), not_run={"rank_window": "it cannot"})
+    assert [r["score"] for r in named.broken] == ["rank_window"]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_tier_limits_every_attack_that_decides(tier):
+    limits = limits_of(tier)
+    at, above = (Score("rank_window", "risk", 0.1 + TIERS[tier] + more, chance=0.1) for more in (0.0, 1e-6))
+    assert limits.judge((at, SHOWN))
+    assert not limits.judge((above, SHOWN))
+    own = limits_of({"tier": tier, "rank_window": 0.9})
+    assert own.judge((above,))
+    assert len(own.judge((above,)).rows) == 1
+
+
+def test_tiers_are_ordered():
+    assert list(TIERS) == ["public", "scientific", "secure"]
+    assert sorted(TIERS.values()) == list(TIERS.values())
+
+
+def test_combined_scores_are_limited_and_shown_with_their_parts():
+    both = combinations_of({"mean": {"moments": 3, "correlation": 1}, "worst": {"worst": ["moments", "correlation"]}})
+    assert math.isclose(both[0].of(SCORES).value, 0.75 * 0.2 + 0.25 * 0.04, rel_tol=1e-12)
+    assert both[1].of(SCORES).value == 0.2
+    parts = both[0].of(SCORES).details["parts"]
+    assert [(r["part"], r["weight"]) for r in parts] == [("moments", 0.75), ("correlation", 0.25)]
+    assert math.isclose(sum(r["share"] for r in parts), both[0].of(SCORES).value, rel_tol=1e-12)
+    assert limits_of({"mean": 0.17, "worst": 0.2}, both).judge(SCORES, both)
+    assert not limits_of({"mean": 0.15}, both).judge(SCORES, both)
+    absent = limits_of({"mean": 1}, both).judge((MOMENTS,), both)
+    assert absent.rows[0]["why"] == "its part correlation did not run"
+    risks = combinations_of({"r": {"worst": ["nearest_record", "uniqueness"]}})[0].of(SCORES)
+    assert (risks.kind, risks.interval) == ("risk", (0.9, 0.9))
+
+
+@pytest.mark.parametrize(("raw", "said"), [
+    ({"limits": {"nearest_recrod": 0.1}}, "limits.nearest_recrod: no score of that name; did you mean 'nearest_record'?"),
+    ({"limits": {"nearest_record": {"above_chnce": 1}}}, "limits.nearest_record: no such setting; did you mean 'above_chance'"),
+    ({"limits": {"nearest_record": {}}}, "limits.nearest_record: value error, a limit needs a number"),
+    ({"limits": {"nearest_record": -0.1}}, "limits.nearest_record.at_most: input should be greater than or equal to 0"),
+    ({"limits": {"moments": {"above_chance": 1}}}, "limits.moments.above_chance: only attacks have that figure."),
+    ({"limits": {"tier": "open"}}, "limits.tier: input should be 'public', 'scientific' or 'secure'"),
+    ({"limits": 3}, "limits: needs a table, [limits], got int."),
+    ({"combine": {"u": {"momnts": 1}}}, "combine.u: no score 'momnts'; did you mean 'moments'?"),
+    ({"combine": {"u": {"moments": 0}}}, "combine.u.weights.moments: input should be greater than 0, got 0."),
+    ({"combine": {"u": {"moments": 1, "nearest_record": 1}}}, "combine.u: mixes attacks and measures."),
+    ({"combine": {"moments": {"moments": 1}}}, "combine.moments: there is an attack or a measure of that name."),
+    ({"combine": {"u": {"worst": ["moments"], "moments": 1}}}, "combine.u: needs scores with weights, or worst"),
+    ({"combine": 5}, "combine: needs tables such as [combine.NAME], got int."),
+    ({"release": [{"name": "n", "steps": ["additive_noise"], "reverse_mapped": 2}]}, "release 'n': reverse_mapped is"),
+])
+def test_problems_of_a_study(raw, said):
+    with pytest.raises(StudyError) as caught:
+        lv.Study.of({**GOOD, **raw})
+    assert caught.value.problems[0].startswith(said), caught.value.problems
+    assert len(caught.value.problems) == 1
+
+
+def test_limits_and_combinations_come_back_from_toml():
+    import tomllib
+
+    study = lv.Study.of({
+        **GOOD, "combine": {"u": {"moments": 0.5, "propensity": 0.5}, "w": {"worst": ["moments", "correlation"]}},
+        "limits": {"tier": "public", "interval": "value", "nearest_record": {"above_chance": 0.01}, "u": 0.05,
+                   "every_attack": {"times_chance": 2.0}},
+    })
+    assert lv.Study.of(tomllib.loads(study.toml())) == study
+    assert study.limits.scores["u"].at_most == 0.05
+
+
+def test_both_with_and_without_reverse_mapping():
+    step = {"method": "additive_noise", "grid": {"variance": [0.1, 0.5]}}
+    study = lv.Study.of({**GOOD, "release": [{"name": "n", "steps": [step], "reverse_mapped": "both"}]})
+    assert [(r.name, [s.name() for s in r.steps]) for r in study.release] == [
+        ("n variance=0.1", ["additive_noise"]), ("n variance=0.1, reverse-mapped", ["additive_noise", "reverse_map"]),
+        ("n variance=0.5", ["additive_noise"]), ("n variance=0.5, reverse-mapped", ["additive_noise", "reverse_map"]),
+    ]
+    only = lv.Study.of({**GOOD, "release": [{"name": "n", "steps": ["additive_noise"], "reverse_mapped": True}]})
+    assert [r.name for r in only.release] == ["n, reverse-mapped"]
