@@ -15,6 +15,7 @@ from typing import Any, Literal
 from larvatus.comparison.analyses import analysed, check_can_be_made
 from larvatus.comparison.comparison import Candidate, Comparison, about
 from larvatus.comparison.nulls import Nulls
+from larvatus.comparison.told_study import told_study
 from larvatus.core.errors import (
     EngineError,
     LarvatusWarning,
@@ -340,11 +341,11 @@ def _in_domains(method: Measure, domains: Sequence[Parted], score: Score) -> Sco
 def compare(
     data: Microdata, releases: Sequence[Any], attacks: Any = None, measures: Any = None, *,
     analyses: Any = None, intruder: Intruder | str | None = None, domains: Any = (), null: int = 0,
-    progress: Progress = silent, purpose: str = "",
+    progress: Progress = silent, purpose: str = "", study: str = "",
 ) -> Comparison:
     """Score several releases of the same data side by side; `intruder.also` may name some of them.
 
-    `analyses`, `domains` and `null` are those of `utility`.
+    `analyses`, `domains` and `null` are those of `utility`; `study` is the text that the report gives for making it again.
     """
     nulls = Nulls(all_of(Measure, measures), checked_resamples(null), _attack_random)
     who = intruder_of(intruder)
@@ -361,7 +362,7 @@ def compare(
             *_measured(data, release, nulls, domains, analyses, progress=_named(progress, label)),
         ]
         candidates.append(Candidate.of(label, release, Scores(scores)))
-    return Comparison(tuple(candidates), about(data, who, purpose))
+    return Comparison(tuple(candidates), about(data, who, purpose, study))
 
 
 def _named(progress: Progress, label: str) -> Progress:
@@ -371,17 +372,20 @@ def _named(progress: Progress, label: str) -> Progress:
 def run(
     study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False,
     suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", pairings: bool = False,
-    public: str | None = None, intruder: Intruder | str | None = None, progress: Progress = silent,
+    public: str | None = None, intruder: Intruder | str | None = None, chosen: str | None = None, why: str = "",
+    progress: Progress = silent,
 ) -> Comparison:
     """Carry out a study: make every release, score them, and write releases, scores and report into a folder.
 
     With `pairings`, a file for each release that pairs its rows with the original's is kept in a folder only the owner can
-    read; `public` names the release that a public edition of the report is written for; `intruder` stands in for the study's.
+    read; `public` names the release that a public edition of the report is written for, `chosen` the one that the report puts
+    forward, for the reasons in `why`; `intruder` stands in for the study's.
     """
     if not study.release:
         raise StudyError(["release: none is planned. Add [[release]] with a name and steps."])
-    if public is not None and public not in [r.name for r in study.release]:
-        raise StudyError([f"public: no release {public!r}; {nearest_names(public, [r.name for r in study.release])}"])
+    for what, wanted in (("public", public), ("chosen", chosen)):
+        if wanted is not None and wanted not in [r.name for r in study.release]:
+            raise StudyError([f"{what}: no release {wanted!r}; {nearest_names(wanted, [r.name for r in study.release])}"])
     data = read(study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory)
     check_can_be_made(study.analysis, data)
     targets = _targets(Path(out), study, suffix, force) if out is not None else {}
@@ -397,6 +401,7 @@ def run(
     comparison = compare(
         data, releases, study.attack, study.measure, intruder=study.intruder_here() if intruder is None else intruder,
         domains=study.domain, null=study.utility.null, analyses=study.analysis, progress=progress, purpose=study.purpose,
+        study=told_study(study.plain()),
     )
     if out is not None:
         with moved_into(Path(out)) as folder:
@@ -409,7 +414,7 @@ def run(
                 release.write(folder / target, row_order, pairing)
             write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), force)
             write_text(folder / "scores.csv", csv_text(comparison.tidy()), force)
-            comparison.report(folder / "report.html")
+            comparison.report(folder / "report.html", chosen=chosen, why=why)
             if public is not None:
                 comparison.report(folder / "report_public.html", "public", release=public)
     return comparison

@@ -56,6 +56,8 @@ def run(
     format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the releases")] = "parquet",
     pairings: Annotated[bool, Parameter(negative=(), show_default=False, help="keep pairing files in pairings/")] = False,
     public: Annotated[str | None, Parameter(help="name of the release to write report_public.html for")] = None,
+    chosen: Annotated[str | None, Parameter(help="name of the release that the report puts forward to the board")] = None,
+    why: Annotated[str, Parameter(help="why it was chosen, in your words", show_default=False)] = "",
     intruder: Who = None, engine: EngineName = None, memory: Memory = None,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
@@ -76,7 +78,7 @@ def run(
         comparison = walk(
             with_engine(Study.read(study), engine, memory), output, secret=secret_of(secret_file), force=force,
             suffix=f".{format}", row_order=row_order, pairings=pairings, public=public, intruder=intruder,
-            progress=progress,
+            chosen=chosen, why=why, progress=progress,
         )
     _summary(terminal, comparison, output)
 
