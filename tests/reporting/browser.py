@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe",
 )
+START = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
 PROGRAM = next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
@@ -102,14 +104,10 @@ def browser() -> Iterator[Browser]:
         theirs_in, to, come, theirs_out = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in low)
         for fd in low:
             os.close(fd)
-
-        def at_three_and_four() -> None:
-            os.dup2(theirs_in, 3)
-            os.dup2(theirs_out, 4)
-
         process = subprocess.Popen(
-            [PROGRAM, *FLAGS, f"--user-data-dir={profile}", "about:blank"], preexec_fn=at_three_and_four, pass_fds=(3, 4),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [sys.executable, "-c", START, str(theirs_in), str(theirs_out), PROGRAM, *FLAGS, f"--user-data-dir={profile}",
+             "about:blank"], pass_fds=(theirs_in, theirs_out), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
         os.close(theirs_in)
         os.close(theirs_out)
