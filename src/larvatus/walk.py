@@ -21,6 +21,7 @@ from larvatus.comparison.kept import FILES, Kept, data_digest, file_digest, kept
 from larvatus.comparison.kept import FOLDER as KEPT
 from larvatus.comparison.limits import Judgement, limits_of, needed_for
 from larvatus.comparison.nulls import Nulls
+from larvatus.comparison.told_study import told_study
 from larvatus.core.errors import (
     EngineError,
     LarvatusWarning,
@@ -395,6 +396,7 @@ def compare(
     analyses: Any = None, intruder: Intruder | str | None = None, domains: Any = (), null: int = 0,
     combine: Any = (), limits: Any = None, secret: bytes | None = None, constraints: Any = None,
     keep: str | Path | None = None, at_once: int | None = None, progress: Progress = silent, purpose: str = "",
+    study: str = "",
 ) -> Comparison:
     """Score several releases of the same data side by side; `intruder.also` may name some of them.
 
@@ -402,7 +404,8 @@ def compare(
     `reverse_mapped`: these are made here with the secret, one after another, and let go. One that fails is listed with its
     reason in `not_made`. `keep` names a folder in which finished ones are kept, so that a later call goes on from there.
     `at_once` is how many are worked on at a time, 1 or 2; without it, two where that pays and memory allows.
-    `analyses`, `domains` and `null` are those of `utility`; `combine` and `limits` are those of a study.
+    `analyses`, `domains` and `null` are those of `utility`; `combine` and `limits` are those of a study;
+    `study` is the text that the report gives for making it again.
     """
     given: list[Any] = []
     for r in releases:
@@ -416,7 +419,7 @@ def compare(
         data, attacks, Nulls(all_of(Measure, measures), checked_resamples(null), _attack_random), intruder_of(intruder),
         tuple(domains) if isinstance(domains, list | tuple) else domains, analyses, checked_secret(secret), constraints,
     )
-    judged = (combine, limits, purpose)
+    judged = (combine, limits, purpose, study)
     if keep is None:
         return _compared(work, given, judged, None, at_once, progress)
     with kept_in(Path(keep)) as kept:
@@ -469,7 +472,7 @@ def _with_ids(steps: Sequence[Mask], folder: Path | None, record_id: str | None)
 
 
 def _compared(
-    work: _Work, given: Sequence[Any], judged: tuple[Any, Any, str], secret: bytes | None, at_once: int | None,
+    work: _Work, given: Sequence[Any], judged: tuple[Any, Any, str, str], secret: bytes | None, at_once: int | None,
     progress: Progress, fresh: bool = False, check_keys: Callable[[Mapping[str, str]], None] = lambda keys: None,
 ) -> Comparison:
     """Go through all candidates, but for those that are kept; in the order they were given."""
@@ -494,7 +497,7 @@ def _compared(
     if not made:
         raise through.first_error or RiskError("compare: no release could be made.")
     lost = tuple(n for i in sorted(outcomes) if isinstance(n := outcomes[i], NotMade))
-    return Comparison(made, about(data, work.who, judged[2]), lost, combined, asked)
+    return Comparison(made, about(data, work.who, *judged[2:]), lost, combined, asked)
 
 
 def _labels(given: Sequence[Any]) -> list[str]:
@@ -552,20 +555,23 @@ def _candidate_there(work: _Work, job: Job) -> Outcome:
 def run(
     study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False,
     suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", pairings: bool = False,
-    public: str | None = None, intruder: Intruder | str | None = None, at_once: int | None = None, fresh: bool = False,
+    public: str | None = None, intruder: Intruder | str | None = None, chosen: str | None = None, why: str = "",
+    at_once: int | None = None, fresh: bool = False,
     progress: Progress = silent,
 ) -> Comparison:
     """Carry out a study: make every release, score them, and write releases, scores and report into a folder.
 
     With `pairings`, a file for each release that pairs its rows with the original's is kept in a folder only the owner can
-    read; `public` names the release that a public edition of the report is written for; `intruder` stands in for the study's.
+    read; `public` names the release that a public edition of the report is written for, `chosen` the one that the report puts
+    forward, for the reasons in `why`; `intruder` stands in for the study's.
     Each release is written as soon as it is scored, and let go. Run again, the same study goes on where it was stopped, and
     makes only what is new in it, unless `fresh` asks for everything anew; `at_once` is that of `compare`.
     """
     if not study.release:
         raise StudyError(["release: none is planned. Add [[release]] with a name and steps."])
-    if public is not None and public not in [r.name for r in study.release]:
-        raise StudyError([f"public: no release {public!r}; {nearest_names(public, [r.name for r in study.release])}"])
+    for what, wanted in (("public", public), ("chosen", chosen)):
+        if wanted is not None and wanted not in [r.name for r in study.release]:
+            raise StudyError([f"{what}: no release {wanted!r}; {nearest_names(wanted, [r.name for r in study.release])}"])
     data = read(
         study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory,
         master=study.master,
@@ -576,7 +582,7 @@ def run(
         study.intruder_here() if intruder is None else intruder_of(intruder), study.domain, study.analysis,
         checked_secret(secret), study.constraints, study.folder,
     )
-    judged = (study.combine, study.limits, study.purpose)
+    judged = (study.combine, study.limits, study.purpose, told_study(study.plain()))
     if out is None:
         return _compared(work, study.release, judged, secret, at_once, progress)
     folder = Path(out)
@@ -595,17 +601,22 @@ def run(
             (temporary / "releases").mkdir()
             for key in made:
                 kept.hand_over(key, temporary)
-            _write_scores(comparison, temporary, public)
+            _write_scores(comparison, temporary, public, chosen, why)
             files = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
         before = [f for f in kept.written()["files"] if f not in files and (folder / f).is_file()]
         kept.finish(made, [*files, *before])
     return comparison
 
 
-def _write_scores(comparison: Comparison, folder: Path, public: str | None) -> None:
+def _write_scores(comparison: Comparison, folder: Path, public: str | None, chosen: str | None, why: str) -> None:
+    made = [c.name for c in comparison.candidates]
+    lost = next((n for n in (public, chosen) if n is not None and n not in made), None)
+    if lost is not None:
+        reason = next(n.reason for n in comparison.not_made if n.name == lost)
+        raise MaskError(f"the release {lost!r}, which the report is about, could not be made: {reason}")
     write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), False)
     write_text(folder / "scores.csv", csv_text(comparison.tidy()), False)
-    comparison.report(folder / "report.html")
+    comparison.report(folder / "report.html", chosen=chosen, why=why)
     if public is not None:
         comparison.report(folder / "report_public.html", "public", release=public)
 

@@ -84,5 +84,12 @@ def test_only_the_worst_are_drawn_and_all_are_in_the_table(comparison, parsed):
 
 
 def test_a_table_too_long_to_bear_says_what_it_leaves_out(comparison, parsed):
-    page = parsed(comparison(60, groups=600).html())
-    assert "of 600 rows are shown" in page.text
+    page = parsed(comparison(12, groups=2000).html())
+    assert "of 2,000 rows are shown" in page.text
+
+
+def test_over_many_releases_a_table_gives_the_range(comparison, parsed):
+    page = parsed(comparison(60, groups=300).html())
+    assert "Lowest Median Highest Highest under" in page.text
+    assert "Figures are over all releases" in page.text
+    assert "rows are shown" not in page.text

@@ -57,6 +57,8 @@ def run(
     format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the releases")] = "parquet",
     pairings: Annotated[bool, Parameter(negative=(), show_default=False, help="keep pairing files in pairings/")] = False,
     public: Annotated[str | None, Parameter(help="name of the release to write report_public.html for")] = None,
+    chosen: Annotated[str | None, Parameter(help="name of the release that the report puts forward to the board")] = None,
+    why: Annotated[str, Parameter(help="why it was chosen, in your words", show_default=False)] = "",
     intruder: Who = None, engine: EngineName = None, memory: Memory = None, master: Master = None,
     at_once: Annotated[int | None, Parameter(help="releases worked on at a time, 1 or 2; else 2 where that pays")] = None,
     fresh: Annotated[bool, Parameter(negative=(), show_default=False, help="make finished releases anew, too")] = False,
@@ -81,7 +83,7 @@ def run(
         comparison = walk(
             with_engine(Study.read(study), engine, memory, master), output, secret=secret_of(secret_file), force=force,
             suffix=f".{format}", row_order=row_order, pairings=pairings, public=public, intruder=intruder,
-            at_once=at_once, fresh=fresh, progress=progress,
+            chosen=chosen, why=why, at_once=at_once, fresh=fresh, progress=progress,
         )
     _summary(terminal, comparison, output)
 

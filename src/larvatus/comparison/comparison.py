@@ -71,15 +71,17 @@ class About:
     intruder_knows: tuple[str, ...]
     purpose: str = ""
     intruder: str = ""
+    study: str = ""
+    kinds: tuple[tuple[str, str], ...] = ()
 
 
-def about(data: Microdata, intruder: Intruder, purpose: str = "") -> About:
+def about(data: Microdata, intruder: Intruder, purpose: str = "", study: str = "") -> About:
     """The facts of the data that a report may tell."""
     groups = data.groups
     return About(
         data.rows, data.confidential, data.non_confidential, data.sub_groups.columns, data.roles.weight,
         tuple(zip(groups.names, groups.sizes, strict=True)), _known_to(data, intruder), purpose,
-        intruder.in_words(data.confidential),
+        intruder.in_words(data.confidential), study, tuple((n, data.table.columns[n].kind) for n in data.released),
     )
 
 
@@ -196,22 +198,28 @@ class Comparison:
             }
         return out
 
-    def html(self, edition: Literal["internal", "public"] = "internal", release: str | None = None) -> str:
-        """The report as one HTML text, of all releases or of the one named; the public edition is about one."""
+    def html(
+        self, edition: Literal["internal", "public"] = "internal", release: str | None = None, chosen: str | None = None,
+        why: str | Sequence[str] = (),
+    ) -> str:
+        """The report as one HTML text, of all releases or of the one named; the public edition is about one.
+
+        `chosen` names the release that is put forward to the board, and `why` gives reasons beside those of the figures.
+        """
         from larvatus.reporting.compose import composed
         from larvatus.reporting.html import rendered
 
-        return rendered(composed(self, edition, release))
+        return rendered(composed(self, edition, release, chosen, (why,) if isinstance(why, str) else tuple(why)))
 
     def report(
         self, path: str | Path, edition: Literal["internal", "public"] = "internal", force: bool = False,
-        release: str | None = None,
+        release: str | None = None, chosen: str | None = None, why: str | Sequence[str] = (),
     ) -> Path:
-        """Write the report as one HTML file that opens offline."""
+        """Write the report as one HTML file that opens offline; the rest is as for `html`."""
         from larvatus.core.files import write_text
 
         target = Path(path)
-        write_text(target, self.html(edition, release), force)
+        write_text(target, self.html(edition, release, chosen, why), force)
         return target
 
 

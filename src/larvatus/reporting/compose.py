@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -18,17 +19,21 @@ class _Chosen:
     about: About
 
 
-def composed(comparison: Comparison, edition: Edition, release: str | None = None) -> Report:
+def composed(
+    comparison: Comparison, edition: Edition, release: str | None = None, chosen: str | None = None, why: Sequence[str] = (),
+) -> Report:
     """The report of a comparison, or of one of its releases; the public edition is always about one."""
     from larvatus import __version__
 
     if edition not in get_args(Edition):
         raise LarvatusError(f"report: no edition {edition!r}; {nearest_names(str(edition), get_args(Edition))}")
     candidates = _candidates(comparison, release)
+    names = [c.name for c in candidates]
+    if chosen is not None and chosen not in names:
+        raise LarvatusError(f"report: chosen is no release {chosen!r}; {nearest_names(chosen, names)}")
     if edition == "internal":
-        return internal(_Chosen(candidates, comparison.about), __version__)
+        return internal(_Chosen(candidates, comparison.about), __version__, chosen, tuple(w for w in why if w))
     if len(candidates) > 1:
-        names = [c.name for c in candidates]
         raise LarvatusError(
             f"report: the public edition describes one release and {len(names)} are compared. "
             f"Name the one that leaves (release = …); {nearest_names('', names)}"

@@ -56,6 +56,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     words: frozenset[int] = frozenset({0})
     note: str = ""
+    links: tuple[str, ...] = ()  # where the names of the rows lead, one each
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,36 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveMap:
+    """A map as SVG text, and its points as JSON for those who want other axes; on paper it is the drawing."""
+
+    kind: ClassVar[str] = "live_map"
+    title: str
+    sentence: str
+    svg: str
+    points: str
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Text to copy as it stands."""
+
+    kind: ClassVar[str] = "code"
+    caption: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignOff:
+    """Lines to be filled in by hand; each row is headed by who signs."""
+
+    kind: ClassVar[str] = "sign_off"
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NotesList:
     """What steps and scores had to say: each with its kind."""
 
@@ -109,6 +140,16 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """All that is said of one release: a heading that opens, and a place that links lead to."""
+
+    kind: ClassVar[str] = "page"
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A heading and what stands under it; sections may hold sections."""
 
@@ -117,7 +158,9 @@ class Section:
     blocks: tuple[Block, ...]
 
 
-Block: TypeAlias = Paragraph | Listing | KeyFigures | Table | HeatTable | Figure | NotesList | Fold | Section
+Block: TypeAlias = (
+    Paragraph | Listing | KeyFigures | Table | HeatTable | Figure | LiveMap | Code | SignOff | NotesList | Fold | Page | Section
+)
 
 
 @dataclass(frozen=True, slots=True)

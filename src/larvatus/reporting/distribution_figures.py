@@ -8,6 +8,7 @@ from larvatus.data.score import Score
 from larvatus.reporting.contents import Block, Figure, Fold, Paragraph
 from larvatus.reporting.distribution_panels import Panel, Row, drawn_distributions
 from larvatus.reporting.drawn_releases import drawn_releases
+from larvatus.reporting.ecdf_figures import ecdf_blocks
 from larvatus.reporting.headline import Headline
 from larvatus.reporting.histograms import WHOLE, Histogram, histograms_of
 from larvatus.reporting.numbers import EXACT, plural, quoted, share
@@ -33,10 +34,11 @@ def distribution_figures(heads: Sequence[Headline], scores: Sequence[Score | Non
     title = "Original against released distributions"
     sentence = _sentence(rows, len(whole)) + _variables_text(variables) + left_out + _bins_text(rows)
     figure = Figure(title, sentence, drawn_distributions(title, sentence, rows))
+    gaps = ecdf_blocks([(head.name, by) for head, by in whole if by], variables, left_out)
     inside = [made for head, places in found for made in _sub_groups(head, places, len(heads))]
     if not inside:
-        return [figure]
-    return [figure, Fold("The same for the sub-groups that changed most", tuple(inside))]
+        return [figure, *gaps]
+    return [figure, *gaps, Fold("The same for the sub-groups that changed most", tuple(inside))]
 
 
 def _worst(files: Sequence[dict[str, Histogram]]) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from larvatus.data.score import Score
-from larvatus.reporting.contents import Block, Figure, Fold, Paragraph
+from larvatus.reporting.compared import Candidate, by_method
+from larvatus.reporting.contents import Block, Figure, Fold, LiveMap, Paragraph
 from larvatus.reporting.dots import Tone, drawn_dots
 from larvatus.reporting.headline import Headline, excess, unbeaten, under
 from larvatus.reporting.lanes import Lane, chosen
+from larvatus.reporting.live_points import live_points
 from larvatus.reporting.numbers import EXACT, count, loss, plural, share, words
 from larvatus.reporting.risk_utility_map import drawn_map, points_of
 from larvatus.reporting.sentences import FEW, loss_sentence, map_sentence, risk_sentence
@@ -19,14 +20,18 @@ MOST_LANES = 30
 MOST_STRIPS = 80
 
 
-def map_block(heads: Sequence[Headline], attacks: Mapping[str, Sequence[Score | None]], measures: Sequence[str]) -> Block:
+def map_block(candidates: Sequence[Candidate], heads: Sequence[Headline], measures: Sequence[str]) -> Block:
     """The risk–utility map under the attack that goes furthest beyond its baseline anywhere, or why there is none."""
+    attacks = by_method(candidates, "risk")
     if not attacks or not measures:
         lacking = "attack was run" if not attacks else "measure has a figure for every release"
         return Paragraph(f"There is no risk–utility map: no {lacking}.", "quiet")
     weighing = [n for n in attacks if any(s and s.weighs for s in attacks[n])] or list(attacks)
     name = max(weighing, key=lambda n: max(excess(s) for s in attacks[n] if s))
-    return attack_map(name, under(heads, attacks[name]), heads, measures)
+    drawn = attack_map(name, under(heads, attacks[name]), heads, measures)
+    if not isinstance(drawn, Figure):
+        return drawn
+    return LiveMap(drawn.title, drawn.sentence, drawn.svg, live_points(candidates, heads, name, measures))
 
 
 def attack_map(name: str, heads: Sequence[Headline], strongest: Sequence[Headline], measures: Sequence[str]) -> Block:

@@ -44,13 +44,14 @@ def histograms_of(score: Score) -> dict[str, dict[str, Histogram]]:
         found.setdefault((str(row.get("sub_group")), str(row.get("variable"))), []).append(row)
     out: dict[str, dict[str, Histogram]] = {}
     for (place, variable), rows in found.items():
-        made = _histogram(rows)
+        made = histogram_of(rows)
         if made:
             out.setdefault(place, {})[variable] = made
     return out
 
 
-def _histogram(rows: Sequence[Row]) -> Histogram | None:
+def histogram_of(rows: Sequence[Row]) -> Histogram | None:
+    """One histogram of rows in rising order, if they make one."""
     axis = axis_of([number(row.get("high")) for row in rows[:-1]])
     if axis is None:
         return None

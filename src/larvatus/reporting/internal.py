@@ -10,19 +10,37 @@ from dataclasses import dataclass
 from statistics import median
 
 from larvatus.reporting.analyses import analyses_section
+from larvatus.reporting.chosen_release import chosen_section
 from larvatus.reporting.compared import Comparison, by_method
-from larvatus.reporting.contents import Block, Fold, KeyFigure, KeyFigures, NotesList, Paragraph, Report, Section, Table
+from larvatus.reporting.contents import (
+    Block,
+    Fold,
+    KeyFigure,
+    KeyFigures,
+    Listing,
+    NotesList,
+    Paragraph,
+    Report,
+    Section,
+    SignOff,
+    Table,
+)
+from larvatus.reporting.exactness import exactness_section
 from larvatus.reporting.figures import map_block
 from larvatus.reporting.glance import glance
 from larvatus.reporting.headline import Headline, common_measures, headlines
-from larvatus.reporting.numbers import count, listed, plural, words
+from larvatus.reporting.limitations import limitations_section
+from larvatus.reporting.numbers import count, listed, of_all, plural, words
+from larvatus.reporting.pages import pages
+from larvatus.reporting.reproduction import reproduction_section
+from larvatus.reporting.rules import rules_section
 from larvatus.reporting.scores import loss_section, risk_section
-from larvatus.reporting.steps import done
 from larvatus.reporting.tables import summary_table
 from larvatus.reporting.verdict import verdict
 
 MOST_NOTES = 200
 KINDS = ("warning", "status", "information")
+BOARD = ("Methodologist", "Data owner", "Chair of the board")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +50,15 @@ class Subject:
     comparison: Comparison
     heads: tuple[Headline, ...]
     measures: dict[str, list[float]]
+    version: str
+    chosen: str | None
+    why: tuple[str, ...]
 
 
-def internal(comparison: Comparison, version: str) -> Report:
-    """The whole internal report."""
-    subject = Subject(comparison, headlines(comparison.candidates), common_measures(comparison.candidates))
+def internal(comparison: Comparison, version: str, chosen: str | None = None, why: tuple[str, ...] = ()) -> Report:
+    """The whole internal report; `chosen` is put forward to the board, for the reasons given."""
+    candidates = comparison.candidates
+    subject = Subject(comparison, headlines(candidates), common_measures(candidates), version, chosen, why)
     opening: list[Block] = [Paragraph(verdict(subject.heads, len(subject.measures)), "lead")]
     if comparison.about.purpose:
         opening.append(Paragraph(f"Purpose: {comparison.about.purpose}"))
@@ -51,7 +73,7 @@ def internal(comparison: Comparison, version: str) -> Report:
 
 def _summary(subject: Subject) -> Section:
     table = summary_table(subject.heads, subject.measures)
-    drawn = map_block(subject.heads, by_method(subject.comparison.candidates, "risk"), list(subject.measures))
+    drawn = map_block(subject.comparison.candidates, subject.heads, list(subject.measures))
     return Section("Summary", (*glance(subject.comparison.candidates, subject.heads), drawn, table))
 
 
@@ -63,39 +85,54 @@ def _data(subject: Subject) -> Section:
         beside = f"smallest {count(min(sizes))}, median {median(sizes):,.0f} records" if sizes else ""
         figures.append(KeyFigure("Sub-groups", count(len(sizes)), beside))
     roles = (
-        ("Confidential, masked", about.confidential), ("Non-confidential, released as they are", about.non_confidential),
-        ("Sub-group columns, released as they are", about.sub_groups), ("Weight", (about.weight,) if about.weight else ()),
+        ("Confidential", "the values to be protected; every release replaces them", about.confidential),
+        ("Non-confidential", "leave as they are; an intruder may know them of anybody", about.non_confidential),
+        ("Sub-groups", "leave as they are; masking runs, and figures are given, within their combinations", about.sub_groups),
+        ("Weight", "leaves as it is; how many people a record stands for", (about.weight,) if about.weight else ()),
     )
-    rows = tuple((role, count(len(names)), listed(names)) for role, names in roles if names)
-    table = Table("Columns by role", ("Role", "Number", "Names"), rows, frozenset({0, 2}))
-    return Section("The data", (KeyFigures(tuple(figures)), table, *_sizes(subject)))
+    rows = tuple((role, meaning, count(len(names)), listed(names)) for role, meaning, names in roles if names)
+    table = Table("Columns by role", ("Role", "What it means", "Number", "Names"), rows, frozenset({0, 1, 3}))
+    aim = Paragraph(f"The release is for: {about.purpose}" if about.purpose else "No purpose is stated.")
+    rest = Paragraph("Columns of the source that are not named here are not released.", "quiet")
+    return Section("Purpose, data and roles", (aim, KeyFigures(tuple(figures)), table, rest, *_sizes(subject)))
 
 
 def _sizes(subject: Subject) -> tuple[Block, ...]:
     groups = sorted(subject.comparison.about.group_sizes, key=lambda g: g[1])
     if len(groups) < 2:
         return ()
-    table = Table("Sub-groups, smallest first", ("Sub-group", "Records"), tuple((n, count(s)) for n, s in groups))
+    total = sum(size for _, size in groups)
+    rows = tuple((n, of_all(s, total)) for n, s in groups)
+    table = Table("Sub-groups, smallest first", ("Sub-group", "Records"), rows)
     return (Fold(f"Sizes of all {plural(len(groups), 'sub-group')}", (table,)),)
 
 
 def _intruder(subject: Subject) -> Section:
-    known = subject.comparison.about.intruder_knows
-    if not known:
-        return Section("What the intruder is assumed to know", (Paragraph("Nothing is stated."),))
+    """Whom the attacks stand for, and what each of them tries."""
     about = subject.comparison.about
+    known = about.intruder_knows
     whole = {*about.confidential, *about.non_confidential, *about.sub_groups} <= set(known)
     columns = "all released columns" if whole else f"{plural(len(known), 'column')}: {listed(known, 20)}"
     text = (
+        f"Somebody who holds the release and wants to learn whose record is whose, or what a value was. "
         f"{about.intruder + ' ' if about.intruder else ''}"
         f"Columns known of every target: {columns}. "
         "The attacks are granted this and no more; an intruder who knows less does worse."
-    )
-    return Section("What the intruder is assumed to know", (Paragraph(text),))
+    ) if known else "Nothing is stated."
+    tried = [
+        (words(name).capitalize(), next(s.meaning for s in scores if s) or "not described")
+        for name, scores in by_method(subject.comparison.candidates, "risk").items()
+    ]
+    table = Table("What each attack tries", ("Attack", "Its figure"), tuple(tried), frozenset({0, 1}))
+    return Section("What the intruder is assumed to know", (Paragraph(text), *([table] if tried else [])))
 
 
-def _done(subject: Subject) -> Section:
-    return Section("What was done", done(subject.comparison.candidates))
+def _chosen(subject: Subject) -> Section:
+    return chosen_section(subject.comparison.candidates, subject.heads, subject.chosen, subject.why)
+
+
+def _pages(subject: Subject) -> Section:
+    return pages(subject.comparison.candidates, subject.heads)
 
 
 def _risk(subject: Subject) -> Section:
@@ -110,6 +147,30 @@ def _analyses(subject: Subject) -> Section | None:
     return analyses_section(subject.comparison.candidates, subject.heads)
 
 
+def _exactness(subject: Subject) -> Section:
+    return exactness_section(subject.comparison.candidates, subject.heads, subject.comparison.about)
+
+
+def _rules(subject: Subject) -> Section:
+    return rules_section(subject.comparison.candidates, subject.heads)
+
+
+def _limitations(subject: Subject) -> Section:
+    return limitations_section(subject.comparison, subject.heads)
+
+
+def _reproduction(subject: Subject) -> Section:
+    return reproduction_section(subject.comparison, subject.version)
+
+
+def _sign_off(subject: Subject) -> Section:
+    what = f"the release “{subject.chosen}”" if subject.chosen else "a release"
+    said = Paragraph(f"By signing, the board states that it has read this report and decided on {what}.")
+    decisions = Listing(("Released as it is", "Released on the conditions named below", "Not released"))
+    lines = SignOff("Decision and signatures", ("Role", "Name", "Decision", "Date", "Signature"), BOARD)
+    return Section("Sign-off", (said, decisions, lines))
+
+
 def _notes(subject: Subject) -> Section:
     """Each thing said once, with the releases it was said of; warnings first."""
     candidates = subject.comparison.candidates
@@ -121,10 +182,10 @@ def _notes(subject: Subject) -> Section:
             said.setdefault(item, []).append(c.name)
     items = sorted(said, key=lambda item: KINDS.index(item[0]))
     if not items:
-        return Section("Notes", (Paragraph("No step and no score had anything to add."),))
+        return Section("Statuses and warnings", (Paragraph("No step and no score had anything to add."),))
     shown = tuple((kind, text + _where(said[kind, text], len(candidates))) for kind, text in items[:MOST_NOTES])
     more = [Paragraph(f"And {count(len(items) - MOST_NOTES)} more.", "quiet")] if len(items) > MOST_NOTES else []
-    return Section("Notes", (NotesList(shown), *more))
+    return Section("Statuses and warnings", (NotesList(shown), *more))
 
 
 def _where(names: list[str], of: int) -> str:
@@ -134,5 +195,6 @@ def _where(names: list[str], of: int) -> str:
 
 
 SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
-    _summary, _done, _data, _intruder, _risk, _loss, _analyses, _notes,
+    _summary, _chosen, _data, _intruder, _pages, _risk, _loss, _analyses, _exactness, _rules, _notes, _limitations,
+    _reproduction, _sign_off,
 )

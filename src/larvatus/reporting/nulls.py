@@ -51,7 +51,12 @@ def null_blocks(title: str, heads: Sequence[Headline], scores: Sequence[Score | 
 
 
 def _rows(scores: Sequence[Score | None]) -> list[Row | None]:
-    return [s.details[NULL][0] if s and NULL in s.details else None for s in scores]
+    return [null_of(s) if s else None for s in scores]
+
+
+def null_of(score: Score) -> Row | None:
+    """What a fresh draw would lose, where it was asked for."""
+    return score.details[NULL][0] if NULL in score.details else None
 
 
 def _count(value: object) -> str:

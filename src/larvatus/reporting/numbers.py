@@ -24,6 +24,11 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
+def of_all(value: int, total: int) -> str:
+    """A count with its share of all beside it."""
+    return f"{count(value)} ({share(value / total)})" if 0 < value <= total else count(value)
+
+
 def share(value: Cell) -> str:
     """0.0724 as 7.2 %; neither 0 % nor 100 % unless it is exactly that."""
     found = number(value)

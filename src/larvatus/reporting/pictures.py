@@ -10,6 +10,7 @@ from larvatus.reporting.correlation_figures import correlation_figures
 from larvatus.reporting.distribution_figures import distribution_figures
 from larvatus.reporting.headline import Headline
 from larvatus.reporting.interval_figures import interval_figures
+from larvatus.reporting.propensity_figures import propensity_figures
 from larvatus.reporting.rank_change_figures import rank_change_figures
 from larvatus.reporting.scatter_figures import scatter_figures
 
@@ -17,6 +18,7 @@ Draw = Callable[[Sequence[Headline], Sequence[Score | None]], list[Block]]
 PICTURES: dict[str, Draw] = {
     "correlation": correlation_figures, "rank_correlation": correlation_figures, "distributions": distribution_figures,
     "scatter": scatter_figures, "rank_disclosure": rank_change_figures, "value_disclosure": interval_figures,
+    "propensity": propensity_figures,
 }
 DRAWN_ONLY = frozenset({
     ("distributions", "histogram"), ("scatter", "grid"), ("correlation", "sub_group_pairs"),

@@ -13,11 +13,15 @@ from itertools import zip_longest
 from typing import Any
 
 from larvatus.data.score import Score
+from larvatus.reporting.codebook import codebook
 from larvatus.reporting.compared import About, Candidate, by_method
 from larvatus.reporting.contents import Block, Figure, KeyFigure, KeyFigures, Listing, Paragraph, Report, Section, Table
 from larvatus.reporting.dots import drawn_dots
+from larvatus.reporting.how_to_analyse import how_to_analyse
 from larvatus.reporting.lanes import Lane, lanes_of
 from larvatus.reporting.numbers import NONE, count, listed, number, words
+from larvatus.reporting.preserved import preserved
+from larvatus.reporting.public_notes import public_note
 from larvatus.reporting.released_histograms import released_histograms
 from larvatus.reporting.steps import step_texts
 from larvatus.reporting.tables import within_budget
@@ -30,7 +34,11 @@ NAME = "the release"
 
 def public(candidate: Candidate, about: About, version: str) -> Report:
     """The report on one release for whoever uses it."""
-    sections = (_done(candidate, about), _columns(about), _losses(candidate, about), _limitations(candidate, about))
+    kept = preserved(candidate, _as_they_are(about), rounded_text) if candidate.records >= SMALLEST else None
+    sections = (
+        _done(candidate, about), *([kept] if kept else []), how_to_analyse(candidate, about), _losses(candidate, about),
+        _limitations(candidate, about), codebook(candidate, about),
+    )
     opening = Paragraph("What was done to protect these data, what analysts lose by it, and what to keep in mind.", "lead")
     closing = f"Made with larvatus {version}."
     return Report("How these data were protected", "public", (opening, _size(candidate, about)), sections, closing)
@@ -65,15 +73,6 @@ def _limits(settings: Mapping[str, Any], about: About) -> str:
     limits = [f"in some columns: {listed(named)}"] if named and set(named) != set(about.confidential) else []
     limits += ["for some of the records"] if settings.get("where") is not None else []
     return f" This was done {', and '.join(limits)}." if limits else ""
-
-
-def _columns(about: About) -> Section:
-    rows = (
-        ("Masked", count(len(about.confidential)), listed(about.confidential)),
-        ("Released as they are", count(len(_as_they_are(about))), listed(_as_they_are(about))),
-    )
-    table = Table("Columns of the released file", ("Columns", "Number", "Names"), rows, frozenset({0, 2}))
-    return Section("The columns", (table,))
 
 
 def _losses(candidate: Candidate, about: About) -> Section:
@@ -163,6 +162,6 @@ def _limitations(candidate: Candidate, about: About) -> Section:
             f"Masking ran with regard to sub-groups formed by {listed(about.sub_groups)}; other subsets of the records "
             "were not looked at, and results there may be less accurate."
         )
-    items += [str(n) for n in candidate.notes if n.public]
+    items += [public_note(n) for n in candidate.notes if n.public]
     return Section("Known limitations", (Listing(tuple(dict.fromkeys(items))),))
 

@@ -6,32 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from larvatus.reporting.compared import Candidate
-from larvatus.reporting.contents import Block, Listing, Paragraph, Section, Table
+from larvatus.reporting.contents import Block, Listing, Paragraph
 from larvatus.reporting.numbers import count, plural, words
-from larvatus.reporting.tables import folded
 
 ELSEWHERE = "This release was masked elsewhere; its steps are not known here."
 MOST_VALUES = 12
-FEW = 6
 
 
-def done(candidates: Sequence[Candidate]) -> tuple[Block, ...]:
-    """Every release's steps in order: a list each where they are few, else one table."""
-    if len(candidates) > FEW:
-        rows = tuple(
-            (c.name, str(i), count(c.records) + _times(c), " Then: ".join(step_texts(c, c.steps)) or ELSEWHERE)
-            for i, c in enumerate(candidates, 1)
-        )
-        table = Table("Steps of each release", ("Release", "No.", "Records", "Steps"), rows, frozenset({0, 3}))
-        return (folded(f"Steps of all {plural(len(candidates), 'release')}", table),)
-    return tuple(Section(f"{i}. {c.name}", _one(c)) for i, c in enumerate(candidates, 1))
-
-
-def _times(candidate: Candidate) -> str:
-    return f" × {candidate.copies}" if candidate.copies > 1 else ""
-
-
-def _one(candidate: Candidate) -> tuple[Block, ...]:
+def made(candidate: Candidate) -> tuple[Block, ...]:
+    """The steps of a release in order, and how many records and copies it has."""
     copies = (
         f", in {plural(candidate.copies, 'copy', 'copies')}: risk is that of the worst copy or of their average, loss the mean"
         if candidate.copies > 1 else ""
@@ -39,16 +22,7 @@ def _one(candidate: Candidate) -> tuple[Block, ...]:
     size = Paragraph(f"{plural(candidate.records, 'record')}{copies}.", "quiet")
     if not candidate.steps:
         return (Paragraph(ELSEWHERE), size)
-    return (Listing(step_texts(candidate, candidate.steps), ordered=True), size, *_rules(candidate))
-
-
-def _rules(candidate: Candidate) -> tuple[Block, ...]:
-    """How many records break each rule: in the original, as the steps left them, and in the release."""
-    if not candidate.rules:
-        return ()
-    counted = ("original", "after_steps", "released")
-    rows = tuple((str(r["rule"]), *(count(int(r[k])) for k in counted)) for r in candidate.rules)
-    return (Table("Rules, and how many records break them", ("Rule", "Original", "After the steps", "Release"), rows),)
+    return (Listing(step_texts(candidate, candidate.steps), ordered=True), size)
 
 
 def step_texts(candidate: Candidate, settings: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
 from larvatus.data.score import Cell, Row, Rows, Score, cell_text
 from larvatus.reporting.contents import Block, Fold, Table
 from larvatus.reporting.headline import Headline
 from larvatus.reporting.lanes import Lane, Mark
-from larvatus.reporting.numbers import NONE, SPACE, count, interval, loss, share, shares, words
+from larvatus.reporting.live_points import anchor
+from larvatus.reporting.numbers import NONE, SPACE, count, interval, loss, of_all, share, shares, words
 from larvatus.reporting.sentences import FEW
 
 MOST_CELLS = 20_000
+MOST_ACROSS = 12
+OVER_RELEASES = "Figures are over all releases; the comparison's own table has each release's."
 LONG = 12
 S_ALONE = f"S{SPACE}alone"
 TITLES = {"s_alone": S_ALONE, "sub_group": "Sub-group"}
@@ -54,7 +58,8 @@ def summary_table(heads: Sequence[Headline], measures: dict[str, list[float]]) -
         row += [loss(h.loss)] if len(measures) > 1 else []
         rows.append((*row, *(loss(values[i]) for values in measures.values())))
     note = "S alone: what an intruder gets from the non-confidential columns without the masked ones. A loss of 0 is best."
-    return Table("Releases side by side", tuple(columns), tuple(rows), frozenset({0, 2} if risks else {0}), note)
+    links = tuple(f"#{anchor(h)}" for h in heads)
+    return Table("Releases side by side", tuple(columns), tuple(rows), frozenset({0, 2} if risks else {0}), note, links)
 
 
 def _risk_cells(head: Headline) -> list[str]:
@@ -76,18 +81,30 @@ def attack_table(caption: str, heads: Sequence[Headline], scores: Sequence[Score
 def lanes_table(caption: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: str) -> Table:
     """One row per sub-group or variable, one column per release; the baselines once."""
     sizes = any(lane.records is not None for lane in lanes)
+    total = sum(lane.records or 0 for lane in lanes) if what == "sub-group" else 0
     risk = tone == "risk"
     columns = [what.capitalize(), *(["Records"] if sizes else []), *(["Chance", S_ALONE] if risk else [])]
-    columns += [release_title(h, len(heads)) for h in heads]
+    many = len(heads) > MOST_ACROSS
+    columns += ["Lowest", "Median", "Highest", "Highest under"] if many else [release_title(h, len(heads)) for h in heads]
     shown, note = within_budget(lanes, len(columns))
     rows = []
     for lane in shown:
         marks = [m for m in lane.marks if m]
         row = [lane.name]
-        row += [NONE if lane.records is None else count(lane.records)] if sizes else []
+        row += [NONE if lane.records is None else of_all(lane.records, total)] if sizes else []
         row += [shares(m.chance for m in marks), shares(m.s_alone for m in marks)] if risk else []
-        rows.append((*row, *(_mark_text(m, risk, len(heads) <= FEW) for m in lane.marks)))
-    return Table(caption, tuple(columns), tuple(rows), note=note)
+        row += _range(lane, heads, risk) if many else [_mark_text(m, risk, len(heads) <= FEW) for m in lane.marks]
+        rows.append(tuple(row))
+    text = {0, len(columns) - 1} if many else {0}
+    note = f"{note} {OVER_RELEASES}".strip() if many else note
+    return Table(caption, tuple(columns), tuple(rows), frozenset(text), note)
+
+
+def _range(lane: Lane, heads: Sequence[Headline], risk: bool) -> list[str]:
+    """The lowest, the usual and the highest figure over many releases, and whose the highest is."""
+    found = sorted((m.value, -i) for i, m in enumerate(lane.marks) if m)
+    values = [found[0][0], median(v for v, _ in found), found[-1][0]]
+    return [*(share(v) if risk else loss(v) for v in values), release_title(heads[-found[-1][1]], len(heads))]
 
 
 def _mark_text(mark: Mark | None, risk: bool, ends: bool) -> str:

@@ -25,16 +25,22 @@ def verdict(heads: Sequence[Headline], measures: int) -> str:
         keeps = "keeps" if _near(scored[0]) else "does not keep"
         return _said(f"{quoted(scored[0].name)} {keeps} every attack {NEAR}.", "The strongest attack", scored[0], measures)
     near = [h for h in scored if _near(h)]
-    if not near:
+    chosen = preferred(heads)
+    if chosen is None:
         closest = min(scored, key=_beyond)
         found = f"None of the {count(len(heads))} releases keeps every attack {NEAR}."
         return _said(found, f"{quoted(closest.name)} comes closest; its strongest attack", closest, measures)
-    chosen = min(near, key=lambda h: (h.loss if h.loss is not None else 0.0, _beyond(h)))
     found = f"{count(len(near))} of {count(len(heads))} releases {'keeps' if len(near) == 1 else 'keep'} every attack {NEAR}."
     best = "has the least loss" if chosen.loss is not None else "has the lowest risk"
     if len(near) == 1:
         return _said(found, f"It is {quoted(chosen.name)}; its strongest attack", chosen, measures)
     return _said(found, f"Among these, {quoted(chosen.name)} {best}; its strongest attack", chosen, measures)
+
+
+def preferred(heads: Sequence[Headline]) -> Headline | None:
+    """The least loss among releases that keep every attack near its baseline, if any does."""
+    near = [h for h in heads if h.risk is not None and _near(h)]
+    return min(near, key=lambda h: (h.loss if h.loss is not None else 0.0, _beyond(h)), default=None)
 
 
 def _beyond(head: Headline) -> float:

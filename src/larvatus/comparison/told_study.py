@@ -1,0 +1,29 @@
+"""A study's text as a report may hold it: folders left out of paths, lists of record ids as their number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+FILES = frozenset({"source", "file", "also"})
+ROOTED = re.compile(r"@|~|\.{0,2}[/\\]|[A-Za-z]:[/\\]")
+
+
+def told_study(plain: Mapping[str, Any]) -> str:
+    """The study as TOML, from its plain values."""
+    import tomli_w
+
+    return tomli_w.dumps({k: _told(k, v) for k, v in plain.items()})
+
+
+def _told(key: str, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _told(k, v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        if key == "where":
+            return f"{len(value):,} record ids"
+        return [_told(key, v) for v in value]
+    if isinstance(value, str) and key not in ("purpose", "name") and (key in FILES or ROOTED.match(value)):
+        return ("@" if value.startswith("@") else "") + re.split(r"[/\\]", value.rstrip("/\\"))[-1].removeprefix("@")
+    return value

@@ -1,0 +1,82 @@
+"""The release that is put forward, and why: the figures for it and against it, by rule, and the board's own reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from larvatus.reporting.compared import Candidate
+from larvatus.reporting.contents import Block, Listing, Paragraph, Section, Table
+from larvatus.reporting.glance_words import in_words
+from larvatus.reporting.headline import Headline, excess, unbeaten
+from larvatus.reporting.live_points import anchor
+from larvatus.reporting.numbers import count, loss, plural, quoted, share, words
+from larvatus.reporting.verdict import NEAR, preferred
+
+TITLE = "The chosen release"
+
+
+def chosen_section(
+    candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None, why: Sequence[str]
+) -> Section:
+    """What speaks for the release that was chosen and what against it; that none is chosen where none is."""
+    given: list[Block] = [Paragraph("Reasons given:"), Listing(tuple(why))] if why else []
+    if chosen is None:
+        best = preferred(heads)
+        said = "None is chosen; the board decides."
+        if best is not None and len(heads) > 1:
+            said += f" By the rule of the first paragraph it would be {quoted(best.name)}."
+        return Section(TITLE, (Paragraph(said), *given))
+    head = next(h for h in heads if h.name == chosen)
+    candidate = candidates[head.number - 1]
+    said = f"{quoted(head.name)} is put forward for release."
+    reasons = [r for r in (_risk(head), _rank(head, heads), _frontier(head, heads), _rule(head, heads)) if r]
+    broken = sum(int(r["released"]) > 0 for r in candidate.rules)
+    reasons += [f"It breaks {plural(broken, 'rule')} of {count(len(candidate.rules))}."] if broken else []
+    warned = sum(n.kind == "warning" for n in candidate.notes)
+    reasons += [f"Warnings of its steps: {count(warned)}, on its page."] if warned else []
+    kept = in_words(candidate.of_kind("risk"), candidate.of_kind("loss"))
+    row = (head.name, share(head.risk), share(head.base), loss(head.loss))
+    table = Table("The chosen release in figures", ("Release", "Strongest attack", "Without the release", "Mean loss"), (row,),
+                  links=(f"#{anchor(head)}",))
+    return Section(TITLE, (Paragraph(said), *given, Paragraph("What the figures say of it, by rule:"),
+                           Listing((*reasons, *([kept] if kept else []))), table))
+
+
+def _risk(head: Headline) -> str:
+    if head.attack is None or head.risk is None:
+        return "No attack was run on it, so nothing is known about its disclosure risk."
+    keeps = "keeps" if excess(head.attack) <= 1 else "does not keep"
+    without = f", against {share(head.base)} without the release" if head.base is not None else ""
+    return f"It {keeps} every attack {NEAR}; the strongest, {words(head.attack.method)}, reaches {share(head.risk)}{without}."
+
+
+def _rank(head: Headline, heads: Sequence[Headline]) -> str:
+    if head.loss is None or len(heads) < 2:
+        return ""
+    less = sum(h.loss is not None and h.loss < head.loss for h in heads)
+    if not less:
+        return f"No other release has less loss on average ({loss(head.loss)})."
+    return f"{plural(less, 'release')} of {count(len(heads))} {'has' if less == 1 else 'have'} less loss on average."
+
+
+def _frontier(head: Headline, heads: Sequence[Headline]) -> str:
+    """Whether another release is as good on both sides, named."""
+    if head.risk is None or head.loss is None or len(heads) < 2:
+        return ""
+    if head in unbeaten(heads):
+        return "No other release beats it on both risk and loss, each under its own strongest attack."
+    better = [h for h in heads if h is not head and h.risk is not None and h.loss is not None
+              and h.risk <= head.risk and h.loss <= head.loss]
+    if not better:
+        return ""
+    first = min(better, key=lambda h: (h.loss or 0.0, h.number))
+    return f"{quoted(first.name)} has no more risk ({share(first.risk)}) and no more loss ({loss(first.loss)})."
+
+
+def _rule(head: Headline, heads: Sequence[Headline]) -> str:
+    best = preferred(heads)
+    if len(heads) < 2 or best is None:
+        return "The rule of the first paragraph names no release." if len(heads) > 1 else ""
+    if best.number == head.number:
+        return "It is the release that the rule of the first paragraph names."
+    return f"The rule of the first paragraph names {quoted(best.name)} instead."

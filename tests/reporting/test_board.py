@@ -1,0 +1,125 @@
+"""What a board needs beside the figures: the choice, a page each, what is exact, rules, how to reproduce, lines to sign."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from larvatus.comparison.told_study import told_study
+from larvatus.core.errors import LarvatusError
+from larvatus.data.score import Rows, Score, Scores
+
+PARTS = (
+    "Summary", "The chosen release", "Purpose, data and roles", "What the intruder is assumed to know", "Each release", "Risk",
+    "Loss", "What is exact and what is not", "Rules kept and broken", "Statuses and warnings", "Limitations",
+    "How to reproduce this", "Sign-off",
+)
+
+
+def test_every_part_is_there_in_order(comparison, parsed):
+    text = parsed(comparison().html()).text.split("Purpose: teaching")[1]
+    places = [text.index(part) for part in PARTS]
+    assert places == sorted(places)
+
+
+def test_without_a_choice_the_board_decides(comparison, parsed):
+    assert "None is chosen; the board decides." in parsed(comparison().html()).text
+
+
+def test_a_choice_is_held_against_the_others(comparison, parsed):
+    made = comparison(3)  # risks 0.4, 0.2, 0.13; losses rise
+    text = parsed(made.html(chosen="noise 1", why="The census did so.")).text
+    assert "“noise 1” is put forward for release." in text
+    assert "The census did so." in text
+    assert "1 release of 3 has less loss on average." in text
+    assert "does not keep every attack near its baseline" in text
+    assert "No other release beats it on both risk and loss" in text
+    assert "decided on the release “noise 1”" in text
+    worse = replace(made, candidates=(made.candidates[0], *comparison(2, risk=0.9, loss=0.9).candidates[1:]))
+    assert "“noise 0” has no more risk" in parsed(worse.html(chosen="noise 1")).text
+
+
+def test_an_unknown_choice_offers_a_way_out(comparison):
+    with pytest.raises(LarvatusError, match="did you mean 'noise 1'"):
+        comparison().html(chosen="Noise 1")
+
+
+@pytest.mark.parametrize("many", [1, 3, 60])
+def test_every_release_has_a_page_that_names_lead_to(comparison, parsed, many):
+    page = parsed(comparison(many).html())
+    ids = {attrs.get("id") for _, attrs in page.tags}
+    targets = {str(attrs["href"]) for attrs in page.named("a")}
+    for n in range(1, many + 1):
+        assert f"release-{n}" in ids
+        assert f"#release-{n}" in targets
+
+
+def test_the_map_carries_every_score_as_an_axis(comparison, parsed):
+    made = comparison(3)
+    figure = next(a for a in parsed(made.html()).named("figure") if "data-points" in a)
+    data = json.loads(figure["data-points"])
+    assert [a["key"] for a in data["axes"]] == ["risk: nearest_record", "mean loss", "loss: moments", "loss: correlation"]
+    assert {data["x"], data["y"]} <= {a["key"] for a in data["axes"]}
+    assert data["axes"][0]["values"] == [float(f"{0.4 / (i + 1):.4g}") for i in range(3)]
+    assert data["axes"][0]["without"] == [0.006] * 3
+    assert [p["name"] for p in data["points"]] == ["noise 0", "noise 1", "noise 2"]
+
+
+def test_exact_is_said_in_words(comparison, parsed):
+    text = parsed(comparison(2, loss=1e-12).html()).text
+    assert "Exact in all 2 releases: means and standard deviations, correlations." in text
+    assert "exact, in every sub-group too" in text
+    changed = parsed(comparison(2, loss=0.3).html()).text
+    assert "Exact in none: means and standard deviations, correlations." in changed
+    assert "changed (0.300)" in changed
+
+
+def test_rules_kept_and_broken(comparison, parsed):
+    made = comparison(2)
+    assert "No rule that values have to meet was stated" in parsed(made.html()).text
+    rules = [Rows.of([{"rule": "a <= b", "original": 0, "after_steps": 50, "released": n}]) for n in (0, 50)]
+    ruled = replace(made, candidates=tuple(replace(c, rules=r) for c, r in zip(made.candidates, rules, strict=True)))
+    text = parsed(ruled.html(chosen="noise 1")).text
+    assert "Rules are broken in 1 of 2 releases: “noise 1”." in text
+    assert "50 (1.0 %)" in text
+    assert "It breaks 1 rule of 1." in text
+
+
+def test_a_sample_is_a_limitation(comparison, parsed):
+    made = comparison(1)
+    sampled = Score("nearest_record", "risk", 0.2, sampled=True)
+    text = parsed(replace(made, candidates=(replace(made.candidates[0], scores=Scores([sampled])),)).html()).text
+    assert "Estimated from a sample of the records: nearest record." in text
+    assert "Without an interval, so that chance cannot be told from success: nearest record." in text
+    assert "best-looking" not in text
+    assert "best-looking" in parsed(comparison(2).html()).text
+
+
+def test_reproduction_tells_neither_ids_nor_folders(comparison, parsed):
+    text = parsed(comparison(2).html()).text
+    assert "larvatus run study.toml" in text
+    assert "2 record ids" in text
+    assert "4711" not in text
+    plain = {
+        "source": "/home/anna/secret project/people.csv", "purpose": "and/or",
+        "intruder": {"file": "..\\keys\\theirs.csv", "also": ["old release", "x/y.csv"]},
+        "release": [{"name": "a/b", "steps": [{"method": "m", "where": [4711, 4712]}, {"where": "@in/ids.csv"}]}],
+        "domain": [{"where": "age / 2 > 3"}],
+    }
+    told = told_study(plain)
+    assert not any(s in told for s in ("anna", "keys", "x/y", "4711", "in/ids"))
+    for kept in ('"people.csv"', '"theirs.csv"', '"old release"', '"y.csv"', '"and/or"', '"a/b"', '"2 record ids"',
+                 '"@ids.csv"', "age / 2 > 3"):
+        assert kept in told, kept
+
+
+def test_there_are_lines_to_sign(comparison, parsed):
+    text = parsed(comparison().html()).text
+    for said in ("Role Name Decision Date Signature", "Methodologist", "Data owner", "Chair of the board"):
+        assert said in text, said
+
+
+def test_counts_have_their_share_beside_them(comparison, parsed):
+    assert "30 (15.4 %)" in parsed(comparison(1, groups=6).html()).text

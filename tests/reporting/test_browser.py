@@ -1,0 +1,129 @@
+"""The page in a real browser: hover, other axes, the frontier, a click, the keyboard, narrow windows, print and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reporting.browser import PROGRAM, Browser, browser
+from reporting.conftest import built
+from reporting.pictured import pictured
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed, so that no page can be opened")
+
+MARK = 'document.querySelector(".live a[data-number=\'2\']")'
+HINT = 'document.querySelector(".hint")'
+CHOOSE = "(s => { s.value = %r; s.dispatchEvent(new Event('change')); })(document.querySelectorAll('.controls select')[%d])"
+PLACE = f"{MARK}.querySelector('.point').getAttribute('cx')"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    made = {"few": built(3), "many": pictured(built(60, 300, 40)), "public": None}
+    out = {name: folder / f"{name}.html" for name in made}
+    for name in ("few", "many"):
+        out[name].write_text(made[name].html(), encoding="utf-8")
+    out["public"].write_text(pictured(built(1)).html("public"), encoding="utf-8")
+    return out
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Browser]:
+    with browser() as made:
+        yield made
+
+
+def test_hover_shows_name_and_figures(tab, files):
+    tab.open(files["few"])
+    assert tab.run(f"{HINT}.hidden")
+    tab.point_at(f"{MARK}.querySelector('.point')")
+    said = tab.run(f"{HINT}.innerText")
+    assert "2. noise 1" in said
+    assert "nearest record: 20.0\u00a0%" in said
+    assert "without the release: 0.60\u00a0%" in said
+    assert "mean of 2 measures: 0.020" in said
+    tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
+    assert tab.run(f"{HINT}.hidden")
+
+
+def test_axes_can_be_chosen_among_all_scores(tab, files):
+    tab.open(files["few"])
+    options = tab.run("[...document.querySelectorAll('.controls select')[1].options].map(o => o.value)")
+    assert options == ["risk: nearest_record", "mean loss", "loss: moments", "loss: correlation"]
+    before = tab.run(PLACE)
+    tab.run(CHOOSE % ("risk: nearest_record", 1))
+    assert tab.run(PLACE) != before
+    assert "risk: nearest record →" in tab.run("document.querySelector('.live svg').textContent")
+    assert "1 is beaten by no other on both axes: 3." in tab.run("document.querySelector('.live .quiet').textContent")
+
+
+def test_the_frontier_is_drawn_on_request(tab, files):
+    tab.open(files["many"])
+    assert tab.run("document.querySelectorAll('.live .frontier, .live .dim').length") == 0
+    tab.run("document.querySelector('.controls input').click()")
+    assert tab.run("document.querySelectorAll('.live .frontier').length") == 1
+    placed, dim = (tab.run(f"document.querySelectorAll('.live a{c}').length") for c in ("", ".dim"))
+    assert placed == 60
+    assert dim == tab.run("document.querySelectorAll('.live .beaten').length")
+
+
+def test_a_click_opens_the_page_of_the_release(tab, files):
+    tab.open(files["few"])
+    page = "document.querySelector('#release-2').closest('details')"
+    assert not tab.run(f"{page}.open")
+    tab.point_at(f"{MARK}.querySelector('.point')", click=True)
+    assert tab.run("new Promise(done => setTimeout(() => done(location.hash), 300))") == "#release-2"
+    assert tab.run(f"{page}.open")
+    assert tab.run("document.activeElement.id") == "release-2"
+
+
+def test_the_map_works_without_a_mouse(tab, files):
+    tab.open(files["few"])
+    tab.run("document.querySelector('.live a[tabindex=\"0\"]').focus()")
+    assert "1. noise 0" in tab.run(f"{HINT}.innerText")
+    tab.press("ArrowRight", 39)
+    assert "2. noise 1" in tab.run(f"{HINT}.innerText")
+    assert tab.run("document.querySelectorAll('.live a[tabindex=\"0\"]').length") == 1
+    tab.press("Escape", 27)
+    assert tab.run(f"{HINT}.hidden")
+    tab.press("Enter", 13)
+    assert tab.run("new Promise(done => setTimeout(() => done(location.hash), 300))") == "#release-2"
+
+
+def test_print_has_the_drawing_and_no_controls(tab, files):
+    tab.open(files["few"])
+    shown = "getComputedStyle(document.querySelector('.map %s')).display"
+    assert [tab.run(shown % c) for c in (".static", ".live")] == ["none", "block"]
+    tab.media(kind="print")
+    assert [tab.run(shown % c) for c in (".static", ".live")] == ["block", "none"]
+    tab.media()
+
+
+def test_without_scripts_the_drawing_stands(tab, files):
+    tab.call("Emulation.setScriptExecutionDisabled", value=True)
+    tab.open(files["few"])
+    tab.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert tab.run("document.querySelectorAll('.map .static svg circle.point').length") == 3
+    assert tab.run("getComputedStyle(document.querySelector('.map .static')).display") == "block"
+    assert tab.run("document.querySelectorAll('.live').length") == 0
+
+
+def test_long_tables_can_be_searched(tab, files):
+    tab.open(files["many"])
+    box = "[...document.querySelectorAll('.table')].find(t => t.querySelectorAll('tbody tr').length >= 300)"
+    tab.run(f"(t => {{ t.closest('details').open = true; const i = t.querySelector('input'); i.value = 'region=299,'; "
+            f"i.dispatchEvent(new Event('input')); }})({box})")
+    assert tab.run(f"{box}.querySelectorAll('tbody tr:not([hidden])').length") == 1
+    assert tab.run(f"{box}.querySelector('output').textContent") == "1 of 300"
+
+
+@pytest.mark.parametrize("name", ["few", "many", "public"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_wider_than_the_window(tab, files, name, width):
+    tab.open(files[name], width)
+    tab.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert tab.run("document.documentElement.scrollWidth") <= width
+    assert not tab.run("[...document.querySelectorAll('svg')].filter(s => !s.querySelector('circle,path,rect,line')).length")

@@ -1,0 +1,127 @@
+"""What users of a release are told: how to analyse it with code that runs, what is preserved, and its columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import larvatus as lv
+from larvatus.data.notes import Note
+from larvatus.reporting.compose import composed
+from larvatus.reporting.contents import Code, Fold, Section, Table
+from larvatus.reporting.public_notes import public_note
+
+NAMES = ["home_value", "mortgage_balance", "net_assets"]
+NOISY = {
+    "additive": lv.masks.AdditiveNoise(variance=[0.1, 0.2, 0.3]), "correlated": lv.masks.CorrelatedNoise(variance=0.2),
+    "factor": lv.masks.BiasAndNoise(bias_sd=0.1, noise_ratio=0.2), "one value": lv.masks.AdditiveNoise(variance=0.25),
+}
+
+
+def public(mask: object, tmp_path, monkeypatch):
+    data = lv.read(lv.datasets.households(600, 1), confidential=NAMES, sub_groups=["gender", "marital"])
+    release = lv.mask(data, mask, secret=b"s" * 16, name="it")
+    monkeypatch.chdir(tmp_path)
+    release.write("release.parquet")
+    made = lv.compare(data, [release], attacks=["nearest_record"], measures=["moments"])
+    return composed(made, "public"), release
+
+
+def section(report, title: str) -> Section:
+    return next(s for s in report.sections if s.title == title)
+
+
+def codes(report) -> dict[str, str]:
+    blocks = section(report, "How to analyse the file").blocks
+    inside = [b for fold in blocks if isinstance(fold, Fold) for b in fold.blocks]
+    return {b.caption: b.text for b in (*blocks, *inside) if isinstance(b, Code)}
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_the_code_for_noise_runs_and_takes_it_off(name, tmp_path, monkeypatch, capsys):
+    report, release = public(NOISY[name], tmp_path, monkeypatch)
+    code = codes(report)
+    inside: dict = {}
+    exec(code["Python"], inside)
+    found = inside["found"]
+    assert found.columns == tuple(NAMES)
+    assert "Estimates" in capsys.readouterr().out
+    corrected = by_hand(release, NOISY[name])
+    np.testing.assert_allclose(corrected, found.covariance, rtol=1e-9)
+    for said in ("cov2cor(corrected)", 'c("home_value", "mortgage_balance", "net_assets")', 'release[c("gender", "marital")]'):
+        assert said in code["R"]
+
+
+def by_hand(release, mask) -> np.ndarray:
+    """The lines of the R code, one by one."""
+    frame = release.data.frame()
+    z = np.array([frame[n].to_numpy() for n in NAMES]).T
+    group = frame["gender"].to_numpy() * 2 + frame["marital"].to_numpy()
+    noise = np.zeros((3, 3))
+    for g in np.unique(group):
+        inside = z[group == g]
+        own = np.cov(inside.T)
+        if mask.name() == "correlated_noise":
+            spread = own * mask.variance / (1 + mask.variance)
+        elif mask.name() == "additive_noise":
+            v = np.broadcast_to(mask.variance, 3)
+            spread = np.diag(np.diag(own) * v / (1 + v))
+        else:
+            b, v = mask.bias_sd**2, mask.noise_ratio**2
+            spread = np.diag((b * (inside**2).mean(axis=0) + v * np.diag(own)) / (1 + b + v))
+        noise += len(inside) / len(z) * spread
+    return np.cov(z.T) - noise
+
+
+def test_the_code_for_copies_runs_and_combines_them(tmp_path, monkeypatch, capsys):
+    report, release = public(lv.masks.MultipleImputation(copies=3), tmp_path, monkeypatch)
+    inside: dict = {}
+    exec(codes(report)["Python"], inside)
+    found = inside["found"]
+    assert found.copies == 3
+    assert found.rule == "partially_synthetic"
+    means = [np.mean(c.frame()["home_value"].to_numpy()) for c in release.copies]
+    assert found.estimate == pytest.approx(np.mean(means))
+    assert "qt(0.975, df)" in codes(report)["R"]
+
+
+@pytest.mark.parametrize("mask", [lv.masks.DataShuffling(), lv.masks.AdditiveNoise(zeros="keep")], ids=["shuffled", "zeros"])
+def test_without_a_correction_the_code_is_plain(mask, tmp_path, monkeypatch, capsys):
+    report, _ = public(mask, tmp_path, monkeypatch)
+    exec(codes(report)["Python"], {})
+    assert "corrected" not in codes(report)["Python"]
+
+
+def test_the_codebook_has_every_released_column(tmp_path, monkeypatch):
+    report, release = public(lv.masks.DataShuffling(), tmp_path, monkeypatch)
+    (table,) = section(report, "Codebook").blocks
+    assert isinstance(table, Table)
+    assert sorted(row[0] for row in table.rows) == sorted(release.data.released)
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["home_value"] == ("number", "yes", "data shuffling")
+    assert rows["gender"][1:] == ("no", "released as it is: masking ran within its levels")
+
+
+def test_a_step_that_is_not_described_is_not_named_in_the_codebook(comparison):
+    made = comparison(1)
+    bare = replace(made, candidates=(replace(made.candidates[0], publishable=(), sentences=()),))
+    assert "additive" not in bare.html("public")
+
+
+def test_what_is_preserved_is_said_by_rule(comparison, parsed):
+    assert "The same as in the collected data, but for rounding: means" in parsed(comparison(1, loss=0.0).html("public")).text
+    assert "Close to the collected data (loss in brackets): means and standard deviations (0.02)" in (
+        parsed(comparison(1, loss=0.02).html("public")).text
+    )
+    assert "Changed by masking (loss in brackets): means" in parsed(comparison(1, loss=0.4).html("public")).text
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("45 values above 76.85172065 were replaced; their mean is 7762829", "45 values above about 76.9 were replaced; their mean "
+     "is about 7,760,000"),
+    ("12,345 values of a_12345 above 0.25", "12,345 values of a_12345 above 0.25"), ("in 1.234e-05", "in about 1.23e-05"),
+])
+def test_long_figures_in_public_notes_are_rounded(text, said):
+    assert public_note(Note(text, public=True, promise=True)) == said
