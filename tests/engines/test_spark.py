@@ -157,7 +157,7 @@ def test_errors_of_spark_are_put_in_plain_words():
 
 
 @pytest.mark.slow
-def test_executors_without_the_package_are_found_out_before_anything_is_read(session, small, tmp_path):
+def test_executors_without_the_package_are_found_out_before_anything_is_read(tmp_path):
     """A Python without larvatus: the probe fails, and one error says what to install."""
     code = (
         "import sys, larvatus as lv; from larvatus.engines.spark import Spark\n"
