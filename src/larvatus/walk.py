@@ -488,7 +488,7 @@ def _compared(
     if not made:
         raise through.first_error or RiskError("compare: no release could be made.")
     lost = tuple(n for i in sorted(outcomes) if isinstance(n := outcomes[i], NotMade))
-    return Comparison(made, about(data, work.who, judged[2]), lost, combined, asked)
+    return Comparison(made, about(data, work.who, judged[2]), lost, combined, asked, tuple(labels[i] for i in ready))
 
 
 def _labels(given: Sequence[Any]) -> list[str]:

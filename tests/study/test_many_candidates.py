@@ -128,6 +128,7 @@ def test_one_more_candidate_is_the_only_one_made(tmp_path, made):
     made.clear()
     more = lv.run(study_of(tmp_path, HEAD + GRID + MORE), tmp_path / "out", secret=SECRET)
     assert made == ["more"]
+    assert more.reused == tuple(f"noise variance={v}" for v in (0.1, 0.2, 0.5, 1.0))
     assert more == lv.run(study_of(tmp_path, HEAD + GRID + MORE), tmp_path / "whole", secret=SECRET)
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 

@@ -103,6 +103,9 @@ def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
         if told:
             terminal.say(f"\n{candidate.name}")
             terminal.notes(told)
+    if comparison.reused:
+        of = f"{len(comparison.reused)} of {len(comparison.candidates)} releases"
+        terminal.hint(f"{of} were there already and were not made again; --fresh with --force makes all anew.")
     terminal.say(f"\nReport: {output / 'report.html'}")
     terminal.data(comparison.plain())
 

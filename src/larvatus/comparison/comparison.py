@@ -90,13 +90,17 @@ def _known_to(data: Microdata, intruder: Intruder) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """Candidates in the order they were given, those that could not be made, and what they are judged by."""
+    """Candidates in the order they were given, those that could not be made, and what they are judged by.
+
+    `reused` names those that were finished before and not made again.
+    """
 
     candidates: tuple[Candidate, ...]
     about: About
     not_made: tuple[NotMade, ...] = ()
     combine: tuple[Combination, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    reused: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         lost = f", {len(self.not_made)} not made" if self.not_made else ""
