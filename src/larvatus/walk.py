@@ -14,7 +14,7 @@ from secrets import token_hex
 from typing import Any, Literal
 
 from larvatus.comparison.analyses import analysed, check_can_be_made
-from larvatus.comparison.candidates import Job, Outcome, Through, not_made, room_for_two
+from larvatus.comparison.candidates import Job, Outcome, Through, can_be_sent, not_made, room_for_two
 from larvatus.comparison.combining import combinations_of
 from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
 from larvatus.comparison.kept import FILES, Kept, data_digest, file_digest, kept_in, key_of
@@ -481,7 +481,7 @@ def _compared(
         progress(f"{len(ready)} of {len(jobs)} releases are there already", len(ready), len(jobs))
     through = Through(
         [j for j in jobs if j.place not in ready], lambda job, tell: _candidate(work, job, tell), _candidate_there,
-        lambda: work, at_once, room_for_two(data), progress,
+        lambda: work, at_once if can_be_sent(data) else 1, room_for_two(data), progress,
     )
     outcomes: dict[int, Outcome] = {**ready, **through.run()}
     made = tuple(c for i in sorted(outcomes) if isinstance(c := outcomes[i], Candidate))

@@ -112,6 +112,11 @@ def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
 
 def _decided(terminal: Terminal, comparison: Any) -> None:
     """What releases are judged by, and which could not be made."""
+    together = [r for r in comparison.explain() if r["about"] == "together"]
+    if together:
+        terminal.say("")
+    for row in together:
+        terminal.say(f"{row['release']}: {row['sentence']}" if row["release"] else str(row["sentence"]))
     names = [c.name for c in comparison.combine]
     rows: list[Row] = [
         {"release": r["release"], "combined": r["score"], "of": r["of"], "value": r["value"]}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
 from larvatus.core.errors import LarvatusError, nearest_names
+from larvatus.data.score import Rows
 from larvatus.reporting.compared import About, Candidate, Comparison
 from larvatus.reporting.contents import Edition, Report
 from larvatus.reporting.internal import internal
@@ -16,6 +18,10 @@ from larvatus.reporting.public import public
 class _Chosen:
     candidates: tuple[Candidate, ...]
     about: About
+    whole: Comparison
+
+    def decisions(self, names: Collection[str]) -> Mapping[str, Rows]:
+        return self.whole.decisions(names)
 
 
 def composed(comparison: Comparison, edition: Edition, release: str | None = None) -> Report:
@@ -26,7 +32,7 @@ def composed(comparison: Comparison, edition: Edition, release: str | None = Non
         raise LarvatusError(f"report: no edition {edition!r}; {nearest_names(str(edition), get_args(Edition))}")
     candidates = _candidates(comparison, release)
     if edition == "internal":
-        return internal(_Chosen(candidates, comparison.about), __version__)
+        return internal(_Chosen(candidates, comparison.about, comparison), __version__)
     if len(candidates) > 1:
         names = [c.name for c in candidates]
         raise LarvatusError(

@@ -12,6 +12,7 @@ from statistics import median
 from larvatus.reporting.analyses import analyses_section
 from larvatus.reporting.compared import Comparison, by_method
 from larvatus.reporting.contents import Block, Fold, KeyFigure, KeyFigures, NotesList, Paragraph, Report, Section, Table
+from larvatus.reporting.decided import decided_section
 from larvatus.reporting.figures import map_block
 from larvatus.reporting.glance import glance
 from larvatus.reporting.headline import Headline, common_measures, headlines
@@ -53,6 +54,10 @@ def _summary(subject: Subject) -> Section:
     table = summary_table(subject.heads, subject.measures)
     drawn = map_block(subject.heads, by_method(subject.comparison.candidates, "risk"), list(subject.measures))
     return Section("Summary", (*glance(subject.comparison.candidates, subject.heads), drawn, table))
+
+
+def _decided(subject: Subject) -> Section | None:
+    return decided_section(subject.comparison)
 
 
 def _data(subject: Subject) -> Section:
@@ -134,5 +139,5 @@ def _where(names: list[str], of: int) -> str:
 
 
 SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
-    _summary, _done, _data, _intruder, _risk, _loss, _analyses, _notes,
+    _summary, _decided, _done, _data, _intruder, _risk, _loss, _analyses, _notes,
 )
