@@ -14,7 +14,7 @@ from secrets import token_hex
 from typing import Any, Literal
 
 from larvatus.comparison.analyses import analysed, check_can_be_made
-from larvatus.comparison.candidates import Job, Outcome, Through, not_made, room_for_two
+from larvatus.comparison.candidates import Job, Outcome, Through, can_be_sent, not_made, room_for_two
 from larvatus.comparison.combining import combinations_of
 from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
 from larvatus.comparison.kept import FILES, Kept, data_digest, file_digest, kept_in, key_of
@@ -490,14 +490,15 @@ def _compared(
         progress(f"{len(ready)} of {len(jobs)} releases are there already", len(ready), len(jobs))
     through = Through(
         [j for j in jobs if j.place not in ready], lambda job, tell: _candidate(work, job, tell), _candidate_there,
-        lambda: work, at_once, room_for_two(data), progress,
+        lambda: work, at_once if can_be_sent(data) else 1, room_for_two(data), progress,
     )
     outcomes: dict[int, Outcome] = {**ready, **through.run()}
     made = tuple(c for i in sorted(outcomes) if isinstance(c := outcomes[i], Candidate))
     if not made:
         raise through.first_error or RiskError("compare: no release could be made.")
     lost = tuple(n for i in sorted(outcomes) if isinstance(n := outcomes[i], NotMade))
-    return Comparison(made, about(data, work.who, *judged[2:]), lost, combined, asked)
+    there = tuple(labels[i] for i in ready)
+    return Comparison(made, about(data, work.who, *judged[2:]), lost, combined, asked, there)
 
 
 def _labels(given: Sequence[Any]) -> list[str]:

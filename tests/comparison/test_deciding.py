@@ -108,6 +108,9 @@ def test_every_sentence_has_its_figure():
     for r in rows:
         if (r["release"], r["score"]) in values:
             assert r["figure"] == values[r["release"], r["score"]]
+    page = found.html()
+    assert all(text in page for text in ("Limits and choices", "it keeps ranks.", "Combined scores and their parts"))
+    assert "Limits and choices" not in compared(candidate("a", 0.1, 0.1)).html()
     assert any(r["sentence"] == "Breaks a limit: moments: value 0.1, limit 0.05." for r in rows)
 
 

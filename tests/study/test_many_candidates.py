@@ -128,6 +128,7 @@ def test_one_more_candidate_is_the_only_one_made(tmp_path, made):
     made.clear()
     more = lv.run(study_of(tmp_path, HEAD + GRID + MORE), tmp_path / "out", secret=SECRET)
     assert made == ["more"]
+    assert more.reused == tuple(f"noise variance={v}" for v in (0.1, 0.2, 0.5, 1.0))
     assert more == lv.run(study_of(tmp_path, HEAD + GRID + MORE), tmp_path / "whole", secret=SECRET)
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
@@ -256,3 +257,33 @@ def test_progress_tells_the_place_and_the_time_left(tmp_path):
     lv.run(study_of(tmp_path), secret=SECRET, progress=lambda doing, done, total: said.append(doing))
     assert said[0].startswith("release 1 of 4; noise variance=0.1: masking")
     assert any(s.startswith("release 4 of 4, about ") and " s left; noise variance=1.0: attacking" in s for s in said)
+
+
+def test_a_helper_that_is_ended_from_outside_gives_its_candidate_back(tmp_path, monkeypatch):
+    from larvatus.comparison import candidates
+
+    class Ended(candidates.Worker):
+        def call(self, function, argument):
+            self.stop()
+            return super().call(function, argument)
+
+    monkeypatch.setattr(candidates, "Worker", Ended)
+    study = study_of(tmp_path)
+    assert lv.run(study, secret=SECRET, at_once=2).plain() == lv.run(study, secret=SECRET, at_once=1).plain()
+
+
+def test_a_helper_starts_where_it_pays(tmp_path, monkeypatch):
+    from larvatus.comparison import candidates
+
+    started: list[int] = []
+    monkeypatch.setattr(candidates.Through, "_start", lambda self: started.append(len(self.found)))
+    study = study_of(tmp_path)
+    lv.run(study, secret=SECRET)
+    assert started == []
+    monkeypatch.setattr(candidates, "WORTH", 0.0)
+    lv.run(study, secret=SECRET)
+    assert started[0] == 1
+    started.clear()
+    monkeypatch.setattr(candidates, "usable_memory", lambda: 10_000)
+    lv.run(study, secret=SECRET)
+    assert started == []

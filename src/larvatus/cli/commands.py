@@ -106,12 +106,20 @@ def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
         if told:
             terminal.say(f"\n{candidate.name}")
             terminal.notes(told)
+    if comparison.reused:
+        of = f"{len(comparison.reused)} of {len(comparison.candidates)} releases"
+        terminal.hint(f"{of} were there already and were not made again; --fresh with --force makes all anew.")
     terminal.say(f"\nReport: {output / 'report.html'}")
     terminal.data(comparison.plain())
 
 
 def _decided(terminal: Terminal, comparison: Any) -> None:
     """What releases are judged by, and which could not be made."""
+    together = [r for r in comparison.explain() if r["about"] == "together"]
+    if together:
+        terminal.say("")
+    for row in together:
+        terminal.say(f"{row['release']}: {row['sentence']}" if row["release"] else str(row["sentence"]))
     names = [c.name for c in comparison.combine]
     rows: list[Row] = [
         {"release": r["release"], "combined": r["score"], "of": r["of"], "value": r["value"]}

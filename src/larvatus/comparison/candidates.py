@@ -44,9 +44,14 @@ def not_made(job: Job, error: Exception) -> NotMade:
     return NotMade(job.label, tuple(told_settings(s) for s in getattr(job.given, "steps", ())), reason)
 
 
+def can_be_sent(data: Microdata) -> bool:
+    """Whether another process can be given the data; what lies on disk stays with the engine that holds it."""
+    return type(data.engine).__name__ == "Memory"
+
+
 def room_for_two(data: Microdata) -> bool:
-    """Whether two candidates fit in memory at once; on disk an engine uses all cores by itself."""
-    if type(data.engine).__name__ != "Memory" or (os.cpu_count() or 1) < 2:
+    """Whether there are cores and memory for two candidates at once."""
+    if (os.cpu_count() or 1) < 2:
         return False
     return 2 * ROOM * 8 * data.rows * max(len(data.released), 1) < usable_memory()
 
@@ -128,7 +133,11 @@ class Through:
         return self.at_once is None and self.fits and len(self.waiting) > 1 and each * len(self.waiting) > WORTH
 
     def _start(self) -> None:
-        self.worker = Worker(self.state())
+        try:
+            self.worker = Worker(self.state())
+        except WorkerGone:
+            self.at_once = 1
+            return
         self.helper = threading.Thread(target=self._help, args=(self.worker,), daemon=True)
         self.helper.start()
 

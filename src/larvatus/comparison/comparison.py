@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -92,13 +92,17 @@ def _known_to(data: Microdata, intruder: Intruder) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """Candidates in the order they were given, those that could not be made, and what they are judged by."""
+    """Candidates in the order they were given, those that could not be made, and what they are judged by.
+
+    `reused` names those that were finished before and not made again.
+    """
 
     candidates: tuple[Candidate, ...]
     about: About
     not_made: tuple[NotMade, ...] = ()
     combine: tuple[Combination, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    reused: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         lost = f", {len(self.not_made)} not made" if self.not_made else ""
@@ -160,6 +164,17 @@ class Comparison:
         ]
         rows += [{"release": n.name, "meets": False, "broken": None, "which": f"not made: {n.reason}"} for n in self.not_made]
         return Rows.of(rows)
+
+    def decisions(self, names: Collection[str]) -> dict[str, Rows]:
+        """Tables for a report on the named releases: limits, combined scores with their parts, and what was not made."""
+        out = {"Limits": Rows.of(r for r in self.meets() if r["release"] in names)} if self.limits else {}
+        combined = [row for c in self.candidates if c.name in names for s in self._combined(c) for row in _tidy(c.name, s)]
+        out["Combined scores and their parts"] = Rows.of(
+            {"release": r["release"], "combined": r["score"], "part": r["of"], "value": r["value"]} for r in combined
+        )
+        if len(names) == len(self.candidates):
+            out["Not made"] = Rows.of({"release": n.name, "why": n.reason} for n in self.not_made)
+        return out
 
     def explain(self) -> Rows:
         """What the scores say, a sentence a row by rule, with the score and the figure behind it."""

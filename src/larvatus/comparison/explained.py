@@ -15,18 +15,21 @@ if TYPE_CHECKING:
     from larvatus.comparison.comparison import Candidate, Comparison
 
 
+TOGETHER = "together"
+
+
 def explained(comparison: Comparison) -> Rows:
     """All releases together first, then each: what is gained from it, what it keeps, what it changes, and its limits."""
     heads = headlines(comparison.candidates)
     rows = _together(comparison, heads)
     for candidate in comparison.candidates:
         rows += _risks(candidate) + _losses(comparison, candidate) + _limits(comparison, candidate)
-    rows += [_row(n.name, f"It was not made: {n.reason}", "", None) for n in comparison.not_made]
+    rows += [_row("not made", n.name, f"It was not made: {n.reason}", "", None) for n in comparison.not_made]
     return Rows.of(rows)
 
 
-def _row(release: str, sentence: str, score: str, figure: Cell) -> Row:
-    return {"release": release, "sentence": sentence, "score": score, "figure": figure}
+def _row(about: str, release: str, sentence: str, score: str, figure: Cell) -> Row:
+    return {"about": about, "release": release, "sentence": sentence, "score": score, "figure": figure}
 
 
 def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
@@ -37,14 +40,14 @@ def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
     for h in unbeaten(heads):
         attack = h.attack.method if h.attack else ""
         beaten = f"No other release has both a lower risk and a lower loss: risk {share(h.risk)}, loss {loss(h.loss)}."
-        rows.append(_row(h.name, beaten, attack, h.risk))
+        rows.append(_row(TOGETHER, h.name, beaten, attack, h.risk))
     if comparison.limits:
         kept = [n for n, j in comparison.judged().items() if j.kept]
         some = [h for h in heads if h.name in kept]
         said = f"{plural(len(kept), 'release')} of {len(heads)} {'keeps' if len(kept) == 1 else 'keep'} every limit"
         known = [(h.loss, h.name) for h in some if h.loss is not None]
         least = f"; {quoted(min(known)[1])} has the least loss of these ({loss(min(known)[0])})" if known else ""
-        rows.append(_row("", f"{said}{least}.", "limits", len(kept)))
+        rows.append(_row(TOGETHER, "", f"{said}{least}.", "limits", len(kept)))
     return rows
 
 
@@ -53,11 +56,11 @@ def _risks(candidate: Candidate) -> list[Row]:
     known = [s for s in candidate.of_kind("risk") if number(s.value) is not None]
     weigh = [s for s in known if s.weighs]
     beyond = sorted((s for s in weigh if not at_baseline(s)), key=excess, reverse=True)
-    rows = [_row(candidate.name, _gained(s), s.method, s.value) for s in beyond]
+    rows = [_row("risk", candidate.name, _gained(s), s.method, s.value) for s in beyond]
     if weigh and not beyond:
         top = max(weigh, key=excess)
         said = f"No attack does better than {WITHOUT}; {words(top.method)} comes furthest with {share(top.value)}."
-        rows.append(_row(candidate.name, said, top.method, top.value))
+        rows.append(_row("risk", candidate.name, said, top.method, top.value))
     return rows
 
 
@@ -74,7 +77,7 @@ def _gained(score: Score) -> str:
 def _losses(comparison: Comparison, candidate: Candidate) -> list[Row]:
     """One sentence a measure: kept exactly, nearly, or changed, and where most."""
     return [
-        _row(candidate.name, _lost(s), s.method, s.value)
+        _row("loss", candidate.name, _lost(s), s.method, s.value)
         for s in with_combined(candidate.scores, comparison.combine) if s.kind == "loss" and number(s.value) is not None
     ]
 
@@ -103,6 +106,7 @@ def _limits(comparison: Comparison, candidate: Candidate) -> list[Row]:
         return []
     judgement = comparison.limits.judge(candidate.scores, comparison.combine)
     broken = [
-        _row(candidate.name, f"Breaks a limit: {broken_in_words(r)}.", str(r["score"]), r["judged"]) for r in judgement.broken
+        _row("limits", candidate.name, f"Breaks a limit: {broken_in_words(r)}.", str(r["score"]), r["judged"])
+        for r in judgement.broken
     ]
-    return broken or [_row(candidate.name, "Keeps every limit.", "limits", len(judgement.rows))]
+    return broken or [_row("limits", candidate.name, "Keeps every limit.", "limits", len(judgement.rows))]

@@ -27,12 +27,13 @@ class Worker:
     """One process with one state; `call` runs a function of it there. Used by one thread at a time."""
 
     def __init__(self, state: Any) -> None:
+        first = _packed(state)
         paths = os.pathsep.join(p for p in sys.path if p)
         self._process = subprocess.Popen(
             [sys.executable, "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": paths, "PYTHONWARNINGS": "default"},
         )
-        self._send(state)
+        self._write(first)
 
     def call(self, function: Callable[..., Any], argument: Any) -> Any:
         """What a function of a module gives for the state and the argument; its warnings are given here again."""
@@ -61,12 +62,23 @@ class Worker:
                     pipe.close()
 
     def _send(self, value: Any) -> None:
+        self._write(_packed(value))
+
+    def _write(self, raw: bytes) -> None:
         assert self._process.stdin is not None
         try:
-            pickle.dump(value, self._process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
+            self._process.stdin.write(raw)
             self._process.stdin.flush()
         except OSError:
             raise WorkerGone from None
+
+
+def _packed(value: Any) -> bytes:
+    """A value as it is sent; what cannot be sent, such as a method defined in a script, is done without a helper."""
+    try:
+        return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        raise WorkerGone from None
 
 
 def serve() -> None:
@@ -87,5 +99,5 @@ def serve() -> None:
             said = [(str(w.message), w.category) for w in caught if w.category.__module__.startswith("larvatus")]
             pickle.dump((*answer, said), answers, protocol=pickle.HIGHEST_PROTOCOL)
             answers.flush()
-    except (EOFError, BrokenPipeError):
-        os._exit(0)
+    except Exception:  # nobody is there any more, or what came cannot be read here: the other side goes on alone
+        os._exit(1)

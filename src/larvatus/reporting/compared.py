@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from larvatus.data.notes import Note
-from larvatus.data.score import Score
+from larvatus.data.score import Rows, Score
 
 
 class Candidate(Protocol):
@@ -67,6 +67,7 @@ class Comparison(Protocol):
     def candidates(self) -> Sequence[Candidate]: ...
     @property
     def about(self) -> About: ...
+    def decisions(self, names: Collection[str]) -> Mapping[str, Rows]: ...
 
 
 def by_method(candidates: Sequence[Candidate], kind: Literal["risk", "loss"]) -> dict[str, list[Score | None]]:

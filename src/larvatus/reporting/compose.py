@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
 from larvatus.core.errors import LarvatusError, nearest_names
+from larvatus.data.score import Rows
 from larvatus.reporting.compared import About, Candidate, Comparison
 from larvatus.reporting.contents import Edition, Report
 from larvatus.reporting.internal import internal
@@ -17,6 +18,10 @@ from larvatus.reporting.public import public
 class _Chosen:
     candidates: tuple[Candidate, ...]
     about: About
+    whole: Comparison
+
+    def decisions(self, names: Collection[str]) -> Mapping[str, Rows]:
+        return self.whole.decisions(names)
 
 
 def composed(
@@ -32,7 +37,8 @@ def composed(
     if chosen is not None and chosen not in names:
         raise LarvatusError(f"report: chosen is no release {chosen!r}; {nearest_names(chosen, names)}")
     if edition == "internal":
-        return internal(_Chosen(candidates, comparison.about), __version__, chosen, tuple(w for w in why if w))
+        whole = _Chosen(candidates, comparison.about, comparison)
+        return internal(whole, __version__, chosen, tuple(w for w in why if w))
     if len(candidates) > 1:
         raise LarvatusError(
             f"report: the public edition describes one release and {len(names)} are compared. "

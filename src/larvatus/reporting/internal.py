@@ -25,6 +25,7 @@ from larvatus.reporting.contents import (
     SignOff,
     Table,
 )
+from larvatus.reporting.decided import decided_section
 from larvatus.reporting.exactness import exactness_section
 from larvatus.reporting.figures import map_block
 from larvatus.reporting.glance import glance
@@ -75,6 +76,10 @@ def _summary(subject: Subject) -> Section:
     table = summary_table(subject.heads, subject.measures)
     drawn = map_block(subject.comparison.candidates, subject.heads, list(subject.measures))
     return Section("Summary", (*glance(subject.comparison.candidates, subject.heads), drawn, table))
+
+
+def _decided(subject: Subject) -> Section | None:
+    return decided_section(subject.comparison)
 
 
 def _data(subject: Subject) -> Section:
@@ -195,6 +200,6 @@ def _where(names: list[str], of: int) -> str:
 
 
 SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
-    _summary, _chosen, _data, _intruder, _pages, _risk, _loss, _analyses, _exactness, _rules, _notes, _limitations,
+    _summary, _chosen, _decided, _data, _intruder, _pages, _risk, _loss, _analyses, _exactness, _rules, _notes, _limitations,
     _reproduction, _sign_off,
 )

@@ -1,0 +1,33 @@
+"""What releases were judged by, which of them keep it, and which could not be made."""
+
+from __future__ import annotations
+
+from larvatus.data.score import Cell, Rows
+from larvatus.reporting.compared import Comparison
+from larvatus.reporting.contents import Block, Section, Table
+from larvatus.reporting.numbers import loss
+
+
+def decided_section(comparison: Comparison) -> Section | None:
+    """A table each for limits, combined scores and releases that were not made; nothing where there is none of them."""
+    names = {c.name for c in comparison.candidates}
+    blocks: list[Block] = [_table(title, rows) for title, rows in comparison.decisions(names).items() if len(rows)]
+    return Section("Limits and choices", tuple(blocks)) if blocks else None
+
+
+def _table(title: str, rows: Rows) -> Table:
+    texts = tuple(tuple(_text(row.get(n)) for n in rows.columns) for row in rows)
+    words = frozenset(i for i, n in enumerate(rows.columns) if not all(_figure(row.get(n)) for row in rows))
+    return Table(title, tuple(n.replace("_", " ").capitalize() for n in rows.columns), texts, words | {0})
+
+
+def _figure(value: Cell) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _text(value: Cell) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return loss(value) if isinstance(value, float) else str(value)
