@@ -17,7 +17,7 @@ from reporting.pictured import pictured
 CSS = files("larvatus.reporting").joinpath("templates/report.css").read_text(encoding="utf-8")
 AXE = os.environ.get("LARVATUS_AXE", "")
 TEXT, GRAPHIC = 4.5, 3.0
-DEEPEST = 0.55
+DEEPEST = 0.5
 
 
 def schemes() -> dict[str, dict[str, str]]:
