@@ -26,7 +26,8 @@ DEMO, LOOK = ROOT / "demo", ROOT / "look"
 
 EXTRAS: dict[str, frozenset[str]] = {
     "demo": frozenset(),
-    "look": frozenset(),
+    "look": frozenset({"dev"}),
+    "gallery": frozenset(),
     "docs": frozenset(),
     "test": frozenset({"dev", "spark"}),
     "check": frozenset({"dev", "spark"}),
@@ -232,7 +233,7 @@ def docs(rest: Sequence[str]) -> int:
 
 
 def look(rest: Sequence[str]) -> int:
-    """pictures of the demo's report at desktop and phone width, in look/"""
+    """pictures and PDFs of reports of few and many releases, sub-groups and columns, and of the demo's, in look/"""
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if browser is None:
         say("No Chromium is installed, so nothing can be drawn. Install one, for example: sudo apt install chromium")
@@ -241,27 +242,49 @@ def look(rest: Sequence[str]) -> int:
     if not report.exists() and (code := demo(())):
         return code
     LOOK.mkdir(exist_ok=True)
-    return max(picture(browser, report, name, *size) for name, size in WIDTHS.items())
+    if code := run(["tests/reporting/shapes.py", str(LOOK)], PYTHONPATH=str(ROOT / "tests")):
+        return code
+    pages = {"demo": report, **{page.stem: page for page in sorted(LOOK.glob("*.html"))}}
+    drawn = [picture(browser, page, f"{name}-{width}", *size) for name, page in pages.items() for width, size in WIDTHS.items()]
+    return max([*drawn, *(printed(browser, page, name) for name, page in pages.items())])
+
+
+def printed(browser: str, report: Path, name: str) -> int:
+    """The report on paper."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        return drawn(browser, LOOK / f"{name}.pdf", [
+            f"--user-data-dir={folder}/profile", "--no-pdf-header-footer", f"--print-to-pdf={LOOK / name}.pdf", report.as_uri(),
+        ])
 
 
 def picture(browser: str, report: Path, name: str, width: int, height: int) -> int:
     """One picture; the report stands in a frame, because browsers refuse windows as narrow as a phone."""
     target = LOOK / f"{name}.png"
-    target.unlink(missing_ok=True)
     frame = f'<body style="margin:0"><iframe src="{report.as_uri()}" width="{width}" height="{height}" style="border:0">'
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         page = Path(folder) / "page.html"
         page.write_text(frame, encoding="utf-8")
-        ok, text = quiet([
-            browser, *BROWSER_FLAGS, f"--user-data-dir={folder}/profile", f"--window-size={max(width, 500)},{height}",
-            f"--screenshot={target}", page.as_uri(),
+        return drawn(browser, target, [
+            f"--user-data-dir={folder}/profile", f"--window-size={max(width, 500)},{height}", f"--screenshot={target}",
+            page.as_uri(),
         ])
+
+
+def drawn(browser: str, target: Path, flags: Sequence[str]) -> int:
+    """Let the browser write one file, and say so or why not."""
+    target.unlink(missing_ok=True)
+    ok, text = quiet([browser, *BROWSER_FLAGS, *flags])
     if not ok or not target.exists():
         say(text.strip())
-        say(f"{Path(browser).name} drew no picture of the report at {name} width; what it said is above.")
+        say(f"{Path(browser).name} did not write {target.name}; what it said is above.")
         return 1
     say(f"picture: {target.relative_to(ROOT)}")
     return 0
+
+
+def gallery(rest: Sequence[str]) -> int:
+    """make the three reports in docs/gallery/ again from built-in data"""
+    return run(["docs/build_gallery.py", *rest])
 
 
 def clean(rest: Sequence[str]) -> int:
@@ -276,7 +299,7 @@ def clean(rest: Sequence[str]) -> int:
 
 
 VERBS = {
-    verb.__name__: verb for verb in (demo, test, check, bench, docs, look, env, clean)
+    verb.__name__: verb for verb in (demo, test, check, bench, docs, look, gallery, env, clean)
 }
 
 

@@ -123,3 +123,25 @@ def test_there_are_lines_to_sign(comparison, parsed):
 
 def test_counts_have_their_share_beside_them(comparison, parsed):
     assert "30 (15.4 %)" in parsed(comparison(1, groups=6).html()).text
+
+
+def test_a_study_puts_its_choice_forward_and_tells_how_it_was_run(tmp_path, parsed):
+    import larvatus as lv
+    from larvatus.core.errors import StudyError
+    from larvatus.walk import run
+
+    lv.datasets.households(300, 1).to_pandas().to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "study.toml").write_text(
+        'source = "people.csv"\npurpose = "a course"\n[roles]\nconfidential = ["home_value", "net_assets"]\n'
+        '[[release]]\nname = "a"\nsteps = [{ method = "additive_noise", variance = 0.5 }]\n'
+        '[[attack]]\nmethod = "nearest_record"\n[[measure]]\nmethod = "moments"\n'
+    )
+    study = lv.Study.read(tmp_path / "study.toml")
+    with pytest.raises(StudyError, match="chosen: no release 'b'"):
+        run(study, tmp_path / "out", chosen="b")
+    run(study, tmp_path / "out", secret=b"s" * 16, chosen="a", why="the only one")
+    text = parsed((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
+    for said in ("“a” is put forward for release.", "the only one", 'source = "people.csv"', 'method = "additive_noise"'):
+        assert said in text, said
+    assert str(tmp_path) not in text
+    assert "ssssssss" not in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,9 +66,15 @@ def test_the_frontier_is_drawn_on_request(tab, files):
     assert tab.run("document.querySelectorAll('.live .frontier, .live .dim').length") == 0
     tab.run("document.querySelector('.controls input').click()")
     assert tab.run("document.querySelectorAll('.live .frontier').length") == 1
-    placed, dim = (tab.run(f"document.querySelectorAll('.live a{c}').length") for c in ("", ".dim"))
-    assert placed == 60
-    assert dim == tab.run("document.querySelectorAll('.live .beaten').length")
+    dim = tab.run("[...document.querySelectorAll('.live a.dim')].map(a => Number(a.dataset.number))")
+    data = json.loads(tab.run("document.querySelector('.map').dataset.points"))
+    axes = {a["key"]: a["values"] for a in data["axes"]}
+    points = list(zip(axes[data["x"]], axes[data["y"]], strict=True))
+    assert len(points) == tab.run("document.querySelectorAll('.live a').length") == 60
+    beaten = {i + 1 for i, (x, y) in enumerate(points) if any((a <= x and b < y) or (a < x and b <= y) for a, b in points)}
+    assert 0 < len(beaten) < 60
+    assert beaten <= set(dim)
+    assert len({points[i] for i in range(60) if i + 1 not in dim}) == len({points[i] for i in range(60) if i + 1 not in beaten})
 
 
 def test_a_click_opens_the_page_of_the_release(tab, files):
@@ -98,8 +105,9 @@ def test_print_has_the_drawing_and_no_controls(tab, files):
     shown = "getComputedStyle(document.querySelector('.map %s')).display"
     assert [tab.run(shown % c) for c in (".static", ".live")] == ["none", "block"]
     tab.media(kind="print")
-    assert [tab.run(shown % c) for c in (".static", ".live")] == ["block", "none"]
+    found = [tab.run(shown % c) for c in (".static", ".live")]
     tab.media()
+    assert found == ["block", "none"]
 
 
 def test_without_scripts_the_drawing_stands(tab, files):

@@ -41,7 +41,8 @@ def test_tables_and_figures_name_themselves(comparison, parsed, edition, release
     for drawing in page.named("svg"):
         assert drawing["role"] == "img"
         assert {drawing["aria-labelledby"], drawing["aria-describedby"]} <= set(ids)
-    regions = [attrs for attrs in page.named("div") if attrs.get("role") == "region"]
+    regions = [attrs for attrs in page.named("div") if attrs.get("role") == "group"]
+    assert regions
     assert all(attrs["tabindex"] == "0" and attrs["aria-labelledby"] in ids for attrs in regions)
     assert page.named("html")[0]["lang"]
 

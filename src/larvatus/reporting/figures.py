@@ -17,6 +17,7 @@ from larvatus.reporting.strips import drawn_strips
 from larvatus.reporting.tables import lanes_table
 
 MOST_LANES = 30
+FEWER_LANES = 15
 MOST_STRIPS = 80
 
 
@@ -69,13 +70,15 @@ def _drawn(name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane
         few = [heads[p] for p in places]
         kept = chosen(lanes, places)
         if kept:
-            out.append(_dots(f"{name}: {tone} by {what}, releases that no other beats", what, few, kept, tone))
+            out.append(_dots(f"{name}: {tone} by {what}, releases that no other beats", what, few, kept, tone, FEWER_LANES))
     return tuple(out)
 
 
-def _dots(title: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone) -> Figure:
-    shown = lanes[:MOST_LANES]
-    sentence = _said(lanes, heads, what, tone) + _more(lanes, what, tone)
+def _dots(
+    title: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone, most: int = MOST_LANES
+) -> Figure:
+    shown = lanes[:most]
+    sentence = _said(lanes, heads, what, tone) + _more(lanes, what, tone, most)
     return Figure(title, sentence, drawn_dots(title, sentence, [h.name for h in heads], shown, tone))
 
 
@@ -91,9 +94,9 @@ def _said(lanes: Sequence[Lane], heads: Sequence[Headline], what: str, tone: Ton
     return risk_sentence(lanes, heads) if tone == "risk" else loss_sentence(lanes, heads, what)
 
 
-def _more(lanes: Sequence[Lane], what: str, tone: Tone) -> str:
-    if len(lanes) <= MOST_LANES:
+def _more(lanes: Sequence[Lane], what: str, tone: Tone, most: int = MOST_LANES) -> str:
+    if len(lanes) <= most:
         return ""
-    rest = lanes[MOST_LANES].worst
+    rest = lanes[most].worst
     highest = share(rest) if tone == "risk" else loss(rest)
-    return f" The {MOST_LANES} worst of {plural(len(lanes), what)} are drawn; none of the others is above {highest}."
+    return f" The {most} worst of {plural(len(lanes), what)} are drawn; none of the others is above {highest}."

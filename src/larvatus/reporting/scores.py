@@ -17,9 +17,10 @@ from larvatus.reporting.numbers import loss, number, quoted, words
 from larvatus.reporting.pictures import DRAWN_ONLY, pictures
 from larvatus.reporting.side_by_side import METHOD
 from larvatus.reporting.steps import setting_text
-from larvatus.reporting.tables import attack_table, folded, rows_table
+from larvatus.reporting.tables import MOST_ACROSS, attack_table, folded, rows_table
 
 MOST_PAIRS = 60
+WORST = 3
 
 
 def risk_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section:
@@ -118,7 +119,11 @@ def _wide_variables(title: str, heads: Sequence[Headline], scores: Sequence[Scor
     rows = [s.by_variable if s else Rows() for s in scores]
     if all(set(r.columns) <= {"variable", "loss"} for r in rows):
         return []
-    return [Fold("All figures by variable", (rows_table(f"{title}: by variable", _parts(heads, rows), "loss"),))]
+    if len(heads) <= MOST_ACROSS:
+        return [Fold("All figures by variable", (rows_table(f"{title}: by variable", _parts(heads, rows), "loss"),))]
+    worst = [Rows(tuple(sorted(r, key=lambda row: -(number(row.get("loss")) or 0.0))[:WORST])) for r in rows]
+    table = rows_table(f"{title}: the {WORST} variables of each release that lost most", _parts(heads, worst), "loss")
+    return [Fold("All figures of the variables that lost most", (table,))]
 
 
 def _pairs(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Block:

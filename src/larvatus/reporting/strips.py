@@ -12,6 +12,7 @@ from larvatus.reporting.svg import document, element, shortened, text, text_widt
 
 WIDTH, NAMES = 760.0, 270.0
 TOP, LANE = 58.0, 19.0
+SHADES = 20
 HINTS = 600  # cells beyond which hints would only make the file heavy; the table has the figures
 
 
@@ -28,16 +29,34 @@ def drawn_strips(title: str, sentence: str, numbers: Sequence[int], lanes: Seque
         text(names + wide * (j + 0.5), TOP - 8, str(n), "tick", "middle")
         for j, n in enumerate(numbers) if n == 1 or n % every == 0
     ]
+    if not hints:
+        body += _shaded(lanes, names, wide, highest, tone)
     for i, lane in enumerate(lanes):
         y = TOP + LANE * i
         short = shortened(lane.name, names - 16)
         body.append(text(6, y + 14, short, hint=lane.name if short != lane.name else ""))
         for j, mark in enumerate(lane.marks):
-            if mark is None:
+            if mark is None or not hints:
                 continue
-            hint = element("title", escape(f"release {numbers[j]}, {lane.name}: {show(mark.value)}")) if hints else ""
+            hint = element("title", escape(f"release {numbers[j]}, {lane.name}: {show(mark.value)}"))
             body.append(_cell(names + wide * j, y, wide, max(mark.value, 0.0) / highest, hint, tone))
     return document(title, sentence, WIDTH, TOP + LANE * len(lanes) + 6, "".join(body))
+
+
+def _shaded(lanes: Sequence[Lane], names: float, wide: float, highest: float, tone: Tone) -> list[str]:
+    """All cells of a shade as one path: a hundredth of a page where there are thousands."""
+    gap = 1.0 if wide > 5 else 0.3
+    shades: dict[int, list[str]] = {}
+    for i, lane in enumerate(lanes):
+        for j, mark in enumerate(lane.marks):
+            if mark is not None:
+                step = round(SHADES * max(mark.value, 0.0) / highest)
+                shades.setdefault(step, []).append(f"M{names + wide * j:.1f} {TOP + LANE * (i + 0.5):g}h{wide - gap:.1f}")
+    return [
+        element("path", d="".join(places), class_=f"cells {tone}", stroke_width=LANE - 2,
+                stroke_opacity=f"{0.06 + 0.94 * step / SHADES:.2f}")
+        for step, places in sorted(shades.items())
+    ]
 
 
 def _cell(x: float, y: float, wide: float, depth: float, hint: str, tone: Tone) -> str:

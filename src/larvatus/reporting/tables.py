@@ -14,7 +14,7 @@ from larvatus.reporting.live_points import anchor
 from larvatus.reporting.numbers import NONE, SPACE, count, interval, loss, of_all, share, shares, words
 from larvatus.reporting.sentences import FEW
 
-MOST_CELLS = 20_000
+MOST_CELLS = 10_000
 MOST_ACROSS = 12
 OVER_RELEASES = "Figures are over all releases; the comparison's own table has each release's."
 LONG = 12

@@ -79,8 +79,8 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     lines.push("→ " + x.name + ": " + figureText(x, point.x));
     return lines;
   }
-  function labels(points, at) {
-    var busy = at.map(function (p) { return [p[0] - 6, p[1] - 6, p[0] + 6, p[1] + 6]; }), out = [];
+  function labels(points, at, taken) {
+    var busy = at.map(function (p) { return [p[0] - 6, p[1] - 6, p[0] + 6, p[1] + 6]; }).concat(taken), out = [];
     points.forEach(function (point, i) {
       var short = point.name.length > 28 ? point.name.slice(0, 14) + "…" + point.name.slice(-12) : point.name;
       (points.length <= 12 ? [short, String(point.number)] : [String(point.number)]).some(function (text) {
@@ -88,8 +88,8 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
         return [[10, 4, "start"], [-10, 4, "end"], [0, -10, "middle"], [0, 19, "middle"]].some(function (to) {
           var x = at[i][0] + to[0], y = at[i][1] + to[1];
           var start = x - { start: 0, middle: width / 2, end: width }[to[2]];
-          var room = [start, y - 11, start + width, y + 3];
-          var free = start >= left && room[2] <= wide && room[1] >= top - 8 && room[3] <= bottom && busy.every(function (b) {
+          var room = [start - 3, y - 12, start + width + 3, y + 4];
+          var free = room[0] >= left && room[2] <= wide && room[1] >= top - 8 && room[3] <= bottom && busy.every(function (b) {
             return room[0] >= b[2] || room[2] <= b[0] || room[1] >= b[3] || room[3] <= b[1];
           });
           if (free) {
@@ -145,11 +145,13 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     inside.push(part("line", { x1: left, x2: right, y1: bottom, y2: bottom, "class": "axis" }));
     inside.push(part("text", { x: left - 52, y: 16, "class": "axis-name" }, y.kind + ": " + y.name + " ↑"));
     inside.push(part("text", { x: right, y: high - 10, "class": "axis-name", "text-anchor": "end" }, x.kind + ": " + x.name + " →"));
+    var taken = [];
     var known = (y.without || []).filter(function (v, place) { return v !== null && y.values[place] !== null; });
     if (known.length) {
       var base = Math.max.apply(null, known);
       inside.push(part("line", { x1: left, x2: right, y1: sy.at(base), y2: sy.at(base), "class": "reference alone" }));
-      inside.push(part("text", { x: right, y: sy.at(base) - 5, "class": "tick", "text-anchor": "end" },
+      taken.push([right - 190, sy.at(base) - 18, right, sy.at(base)]);
+      inside.push(part("text", { x: right, y: sy.at(base) - 5, "class": "tick name", "text-anchor": "end" },
         (Math.min.apply(null, known) < base ? "without the release: at most " : "without the release: ") + figureText(y, base)));
     }
     var best = unbeaten(points), numbers = best.map(function (p) { return p.number; });
@@ -186,7 +188,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       return mark;
     });
     var at = points.map(function (p) { return [sx.at(p.x), sy.at(p.y)]; });
-    inside = inside.concat(labels(points, at), [part("g", { role: "group", "aria-label": "Releases; arrow keys move between them, Enter leads to a release's page" }, marks)]);
+    inside = inside.concat(labels(points, at, taken), [part("g", { role: "group", "aria-label": "Releases; arrow keys move between them, Enter leads to a release's page" }, marks)]);
     scroll.replaceChildren(part("svg", { viewBox: "0 0 " + wide + " " + high, width: wide, height: high }, inside));
     said.textContent = points.length + " of " + data.points.length + " releases are placed; " + best.length +
       (best.length === 1 ? " is" : " are") + " beaten by no other on both axes: " + numbers.join(", ") + ".";

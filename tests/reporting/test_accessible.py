@@ -1,0 +1,108 @@
+"""Readable for everybody: contrast in light, dark and print, landmarks, names, focus; and axe-core where it is at hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from reporting.browser import PROGRAM, browser
+from reporting.conftest import built
+from reporting.pictured import pictured
+
+CSS = files("larvatus.reporting").joinpath("templates/report.css").read_text(encoding="utf-8")
+AXE = os.environ.get("LARVATUS_AXE", "")
+TEXT, GRAPHIC = 4.5, 3.0
+DEEPEST = 0.5
+
+
+def schemes() -> dict[str, dict[str, str]]:
+    blocks = [dict(re.findall(r"--([\w-]+):\s*(#[0-9a-f]{3,8})\b", b)) for b in re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)]
+    light, dark, printed = blocks
+    return {"light": light, "dark": {**light, **dark}, "print": {**light, **printed}}
+
+
+def rgb(colour: str) -> tuple[float, ...]:
+    digits = colour[1:] if len(colour) > 5 else "".join(2 * c for c in colour[1:])
+    return tuple(int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4))
+
+
+def luminance(colour: tuple[float, ...]) -> float:
+    r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(a: tuple[float, ...], b: tuple[float, ...]) -> float:
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_of_black_and_white():
+    assert contrast(rgb("#000"), rgb("#ffffff")) == pytest.approx(21)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark", "print"])
+def test_colours_can_be_told_from_the_ground(scheme):
+    found = {name: rgb(colour) for name, colour in schemes()[scheme].items()}
+    for name in ("ink", "soft", "warn"):
+        assert contrast(found[name], found["paper"]) >= TEXT, name
+    assert contrast(found["warn"], found["warn-paper"]) >= TEXT
+    assert contrast(found["ink"], found["warn-paper"]) >= TEXT
+    for name in ("risk", "loss", "base", "focus"):
+        assert contrast(found[name], found["paper"]) >= GRAPHIC, name
+    for tone in ("risk", "loss"):
+        deepest = tuple(DEEPEST * c + (1 - DEEPEST) * p for c, p in zip(found[tone], found["paper"], strict=True))
+        assert contrast(found["ink"], deepest) >= TEXT, f"text on the deepest {tone}"
+
+
+@pytest.fixture(params=["few", "many", "public"])
+def page(request, parsed):
+    made = pictured(built(60 if request.param == "many" else 1, 300 if request.param == "many" else 3))
+    return parsed(made.html("public" if request.param == "public" else "internal"))
+
+
+def test_landmarks_are_there_once_and_named(page):
+    for tag in ("main", "header", "footer", "nav"):
+        assert len(page.named(tag)) == 1, tag
+    assert page.named("nav")[0]["aria-label"]
+    assert page.named("a")[0]["href"] == "#content"
+
+
+def test_what_takes_the_focus_is_named_and_in_the_order_of_the_page(page):
+    assert {a.get("tabindex", "0") for _, a in page.tags} <= {"0", "-1"}
+    ids = {a["id"] for _, a in page.tags if "id" in a}
+    for _, attrs in page.tags:
+        if attrs.get("tabindex") == "0":
+            assert attrs.get("aria-labelledby") in ids
+
+
+def test_every_drawing_has_words_beside_it(page):
+    titles, descriptions = page.named("title"), page.named("desc")
+    assert len(descriptions) == len(page.named("svg"))
+    assert len(titles) > len(descriptions), "one of the page, one of each drawing"
+    assert len(page.named("figcaption")) == len(page.named("figure"))
+
+
+def test_every_table_has_heads_and_a_caption(page):
+    assert len(page.named("caption")) == len(page.named("table")) == len(page.named("thead"))
+    assert all(a.get("scope") in ("col", "row") for a in page.named("th"))
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed, so that no page can be checked in it")
+@pytest.mark.skipif(not AXE, reason="LARVATUS_AXE names no axe.min.js (npm install axe-core)")
+@pytest.mark.parametrize("edition", ["internal", "public"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(edition, scheme, tmp_path):
+    file = tmp_path / "page.html"
+    file.write_text(pictured(built(1 if edition == "public" else 3)).html(edition), encoding="utf-8")
+    with browser() as tab:
+        tab.media(scheme)
+        tab.open(file)
+        tab.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        tab.run(Path(AXE).read_text(encoding="utf-8") + ";0")
+        found = json.loads(tab.run("axe.run().then(r => JSON.stringify(r.violations.map(v => [v.id, v.nodes[0].html])))"))
+    assert found == []
