@@ -41,6 +41,7 @@ from larvatus.data.domains import Parted, domains_of, parted
 from larvatus.data.groups import settings_of
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.joined_releases import joined_with, stronger_of
+from larvatus.data.lost_columns import scored
 from larvatus.data.methods import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -312,8 +313,8 @@ def _measured(
         with _doing(method):
             found = {
                 copy: _in_domains(method, inside[copy], _beside(
-                    method.score(original, here, _attack_random(method)),
-                    method.score(data, beside, _attack_random(method)) if beside else None,
+                    scored(method, original, here, _attack_random(method)),
+                    scored(method, data, beside, _attack_random(method)) if beside else None,
                 ))
                 for copy, here, beside in copies
             }

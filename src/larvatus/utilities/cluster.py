@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,8 @@ class Cluster(Measure):
         exact: most distinct points that are linked one by one; more are first summed up as cells of near ones.
         sample: at most about this many records of each file, drawn at random.
     """
+
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 
     groups: Annotated[tuple[Annotated[int, Field(ge=2)], ...], Field(min_length=1)] | None = Field(
         default=None, description="numbers of clusters, the first one decides"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
 from larvatus.core.errors import UtilityError
@@ -9,7 +11,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairs import by_variable, in_groups, pair_rows
+from larvatus.data.pairs import by_variable, column_pairs, in_groups, pair_rows
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
 from larvatus.data.weights import checked_weight, weighted_moments
@@ -27,6 +29,9 @@ class Correlation(Measure):
     """
 
     weighted: bool = Field(default=False, description="weigh records by the survey weight")
+
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
+        return column_pairs(original, released)
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)

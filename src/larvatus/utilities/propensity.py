@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -43,6 +43,8 @@ class Propensity(Measure):
         resamples: number of resamples of the original by which trees and boosting learn what chance gives.
     """
 
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
+
     model: Which = Field(default="both", description="the model that tells records apart")
     degree: Annotated[int, Field(ge=1, le=3)] = Field(default=3, description="highest power of a masked number in the logit")
     interactions: Literal["none", "first", "full"] = Field(
@@ -68,6 +70,10 @@ class Propensity(Measure):
             cls(), cls(model="logit", degree=2), cls(model="logit", interactions="full"), cls(model="spline"),
             cls(model="cart", resamples=3), cls(model="model_ii"),
         )
+
+    def full(self, original: Microdata, released: Microdata) -> float:
+        c = released.rows / max(original.rows + released.rows, 1)
+        return c * (1 - c)
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         from larvatus.data.two_files import two_files

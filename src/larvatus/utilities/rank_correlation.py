@@ -14,7 +14,7 @@ from larvatus.data.agreement import TOGETHER, ranked_together
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairs import by_variable, in_groups, pair_rows
+from larvatus.data.pairs import by_variable, column_pairs, in_groups, pair_rows
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
 from larvatus.stats.gaussian import Moments
@@ -36,6 +36,9 @@ class RankCorrelation(Measure):
         if isinstance(given, Mapping) and given.get("weighted"):
             raise ValueError("ranks count records and are not weighted. Leave weighted out, or use correlation")
         return {k: v for k, v in given.items() if k != "weighted"} if isinstance(given, Mapping) else given
+
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
+        return column_pairs(original, released)
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -65,6 +65,19 @@ class RegressionOverlap(Measure):
         default=(), description="models; without any, each confidential column on all others and numeric S"
     )
     level: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.95, description="level of the confidence intervals")
+
+    def full(self, original: Microdata, released: Microdata) -> float:
+        return 2.0
+
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
+        if self.formulas:
+            return [formula(text).columns for text in self.formulas]
+        outcomes = original.numeric(original.confidential)
+        every = [*outcomes, *original.numeric(common_given(original, released))]
+        return [(o, x) for o in outcomes for x in every if x != o] or [(o,) for o in outcomes]
+
+    def narrowed(self, parts: Sequence[tuple[str, ...]]) -> Self:
+        return self.model_copy(update={"formulas": tuple(t for t in self.formulas if formula(t).columns in parts)})
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Annotated
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,12 @@ class Table(Measure):
         default=None, description="tables to count, each a list of columns; all pairs with a masked column where none is named"
     )
     shown: Annotated[int, Field(ge=0, le=1000)] = Field(default=10, description="number of changed cells that are kept")
+
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[Names]:
+        return self._tables(original, original)[0] if self.tables is None else [tuple(dict.fromkeys(t)) for t in self.tables]
+
+    def narrowed(self, parts: Sequence[Names]) -> Self:
+        return self if self.tables is None else self.model_copy(update={"tables": tuple(parts)})
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         released = release.data
