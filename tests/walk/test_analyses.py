@@ -281,7 +281,7 @@ def test_releases_that_cannot_be_analysed_say_so(change):
     assert np.isfinite(score.value)
     lost = [r for r in score.details["estimates"] if r["released"] is None]
     assert lost
-    assert all(r["said"].startswith("release: ") and r["loss"] == 1.0 for r in lost)
+    assert all(r["said"].startswith("release: ") and r["loss"] == 2.0 for r in lost)
     back = made(change(frame), change(frame), *asked)
     assert all(r["loss"] is None or abs(r["loss"]) < 1e-6 for r in back.details["estimates"])
 
@@ -300,7 +300,7 @@ def test_an_outcome_that_is_no_longer_of_two_values():
     frame = table(missing=False)
     other = frame.assign(poor=frame.poor + 0.1)
     score = made(frame, other, "logistic: poor ~ age", confidential=["poor"], non_confidential=["age"])
-    assert {r["loss"] for r in score.details["estimates"] if r["original"] is not None} == {1.0}
+    assert {r["loss"] for r in score.details["estimates"] if r["original"] is not None} == {2.0}
     assert all("two of the original" in r["said"] for r in score.details["estimates"])
 
 
@@ -450,7 +450,7 @@ def test_a_release_without_complete_records_has_a_reason_in_every_row():
     score = made(frame, frame.assign(income=np.nan), "rooms ~ 0 + income + age", "rooms ~ income")
     rows = [r for r in score.details["estimates"] if r["original"] is not None]
     assert [r["quantity"] for r in rows] == ["income", "age", "intercept", "income"]
-    assert all(r["said"] == "release: no record has all values" and r["loss"] == 1.0 for r in rows)
+    assert all(r["said"] == "release: no record has all values" and r["loss"] == 2.0 for r in rows)
     assert len(rows) == len(score.details["estimates"])
 
 

@@ -20,7 +20,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 from larvatus.reporting.side_by_side import METHOD
-from larvatus.stats.overlap import overlaps
+from larvatus.stats.overlap import LEAST, overlaps
 from larvatus.stats.weighted_estimates import interval
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ def analysed(
     """Every analysis of both files: estimates, intervals, their overlap, and changes of sign and significance.
 
     Of several copies the estimates are combined by the rule for partially synthetic data; where the release has published
-    noise that can be corrected, the corrected estimates stand beside. The loss of a quantity is 1 - overlap, from 0 to 2; 1
+    noise that can be corrected, the corrected estimates stand beside. The loss of a quantity is 1 - overlap, from 0 to 2, and 2
     where the release gives no estimate; one that the original does not give is not counted.
     """
     released = [n for n in data.released if n in release.data.table.columns]
@@ -68,7 +68,7 @@ def analysed(
     return Score(
         METHOD, "loss", mean_of(variables), MEANING, {"analysis": [a.plain() for a in analyses]},
         by_variable=Rows.of(variables), details={"estimates": Rows.of(rows)}, notes=tuple(notes),
-        sampled=data.rows > MOST,
+        sampled=data.rows > MOST, full=1.0 - LEAST,
     )
 
 
@@ -167,7 +167,7 @@ def _rows(analysis: Analysis, label: str, before: Side, after: Side, beside: Cor
             "original": one[0], "original_low": one[1], "original_high": one[2],
             "released": two[0], "released_low": two[1], "released_high": two[2],
             "corrected": three[0], "corrected_low": three[1], "corrected_high": three[2],
-            "overlap": j, "corrected_overlap": other, "loss": (1.0 - (j or 0.0)) if counted else None,
+            "overlap": j, "corrected_overlap": other, "loss": (1.0 - (LEAST if j is None else j)) if counted else None,
             "sign": _sign(one, two) if analysis.kind != "table" else None,
             "significance": _significance(one, two) if scored else None, "level": analysis.level, "said": "; ".join(said),
         })

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
+from larvatus.data.score import Score
 from larvatus.reporting.analyses import analyses_section
 from larvatus.reporting.compared import Comparison, by_method
 from larvatus.reporting.contents import Block, Fold, KeyFigure, KeyFigures, NotesList, Paragraph, Report, Section, Table
@@ -31,7 +32,7 @@ class Subject:
 
     comparison: Comparison
     heads: tuple[Headline, ...]
-    measures: dict[str, list[float]]
+    measures: dict[str, list[Score]]
 
 
 def internal(comparison: Comparison, version: str) -> Report:

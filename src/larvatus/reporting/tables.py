@@ -9,11 +9,15 @@ from larvatus.data.score import Cell, Row, Rows, Score, cell_text
 from larvatus.reporting.contents import Block, Fold, Table
 from larvatus.reporting.headline import Headline
 from larvatus.reporting.lanes import Lane, Mark
-from larvatus.reporting.numbers import NONE, SPACE, count, interval, loss, share, shares, words
+from larvatus.reporting.numbers import EXACT, NONE, SPACE, count, interval, loss, share, shares, words
 from larvatus.reporting.sentences import FEW
 
 MOST_CELLS = 20_000
 LONG = 12
+MEAN_LOSS = (
+    " The mean loss is that of the measures beside it, each as a share of what it could lose at most; figures of the measures "
+    "themselves are in their own units."
+)
 S_ALONE = f"S{SPACE}alone"
 TITLES = {"s_alone": S_ALONE, "sub_group": "Sub-group"}
 SHARES = frozenset({"value", "chance", "s_alone", "x_alone"})
@@ -39,7 +43,7 @@ def release_title(head: Headline, of: int) -> str:
     return f"{head.number}. {head.name[:39] + '…' if len(head.name) > 40 else head.name}"
 
 
-def summary_table(heads: Sequence[Headline], measures: dict[str, list[float]]) -> Table:
+def summary_table(heads: Sequence[Headline], measures: dict[str, list[Score]]) -> Table:
     """One row per release: strongest attack beside its baselines, then the losses."""
     risks = any(h.attack for h in heads)
     columns = ["Release"]
@@ -52,8 +56,9 @@ def summary_table(heads: Sequence[Headline], measures: dict[str, list[float]]) -
         if risks:
             row += _risk_cells(h)
         row += [loss(h.loss)] if len(measures) > 1 else []
-        rows.append((*row, *(loss(values[i]) for values in measures.values())))
+        rows.append((*row, *(loss(0.0 if (v := scores[i].value) < EXACT else v) for scores in measures.values())))
     note = "S alone: what an intruder gets from the non-confidential columns without the masked ones. A loss of 0 is best."
+    note += MEAN_LOSS if len(measures) > 1 else ""
     return Table("Releases side by side", tuple(columns), tuple(rows), frozenset({0, 2} if risks else {0}), note)
 
 

@@ -37,7 +37,7 @@ class EcdfMean(Measure):
     )
 
     def full(self, original: Microdata, released: Microdata) -> float:
-        return 1 / 3  # two files of which every value of one lies below those of the other
+        return 1 / 3  # that of two files in one column, every value of one below those of the other
 
     def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
         return super().parts(original, released) or [(n,) for n in original.confidential]

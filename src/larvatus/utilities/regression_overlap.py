@@ -53,7 +53,7 @@ class RegressionOverlap(Measure):
 
     The loss of a coefficient is 1 - J, with J the mean share of the two intervals that they have in common: 0 for equal
     intervals, 1 for touching ones, more for a gap, and never above 2. A coefficient that the release does not determine
-    loses 1; one that the original does not determine is not counted. Ordinary least squares with the usual standard errors,
+    loses 2; one that the original does not determine is not counted. Ordinary least squares with the usual standard errors,
     unweighted; records with a missing value in a model, or without a logarithm or root that it asks for, are left out.
 
     Parameters:
@@ -127,7 +127,7 @@ class RegressionOverlap(Measure):
 
     def _rows(self, model: _Model, before: Sequence[Moments | None], after: Sequence[Moments | None]) -> list[Row]:
         """One row per coefficient that the original determines."""
-        from larvatus.stats.overlap import overlaps
+        from larvatus.stats.overlap import LEAST, overlaps
 
         one, other = (_fit(model, side[model.matrix]) for side in (before, after))
         if one is None:
@@ -135,7 +135,7 @@ class RegressionOverlap(Measure):
         known = np.isfinite(one.estimate)
         there = known & np.isfinite(other.estimate) if other else np.zeros_like(known)
         ends = [fit.interval(self.level) if fit else (np.full(len(known), np.nan),) * 2 for fit in (one, other)]
-        j = np.zeros(len(known))
+        j = np.full(len(known), LEAST)  # what the release does not determine is lost as wholly as what it gets wrong
         before_ends, after_ends = ((low[there], high[there]) for low, high in ends)
         j[there] = overlaps(before_ends, after_ends, one.unit[there])
         out: list[Row] = []
