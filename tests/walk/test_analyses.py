@@ -476,3 +476,47 @@ def test_separation_is_found_exactly(gap):
     if not gap:
         outcome[[3, 390]] = True, False
     assert separated(x, outcome) == bool(gap)
+
+
+def test_columns_that_became_names_lose_everything_and_say_so():
+    frame = table(missing=False)
+    data = lv.read(frame, confidential=["income"], non_confidential=["rooms", "poor"])
+    asked = ["rooms ~ income", {"mean": ["income"]}, {"mean": ["rooms"], "where": "income > 3"}, {"table": ["poor"]},
+             {"correlation": ["income", "rooms"]}, {"quantile": {"income": 0.5}}]
+    release = lv.mask(data, 'recoding(columns=["income"], replacement="label")', secret=SECRET)
+    rows = lv.utility(data, release, [], analyses=asked)[0].details["estimates"]
+    lost = [r for r in rows if "poor" not in r["quantity"]]
+    assert all(r["said"] == "release: income holds names, and numbers in the original" for r in lost)
+    assert all(r["loss"] == 2.0 and r["released"] is None for r in lost)
+    assert len(lost) == 6
+    assert [r["loss"] for r in rows if r not in lost and r["loss"] is not None] == pytest.approx([0.0, 0.0])
+
+
+def test_an_analysis_of_a_dropped_column_says_so_and_the_others_are_made():
+    frame = table(missing=False)
+    score = made(frame, frame.drop(columns=["wealth"]), "rooms ~ wealth", "rooms ~ income",
+                 {"mean": "rooms", "where": "wealth > 0"})
+    rows = score.details["estimates"]
+    assert [r["loss"] for r in rows] == pytest.approx([2.0, 2.0, 0.0, 0.0, 2.0])
+    assert {r["said"] for r in rows if r["loss"]} == {"release: wealth is not in it"}
+
+
+def test_a_correction_that_leaves_nothing_says_why():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=60)
+    frame = pd.DataFrame({"x": x, "y": x})
+    data = lv.read(frame, confidential=["x", "y"])
+    release = lv.mask(data, lv.masks.AdditiveNoise(variance=4.0), secret=SECRET)
+    rows = lv.utility(data, release, [], analyses=["y ~ x", {"correlation": ["x", "y"]}])[0].details["estimates"]
+    for row in rows:
+        assert (row["corrected"] is None) == ("corrected: " in row["said"])
+        assert row["corrected"] is None or np.isfinite([row["corrected"], row["corrected_low"], row["corrected_high"]]).all()
+    assert any("corrected: " in row["said"] for row in rows)
+
+
+def test_a_logistic_regression_says_which_of_two_values_it_explains():
+    frame = table(missing=False)
+    text = "larger of the two values"
+    assert not any(text in n for n in made(frame, frame, "logistic: poor ~ age").notes)
+    assert any(text in n for n in made(frame.assign(poor=frame.poor + 1), frame.assign(poor=frame.poor + 1),
+                                       "logistic: poor ~ age").notes)
