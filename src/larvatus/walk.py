@@ -294,36 +294,49 @@ def utility(
     """
     methods = all_of(Measure, measures)
     nulls = Nulls(methods, checked_resamples(null), _attack_random)
-    return _measured(data, release, nulls, domains, analyses, pairing, row_order, progress)
+    return _measured(data, release, nulls, domains, analyses, pairing, row_order, progress, named=measures is not None)
 
 
 def _measured(
     data: Microdata, release: Any, nulls: Nulls, domains: Any, analyses: Any, pairing: str | Path | None = None,
-    row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
+    row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent, named: bool = True,
 ) -> Scores:
-    methods, named = nulls.methods, analyses_of(analyses)
+    methods, planned = nulls.methods, analyses_of(analyses)
     asked = domains_of(domains, data)
     candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods), row_order=row_order)
     original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
-    out: list[Score] = []
+    found: list[Score | None] = []
+    left_out: list[str] = []
     copies = _copies(candidate, declared, averaged=False)
     inside = {copy: [parted(d, data, here) for d in asked] for copy, here, _ in copies}
     for i, method in enumerate(methods):
         progress(f"measuring: {method.name()}", i, len(methods))
-        with _doing(method):
-            found = {
-                copy: _in_domains(method, inside[copy], _beside(
-                    scored(method, original, here, _attack_random(method)),
-                    scored(method, data, beside, _attack_random(method)) if beside else None,
-                ))
-                for copy, here, beside in copies
-            }
-        out.append(_told(mean_over(found), candidate, release))
-    out = list(nulls.beside(out, original, candidate, progress))
-    if named:
+        try:
+            with _doing(method):
+                each = {
+                    copy: _in_domains(method, inside[copy], _beside(
+                        scored(method, original, here, _attack_random(method)),
+                        scored(method, data, beside, _attack_random(method)) if beside else None,
+                    ))
+                    for copy, here, beside in copies
+                }
+        except UtilityError as error:
+            why = f"{method.name()}: {str(error).removeprefix(method.name() + ': ')}"
+            if named:
+                raise UtilityError(why) from None
+            left_out.append(why)
+            found.append(None)
+            continue
+        found.append(_told(mean_over(each), candidate, release))
+    if left_out and not any(found) and not planned:
+        raise UtilityError(left_out[0])
+    out = list(nulls.beside(found, original, candidate, progress))
+    if planned:
         random = RecordRandom(stream_key(b"scores are not secret", METHOD))
-        out.append(_told(analysed(data, candidate, named, random, progress), candidate, release))
-    return Scores(out)
+        out.append(_told(analysed(data, candidate, planned, random, progress), candidate, release))
+    scores = Scores(out)
+    scores.not_run = tuple(f"not measured, because it does not apply: {why}" for why in left_out)
+    return scores
 
 
 def _in_domains(method: Measure, domains: Sequence[Parted], score: Score) -> Score:
@@ -361,8 +374,12 @@ def compare(
         label = release.name if names.count(release.name) == 1 else f"{release.name} ({names[: i + 1].count(release.name)})"
         also = [next((r for r in made if r.name == n), n) for n in who.also if n != release.name]
         risks = risk(data, release, attacks, intruder=who, also=also, progress=_named(progress, label))
-        losses = _measured(data, release, nulls, domains, analyses, progress=_named(progress, label))
-        told = replace(release, notes=(*release.notes, *(Note(why, step="attacks") for why in risks.not_run)))
+        losses = _measured(
+            data, release, nulls, domains, analyses, progress=_named(progress, label), named=measures is not None
+        )
+        told = replace(release, notes=(*release.notes, *(
+            Note(why, step=step) for step, made in (("attacks", risks), ("measures", losses)) for why in made.not_run
+        )))
         candidates.append(Candidate.of(label, told, Scores([*risks, *losses])))
     return Comparison(tuple(candidates), about(data, who, purpose))
 

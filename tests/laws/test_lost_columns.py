@@ -8,6 +8,7 @@ import pytest
 
 import larvatus as lv
 from found import MEASURES
+from larvatus.core.errors import UtilityError
 from sample import SECRET
 
 N = 300
@@ -78,3 +79,28 @@ def test_a_column_that_was_named_and_dropped_is_lost_and_no_error(measure):
 
 def test_records_that_were_not_released_are_not_lost_columns():
     assert _score("moments", _frame().iloc[::2]).value < 0.2
+
+
+def test_measures_that_do_not_apply_are_left_out_where_none_is_named():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"job": rng.choice(list("abcde"), N), "flat": rng.choice(["u", "v"], N)})
+    data = lv.read(frame, confidential=["job", "flat"])
+    other = frame.assign(job=rng.permutation(frame.job))
+    scores = lv.utility(data, other)
+    made = {s.method for s in scores}
+    assert {"table", "cluster", "propensity", "acceptance"} <= made
+    assert not made & {"moments", "regression_overlap"}
+    assert any(n.startswith("not measured, because it does not apply: moments: ") for n in scores.not_run)
+    assert len(scores.not_run) == len({m.name() for m in DEFAULTS}) - len(made)
+    with pytest.raises(UtilityError, match=r"^moments: the release has no numeric confidential column"):
+        lv.utility(data, other, ["moments"])
+    found = lv.compare(data, [other], ["nearest_record"])
+    assert any("does not apply: moments" in n.text and n.step == "measures" for n in found.candidates[0].notes)
+    assert {s.method for s in lv.utility(data, other, null=20)} == made
+
+
+def test_a_call_of_which_nothing_applies_is_refused():
+    frame = pd.DataFrame({"job": np.resize(list("abc"), N)})
+    data = lv.read(frame, confidential=["job"])
+    with pytest.raises(UtilityError, match="inequality: the release has no numeric"):
+        lv.utility(data, frame, ["inequality", "moments"])

@@ -182,3 +182,15 @@ def test_identities_between_columns_cost_nothing_where_they_are_kept(real_files)
     assert {n for n, v in rows.items() if v != 0} == {"PEARNVAL", "POTHVAL"}
     broken = lv.utility(data, lv.mask(data, "rank_swap", secret=SECRET), [RegressionOverlap()])[0]
     assert broken.value > 0.1
+
+
+def test_a_column_that_does_not_vary_is_left_out_of_the_default_models():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"x": 5.0, "y": rng.normal(size=200), "z": rng.normal(size=200)})
+    roles = {"confidential": ["x", "y", "z"], "non_confidential": []}
+    score = scored(frame, frame, roles)
+    assert score.value == 0
+    assert {r["variable"] for r in score.details["coefficients"]} == {"y", "z"}
+    assert "x does not vary in the original and is in no model" in score.notes
+    two = scored(frame[["x", "y"]], frame[["x", "y"]], {"confidential": ["x", "y"], "non_confidential": []})
+    assert [r["coefficient"] for r in two.details["coefficients"]] == ["intercept"]

@@ -186,7 +186,7 @@ def _plain(rows: Rows) -> list[dict[str, Cell]]:
 
 
 class Scores(tuple[Score, ...]):
-    """Several scores of one release, in the order asked for; `not_run` names attacks that do not apply, with the reason."""
+    """Several scores of one release, in the order asked for; `not_run` names those that do not apply, with the reason."""
 
     not_run: tuple[str, ...] = ()
 

@@ -103,8 +103,16 @@ class RegressionOverlap(Measure):
             "regression_overlap", "loss", mean_of(rows), "share of confidence intervals of coefficients not in common, mean",
             self.settings(), by_group=Rows.of(groups),
             by_variable=Rows.of({"variable": o, "loss": mean_of(r), "coefficients": len(r)} for o, r in own.items() if r),
-            details={"coefficients": Rows.of(rows)}, notes=_notes(original, release.data, whole),
+            details={"coefficients": Rows.of(rows)},
+            notes=(*self._fixed(original, release.data, names), *_notes(original, release.data, whole)),
         )
+
+    def _fixed(self, original: Microdata, released: Microdata, names: Sequence[str]) -> list[str]:
+        from larvatus.stats.gaussian import Moments
+
+        columns = [*names, *original.numeric(common_given(original, released))]
+        fixed = [] if self.formulas else _unvaried(Moments.total(original.moments(columns)), columns)
+        return [f"{n} does not vary in the original and is in no model" for n in fixed]
 
     def _asked(self, original: Microdata, released: Microdata) -> tuple[list[_Model], list[list[ModelTerms]]]:
         models: list[_Model] = []
@@ -156,8 +164,10 @@ def _default(
 ) -> tuple[list[_Model], list[list[ModelTerms]]]:
     """Every confidential column on the others and numeric S, out of one matrix."""
     columns = [*names, *original.numeric(common_given(original, released))]
-    present = np.sum([m.present for m in original.moments(columns)], axis=0)
-    kept = [n for n, there in zip(columns, present, strict=True) if there > 0]
+    from larvatus.stats.gaussian import Moments
+
+    fixed = _unvaried(Moments.total(original.moments(columns)), columns)
+    kept = [n for n in columns if n not in fixed]
     models = []
     for i, outcome in enumerate(n for n in kept if n in names):
         on = [j for j in range(len(kept)) if j != i]
@@ -167,6 +177,11 @@ def _default(
         return [], [[], []]
     asked = Formula("", Part(kept[0]), tuple((Part(n),) for n in kept[1:]))
     return models, [[model_terms(asked, data.table.columns, {})] for data in (original, released)]
+
+
+def _unvaried(whole: Moments, columns: Sequence[str]) -> list[str]:
+    """Columns of the original that hold one value or none: no model can tell them from its intercept."""
+    return [n for j, n in enumerate(columns) if whole.present[j] == 0 or whole.constant[j]]
 
 
 def _moments(data: Microdata, matrices: Sequence[ModelTerms]) -> list[list[Moments | None]]:
