@@ -122,6 +122,7 @@ def test_agrees_with_a_plain_fit_of_the_same_terms(model, terms):
     assert middle["released"] == pytest.approx(np.median(plain[label == 1]), rel=1e-8)
     assert sum(r["original"] for r in score.details["scores"]) == len(frame)
     assert sum(r["share"] for r in score.details["terms"]) == pytest.approx(1.0)
+    assert min(r["share"] for r in score.details["terms"]) >= 0
 
 
 def test_only_terms_with_a_masked_column_are_expected_to_differ():

@@ -520,3 +520,11 @@ def test_a_logistic_regression_says_which_of_two_values_it_explains():
     assert not any(text in n for n in made(frame, frame, "logistic: poor ~ age").notes)
     assert any(text in n for n in made(frame.assign(poor=frame.poor + 1), frame.assign(poor=frame.poor + 1),
                                        "logistic: poor ~ age").notes)
+
+
+def test_a_column_that_does_not_vary_is_said_to_be_that():
+    frame = table(missing=False)
+    rows = made(frame, frame.assign(income=5.0), "rooms ~ income + age").details["estimates"]
+    said = {r["quantity"]: r["said"] for r in rows}
+    assert said["income"] == "release: its column does not vary, so that it cannot be told from the intercept"
+    assert said["age"] == ""

@@ -13,6 +13,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows, mean_of
 
 SHOWN = 3
+NO_PAIRS = "no two columns of the original vary together, so there is no correlation to compare"
 
 
 def column_pairs(original: Microdata, released: Microdata, numbers: bool = False) -> list[tuple[str, ...]]:

@@ -151,7 +151,7 @@ def _term_rows(recipe: Recipe, fit: Fit) -> list[Row]:
     """The terms that make up most of the spread of the scores, with how far their means lie apart in standard deviations."""
     beta = fit.coefficient[1:]
     sd = np.sqrt(np.maximum(np.diag(fit.scatter), 0.0))[1:]
-    part = beta * (fit.scatter[1:, 1:] @ beta)
+    part = np.abs(beta * (fit.scatter[1:, 1:] @ beta))  # terms that work against each other would have shares beyond 1
     total = float(part.sum())
     if total <= 0:
         return []

@@ -11,7 +11,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairs import by_variable, column_pairs, in_groups, pair_rows
+from larvatus.data.pairs import NO_PAIRS, by_variable, column_pairs, in_groups, pair_rows
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
 from larvatus.data.weights import checked_weight, weighted_moments
@@ -47,7 +47,7 @@ class Correlation(Measure):
         return Score(
             "correlation", "loss", mean_of(rows), "mean absolute change of correlations over pairs", self.settings(),
             by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),
-            details={"sub_group_pairs": worst} if len(worst) else {},
+            details={"sub_group_pairs": worst} if len(worst) else {}, notes=() if rows else (NO_PAIRS,),
         )
 
     def _moments(self, data: Microdata, columns: list[str]) -> list[Moments]:

@@ -14,7 +14,7 @@ from larvatus.data.agreement import TOGETHER, ranked_together
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairs import by_variable, column_pairs, in_groups, pair_rows
+from larvatus.data.pairs import NO_PAIRS, by_variable, column_pairs, in_groups, pair_rows
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
 from larvatus.stats.gaussian import Moments
@@ -55,7 +55,7 @@ class RankCorrelation(Measure):
         return Score(
             "rank_correlation", "loss", mean_of(rows), "mean absolute change of rank correlations over pairs",
             self.settings(), by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),
-            details={"sub_group_pairs": worst} if len(worst) else {},
+            details={"sub_group_pairs": worst} if len(worst) else {}, notes=() if rows else (NO_PAIRS,),
         )
 
 
