@@ -48,6 +48,7 @@ from larvatus.data.domains import Parted, domains_of, parted
 from larvatus.data.groups import settings_of
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.joined_releases import joined_with, stronger_of
+from larvatus.data.lost_columns import scored
 from larvatus.data.methods import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -303,36 +304,49 @@ def utility(
     """
     methods = all_of(Measure, measures)
     nulls = Nulls(methods, checked_resamples(null), _attack_random)
-    return _measured(data, release, nulls, domains, analyses, pairing, row_order, progress)
+    return _measured(data, release, nulls, domains, analyses, pairing, row_order, progress, named=measures is not None)
 
 
 def _measured(
     data: Microdata, release: Any, nulls: Nulls, domains: Any, analyses: Any, pairing: str | Path | None = None,
-    row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
+    row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent, named: bool = True,
 ) -> Scores:
-    methods, named = nulls.methods, analyses_of(analyses)
+    methods, planned = nulls.methods, analyses_of(analyses)
     asked = domains_of(domains, data)
     candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods), row_order=row_order)
     original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
-    out: list[Score] = []
+    found: list[Score | None] = []
+    left_out: list[str] = []
     copies = _copies(candidate, declared, averaged=False)
     inside = {copy: [parted(d, data, here) for d in asked] for copy, here, _ in copies}
     for i, method in enumerate(methods):
         progress(f"measuring: {method.name()}", i, len(methods))
-        with _doing(method):
-            found = {
-                copy: _in_domains(method, inside[copy], _beside(
-                    method.score(original, here, _attack_random(method)),
-                    method.score(data, beside, _attack_random(method)) if beside else None,
-                ))
-                for copy, here, beside in copies
-            }
-        out.append(_told(mean_over(found), candidate, release))
-    out = list(nulls.beside(out, original, candidate, progress))
-    if named:
+        try:
+            with _doing(method):
+                each = {
+                    copy: _in_domains(method, inside[copy], _beside(
+                        scored(method, original, here, _attack_random(method)),
+                        scored(method, data, beside, _attack_random(method)) if beside else None,
+                    ))
+                    for copy, here, beside in copies
+                }
+        except UtilityError as error:
+            why = f"{method.name()}: {str(error).removeprefix(method.name() + ': ')}"
+            if named:
+                raise UtilityError(why) from None
+            left_out.append(why)
+            found.append(None)
+            continue
+        found.append(_told(mean_over(each), candidate, release))
+    if left_out and not any(found) and not planned:
+        raise UtilityError(left_out[0])
+    out = list(nulls.beside(found, original, candidate, progress))
+    if planned:
         random = RecordRandom(stream_key(b"scores are not secret", METHOD))
-        out.append(_told(analysed(data, candidate, named, random, progress), candidate, release))
-    return Scores(out)
+        out.append(_told(analysed(data, candidate, planned, random, progress), candidate, release))
+    scores = Scores(out)
+    scores.not_run = tuple(f"not measured, because it does not apply: {why}" for why in left_out)
+    return scores
 
 
 def _in_domains(method: Measure, domains: Sequence[Parted], score: Score) -> Score:
@@ -418,6 +432,7 @@ def compare(
     work = _Work(
         data, attacks, Nulls(all_of(Measure, measures), checked_resamples(null), _attack_random), intruder_of(intruder),
         tuple(domains) if isinstance(domains, list | tuple) else domains, analyses, checked_secret(secret), constraints,
+        named=measures is not None,
     )
     judged = (combine, limits, purpose, study)
     if keep is None:
@@ -444,6 +459,7 @@ class _Work:
     targets: Mapping[str, Path] = field(default_factory=dict)
     pairings: bool = False
     beside: Mapping[str, Release] = field(default_factory=dict)
+    named: bool = False
 
     def key(self, given: Any, label: str, secret: bytes | None, digest: str) -> str | None:
         """The name of a candidate among kept ones, never used again where it cannot be told whether it is still the same."""
@@ -529,8 +545,10 @@ def _candidate(work: _Work, job: Job, progress: Progress) -> Candidate:
     release = _made(work, job, progress)
     also = [work.beside.get(n, n) for n in work.who.also if n != job.label]
     risks = risk(work.data, release, work.attacks, intruder=work.who, also=also, progress=progress)
-    losses = _measured(work.data, release, work.nulls, work.domains, work.analyses, progress=progress)
-    told = replace(release, notes=(*release.notes, *(Note(why, step="attacks") for why in risks.not_run)))
+    losses = _measured(work.data, release, work.nulls, work.domains, work.analyses, progress=progress, named=work.named)
+    told = replace(release, notes=(*release.notes, *(
+        Note(why, step=step) for step, made in (("attacks", risks), ("measures", losses)) for why in made.not_run
+    )))
     candidate = Candidate.of(job.label, told, Scores([*risks, *losses]))
     if work.kept is None or job.key is None:
         return candidate
@@ -581,7 +599,7 @@ def run(
     work = _Work(
         data, study.attack, Nulls(all_of(Measure, study.measure), checked_resamples(study.utility.null), _attack_random),
         study.intruder_here() if intruder is None else intruder_of(intruder), study.domain, study.analysis,
-        checked_secret(secret), study.constraints, study.folder,
+        checked_secret(secret), study.constraints, study.folder, named=study.measure is not None,
     )
     judged = (study.combine, study.limits, study.purpose, told_study(study.plain()))
     if out is None:

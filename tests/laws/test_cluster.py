@@ -101,3 +101,12 @@ def test_a_sample_is_stated():
 def test_unknown_columns_are_refused_by_name():
     with pytest.raises(UtilityError, match="incom"):
         lv.utility(lv.read(people(50), confidential=["income"]), people(50), [Cluster(columns=("incom",))])
+
+
+def test_one_cluster_of_nearly_all_records_is_said():
+    rng = np.random.default_rng(3)
+    z = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], 800)
+    for frame, told in ((pd.DataFrame(np.exp(4 * z), columns=["a", "b"]), True), (pd.DataFrame(z, columns=["a", "b"]), False)):
+        score = lv.utility(lv.read(frame, confidential=["a", "b"]), frame.apply(rng.permutation), ["cluster"])[0]
+        assert any("one cluster holds" in n for n in score.notes) == told
+        assert (score.details["groups"][0]["largest"] > 0.8) == told

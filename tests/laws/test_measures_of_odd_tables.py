@@ -75,3 +75,11 @@ def test_a_sample_and_made_names(measure):
     data = lv.read(frame, confidential=["x", "job"])
     made = lv.mask(data, "recoding(rare=20)", "sampling(rate=0.5)", secret=SECRET)
     assert lv.utility(data, made, [measure])[0].value > 0
+
+
+@pytest.mark.parametrize("measure", ["correlation", "rank_correlation"])
+def test_no_correlation_to_compare_is_said(measure):
+    frame = pd.DataFrame({"x": np.arange(20.0)})
+    score = lv.utility(lv.read(frame, confidential=["x"]), frame, [measure])[0]
+    assert np.isnan(score.value)
+    assert any("no correlation to compare" in n for n in score.notes)

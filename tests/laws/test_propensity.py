@@ -122,6 +122,7 @@ def test_agrees_with_a_plain_fit_of_the_same_terms(model, terms):
     assert middle["released"] == pytest.approx(np.median(plain[label == 1]), rel=1e-8)
     assert sum(r["original"] for r in score.details["scores"]) == len(frame)
     assert sum(r["share"] for r in score.details["terms"]) == pytest.approx(1.0)
+    assert min(r["share"] for r in score.details["terms"]) >= 0
 
 
 def test_only_terms_with_a_masked_column_are_expected_to_differ():
@@ -155,12 +156,12 @@ def test_names_that_the_original_never_held_separate_the_files():
     assert any("levels of house" in n for n in score.notes)
 
 
-def test_dropped_columns_are_left_out_and_said():
+def test_dropped_columns_are_lost_and_said():
     frame = people(400)
     data = lv.read(frame, confidential=["income", "wealth"], non_confidential=["age"])
     score = propensity(data, frame.drop(columns="wealth"))
-    assert score.value == 0.0
-    assert any(n.startswith("wealth is not in the release") for n in score.notes)
+    assert score.value == pytest.approx(0.25 / 2)
+    assert any(n.startswith("wealth is not in the release and counts as wholly lost") for n in score.notes)
     with pytest.raises(UtilityError, match=r"welth.*wealth"):
         propensity(data, frame, columns=("welth",))
     assert [r["variable"] for r in propensity(data, frame, columns=("income", "age")).by_variable] == ["income"]
@@ -219,3 +220,44 @@ def test_boosting_sees_nothing_in_the_same_file_and_much_in_another(monkeypatch)
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     with pytest.raises(UtilityError, match="scikit-learn"):
         propensity(data, other, model="boosting")
+
+
+def _with_total(n: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(12)
+    parts = np.round(np.exp(rng.normal(8, 1, (n, 2))), 2)
+    return pd.DataFrame({"a": parts[:, 0], "b": parts[:, 1], "total": parts.sum(axis=1)})
+
+
+@pytest.mark.parametrize("sd", [0.1, 1e-2, 1e-3, 1e-4, 1e-6])
+def test_a_broken_identity_is_seen_however_small_the_break(sd):
+    frame = _with_total()
+    data = lv.read(frame, confidential=list(frame))
+    noise = np.random.default_rng(1).normal(size=frame.shape) * frame.std().to_numpy() * sd
+    score = lv.utility(data, frame + noise, ["propensity"])[0]
+    assert score.value == pytest.approx(0.25, rel=0.03 if sd < 1e-5 else 1e-9)  # some breaks are as small as rounding
+    assert any("total is determined by a and b; that does not hold in " in n for n in score.notes)
+    assert [r["value"] for r in score.by_group] == pytest.approx([score.value])
+
+
+def test_an_identity_that_still_holds_or_is_broken_in_some_records():
+    frame = _with_total()
+    data = lv.read(frame, confidential=list(frame))
+    assert lv.utility(data, frame, ["propensity"])[0].value == pytest.approx(0.0, abs=1e-12)
+    kept = frame.assign(a=frame.a * 1.01, b=frame.b * 1.01, total=frame.total * 1.01)
+    assert not any("identity" in n for n in lv.utility(data, kept, ["propensity"])[0].notes)
+    some = frame.assign(total=frame.total + np.where(np.arange(len(frame)) % 4, 0, 1.0))
+    score = lv.utility(data, some, ["propensity"])[0]
+    models = {r["model"]: r for r in score.details["models"]}
+    wanted = (100 * 0.25 + 700 * (300 / 700 - 0.5) ** 2) / 800
+    assert models["identity"]["U_p"] == pytest.approx(wanted)
+    assert models["identity"]["ratio"] == np.inf
+    assert any("25 % of released records" in n for n in score.notes)
+
+
+def test_a_tree_where_chance_gives_no_split_says_so():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"x": rng.normal(size=500), "y": rng.normal(size=500)})
+    score = lv.utility(lv.read(frame, confidential=["x", "y"]), frame + 2.0, ["propensity(model='cart')"])[0]
+    row = score.details["models"][0]
+    assert (row["expected_N_U_p"], row["ratio"]) == (0.0, np.inf)
+    assert any("by chance no split would be expected" in n for n in score.notes)

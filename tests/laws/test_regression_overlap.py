@@ -102,14 +102,14 @@ def test_sub_groups_are_fitted_alone():
         assert row["value"] == pytest.approx(alone.value)
 
 
-def test_what_the_release_does_not_determine_loses_one():
+def test_what_the_release_does_not_determine_loses_everything():
     frame = people(300, missing=False)
     score = scored(frame, frame.assign(wealth=7.0), formulas=["income ~ wealth + age", "wealth ~ age"])
     rows = {(r["variable"], r["coefficient"]): r for r in score.details["coefficients"]}
-    assert rows["income", "wealth"]["loss"] == rows["income", "intercept"]["loss"] == 1.0
+    assert rows["income", "wealth"]["loss"] == rows["income", "intercept"]["loss"] == 2.0
     assert rows["income", "wealth"]["released"] is None
     assert rows["income", "age"]["released"] is not None
-    assert rows["wealth", "age"]["loss"] == 1.0
+    assert rows["wealth", "age"]["loss"] == 2.0
 
 
 def test_columns_that_determine_each_other_in_the_original_are_not_counted():
@@ -129,7 +129,7 @@ def test_hostile_tables_answer():
     frame = people(200)
     nothing = frame.assign(income=np.nan)
     assert scored(nothing, nothing).value == 0
-    assert scored(frame, nothing).value == 1.0
+    assert scored(frame, nothing).value == 2.0
     with pytest.raises(UtilityError, match="determines no coefficient"):
         scored(frame.head(2), frame.head(2))
     one = {"confidential": ["rooms"]}
@@ -137,7 +137,7 @@ def test_hostile_tables_answer():
     merged = frame.assign(job=frame.job.replace({"part": "some", "full": "some"}))
     names = {"confidential": ["income", "job"], "non_confidential": ["age"]}
     rows = {r["coefficient"]: r for r in scored(frame, merged, names, formulas=["income ~ job + age"]).details["coefficients"]}
-    assert rows["job[part]"]["loss"] == 1.0
+    assert rows["job[part]"]["loss"] == 2.0
 
 
 @pytest.mark.parametrize("text", ["income ~ hidden", "income ~ log(job)", "job ~ age", "income ~ C(age)", "income ~ id"])
@@ -182,3 +182,15 @@ def test_identities_between_columns_cost_nothing_where_they_are_kept(real_files)
     assert {n for n, v in rows.items() if v != 0} == {"PEARNVAL", "POTHVAL"}
     broken = lv.utility(data, lv.mask(data, "rank_swap", secret=SECRET), [RegressionOverlap()])[0]
     assert broken.value > 0.1
+
+
+def test_a_column_that_does_not_vary_is_left_out_of_the_default_models():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"x": 5.0, "y": rng.normal(size=200), "z": rng.normal(size=200)})
+    roles = {"confidential": ["x", "y", "z"], "non_confidential": []}
+    score = scored(frame, frame, roles)
+    assert score.value == 0
+    assert {r["variable"] for r in score.details["coefficients"]} == {"y", "z"}
+    assert "x does not vary in the original and is in no model" in score.notes
+    two = scored(frame[["x", "y"]], frame[["x", "y"]], {"confidential": ["x", "y"], "non_confidential": []})
+    assert [r["coefficient"] for r in two.details["coefficients"]] == ["intercept"]

@@ -16,15 +16,22 @@ FALSE_ALARM = 1e-6
 
 
 def category(before: pd.Series, after: pd.Series) -> list[pd.Series]:
-    """Names as they are; numbers by how many of the original's quartiles they are above; blanks by themselves."""
+    """Names as they are; numbers by value where these are few, else by how many of the original's quartiles they are above;
+    values beyond the original's range, and blanks, by themselves."""
     if before.dtype.kind not in "fi":
         return [s.astype(object).where(s.notna(), "missing") for s in (before, after)]
     values = np.sort(before.dropna())
-    cuts = []
-    for q in np.quantile(values, [0.25, 0.5, 0.75]):
-        if (values > q).any():
-            cuts.append((values[values <= q].max() + values[values > q].min()) / 2)
-    return [sum((s > c).astype(int) for c in sorted(set(cuts))).where(s.notna(), -1) for s in (before, after)]
+    each, low, high = np.unique(values), values[0], values[-1]
+    cuts = list((each[1:] + each[:-1]) / 2)
+    if len(each) > 10:
+        cuts = []
+        for q in np.quantile(values, [0.25, 0.5, 0.75]):
+            limit = min(q, each[-2])
+            cuts.append((values[values <= limit].max() + values[values > limit].min()) / 2)
+    return [
+        (sum((s > c).astype(int) for c in sorted(set(cuts))) + 100 * (s > high) - 100 * (s < low)).where(s.notna(), -1)
+        for s in (before, after)
+    ]
 
 
 def distance(before: pd.DataFrame, after: pd.DataFrame, names: list[str], inside: object = slice(None)) -> float:
@@ -101,3 +108,16 @@ def test_what_cannot_be_tabulated_is_said():
     wide["other"] = wide.name + " too"
     with pytest.raises(UtilityError, match="cells"):
         lv.utility(lv.read(wide, confidential=["name", "other"]), wide, [Table(tables=(("name", "other"),))])
+
+
+@pytest.mark.parametrize("values", [
+    [999.0] * 80 + list(range(20)), [0.0] * 80 + list(range(1, 21)), [1.0, 2.0] * 50, [5.0] * 100, list(range(100)),
+], ids=["most at the top", "most at the bottom", "two values", "one value", "spread"])
+def test_one_value_for_all_loses_whatever_the_original_looks_like(values):
+    frame = pd.DataFrame({"x": np.array(values, dtype=float)})
+    data = lv.read(frame, confidential=["x"])
+    assert lv.utility(data, frame, ["table"])[0].value == 0
+    for constant in (999.0, -1.0, 1e6):
+        share = 1 - (frame.x == constant).mean()
+        lost = lv.utility(data, frame.assign(x=constant), ["table"])[0].value
+        assert lost == pytest.approx(share) if share < 1 else lost == 1.0

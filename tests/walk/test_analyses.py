@@ -281,7 +281,7 @@ def test_releases_that_cannot_be_analysed_say_so(change):
     assert np.isfinite(score.value)
     lost = [r for r in score.details["estimates"] if r["released"] is None]
     assert lost
-    assert all(r["said"].startswith("release: ") and r["loss"] == 1.0 for r in lost)
+    assert all(r["said"].startswith("release: ") and r["loss"] == 2.0 for r in lost)
     back = made(change(frame), change(frame), *asked)
     assert all(r["loss"] is None or abs(r["loss"]) < 1e-6 for r in back.details["estimates"])
 
@@ -300,7 +300,7 @@ def test_an_outcome_that_is_no_longer_of_two_values():
     frame = table(missing=False)
     other = frame.assign(poor=frame.poor + 0.1)
     score = made(frame, other, "logistic: poor ~ age", confidential=["poor"], non_confidential=["age"])
-    assert {r["loss"] for r in score.details["estimates"] if r["original"] is not None} == {1.0}
+    assert {r["loss"] for r in score.details["estimates"] if r["original"] is not None} == {2.0}
     assert all("two of the original" in r["said"] for r in score.details["estimates"])
 
 
@@ -450,7 +450,7 @@ def test_a_release_without_complete_records_has_a_reason_in_every_row():
     score = made(frame, frame.assign(income=np.nan), "rooms ~ 0 + income + age", "rooms ~ income")
     rows = [r for r in score.details["estimates"] if r["original"] is not None]
     assert [r["quantity"] for r in rows] == ["income", "age", "intercept", "income"]
-    assert all(r["said"] == "release: no record has all values" and r["loss"] == 1.0 for r in rows)
+    assert all(r["said"] == "release: no record has all values" and r["loss"] == 2.0 for r in rows)
     assert len(rows) == len(score.details["estimates"])
 
 
@@ -476,3 +476,55 @@ def test_separation_is_found_exactly(gap):
     if not gap:
         outcome[[3, 390]] = True, False
     assert separated(x, outcome) == bool(gap)
+
+
+def test_columns_that_became_names_lose_everything_and_say_so():
+    frame = table(missing=False)
+    data = lv.read(frame, confidential=["income"], non_confidential=["rooms", "poor"])
+    asked = ["rooms ~ income", {"mean": ["income"]}, {"mean": ["rooms"], "where": "income > 3"}, {"table": ["poor"]},
+             {"correlation": ["income", "rooms"]}, {"quantile": {"income": 0.5}}]
+    release = lv.mask(data, 'recoding(columns=["income"], replacement="label")', secret=SECRET)
+    rows = lv.utility(data, release, [], analyses=asked)[0].details["estimates"]
+    lost = [r for r in rows if "poor" not in r["quantity"]]
+    assert all(r["said"] == "release: income holds names, and numbers in the original" for r in lost)
+    assert all(r["loss"] == 2.0 and r["released"] is None for r in lost)
+    assert len(lost) == 6
+    assert [r["loss"] for r in rows if r not in lost and r["loss"] is not None] == pytest.approx([0.0, 0.0])
+
+
+def test_an_analysis_of_a_dropped_column_says_so_and_the_others_are_made():
+    frame = table(missing=False)
+    score = made(frame, frame.drop(columns=["wealth"]), "rooms ~ wealth", "rooms ~ income",
+                 {"mean": "rooms", "where": "wealth > 0"})
+    rows = score.details["estimates"]
+    assert [r["loss"] for r in rows] == pytest.approx([2.0, 2.0, 0.0, 0.0, 2.0])
+    assert {r["said"] for r in rows if r["loss"]} == {"release: wealth is not in it"}
+
+
+def test_a_correction_that_leaves_nothing_says_why():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=60)
+    frame = pd.DataFrame({"x": x, "y": x})
+    data = lv.read(frame, confidential=["x", "y"])
+    release = lv.mask(data, lv.masks.AdditiveNoise(variance=4.0), secret=SECRET)
+    rows = lv.utility(data, release, [], analyses=["y ~ x", {"correlation": ["x", "y"]}])[0].details["estimates"]
+    for row in rows:
+        assert (row["corrected"] is None) == ("corrected: " in row["said"])
+        assert row["corrected"] is None or np.isfinite([row["corrected"], row["corrected_low"], row["corrected_high"]]).all()
+    assert any("corrected: " in row["said"] for row in rows)
+
+
+def test_a_logistic_regression_says_which_of_two_values_it_explains():
+    frame = table(missing=False)
+    text = "larger of the two values"
+    assert not any(text in n for n in made(frame, frame, "logistic: poor ~ age").notes)
+    assert any(text in n for n in made(frame.assign(poor=frame.poor + 1), frame.assign(poor=frame.poor + 1),
+                                       "logistic: poor ~ age").notes)
+
+
+def test_a_column_that_does_not_vary_is_said_to_be_that():
+    frame = table(missing=False)
+    rows = made(frame, frame.assign(income=5.0), "rooms ~ income + age").details["estimates"]
+    said = {r["quantity"]: r["said"] for r in rows}
+    assert said["income"] == "release: its column does not vary, so that it cannot be told from the intercept"
+    assert said["age"] == ""

@@ -269,3 +269,11 @@ def test_a_release_of_one_copy_is_scored_as_before(data):
     for one, two in zip(lv.risk(data, release), lv.risk(data, same), strict=True):
         assert two.value == pytest.approx(one.value, abs=1e-12)
     assert isinstance(release.frame(), pd.DataFrame)
+
+
+def test_what_is_said_of_each_copy_with_other_figures_is_said_of_one(data):
+    release = lv.mask(data, THREE, secret=SECRET)
+    score = lv.utility(data, release, ["propensity"])[0]
+    told = [n for n in score.notes if "logit: N·U_p" in n]
+    assert len(told) == 1
+    assert told[0].startswith("copy 1: ")

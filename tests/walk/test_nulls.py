@@ -201,3 +201,12 @@ def test_how_it_is_asked_for(tmp_path, capsys):
     main(["utility", str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), "--confidential", "x", "--row-order", "keep",
           "--method", "moments", "--null", "20"])
     assert "share below" in capsys.readouterr().out
+
+
+def test_a_loss_as_low_as_the_lowest_is_not_called_below_it():
+    from larvatus.data.nulls import placed
+    from larvatus.data.score import Score
+
+    tied = placed(Score("moments", "loss", 0.0), [0.0, 0.0, 0.1, 0.2], 10)
+    assert tied.notes[0].startswith("as low as the lowest of 4 resamples")
+    assert placed(Score("moments", "loss", 0.0), [0.1, 0.2], 10).notes[0].startswith("below all of 2 resamples")

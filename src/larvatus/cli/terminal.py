@@ -21,6 +21,7 @@ from larvatus.data.score import Row, cell_text
 
 PATIENCE, QUIET_FOR = 1.0, 5.0
 MOST_NOTES, HEADER = 12, 16
+GAP, TEXT = 2, 14  # between columns, and the least width of one that may be wrapped
 
 
 class _Output(Console):
@@ -57,7 +58,8 @@ class Terminal:
         """A small table."""
         if self.quiet or self.as_json or not rows:
             return
-        names = list(dict.fromkeys(n for row in rows for n in row))
+        every = list(dict.fromkeys(n for row in rows for n in row))
+        names = _fitting(rows, every, self.out.width)
         named = Text(title) if title else None
         shown = Table(title=named, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
         for name in names:
@@ -68,6 +70,9 @@ class Terminal:
         for row in rows:
             shown.add_row(*(Text(cell_text(row.get(n))) for n in names))
         self.out.print(shown)
+        if len(names) < len(every):
+            left = ", ".join(n.replace("_", " ") for n in every if n not in names)
+            self.hint(f"not shown for want of room: {left}; --json has all")
 
     def notes(self, notes: Sequence[Note]) -> None:
         """What the steps had to say, warnings first."""
@@ -90,6 +95,25 @@ class Terminal:
             yield watcher
         finally:
             watcher.stop()
+
+
+def _fitting(rows: Sequence[Row], names: Sequence[str], width: int) -> list[str]:
+    """The columns there is room for: figures are shown whole or not at all, ends of intervals go first, then the last."""
+    def least(name: str) -> int:
+        cells = max(len(cell_text(r.get(name))) for r in rows)
+        numeric = all(isinstance(r.get(name), int | float | None) for r in rows)
+        words = max(len(line) for line in textwrap.wrap(name.replace("_", " "), HEADER) or [""])
+        return GAP + max(words, cells if numeric or name == names[0] else min(cells, TEXT))
+
+    kept, room = list(names), {n: least(n) for n in names}
+    ends = [n for n in reversed(names) if n.endswith(("_low", "_high"))]
+    rest = [n for n in reversed(names) if n not in ends and n not in names[:2]]
+    for name in (*ends, *rest):
+        if sum(room[n] for n in kept) <= width:
+            break
+        if name in kept:
+            kept = [n for n in kept if n not in ends] if name in ends else [n for n in kept if n != name]
+    return kept
 
 
 class _Watcher:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.core.errors import AnalysisError
+from larvatus.core.errors import AnalysisError, LarvatusError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.analyses import Analysis
-from larvatus.data.conditions import condition
+from larvatus.data.conditions import condition, names_in
 from larvatus.data.contracts import Array
 from larvatus.data.groups import Level
 from larvatus.data.microdata import Microdata
@@ -46,6 +46,22 @@ def weight_of(analysis: Analysis, data: Microdata) -> str | None:
     if not analysis.weighted or data.roles.weight is None or data.roles.weight not in data.table.columns:
         return None
     return checked_weight(data, f"analysis {analysis.label!r}", AnalysisError, zeros=True)
+
+
+def cannot_be_made(analysis: Analysis, original: Microdata, released: Microdata) -> str:
+    """Why an analysis of the original cannot be made of the release: columns that are gone, or hold another kind of value."""
+    mine, theirs = original.table.columns, released.table.columns
+    what = {"number": "numbers", "nominal": "names"}
+    for name in dict.fromkeys([*analysis.columns, *(names_in(analysis.where) if analysis.where else ())]):
+        if name not in theirs:
+            return f"{name} is not in it"
+        if theirs[name].kind != mine[name].kind:
+            return f"{name} holds {what[theirs[name].kind]}, and {what[mine[name].kind]} in the original"
+    try:
+        condition(analysis.where, theirs) if analysis.where else None
+    except LarvatusError as error:
+        return f"the condition cannot be asked of it: {str(error).rstrip('.')}"
+    return ""
 
 
 def columns_of(analysis: Analysis, data: Microdata, weight: str | None, random: RecordRandom) -> Columns:

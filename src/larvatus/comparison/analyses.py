@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.analysis.combining import combined
-from larvatus.comparison.analysed_columns import MOST, columns_of, weight_of
+from larvatus.comparison.analysed_columns import MOST, cannot_be_made, columns_of, weight_of
 from larvatus.comparison.corrected_estimates import Correction, correction
 from larvatus.comparison.estimates import OTHER, ends_of, estimated, shared_levels
 from larvatus.comparison.fits import ROBUST, Estimated, library
@@ -20,7 +20,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 from larvatus.reporting.side_by_side import METHOD
-from larvatus.stats.overlap import overlaps
+from larvatus.stats.overlap import LEAST, overlaps
 from larvatus.stats.weighted_estimates import interval
 
 Floats = NDArray[np.float64]
@@ -42,11 +42,10 @@ def analysed(
     """Every analysis of both files: estimates, intervals, their overlap, and changes of sign and significance.
 
     Of several copies the estimates are combined by the rule for partially synthetic data; where the release has published
-    noise that can be corrected, the corrected estimates stand beside. The loss of a quantity is 1 - overlap, from 0 to 2; 1
+    noise that can be corrected, the corrected estimates stand beside. The loss of a quantity is 1 - overlap, from 0 to 2, and 2
     where the release gives no estimate; one that the original does not give is not counted.
     """
-    released = [n for n in data.released if n in release.data.table.columns]
-    check_analyses(analyses, released, data.table.columns)
+    check_analyses(analyses, data.released, data.table.columns)
     rows: list[Row] = []
     variables: list[Row] = []
     said: dict[str, list[str]] = {}
@@ -68,7 +67,7 @@ def analysed(
     return Score(
         METHOD, "loss", mean_of(variables), MEANING, {"analysis": [a.plain() for a in analyses]},
         by_variable=Rows.of(variables), details={"estimates": Rows.of(rows)}, notes=tuple(notes),
-        sampled=data.rows > MOST,
+        sampled=data.rows > MOST, full=1.0 - LEAST,
     )
 
 
@@ -94,12 +93,17 @@ def _analysis(
     held = columns_of(analysis, data, weights[0], random)
     levels = shared_levels(analysis, held)
     before = Side(*_flat(estimated(analysis, held, levels)))
-    copies = []
-    for copy, weight in zip(release.copies, weights[1:], strict=True):
+    why = next((w for copy in release.copies if (w := cannot_be_made(analysis, data, copy))), "")
+    copies, beside = [], None
+    for copy, weight in zip(release.copies if not why else (), weights[1:], strict=bool(not why)):
         held = columns_of(analysis, copy, weight, random)
         copies.append(Side(*_flat(estimated(analysis, held, levels))))
-    after = _combined(analysis, copies)
-    beside = correction(analysis, release, held, levels, weights[0] is not None)
+    if why:
+        failed, nothing = Estimated.failed(before.found.names, why, 0), np.full(len(before.found.names), np.nan)
+        after = Side(failed, nothing, nothing)
+    else:
+        after = _combined(analysis, copies)
+        beside = correction(analysis, release, held, levels, weights[0] is not None)
     said = []
     if analysis.weighted and data.roles.weight is not None and weights[0] is None:
         said.append("not weighted, because the weight is not in both files")
@@ -109,6 +113,8 @@ def _analysis(
         said.append("standard errors are linearised" + _by_weights(weights[0]))
     if analysis.model == "logistic" and analysis.regression.outcome.column in held.levels:
         said.append("what is explained is the second level of the outcome, in their order, against the first")
+    elif analysis.model == "logistic" and levels[analysis.regression.outcome.column] != (0.0, 1.0):
+        said.append("what is explained is the larger of the two values of the outcome, against the smaller")
     if len(copies) > 1:
         said.append(f"{len(copies)} copies are combined by the rule for partially synthetic data")
     if beside is not None and beside.why:
@@ -161,13 +167,14 @@ def _rows(analysis: Analysis, label: str, before: Side, after: Side, beside: Cor
         j, other = _overlap(one, two, unit), _overlap(one, three, unit)
         counted = one[0] is not None
         said = [f"{what}: {why}" for what, why in (("original", _why(before, places[0].get(name))),
-                                                   ("release", _why(after, places[1].get(name)))) if why]
+                                                   ("release", _why(after, places[1].get(name))),
+                                                   ("corrected", _not_corrected(analysis, beside, name))) if why]
         out.append({
             "analysis": label, "quantity": name,
             "original": one[0], "original_low": one[1], "original_high": one[2],
             "released": two[0], "released_low": two[1], "released_high": two[2],
             "corrected": three[0], "corrected_low": three[1], "corrected_high": three[2],
-            "overlap": j, "corrected_overlap": other, "loss": (1.0 - (j or 0.0)) if counted else None,
+            "overlap": j, "corrected_overlap": other, "loss": (1.0 - (LEAST if j is None else j)) if counted else None,
             "sign": _sign(one, two) if analysis.kind != "table" else None,
             "significance": _significance(one, two) if scored else None, "level": analysis.level, "said": "; ".join(said),
         })
@@ -198,13 +205,24 @@ def _corrected_cells(analysis: Analysis, beside: Correction | None, name: str) -
     if beside is None or name not in beside.estimate:
         return NOTHING
     estimate, error = np.array([beside.estimate[name]]), np.array([beside.error[name]])
-    if analysis.kind == "correlation" and abs(estimate[0]) >= 1:
+    if _not_corrected(analysis, beside, name):
         return NOTHING
     low, high = interval(
         estimate, error**2, np.array([np.inf]), 1 - analysis.level,
         "correlation" if analysis.kind == "correlation" else "plain",
     )
     return float(estimate[0]), float(low[0]), float(high[0])
+
+
+def _not_corrected(analysis: Analysis, beside: Correction | None, name: str) -> str:
+    """Why there is no corrected estimate where there is a correction; nothing where there is one."""
+    if beside is None or name not in beside.estimate:
+        return ""
+    if not np.isfinite(beside.estimate[name]):
+        return "what is left once the published noise is taken off is no possible covariance: the noise is too large"
+    if analysis.kind == "correlation" and abs(beside.estimate[name]) >= 1:
+        return "without the variance of the noise the correlation would be 1 or more, which says nothing but that it is high"
+    return "" if np.isfinite(beside.error[name]) else "it has no standard error"
 
 
 def _unit(found: Estimated, place: int | None) -> float:

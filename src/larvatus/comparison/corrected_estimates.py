@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from larvatus.analysis.corrections import Corrected, Estimates, corrected
 from larvatus.analysis.published import Noise, additive, correlated, multiplicative
 from larvatus.comparison.analysed_columns import Columns
 from larvatus.comparison.estimates import Levels, by_levels, level_text
-from larvatus.core.errors import AnalysisError
+from larvatus.core.errors import AnalysisError, LarvatusWarning
 from larvatus.data.analyses import Analysis
 from larvatus.data.contracts import Array, Mask
 from larvatus.data.formulas import Formula, Part, term_text
@@ -46,9 +47,11 @@ def correction(analysis: Analysis, release: Release, columns: Columns, levels: L
     if why:
         return Correction({}, {}, why)
     try:
-        if analysis.kind == "correlation":
-            return _correlations(analysis, step, masked, columns)
-        return _regression(analysis.regression, step, masked, columns, levels)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LarvatusWarning)  # what is NaN has its reason beside it
+            if analysis.kind == "correlation":
+                return _correlations(analysis, step, masked, columns)
+            return _regression(analysis.regression, step, masked, columns, levels)
     except AnalysisError as error:
         return Correction({}, {}, str(error).rstrip("."))
 

@@ -25,6 +25,7 @@ EXACT = 1e-20  # of the outcome's sum of squares: a fit without error
 ROUNDING = 1e-6  # of the unit of a coefficient: zero in a fit without error
 SURE = 10.0  # logits beyond which it is asked whether the outcome can be told apart without error
 NOT_DETERMINED = "not determined: another combination of columns could take its place"
+UNVARIED = "its column does not vary, so that it cannot be told from the intercept"
 SEPARATED = "the terms tell the outcome apart without error, so no finite coefficient fits best"
 
 
@@ -122,8 +123,10 @@ def regression(
         estimate, variance = np.where(np.abs(estimate) < ROUNDING * unit, 0.0, estimate), np.zeros(len(names))
     determined = (np.abs(lost) < 1e-6).all(axis=1)
     fine = determined & np.isfinite(variance)
+    fixed = [np.ptp(column) == 0 and n != "intercept" for n, column in zip(names, x.T, strict=True)]
     why = tuple(
-        "" if ok else "no record has it" if empty else NOT_DETERMINED for ok, empty in zip(fine, length == 0, strict=True)
+        "" if ok else "no record has it" if empty else UNVARIED if still else NOT_DETERMINED
+        for ok, empty, still in zip(fine, length == 0, fixed, strict=True)
     )
     freedom = float(len(x) - free.sum()) if model == "ordinary" else np.inf
     return Estimated(

@@ -36,10 +36,10 @@ class Nulls:
     randoms: Randoms
     known: dict[tuple[object, ...], Found] = field(default_factory=dict)
 
-    def beside(self, scores: Sequence[Score], original: Microdata, release: Release, progress: Progress) -> list[Score]:
-        """Scores of a release with where they fall; `original` is in the release's sub-groups."""
+    def beside(self, scores: Sequence[Score | None], original: Microdata, release: Release, progress: Progress) -> list[Score]:
+        """Scores of a release with where they fall, for measures that apply; `original` is in the release's sub-groups."""
         if not self.resamples:
-            return list(scores)
+            return [s for s in scores if s is not None]
         names = [n for n in original.confidential if _same_kind(n, original, release.data)]
         key = (tuple(names), original.groups.labels, release.data.rows)
         whole, copies, cut = original.with_confidential(names), release.copies, original.rows > MOST_ROWS
@@ -54,6 +54,8 @@ class Nulls:
         theirs = [replace(release, copies=(in_memory(c, c.released),)) for c in copies] if cut else []
         out = []
         for method, score, null in zip(self.methods, scores, self.known[key], strict=True):
+            if score is None:
+                continue
             if isinstance(null, str):
                 out.append(without_null(score, null))
                 continue

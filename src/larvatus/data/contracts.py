@@ -217,9 +217,33 @@ class Attack(Method):
 
 
 class Measure(Method):
-    """One way of saying what analysts lost: 0 is best."""
+    """One way of saying what analysts lost: 0 is best.
+
+    It compares what both files have; what a release does not give back is counted outside of it, part by part.
+    """
 
     paired: ClassVar[bool] = False
+    weighs: ClassVar[bool] = True
+    handles: ClassVar[frozenset[str]] = frozenset({"number"})
+    any_kind: ClassVar[bool] = False
+    rooted: ClassVar[bool] = False
+
+    def full(self, original: Microdata, released: Microdata) -> float:
+        """The value where everything is lost."""
+        return 1.0
+
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
+        """What the value is a mean over: each a column, or the columns of a pair, table or model."""
+        columns = original.table.columns
+        named = getattr(self, "columns", None)
+        if named is not None:
+            return [(n,) for n in named]
+        return [(n,) for n in original.confidential if columns[n].kind in self.handles]
+
+    def narrowed(self, parts: Sequence[tuple[str, ...]]) -> Self:
+        """The same measure on these parts alone."""
+        named = getattr(self, "columns", None)
+        return self if named is None else self.model_copy(update={"columns": tuple(p[0] for p in parts)})
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         raise NotImplementedError

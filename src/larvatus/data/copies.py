@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -114,9 +115,22 @@ def mean_over(scores: Mapping[str, Score]) -> Score:
         by_group=_mean_rows([s.by_group for s in every]), by_variable=_mean_rows([s.by_variable for s in every]),
         by_pair=_mean_rows([s.by_pair for s in every]), by_domain=_mean_rows([s.by_domain for s in every]), by_record=None,
         details={**first.details, "copies": Rows.of(rows)},
-        notes=(*dict.fromkeys(n for s in every for n in s.notes), f"means over {len(every)} copies; details of the first copy"),
+        notes=(*_notes(scores), f"means over {len(every)} copies; details of the first copy"),
         sampled=any(s.sampled for s in every),
     )
+
+
+def _notes(scores: Mapping[str, Score]) -> list[str]:
+    """What is said of every copy once; what differs in figures alone only of the first copy that it is said of."""
+    everywhere = [n for n in next(iter(scores.values())).notes if all(n in s.notes for s in scores.values())]
+    out, seen = list(dict.fromkeys(everywhere)), set()
+    for copy, score in scores.items():
+        for note in score.notes:
+            form = re.sub(r"[\d.,]+(e[+-]?\d+)?", "#", note)
+            if note not in everywhere and form not in seen:
+                seen.add(form)
+                out.append(f"copy {copy}: {note}")
+    return out
 
 
 def _mean_rows(tables: Sequence[Rows]) -> Rows:

@@ -20,6 +20,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.conditions import condition, names_in
 from larvatus.data.contracts import Array, Block, Column, Measure
 from larvatus.data.groups import label_text
+from larvatus.data.lost_columns import scored
 from larvatus.data.methods import validation_problems
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
@@ -124,7 +125,7 @@ class Parted:
 
     def scored(self, measure: Measure, random: RecordRandom) -> Rows:
         """What a measure finds in every part: its figures by group, or a score of each part alone where it has none."""
-        found = measure.score(self.original, self.release, random).by_group
+        found = scored(measure, self.original, self.release, random).by_group
         names = {label_text((self.title,), (label,)): label for label in self.labels}
         if not len(found):
             return Rows.of(row for label in self.labels for row in self._alone(label, measure, random))
@@ -138,7 +139,7 @@ class Parted:
         if any((label,) not in d.groups.labels for d in both):
             return []
         before, after = (_part(d, d.groups.labels.index((label,))) for d in both)
-        value = measure.score(before, replace(self.release, copies=(after,)), random).value
+        value = scored(measure, before, replace(self.release, copies=(after,)), random).value
         return [{"domain": self.title, "part": label, "records": before.rows, "value": value}]
 
 

@@ -36,7 +36,7 @@ def placed(score: Score, null: Sequence[float], records: int, on_sample: float |
         "resamples": len(there), "records": records, **dict(zip(("p5", "median", "p95", "p99"), points.tolist(), strict=True)),
         "largest": float(there.max()), "release": value, "share_below": below,
     }
-    said = _said(below, len(there), float(points[2]), value)
+    said = _said(below, bool((there == value).any()), len(there), float(points[2]), value)
     if on_sample is not None:
         said += f"; release and null are both scored on a sample of {records:,} records, the release at {cell_text(value)}"
     return replace(score, details={**score.details, NULL: Rows.of([row])}, notes=(*score.notes, said))
@@ -46,8 +46,10 @@ def without_null(score: Score, why: str) -> Score:
     return replace(score, notes=(*score.notes, f"no null distribution: {why}"))
 
 
-def _said(below: float, resamples: int, limit: float, value: float) -> str:
+def _said(below: float, tied: bool, resamples: int, limit: float, value: float) -> str:
     drawn = f"{resamples:,} resamples of the original (95 % of them score at most {cell_text(limit)})"
+    if below == 0 and tied:
+        return f"as low as the lowest of {drawn}: no more than a fresh draw of the records would change"
     if below == 0:
         return (
             f"below all of {drawn}: a release holds the same records, so it may well be nearer than a fresh draw of them, and "

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.data.alignment import common_given
+from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows, mean_of
 
 SHOWN = 3
+NO_PAIRS = "no two columns of the original vary together, so there is no correlation to compare"
+
+
+def column_pairs(original: Microdata, released: Microdata, numbers: bool = False) -> list[tuple[str, ...]]:
+    """Pairs of columns with a numeric confidential one; the columns alone where there is no pair."""
+    masked, given = original.numeric(original.confidential), common_given(original, released)
+    beside = original.numeric(given) if numbers else given
+    return [*combinations(masked, 2), *((n, s) for n in masked for s in beside)] or [(n,) for n in masked]
 
 
 def pair_rows(

@@ -123,7 +123,8 @@ def mean_of(rows: Iterable[Row], name: str = "loss") -> float:
 class Score:
     """A risk (beside chance and beside what S alone gives) or a loss (0 is best).
 
-    `weighs` is false for risks that no useful release is without, which are shown and do not decide between releases.
+    `weighs` is false for scores that are shown and do not decide between releases: risks that no useful release is without,
+    and losses that repeat another one. `full` is the loss where everything is lost; `rooted` is true of mean squares.
     """
 
     method: str
@@ -144,6 +145,14 @@ class Score:
     notes: tuple[str, ...] = ()
     sampled: bool = False
     weighs: bool = True
+    full: float | None = None
+    rooted: bool = False
+
+    @property
+    def lost(self) -> float:
+        """A loss as a share of what could be lost, at most 1, so that measures of different scales can be averaged."""
+        share = min(max(self.value / self.full, 0.0), 1.0) if self.full else self.value
+        return math.sqrt(share) if self.rooted else share
 
     def row(self) -> dict[str, Cell]:
         """The headline figures."""
@@ -164,6 +173,7 @@ class Score:
             "by_domain": _plain(self.by_domain),
             "details": {name: _plain(rows) for name, rows in self.details.items()},
             "notes": list(self.notes), "sampled": self.sampled,
+            **({"full": _finite(self.full)} if self.kind == "loss" else {}),
         }
 
 
@@ -176,7 +186,7 @@ def _plain(rows: Rows) -> list[dict[str, Cell]]:
 
 
 class Scores(tuple[Score, ...]):
-    """Several scores of one release, in the order asked for; `not_run` names attacks that do not apply, with the reason."""
+    """Several scores of one release, in the order asked for; `not_run` names those that do not apply, with the reason."""
 
     not_run: tuple[str, ...] = ()
 

@@ -45,7 +45,8 @@ def attack_map(name: str, heads: Sequence[Headline], strongest: Sequence[Headlin
     others = sum(a.attack is not b.attack for a, b in zip(heads, strongest, strict=True))
     if others:
         sentence += f" Against {plural(others, 'release')} another attack goes further beyond its baseline."
-    axis = f"loss: {words(measures[0])}" if len(measures) == 1 else f"loss: mean of {count(len(measures))} measures"
+    every = f"mean loss of {count(len(measures))} measures, as a share of what could be lost"
+    axis = f"loss: {words(measures[0])}" if len(measures) == 1 else every
     return Figure(title, sentence, drawn_map(points, title, sentence, words(name), axis))
 
 

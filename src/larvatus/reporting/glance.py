@@ -15,7 +15,7 @@ from larvatus.reporting.nulls import null_beside
 from larvatus.reporting.numbers import EXACT, NONE, count, loss, number, quoted, share, shares, words
 from larvatus.reporting.tables import release_title
 
-SLIGHT = 0.1  # losses below this never get the deepest colour, however small all of them are
+SLIGHT = 0.1  # losses below this share of the full loss never get the deepest colour, however small all of them are
 NOTE = (
     f"Risk is coloured where an attack does better than {WITHOUT}: by chance or from the non-confidential columns alone. "
     "Loss is coloured by its size beside the largest in its column; “exact” is 0, but for rounding. "
@@ -63,7 +63,8 @@ def _risk_depth(score: Score) -> float:
 
 def _loss_cells(scores: Sequence[Score | None]) -> list[HeatCell]:
     values = [number(s.value) if s else None for s in scores]
-    largest = max([SLIGHT, *(abs(v) for v in values if v is not None)])
+    slight = SLIGHT * max((s.full or 1.0 for s in scores if s), default=1.0)
+    largest = max([slight, *(abs(v) for v in values if v is not None)])
     return [HeatCell(_loss_text(v), 0.0 if v is None else abs(v) / largest, "loss") for v in values]
 
 
@@ -87,4 +88,4 @@ def _sentence(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> str
     others = len(attacked) - len(safe)
     said += f"; on {'the other' if others == 1 else 'each of the others'} some attack does." if others else "."
     known = [(h.loss, h.name) for h in safe if h.loss is not None]
-    return said + (f" Of these, {quoted(min(known)[1])} has the least loss on average." if len(known) > 1 else "")
+    return said + (f" Of these, {quoted(min(known)[1])} has the least mean loss." if len(known) > 1 else "")

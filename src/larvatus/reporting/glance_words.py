@@ -56,8 +56,8 @@ def _kept(losses: Sequence[Score]) -> str:
         known = [s for s in known if s.method != "distributions"]
     exact = [s for s in known if abs(s.value) < EXACT]
     inside = [s for s in exact if len(s.by_group) > 1 and all(abs(number(r.get("value")) or 0.0) < EXACT for r in s.by_group)]
-    nearly = [s for s in known if EXACT <= s.value < NEARLY]
-    changed = sorted((s for s in known if s.value >= NEARLY), key=lambda s: -s.value)
+    nearly = [s for s in known if s.value >= EXACT and s.lost < NEARLY]
+    changed = sorted((s for s in known if s.value >= EXACT and s.lost >= NEARLY), key=lambda s: -s.lost)
     too = ", in every sub-group too" if exact and len(inside) == len(exact) else ""
     parts = [f"keeps {_joined([_noun(s) for s in exact])} exactly{too}"] if exact else []
     parts += [f"nearly keeps {_joined([_figure(s) for s in nearly])}"] if nearly else []

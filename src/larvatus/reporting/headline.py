@@ -1,4 +1,4 @@
-"""One line per release: its strongest attack beside the baselines, and its mean loss."""
+"""One line per release: its strongest attack beside the baselines, and its mean loss as a share of what could be lost."""
 
 from __future__ import annotations
 
@@ -55,23 +55,28 @@ def strongest(candidate: Candidate) -> Score | None:
     return max([s for s in usable if s.weighs] or usable, key=excess, default=None)
 
 
-def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[float]]:
-    """The measures with a figure for every release, one list of losses each."""
-    out: dict[str, list[float]] = {}
+def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[Score]]:
+    """The measures with a figure for every release, those that decide where there are any; one list of scores each."""
+    out: dict[str, list[Score]] = {}
     for name, scores in by_method(candidates, "loss").items():
-        values = [number(s.value) if s else None for s in scores]
-        there = [0.0 if v < EXACT else v for v in values if v is not None]
+        there = [s for s in scores if s is not None and number(s.value) is not None]
         if len(there) == len(candidates):
             out[name] = there
-    return out
+    weighing = {name: scores for name, scores in out.items() if any(s.weighs for s in scores)}
+    return weighing or out
+
+
+def mean_loss(scores: Sequence[Score]) -> float | None:
+    """Of one measure its own value; of several the mean of what each lost, as a share of what it could lose."""
+    values = [s.value if len(scores) == 1 else s.lost for s in scores if s.value >= EXACT]
+    return sum(values) / len(scores) if scores else None
 
 
 def headlines(candidates: Sequence[Candidate]) -> tuple[Headline, ...]:
     """All releases in the order they were given, numbered from 1."""
     losses = list(common_measures(candidates).values())
     return tuple(
-        Headline(i + 1, c.name, strongest(c), sum(m[i] for m in losses) / len(losses) if losses else None)
-        for i, c in enumerate(candidates)
+        Headline(i + 1, c.name, strongest(c), mean_loss([m[i] for m in losses])) for i, c in enumerate(candidates)
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
+from larvatus.data.score import Score
 from larvatus.reporting.analyses import analyses_section
 from larvatus.reporting.chosen_release import chosen_section
 from larvatus.reporting.compared import Comparison, by_method
@@ -50,7 +51,7 @@ class Subject:
 
     comparison: Comparison
     heads: tuple[Headline, ...]
-    measures: dict[str, list[float]]
+    measures: dict[str, list[Score]]
     version: str
     chosen: str | None
     why: tuple[str, ...]

@@ -11,13 +11,17 @@ from larvatus.reporting.contents import Block, Fold, Table
 from larvatus.reporting.headline import Headline
 from larvatus.reporting.lanes import Lane, Mark
 from larvatus.reporting.live_points import anchor
-from larvatus.reporting.numbers import NONE, SPACE, count, interval, loss, of_all, share, shares, words
+from larvatus.reporting.numbers import EXACT, NONE, SPACE, count, interval, loss, of_all, share, shares, words
 from larvatus.reporting.sentences import FEW
 
 MOST_CELLS = 10_000
 MOST_ACROSS = 12
 OVER_RELEASES = "Figures are over all releases; the comparison's own table has each release's."
 LONG = 12
+MEAN_LOSS = (
+    " The mean loss is that of the measures beside it, each as a share of what it could lose at most; figures of the measures "
+    "themselves are in their own units."
+)
 S_ALONE = f"S{SPACE}alone"
 TITLES = {"s_alone": S_ALONE, "sub_group": "Sub-group"}
 SHARES = frozenset({"value", "chance", "s_alone", "x_alone"})
@@ -43,7 +47,7 @@ def release_title(head: Headline, of: int) -> str:
     return f"{head.number}. {head.name[:39] + '…' if len(head.name) > 40 else head.name}"
 
 
-def summary_table(heads: Sequence[Headline], measures: dict[str, list[float]]) -> Table:
+def summary_table(heads: Sequence[Headline], measures: dict[str, list[Score]]) -> Table:
     """One row per release: strongest attack beside its baselines, then the losses."""
     risks = any(h.attack for h in heads)
     columns = ["Release"]
@@ -56,8 +60,9 @@ def summary_table(heads: Sequence[Headline], measures: dict[str, list[float]]) -
         if risks:
             row += _risk_cells(h)
         row += [loss(h.loss)] if len(measures) > 1 else []
-        rows.append((*row, *(loss(values[i]) for values in measures.values())))
+        rows.append((*row, *(loss(0.0 if (v := scores[i].value) < EXACT else v) for scores in measures.values())))
     note = "S alone: what an intruder gets from the non-confidential columns without the masked ones. A loss of 0 is best."
+    note += MEAN_LOSS if len(measures) > 1 else ""
     links = tuple(f"#{anchor(h)}" for h in heads)
     return Table("Releases side by side", tuple(columns), tuple(rows), frozenset({0, 2} if risks else {0}), note, links)
 

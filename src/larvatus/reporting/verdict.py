@@ -67,7 +67,8 @@ def _least_loss(heads: Sequence[Headline], measures: int) -> str:
 
 def _lost(head: Headline, measures: int) -> str:
     over = "" if measures == 1 else f" on average over {plural(measures, 'measure')}"
-    return f"a loss of {loss(head.loss)}{over}"
+    of = "" if measures == 1 else ", as a share of what could be lost"
+    return f"a loss of {loss(head.loss)}{over}{of}"
 
 
 def _risk(head: Headline) -> str:

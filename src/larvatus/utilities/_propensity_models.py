@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from larvatus.core.errors import UtilityError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.bins import rounded
+from larvatus.data.identities import broken, identities
 from larvatus.data.score import Row
 from larvatus.data.told_apart import SCORE, Model, fitted_all, scored
 from larvatus.data.trees import Coded, coded, tree_null, tree_of
@@ -45,7 +46,10 @@ class Found:
 
     @property
     def ratio(self) -> float | None:
-        return self.value * self.rows / self.expected if self.expected else None
+        """How many times what chance gives; without end where chance gives nothing."""
+        if self.expected:
+            return self.value * self.rows / self.expected
+        return float("inf") if self.expected == 0 and self.value > 0 else None
 
 
 def by_logit(files: TwoFiles, groups: Groups, degree: int, interactions: Interactions, model: str) -> Found:
@@ -119,7 +123,8 @@ def _figures(fit: Fit, share: float) -> dict[str, float | None]:
 def _told(name: str, found: float, expected: float | None) -> list[str]:
     """The plain sentence."""
     if not expected:
-        return [f"{name}: N·U_p = {found:.3g}; by chance nothing is told apart"] if found else []
+        chance = "" if expected is None else "; by chance no split would be expected, so that any is more than chance gives"
+        return [f"{name}: N·U_p = {found:.3g}{chance}"] if found else []
     ratio = found / expected
     return [f"{name}: N·U_p = {found:.3g}, {ratio:.3g} times what a resample of the original gives by chance "
             f"({expected:.3g}){PAIRED if ratio < 1 else ''}"]
@@ -128,9 +133,9 @@ def _told(name: str, found: float, expected: float | None) -> list[str]:
 def _fit_notes(name: str, fit: Fit, recipe: Recipe) -> list[str]:
     out = []
     if fit.complete:
-        out.append(f"{name}: the fit is separated: every record is told apart for certain, and U_p is as large as it can be")
+        out.append(f"{name}: the files can be told apart without error: the fit is separated, and U_p is as large as it can be")
     elif fit.apart:
-        out.append(f"{name}: the fit is separated: some records are told apart for certain")
+        out.append(f"{name}: some records can be told apart without error: the fit is separated")
     if not fit.converged:
         out.append(f"{name}: the fit did not settle in {fit.steps} steps; U_p is that of the last one")
     if fit.terms < len(recipe.terms):
@@ -146,7 +151,7 @@ def _term_rows(recipe: Recipe, fit: Fit) -> list[Row]:
     """The terms that make up most of the spread of the scores, with how far their means lie apart in standard deviations."""
     beta = fit.coefficient[1:]
     sd = np.sqrt(np.maximum(np.diag(fit.scatter), 0.0))[1:]
-    part = beta * (fit.scatter[1:, 1:] @ beta)
+    part = np.abs(beta * (fit.scatter[1:, 1:] @ beta))  # terms that work against each other would have shares beyond 1
     total = float(part.sum())
     if total <= 0:
         return []
@@ -234,6 +239,43 @@ def by_tree(
         by_group if len(groups) > 1 else {g[0]: value for g in groups}, {}, alone,
         {**_tables_of(tree.share, data.released), "terms": terms}, (*notes, *_sample_notes("cart", files, data)), data.sampled,
     )
+
+
+def by_identities(files: TwoFiles, groups: Groups) -> Found | None:
+    """What is told apart by identities of the original that released records break; nothing where none is broken."""
+    known = identities(files)
+    counts = broken(files.sides[1], known) if known else np.zeros((1, 1), dtype=np.int64)
+    total = counts.sum(axis=0)
+    if not total[0]:
+        return None
+    rows = files.rows
+    by_group = {
+        name: _departure(files.sides[0].groups.sizes[a], files.sides[1].groups.sizes[b], int(counts[b, 0]))
+        for name, a, b in groups
+    }
+    notes = [
+        f"identity: in every record of the original {i.name} is determined by {' and '.join(i.others)}; that does not hold in "
+        f"{_share_text(k / rows[1])} released records, which can be told apart without error"
+        for i, k in zip(known, total[1:].tolist(), strict=True) if k
+    ]
+    terms: list[Row] = [
+        {"term": f"{i.name} given {', '.join(i.others)}", "share": float(k / rows[1])}
+        for i, k in zip(known, total[1:].tolist(), strict=True) if k
+    ]
+    value = _departure(*rows, int(total[0]))
+    return Found("identity", value, sum(rows), 0.0, len(terms), True, by_group, tables={"terms": terms}, notes=tuple(notes))
+
+
+def _departure(mine: int, theirs: int, broken: int) -> float:
+    """U_p of the model that knows which records break an identity, as no original does."""
+    n, c = mine + theirs, theirs / max(mine + theirs, 1)
+    others = n - broken
+    p = (theirs - broken) / others if others else c
+    return (broken * (1 - c) ** 2 + others * (p - c) ** 2) / n if n else 0.0
+
+
+def _share_text(share: float) -> str:
+    return "all" if share == 1 else f"{100 * share:.3g} % of"
 
 
 def _pure(share: Floats) -> bool:

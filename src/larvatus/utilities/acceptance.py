@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,10 @@ class Acceptance(Measure):
 
     Parameters: none.
     """
+
+    weighs: ClassVar[bool] = False
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
+    any_kind: ClassVar[bool] = True
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         released = release.data

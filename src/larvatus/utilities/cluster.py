@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 USUAL = (100, 250, 500, 750, 1000)
 CELLS, SHOWN = 5000, 10
+MOST_IN_ONE = 0.8
 
 
 class Cluster(Measure):
@@ -41,6 +42,8 @@ class Cluster(Measure):
         exact: most distinct points that are linked one by one; more are first summed up as cells of near ones.
         sample: at most about this many records of each file, drawn at random.
     """
+
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 
     groups: Annotated[tuple[Annotated[int, Field(ge=2)], ...], Field(min_length=1)] | None = Field(
         default=None, description="numbers of clusters, the first one decides"
@@ -81,6 +84,9 @@ class Cluster(Measure):
             *([f"more than {self.exact:,} distinct points: average linkage of {min(CELLS, self.exact):,} cells of near ones"]
               if cells else []),
             *([f"without {', '.join(many)}, which hold too many names"] if many else []),
+            *([f"one cluster holds {100 * found[0].largest:.0f} % of all records, and nothing inside it is seen; the others "
+               "are a few outlying ones. Ask for more clusters (groups), or look at ecdf_max and table"]
+              if found[0].largest > MOST_IN_ONE else []),
         ]
         return Score(
             self.name(), "loss", found[0].value(self.weights), "how unevenly clusters are split, 1 where they are apart",
@@ -151,6 +157,11 @@ class _Split:
     def c(self) -> float:
         return float(self.mine.sum() / self.size.sum())
 
+    @property
+    def largest(self) -> float:
+        """The share of all records that the largest cluster holds."""
+        return float(self.size.max() / self.size.sum())
+
     def weight(self, weights: str) -> Floats:
         if weights == "standard_error":
             return np.asarray(np.sqrt(self.c * (1 - self.c) / self.size))
@@ -168,7 +179,7 @@ class _Split:
         total, groups = float(self.parts(weights).sum()), len(self.size)
         return {
             "groups": groups, "value": self.value(weights), "u_c": total / groups, "g_u_c": total,
-            "largest": float(self.size.max() / self.size.sum()),
+            "largest": self.largest,
         }
 
     def worst(self, weights: str) -> Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -11,7 +12,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairs import SHOWN, by_variable, in_groups, pair_rows
+from larvatus.data.pairs import NO_PAIRS, SHOWN, by_variable, column_pairs, in_groups, pair_rows
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
 from larvatus.data.weights import checked_weight, weighted_moments
@@ -32,6 +33,9 @@ class Correlation(Measure):
     weighted: bool = Field(default=False, description="weigh records by the survey weight")
     shown: Annotated[int, Field(ge=0, le=1000)] = Field(default=SHOWN, description="number of sub-groups whose pairs are kept")
 
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
+        return column_pairs(original, released)
+
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
         before, after, terms = common_terms(original, release.data)
@@ -46,7 +50,7 @@ class Correlation(Measure):
         return Score(
             "correlation", "loss", mean_of(rows), "mean absolute change of correlations over pairs", self.settings(),
             by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),
-            details={"sub_group_pairs": worst} if len(worst) else {},
+            details={"sub_group_pairs": worst} if len(worst) else {}, notes=() if rows else (NO_PAIRS,),
         )
 
     def _moments(self, data: Microdata, columns: list[str]) -> list[Moments]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ class Distributions(Measure):
         bins: number of bins; columns with fewer distinct values get a bin for each.
         shown: number of sub-groups whose histograms are kept, the most changed first.
     """
+
+    weighs: ClassVar[bool] = False
 
     bins: Annotated[int, Field(ge=5, le=200)] = Field(default=40, description="number of bins")
     shown: Annotated[int, Field(ge=0, le=100)] = Field(default=3, description="number of sub-groups whose histograms are kept")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -32,6 +33,9 @@ class EcdfMax(Measure):
     sample: Annotated[int, Field(ge=100)] = Field(
         default=100_000, description="most records of each file with three columns and more"
     )
+
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
+        return super().parts(original, released) or [(n,) for n in original.confidential]
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         found = JointDistributions.of(original, release.data, self.columns, self.sample, random, self.name())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -29,7 +29,9 @@ class Propensity(Measure):
     model would reach. Dropped columns are left out; non-confidential ones enter only together with masked ones. Missing
     values enter as the mean with an indicator, names as indicators. The expected value beside it is what a resample of the
     original gives; released records resemble their own originals, so that less is normal, and a fresh sample of the
-    population gives about twice as much. The tree cuts midway between original values: what moved by less it does not see.
+    population gives about twice as much. Beside both models, an identity that holds in every original record, such as a total
+    of its parts, tells released records that break it for what they are, however little they do. The tree cuts midway between
+    original values: what moved by less it does not see.
 
     Parameters:
         model: "logit" (powers and products), "spline" (bends in place of powers), "cart" (a tree), "both" for logit and cart,
@@ -42,6 +44,8 @@ class Propensity(Measure):
         sample: most records of either file that trees and boosting are given.
         resamples: number of resamples of the original by which trees and boosting learn what chance gives.
     """
+
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 
     model: Which = Field(default="both", description="the model that tells records apart")
     degree: Annotated[int, Field(ge=1, le=3)] = Field(default=3, description="highest power of a masked number in the logit")
@@ -69,9 +73,13 @@ class Propensity(Measure):
             cls(model="cart", resamples=3), cls(model="model_ii"),
         )
 
+    def full(self, original: Microdata, released: Microdata) -> float:
+        c = released.rows / max(original.rows + released.rows, 1)
+        return c * (1 - c)
+
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         from larvatus.data.two_files import two_files
-        from larvatus.utilities._propensity_models import by_boosting, by_logit, by_tree
+        from larvatus.utilities._propensity_models import by_boosting, by_identities, by_logit, by_tree
 
         files = two_files(original, release.data, self.columns, self.model == "spline")
         groups = common_groups(original, release.data)
@@ -82,13 +90,16 @@ class Propensity(Measure):
             found.append(by_tree(files, groups, self.smallest_leaf, self.complexity, self.sample, self.resamples, random))
         if self.model == "boosting":
             found.append(by_boosting(files, self.sample, self.resamples, random))
-        worst = max(found, key=lambda f: f.value)
+        whole = list(found)
+        if self.model == "both" and (broken := by_identities(files, groups)):
+            whole.append(broken)
+        worst = max(whole, key=lambda f: f.value)
         return Score(
             "propensity", "loss", worst.value,
             "mean squared distance of propensity scores from the share of released records, "
             f"{files.share * (1 - files.share):.3g} where every record is told apart",
-            self.settings(), by_group=_groups(original, groups, found), by_variable=_variables(found),
-            details=_details(found), notes=(*files.notes, *(n for f in found for n in f.notes)),
+            self.settings(), by_group=_groups(original, groups, whole), by_variable=_variables(found),
+            details=_details(whole), notes=(*files.notes, *(n for f in whole for n in f.notes)),
             sampled=any(f.sampled for f in found),
         )
 

@@ -14,7 +14,7 @@ from larvatus.data.agreement import TOGETHER, ranked_together
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairs import SHOWN, by_variable, in_groups, pair_rows
+from larvatus.data.pairs import NO_PAIRS, SHOWN, by_variable, column_pairs, in_groups, pair_rows
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
 from larvatus.stats.gaussian import Moments
@@ -40,6 +40,9 @@ class RankCorrelation(Measure):
             raise ValueError("ranks count records and are not weighted. Leave weighted out, or use correlation")
         return {k: v for k, v in given.items() if k != "weighted"} if isinstance(given, Mapping) else given
 
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
+        return column_pairs(original, released)
+
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
         before, after, terms = common_terms(original, release.data)
@@ -55,7 +58,7 @@ class RankCorrelation(Measure):
         return Score(
             "rank_correlation", "loss", mean_of(rows), "mean absolute change of rank correlations over pairs",
             self.settings(), by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),
-            details={"sub_group_pairs": worst} if len(worst) else {},
+            details={"sub_group_pairs": worst} if len(worst) else {}, notes=() if rows else (NO_PAIRS,),
         )
 
 

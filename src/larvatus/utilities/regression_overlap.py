@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -53,7 +53,7 @@ class RegressionOverlap(Measure):
 
     The loss of a coefficient is 1 - J, with J the mean share of the two intervals that they have in common: 0 for equal
     intervals, 1 for touching ones, more for a gap, and never above 2. A coefficient that the release does not determine
-    loses 1; one that the original does not determine is not counted. Ordinary least squares with the usual standard errors,
+    loses 2; one that the original does not determine is not counted. Ordinary least squares with the usual standard errors,
     unweighted; records with a missing value in a model, or without a logarithm or root that it asks for, are left out.
 
     Parameters:
@@ -65,6 +65,19 @@ class RegressionOverlap(Measure):
         default=(), description="models; without any, each confidential column on all others and numeric S"
     )
     level: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.95, description="level of the confidence intervals")
+
+    def full(self, original: Microdata, released: Microdata) -> float:
+        return 2.0
+
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
+        if self.formulas:
+            return [formula(text).columns for text in self.formulas]
+        outcomes = original.numeric(original.confidential)
+        every = [*outcomes, *original.numeric(common_given(original, released))]
+        return [(o, x) for o in outcomes for x in every if x != o] or [(o,) for o in outcomes]
+
+    def narrowed(self, parts: Sequence[tuple[str, ...]]) -> Self:
+        return self.model_copy(update={"formulas": tuple(t for t in self.formulas if formula(t).columns in parts)})
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
@@ -90,8 +103,16 @@ class RegressionOverlap(Measure):
             "regression_overlap", "loss", mean_of(rows), "share of confidence intervals of coefficients not in common, mean",
             self.settings(), by_group=Rows.of(groups),
             by_variable=Rows.of({"variable": o, "loss": mean_of(r), "coefficients": len(r)} for o, r in own.items() if r),
-            details={"coefficients": Rows.of(rows)}, notes=_notes(original, release.data, whole),
+            details={"coefficients": Rows.of(rows)},
+            notes=(*self._fixed(original, release.data, names), *_notes(original, release.data, whole)),
         )
+
+    def _fixed(self, original: Microdata, released: Microdata, names: Sequence[str]) -> list[str]:
+        from larvatus.stats.gaussian import Moments
+
+        columns = [*names, *original.numeric(common_given(original, released))]
+        fixed = [] if self.formulas else _unvaried(Moments.total(original.moments(columns)), columns)
+        return [f"{n} does not vary in the original and is in no model" for n in fixed]
 
     def _asked(self, original: Microdata, released: Microdata) -> tuple[list[_Model], list[list[ModelTerms]]]:
         models: list[_Model] = []
@@ -114,7 +135,7 @@ class RegressionOverlap(Measure):
 
     def _rows(self, model: _Model, before: Sequence[Moments | None], after: Sequence[Moments | None]) -> list[Row]:
         """One row per coefficient that the original determines."""
-        from larvatus.stats.overlap import overlaps
+        from larvatus.stats.overlap import LEAST, overlaps
 
         one, other = (_fit(model, side[model.matrix]) for side in (before, after))
         if one is None:
@@ -122,7 +143,7 @@ class RegressionOverlap(Measure):
         known = np.isfinite(one.estimate)
         there = known & np.isfinite(other.estimate) if other else np.zeros_like(known)
         ends = [fit.interval(self.level) if fit else (np.full(len(known), np.nan),) * 2 for fit in (one, other)]
-        j = np.zeros(len(known))
+        j = np.full(len(known), LEAST)  # what the release does not determine is lost as wholly as what it gets wrong
         before_ends, after_ends = ((low[there], high[there]) for low, high in ends)
         j[there] = overlaps(before_ends, after_ends, one.unit[there])
         out: list[Row] = []
@@ -143,8 +164,10 @@ def _default(
 ) -> tuple[list[_Model], list[list[ModelTerms]]]:
     """Every confidential column on the others and numeric S, out of one matrix."""
     columns = [*names, *original.numeric(common_given(original, released))]
-    present = np.sum([m.present for m in original.moments(columns)], axis=0)
-    kept = [n for n, there in zip(columns, present, strict=True) if there > 0]
+    from larvatus.stats.gaussian import Moments
+
+    fixed = _unvaried(Moments.total(original.moments(columns)), columns)
+    kept = [n for n in columns if n not in fixed]
     models = []
     for i, outcome in enumerate(n for n in kept if n in names):
         on = [j for j in range(len(kept)) if j != i]
@@ -154,6 +177,11 @@ def _default(
         return [], [[], []]
     asked = Formula("", Part(kept[0]), tuple((Part(n),) for n in kept[1:]))
     return models, [[model_terms(asked, data.table.columns, {})] for data in (original, released)]
+
+
+def _unvaried(whole: Moments, columns: Sequence[str]) -> list[str]:
+    """Columns of the original that hold one value or none: no model can tell them from its intercept."""
+    return [n for j, n in enumerate(columns) if whole.present[j] == 0 or whole.constant[j]]
 
 
 def _moments(data: Microdata, matrices: Sequence[ModelTerms]) -> list[list[Moments | None]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from larvatus.data.alignment import common_given, common_numbers
 from larvatus.data.bins import Floats, difference, edges_of
 from larvatus.data.contracts import Block, Measure
 from larvatus.data.microdata import Microdata
+from larvatus.data.pairs import column_pairs
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 
@@ -33,8 +34,13 @@ class Scatter(Measure):
         shown: number of pairs whose grids are kept, the most changed first.
     """
 
+    weighs: ClassVar[bool] = False
+
     cells: Annotated[int, Field(ge=4, le=60)] = Field(default=20, description="number of cells along each side")
     shown: Annotated[int, Field(ge=1, le=50)] = Field(default=3, description="number of pairs whose grids are kept")
+
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
+        return column_pairs(original, released, numbers=True)
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)

@@ -1,10 +1,10 @@
-"""How far cross-tabulations moved: names as they are, numbers cut at the original's quartiles."""
+"""How far cross-tabulations moved: names as they are, numbers in classes between the original's quartiles."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Annotated
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +24,17 @@ from larvatus.data.score import Row, Rows, Score, mean_of
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Names = tuple[str, ...]
-MOST_CELLS = 1_000_000
+MOST_CELLS, FEW = 1_000_000, 10
 
 
 class Table(Measure):
     """Count records in the cells of tables of two columns, of which at least one is masked, in both files.
 
     The loss of a table is the share of records that would have to move to another cell to make the tables equal, half the
-    sum of absolute differences of shares; the value is the mean over tables. A missing value is a category of its own. It
-    sees relations between columns as coarsely as an analyst who tabulates does.
+    sum of absolute differences of shares; the value is the mean over tables. Numbers have a
+    class for each value where there are ten at most, else four between quartiles of the original, and two more for what lies
+    beyond the original's range; a missing value is a category of its own. It sees relations between columns as coarsely as
+    an analyst who tabulates does.
 
     Parameters:
         tables: tables to count, each a list of columns, such as [["job", "income"], ["job"]]; by default all pairs with a
@@ -44,6 +46,12 @@ class Table(Measure):
         default=None, description="tables to count, each a list of columns; all pairs with a masked column where none is named"
     )
     shown: Annotated[int, Field(ge=0, le=1000)] = Field(default=10, description="number of changed cells that are kept")
+
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[Names]:
+        return self._tables(original, original)[0] if self.tables is None else [tuple(dict.fromkeys(t)) for t in self.tables]
+
+    def narrowed(self, parts: Sequence[Names]) -> Self:
+        return self if self.tables is None else self.model_copy(update={"tables": tuple(parts)})
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         released = release.data
@@ -109,7 +117,7 @@ class Table(Measure):
 
 
 class _Categories:
-    """What a column is tabulated by: the names of both files, or four classes between quartiles; then missing."""
+    """What a column is tabulated by: the names of both files, or classes of numbers; then missing."""
 
     def __init__(self, names: Sequence[str], codes: Sequence[Array], numeric: bool) -> None:
         self.names, self.codes, self.numeric = names, codes, numeric
@@ -119,7 +127,10 @@ class _Categories:
         both = [d.table.columns[name] for d in (original, released)]
         if both[0].kind == "number":
             cuts = _cuts(original, name)
-            return cls([f"class {i + 1} of {len(cuts) + 1}" for i in range(len(cuts) + 1)], [cuts, cuts], True)
+            inside = max(len(cuts) - 1, 1)
+            classes = [f"class {i + 1} of {inside}" for i in range(inside)]
+            return cls(["below all of the original", *classes, "above all of the original"] if len(cuts) else classes,
+                       [cuts, cuts], True)
         levels = {v: i for i, v in enumerate(dict.fromkeys(v for c in both for v in c.levels))}
         return cls([str(v) for v in levels], [np.array([*(levels[v] for v in c.levels), len(levels)]) for c in both], False)
 
@@ -138,19 +149,40 @@ class _Categories:
 
 
 def _cuts(data: Microdata, name: str) -> Floats:
-    """Half-way between each quartile and the next larger value, so that no value that occurs lies on a cut."""
+    """Upper ends of classes: below all values, one class for each of few values or four by quartiles, and above all.
+
+    A cut inside lies half-way between values that occur, so that none lies on it; a quartile that is the largest value is
+    cut off from those below it, so that values of which most are the same have a class for the others.
+    """
     whole = data.ungrouped()
+
+    def seen(group: int, block: Block) -> Floats:
+        return np.unique(block[name][~np.isnan(block[name])])[: FEW + 1]
+
+    def ends(group: int, block: Block) -> Floats:
+        values = block[name][~np.isnan(block[name])]
+        return np.array([-values.min(initial=np.inf), values.max(initial=-np.inf)])
+
+    few = whole.reduce([name], seen, lambda one, other: np.union1d(one, other)[: FEW + 1])[0]
+    if not len(few):
+        return np.zeros(0)
+    low, high = whole.reduce([name], ends, np.maximum)[0] * [-1, 1]
+    inside = (few[1:] + few[:-1]) / 2 if len(few) <= FEW else _quartile_cuts(whole, name, high)
+    return np.array([np.nextafter(low, -np.inf), *inside, high])
+
+
+def _quartile_cuts(whole: Microdata, name: str, high: float) -> Floats:
     quartiles = whole.table.quantiles(name, [0.25, 0.5, 0.75])[0]
 
-    def above(group: int, block: Block) -> Floats:
+    def around(group: int, block: Block) -> Floats:
         values = block[name]
-        return np.array([[values[values <= q].max(initial=-np.inf), values[values > q].min(initial=np.inf)] for q in quartiles])
+        lower = [values[(values <= q) & (values < high)].max(initial=-np.inf) for q in quartiles]
+        return np.array([lower, [values[values > q].min(initial=high) for q in quartiles]])
 
     def nearer(one: Floats, other: Floats) -> Floats:
-        return np.column_stack([np.maximum(one[:, 0], other[:, 0]), np.minimum(one[:, 1], other[:, 1])])
+        return np.array([np.maximum(one[0], other[0]), np.minimum(one[1], other[1])])
 
-    between = whole.reduce([name], above, nearer)[0]
-    return np.unique(between[np.isfinite(between).all(axis=1)].mean(axis=1))
+    return np.unique(whole.reduce([name], around, nearer)[0].mean(axis=0))
 
 
 def _check_size(tables: Sequence[Names], cuts: Mapping[str, _Categories]) -> None:

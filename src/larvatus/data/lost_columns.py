@@ -1,0 +1,72 @@
+"""A score that counts what a release does not give back: columns it lacks, or holds as another kind, are wholly lost.
+
+Measures compare what both files have. Without this step a column could be made harmless to every score by dropping it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.alignment import common_groups
+from larvatus.data.contracts import Measure
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Score
+
+NOTHING = "nothing that the measure looks at can be compared, which is the whole loss"
+
+
+def lost_columns(original: Microdata, released: Microdata, any_kind: bool = False) -> dict[str, str]:
+    """The confidential columns that cannot be held against the release, each with the reason."""
+    mine, theirs = original.table.columns, released.table.columns
+    out = {n: "is not in the release" for n in original.confidential if n not in theirs}
+    what = {"number": "numbers", "nominal": "names"}
+    for n in original.confidential:
+        if n in theirs and mine[n].kind != theirs[n].kind and not any_kind:
+            out[n] = f"holds {what[theirs[n].kind]} in the release where the original holds {what[mine[n].kind]}"
+    return out
+
+
+def scored(measure: Measure, original: Microdata, release: Release, random: RecordRandom) -> Score:
+    """What a measure finds, every column or pair that the release does not give back counted at the full loss."""
+    released = release.data
+    full = measure.full(original, released)
+    gone = lost_columns(original, released, measure.any_kind)
+    parts = measure.parts(original, released) if gone else []
+    lost = [p for p in parts if any(n in gone for n in p)]
+    if not lost:
+        return _stated(measure, measure.score(original, release, random), full)
+    kept = [p for p in parts if p not in lost]
+    why = {n: text for n, text in gone.items() if any(n in p for p in lost)}
+    notes = tuple(f"{n} {text} and counts as wholly lost" for n, text in why.items())
+    variables: list[Row] = [{"variable": n, "loss": full} for n in why]
+    if not any(n in original.confidential for p in kept for n in p):
+        groups: list[Row] = [
+            {"sub_group": name, "records": original.groups.sizes[a], "value": full}
+            for name, a, _ in common_groups(original, released)
+        ]
+        return _stated(measure, Score(
+            measure.name(), "loss", full, NOTHING, measure.settings(), by_variable=Rows.of(variables),
+            by_group=Rows.of(groups), notes=notes,
+        ), full)
+    left = original.with_confidential([n for n in original.confidential if n not in gone])
+    found = measure.narrowed(kept).score(left, release, random)
+    share = len(lost) / len(parts)
+    pairs: list[Row] = [{"first": p[0], "second": " × ".join(p[1:]), "loss": full} for p in lost if len(p) > 1]
+    return _stated(measure, replace(
+        found, value=_mixed(found.value, full, share), settings=measure.settings(),
+        by_variable=Rows.of([*found.by_variable, *variables]),
+        by_pair=Rows.of([*found.by_pair, *pairs]) if len(found.by_pair) else found.by_pair,
+        by_group=Rows.of({**r, "value": _mixed(r["value"], full, share)} for r in found.by_group),
+        notes=(*notes, *found.notes),
+    ), full)
+
+
+def _stated(measure: Measure, score: Score, full: float) -> Score:
+    return replace(score, full=full, rooted=measure.rooted, weighs=measure.weighs)
+
+
+def _mixed(value: object, full: float, share: float) -> float:
+    return (1 - share) * value + share * full if isinstance(value, int | float) else float("nan")
+
