@@ -28,7 +28,7 @@ from larvatus.core.errors import (
     nearest_names,
 )
 from larvatus.core.files import check_folder, moved_into, write_text
-from larvatus.core.progress import Progress, silent
+from larvatus.core.progress import Progress, heard_by, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.analyses import analyses_of
@@ -205,7 +205,8 @@ def risk(
     for i, method in enumerate(methods):
         progress(f"attacking: {method.name()}", i, len(methods))
         try:
-            found = [_attacked(method, view, who) for view in views]
+            with heard_by(progress):
+                found = [_attacked(method, view, who) for view in views]
         except (RiskError, UtilityError, EngineError) as error:
             if attacks is not None:
                 raise

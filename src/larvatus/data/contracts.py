@@ -15,6 +15,7 @@ from larvatus.core.discovery import file_name
 from larvatus.core.randomness import RecordRandom
 
 if TYPE_CHECKING:
+    from larvatus.data.factor_law import FactorLaw
     from larvatus.data.groups import Groups, Label, Level
     from larvatus.data.intruder import Intruder
     from larvatus.data.law import Law
@@ -190,6 +191,10 @@ class Mask(Method):
 
     def law(self, original: Microdata) -> Law | None:
         """E and Cov of Y given X and S, where the mask has a linear law; used by attacks that know the mask."""
+        return None
+
+    def factor_law(self, original: Microdata) -> Mapping[str, FactorLaw] | None:
+        """The law of each column where Y is X times a random factor plus noise, both drawn for each value alone."""
         return None
 
     def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:

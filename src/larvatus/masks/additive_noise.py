@@ -11,6 +11,7 @@ from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.factor_law import FactorLaw, spreads
 from larvatus.data.law import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.noise import Rows, columns_of, constant_notes, counted, noisy, refuse_negatives
@@ -73,6 +74,12 @@ class AdditiveNoise(Mask):
         spread = np.repeat(spread, len(original.groups), axis=0) if self.scope == "file" else spread
         groups = [GroupLaw(np.zeros(p), np.eye(p), np.zeros((p, 0)), np.diag(s**2)) for s in spread]
         return Law(names, (), tuple(groups))
+
+    def factor_law(self, original: Microdata) -> Mapping[str, FactorLaw] | None:
+        names = original.confidential
+        ratio = np.sqrt(per_column("additive_noise.variance", self.variance, names))
+        noise_sd = spreads(original, ratio, self.zeros, self.scope)
+        return {n: FactorLaw("normal", self.noise, 0.0, noise_sd[:, j], self.zeros == "keep") for j, n in enumerate(names)}
 
     def public_sentence(self) -> str:
         return "Random noise, independent of everything else, was added to each confidential value."

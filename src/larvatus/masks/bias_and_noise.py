@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
+from larvatus.data.factor_law import FactorLaw, spreads
 from larvatus.data.microdata import Microdata
 from larvatus.data.noise import Rows, columns_of, constant_notes, counted, noisy, refuse_negatives
 from larvatus.data.parameters import per_column
@@ -84,6 +85,13 @@ class BiasAndNoise(Mask):
 
         still = np.array([m.constant & (m.present > 0) & ((factor == 0) | (np.nan_to_num(m.mean) == 0)) for m in moments])
         return Masked(current.map_rows(mask_block, names), constant_notes(current, still))
+
+    def factor_law(self, original: Microdata) -> Mapping[str, FactorLaw] | None:
+        names = original.confidential
+        factor = per_column("bias_and_noise.bias_sd", self.bias_sd, names)
+        noise_sd = spreads(original, per_column("bias_and_noise.noise_ratio", self.noise_ratio, names), self.zeros, self.scope)
+        kept = self.zeros == "keep"
+        return {n: FactorLaw(self.bias, self.noise, float(factor[j]), noise_sd[:, j], kept) for j, n in enumerate(names)}
 
     def public_sentence(self) -> str:
         return "Each confidential value was multiplied by a random factor close to one, and random noise was added."

@@ -1,0 +1,87 @@
+"""The Bayesian intruder: closed form against one exponential a pair, quadrature against closed form, sweeps against fewer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from larvatus.stats.bias_and_noise_links import Pool, linked_by
+from larvatus.stats.bias_and_noise_priors import nodes_of
+from larvatus.stats.bias_and_noise_scenarios import fill_nodes, fill_stated, paper_priors
+from larvatus.stats.known_records import Chains, Problem
+from run import Claim, MemoryClaim
+
+KEY = (np.uint64(3), np.uint64(5))
+NORMAL = np.zeros(1, dtype=np.int64)
+
+
+def _pool(n: int) -> Pool:
+    rng = np.random.default_rng(1)
+    x = rng.normal(85, 19, (1, n))
+    z = x * (1 + 0.2 / 6 * rng.normal(size=x.shape)) + 19 / 6 * rng.normal(size=x.shape)
+    everybody = np.zeros(n, dtype=np.int64)
+    return Pool(x, z, everybody, everybody, np.arange(n))
+
+
+def claim_closed_form() -> Claim:
+    pool = _pool(1000)
+    fill = fill_stated(pool.z, np.array([0.2 / 6]), np.array([19 / 6]))
+    pairs = np.random.default_rng(2).normal(size=(1000, 1000))
+    return Claim(
+        "Bayesian intruder, parameters released, 1,000 × 1,000, three kernels and their links", lambda: np.exp(pairs),
+        lambda: linked_by(pool, fill), 50.0, "np.exp of as many numbers",
+    )
+
+
+def claim_quadrature() -> Claim:
+    pool = _pool(1000)
+    closed = fill_stated(pool.z, np.array([0.2 / 6]), np.array([19 / 6]))
+    unknown = fill_nodes(pool.z, nodes_of(*paper_priors(pool.z)))
+    return Claim(
+        "Bayesian intruder, parameters unknown, 1,000 × 1,000", lambda: linked_by(pool, closed),
+        lambda: linked_by(pool, unknown), 200.0, "parameters released", repeats=5,
+    )
+
+
+def _sweeps(known: int, sweeps: int = 1000) -> Chains:
+    pool = _pool(1000)
+    priors = paper_priors(pool.z)
+    zero = np.zeros(known, dtype=np.int64)
+    problem = Problem(np.ascontiguousarray(pool.x[:, :known]), pool.z, zero, pool.cells, np.arange(known), NORMAL, NORMAL,
+                      "likelihood", None, None, *priors)
+    chains = Chains(problem, KEY, 2, sweeps)
+    chains.run(counted=True)
+    return chains
+
+
+def claim_sweeps_linear_in_known_records() -> Claim:
+    def walked(known: int) -> Callable[[], object]:
+        chain = _sweeps(known, 100)
+        state = chain._begun(0)
+        return lambda: chain._walked(state, 0, 200, False, True, "walking")
+
+    return Claim(
+        "Bayesian intruder, 200 sweeps of a chain over 800 known records of 1,000", walked(200), walked(800),
+        8.0, "the same over 200 (4 × is linear; a swap weighs two pairs)", repeats=5,
+    )
+
+
+def claim_blocks() -> MemoryClaim:
+    return MemoryClaim(
+        "Bayesian intruder, peak memory of 2,000 targets against 100,000 records", 2000.0, "their values (2,000 × is 1.6 GB)",
+        """
+import numpy as np
+from claims.bayesian_intruder import _pool
+from larvatus.stats.bias_and_noise_links import Pool, linked_by
+from larvatus.stats.bias_and_noise_scenarios import fill_stated
+whole = _pool(100_000)
+some = Pool(np.ascontiguousarray(whole.x[:, :2000]), whole.z, whole.cell[:2000], whole.cells, whole.own[:2000])
+few = Pool(np.ascontiguousarray(whole.x[:, :2]), whole.z, whole.cell[:2], whole.cells, whole.own[:2])
+fill = fill_stated(whole.z, np.array([0.2 / 6]), np.array([19 / 6]))
+linked_by(few, fill)
+INPUT = whole.x.nbytes
+def work():
+    return linked_by(some, fill)
+""",
+    )

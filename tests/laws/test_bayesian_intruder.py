@@ -1,0 +1,226 @@
+"""The Bayesian intruder of paper 002: released against unknown parameters, known records, samples, thresholds, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import larvatus as lv
+from larvatus.core.progress import heard_by
+from larvatus.datasets import key_variables
+from larvatus.risks.bayesian_intruder import BayesianIntruder
+from larvatus.stats.bias_and_noise_scenarios import paper_priors
+
+FALSE_ALARM = 1e-6
+SECRET = b"sixteen bytes or more for tests"
+LIGHT = "bias_and_noise(bias_sd=0.0016666666666666668, noise_ratio=0.01)"
+
+
+def data2(n=100, columns=1, seed=0):
+    table = key_variables(n, columns, seed, like="DATA2").to_pandas()
+    return lv.read(table, confidential=list(table.columns))
+
+
+def scored(data, release, **settings):
+    who = settings.pop("intruder", None)
+    return lv.risk(data, release, [BayesianIntruder(**settings)], intruder=who)[0]
+
+
+def test_the_attack_is_the_closed_form():
+    data = data2()
+    release = lv.mask(data, "bias_and_noise(bias_sd=0.03, noise_ratio=0.1)", secret=SECRET)
+    x, z = (d.frame()["x1"].to_numpy() for d in (data, release))
+    sigma = 0.1 * x.std(ddof=1)
+    density = stats.norm.pdf(z[None], x[:, None], np.sqrt(sigma**2 + (0.03 * x[:, None]) ** 2))
+    score = scored(data, release, kernel="likelihood")
+    assert score.value == pytest.approx((density.argmax(axis=1) == np.arange(100)).mean())
+    top = (density / density.sum(axis=1, keepdims=True)).max(axis=1)
+    for row in score.details["thresholds"]:
+        assert row["linked"] == pytest.approx((top > row["threshold"]).mean())
+        assert row["correct"] + row["false"] == pytest.approx(row["linked"])
+    above = scored(data, release, kernel="likelihood", threshold=0.3)
+    assert above.value == pytest.approx(((density.argmax(axis=1) == np.arange(100)) & (top > 0.3)).mean())
+
+
+def test_the_strongest_kernel_is_reported_with_the_others_beside_it():
+    data = data2()
+    release = lv.mask(data, LIGHT, secret=SECRET)
+    score = scored(data, release, parameters="unknown")
+    rows = {r["kernel"]: r for r in score.details["kernels"]}
+    assert set(rows) == {"likelihood", "paper", "coherent"}
+    assert score.value == max(r["value"] for r in rows.values())
+    assert rows["likelihood"]["value"] > rows["paper"]["value"]
+    assert [r["reported"] for r in rows.values()].count(True) == 1
+
+
+def test_more_columns_multiply_and_the_laws_of_the_mask_are_used():
+    one, two = data2(300), data2(300, 2)
+    heavy = "bias_and_noise(bias_sd=0.02, noise_ratio=0.05{})"
+    found = [scored(d, lv.mask(d, heavy.format(""), secret=SECRET)).value for d in (one, two)]
+    assert found[1] > 2 * found[0]
+    for laws in (', bias="gamma"', ', bias="lognormal", noise="laplace"', ', noise="uniform"', ', noise="mixture"'):
+        release = lv.mask(two, heavy.format(laws), secret=SECRET)
+        told = scored(two, release, kernel="likelihood")
+        supposed = scored(two, release, kernel="likelihood", bias_sd=0.02, noise_ratio=0.05)
+        low, high = told.interval
+        assert told.value > 0.1
+        assert supposed.value < told.value + 2.5 * (high - low)
+
+
+def test_what_the_intruder_is_not_told_is_unknown():
+    data = data2()
+    release = lv.mask(data, LIGHT, secret=SECRET)
+    hidden = scored(data, release, kernel="paper", intruder=lv.Intruder(published="none"))
+    asked = scored(data, release, kernel="paper", parameters="unknown")
+    assert hidden.value == asked.value
+    assert any("has a prior" in n for n in hidden.notes)
+    assert hidden.value < scored(data, release, kernel="paper").value
+
+
+def test_releases_of_other_masks_are_refused_with_the_way_out_and_left_out_of_the_defaults():
+    data = data2(columns=2)
+    release = lv.mask(data, "data_shuffling", secret=SECRET)
+    with pytest.raises(lv.LarvatusError, match='parameters = "unknown"'):
+        scored(data, release)
+    assert scored(data, release, parameters="unknown").value < 0.2
+    found = lv.risk(data, release)
+    assert "bayesian_intruder" not in [s.method for s in found]
+    assert any("bayesian_intruder" in n and "not run" in n for n in found[0].notes)
+
+
+def test_a_file_from_elsewhere_is_attacked_with_stated_parameters():
+    data = data2()
+    release = lv.mask(data, LIGHT, secret=SECRET)
+    here = scored(data, release)
+    elsewhere = scored(data, release.frame(), bias_sd=0.01 / 6, noise_ratio=0.01)
+    assert elsewhere.value == here.value
+    unknown = scored(data, release.frame())
+    assert any("unknown size" in n for n in unknown.notes)
+    with pytest.raises(lv.LarvatusError, match="noise_ratio"):
+        scored(data, release.frame(), noise_ratio={"x9": 1})
+
+
+def test_zeros_that_are_kept_and_missing_values_stay_where_they_are():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"a": np.where(rng.random(200) < 0.3, 0.0, rng.normal(50, 10, 200)), "b": rng.normal(20, 5, 200)})
+    table.loc[::9, "b"] = np.nan
+    data = lv.read(table, confidential=["a", "b"])
+    found = [scored(data, lv.mask(data, f'bias_and_noise(bias_sd=0.05, zeros="{z}")', secret=SECRET)) for z in ("keep", "mask")]
+    assert found[0].value > found[1].value
+    assert all(np.isfinite(s.by_record).all() for s in found)
+
+
+def test_a_sample_in_which_the_target_may_not_be():
+    data = data2(400, 2)
+    release = lv.mask(data, "sampling(rate=0.25)", "bias_and_noise(bias_sd=0.01, noise_ratio=0.05)", secret=SECRET)
+    stated = {"bias_sd": 0.01, "noise_ratio": 0.05, "kernel": "coherent"}
+    known = scored(data, release, **stated)
+    unsure = scored(data, release, **stated, intruder=lv.Intruder(presence="unknown"))
+    assert unsure.value < known.value
+    curves = [{r["threshold"]: r for r in s.details["thresholds"]} for s in (known, unsure)]
+    assert curves[1][0.0]["false"] > curves[0][0.0]["false"]
+    n, sure = 400, curves[1][0.9]
+    wrong = stats.binom.isf(FALSE_ALARM, n, 0.1) / n
+    assert sure["false"] <= wrong * sure["linked"] + 5 / n
+    fewer = scored(data, release, **stated, population=100_000)
+    assert fewer.details["thresholds"][8]["linked"] < known.details["thresholds"][8]["linked"]
+    with pytest.raises(lv.LarvatusError, match="population"):
+        scored(data, release, **stated, population=5)
+
+
+def test_correlations_between_columns_change_how_common_a_record_is():
+    rng = np.random.default_rng(3)
+    z = rng.normal(size=(400, 2)) @ np.linalg.cholesky([[1, 0.97], [0.97, 1]]).T
+    data = lv.read(pd.DataFrame({"a": 50 + 10 * z[:, 0], "b": 30 + 5 * z[:, 1]}), confidential=["a", "b"])
+    release = lv.mask(data, "bias_and_noise(bias_sd=0, noise_ratio=0.5)", secret=SECRET)
+    plain, joint = (scored(data, release, kernel="coherent", correlated=c).value for c in (False, True))
+    assert joint > plain
+
+
+def test_many_targets_are_sampled_and_the_interval_is_theirs():
+    data = data2(3000)
+    release = lv.mask(data, LIGHT, secret=SECRET)
+    score = scored(data, release, parameters="unknown")
+    assert score.sampled
+    tried = int((~np.isnan(score.by_record)).sum())
+    assert 100 <= tried < 3000
+    assert score.interval[1] - score.interval[0] > 2 * np.sqrt(score.value * (1 - score.value) / tried)
+    assert scored(data, release, targets=50, kernel="paper").sampled
+
+
+def known(data, release, records, **settings):
+    return scored(data, release, known_records=records, **settings)
+
+
+@pytest.mark.slow
+def test_risk_rises_with_the_records_known_under_a_vague_prior_and_light_masking():
+    """Links above a probability of 0.3 with none and with all other records known: a sign test over records."""
+    found = []
+    for seed in (0, 1):
+        data = data2(60, seed=seed)
+        release = lv.mask(data, LIGHT, secret=SECRET)
+        vague = {"parameters": "unknown", "kernel": "paper", "bias_cv": 1.0, "noise_cv": 1.0, "nodes": 16, "sweeps": 64_000}
+        found.append([known(data, release, records, threshold=0.3, **vague).by_record for records in (0, 59)])
+    none, all_ = np.concatenate(found, axis=1)
+    gained, lost = int((all_ > none).sum()), int((all_ < none).sum())
+    assert stats.binom.sf(gained - 1, gained + lost, 0.5) < FALSE_ALARM
+
+
+def test_knowing_all_others_exceeds_the_released_parameters_alone():
+    hits = np.zeros(2)
+    for seed in range(4):
+        data = data2(seed=seed)
+        release = lv.mask(data, LIGHT, secret=SECRET)
+        hits += [100 * known(data, release, records, kernel="likelihood").value for records in (0, 99)]
+    assert hits[1] > hits[0]
+
+
+def test_chains_are_told_of_and_do_not_depend_on_the_order_of_rows_or_their_names():
+    table = key_variables(40, like="DATA2").to_pandas()
+    released = table * (1 + 0.01 * np.random.default_rng(1).normal(size=(40, 1)))
+    settings = {"known_records": 10, "bias_sd": 0.01, "noise_ratio": 0.01, "kernel": "likelihood"}
+    order = np.random.default_rng(2).permutation(40)
+    plain = scored(lv.read(table, confidential=["x1"]), released, **settings)
+    turned = scored(lv.read(table.iloc[order], confidential=["x1"]), released.iloc[order], **settings)
+    named = {"x1": "y"}
+    renamed = scored(lv.read(table.rename(columns=named), confidential=["y"]), released.rename(columns=named), **settings)
+    assert plain.value == turned.value == renamed.value
+    for row, other in zip(plain.details["thresholds"], turned.details["thresholds"], strict=True):
+        assert row == pytest.approx(other, abs=1e-12)
+    rows = plain.details["convergence"]
+    assert {r["quantity"] for r in rows} == {"log weight of the matching", "share matched with the own record"}
+    assert all(r["r_hat"] <= 1.01 and r["effective_draws"] >= 400 and r["chains"] == 4 for r in rows)
+    assert int((~np.isnan(plain.by_record)).sum()) == 30
+
+
+def test_a_figure_that_has_not_converged_is_refused():
+    data = data2()
+    release = lv.mask(data, LIGHT, secret=SECRET)
+    with pytest.raises(lv.LarvatusError, match=r"have not converged after 100 sweeps: R-hat .* Raise sweeps"):
+        known(data, release, 99, parameters="unknown", sweeps=100, bias_cv=1.0, noise_cv=1.0)
+    wide = data2(3000)
+    release = lv.mask(wide, LIGHT, secret=SECRET)
+    with pytest.raises(lv.LarvatusError, match="known_records"):
+        known(wide, release, 2999)
+
+
+def test_progress_is_told_with_the_time_left():
+    heard = []
+    data = data2(60)
+    release = lv.mask(data, LIGHT, secret=SECRET)
+    with heard_by(lambda doing, done, total: heard.append((doing, done, total))):
+        pass
+    lv.risk(data, release, ['bayesian_intruder(known_records=59, kernel="likelihood")'],
+            progress=lambda doing, done, total: heard.append((doing, done, total)))
+    chains = [h for h in heard if "chain 2 of 4" in h[0]]
+    assert chains
+    assert all(0 <= done < total for _, done, total in heard)
+
+
+def test_the_default_priors_are_those_that_fit_the_paper():
+    attack = BayesianIntruder()
+    bias, noise = paper_priors(np.array([[0.0, 6.0]]))
+    assert (attack.bias_centre, attack.bias_cv) == (bias[0].centre, bias[0].variation)
+    assert (6 * attack.noise_centre, attack.noise_cv) == (noise[0].centre, noise[0].variation)
