@@ -28,12 +28,13 @@ def pair_rows(
 
 
 def in_groups(
-    labels: Sequence[str], masked: int, groups: Sequence[tuple[str, int, NDArray[np.float64], NDArray[np.float64]]]
+    labels: Sequence[str], masked: int, groups: Sequence[tuple[str, int, NDArray[np.float64], NDArray[np.float64]]],
+    shown: int = SHOWN,
 ) -> tuple[Rows, Rows]:
     """From (name, records, before, after) of every sub-group: one row each, and the pairs of those that changed most."""
     found = [(pair_rows(labels, masked, before, after), name, records) for name, records, before, after in groups]
     rows = Rows.of({"sub_group": name, "records": records, "value": mean_of(pairs)} for pairs, name, records in found)
-    worst = sorted(found, key=lambda f: -np.nan_to_num(mean_of(f[0])))[:SHOWN] if len(found) > 1 else []
+    worst = sorted(found, key=lambda f: -np.nan_to_num(mean_of(f[0])))[:shown] if len(found) > 1 else []
     return rows, Rows.of({"sub_group": name, **pair} for pairs, name, _ in worst for pair in pairs)
 
 

@@ -2,5 +2,7 @@
 
 from larvatus.datasets.households import households
 from larvatus.datasets.key_variables import key_variables
+from larvatus.datasets.relations import relations
+from larvatus.datasets.reverse_mapping_example import reverse_mapping_example
 
-__all__ = ["households", "key_variables"]
+__all__ = ["households", "key_variables", "relations", "reverse_mapping_example"]

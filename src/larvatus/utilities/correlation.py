@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
 from larvatus.core.errors import UtilityError
@@ -9,7 +11,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairs import by_variable, in_groups, pair_rows
+from larvatus.data.pairs import SHOWN, by_variable, in_groups, pair_rows
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
 from larvatus.data.weights import checked_weight, weighted_moments
@@ -24,9 +26,11 @@ class Correlation(Measure):
 
     Parameters:
         weighted: weigh records by the survey weight.
+        shown: number of sub-groups whose pairs are kept, the most changed first.
     """
 
     weighted: bool = Field(default=False, description="weigh records by the survey weight")
+    shown: Annotated[int, Field(ge=0, le=1000)] = Field(default=SHOWN, description="number of sub-groups whose pairs are kept")
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
@@ -38,7 +42,7 @@ class Correlation(Measure):
         groups, worst = in_groups(labels, len(names), [
             (name, original.groups.sizes[a], moments[0][a].correlation, moments[1][b].correlation)
             for name, a, b in common_groups(original, release.data)
-        ])
+        ], self.shown)
         return Score(
             "correlation", "loss", mean_of(rows), "mean absolute change of correlations over pairs", self.settings(),
             by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.agreement import TOGETHER, ranked_together
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
-from larvatus.data.pairs import by_variable, in_groups, pair_rows
+from larvatus.data.pairs import SHOWN, by_variable, in_groups, pair_rows
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
 from larvatus.stats.gaussian import Moments
@@ -27,8 +27,11 @@ class RankCorrelation(Measure):
     sub-groups ranks are those within the sub-group. Ties share their mean rank. Where values are missing, a pair is ranked
     over the records that have both. There is no weighted form, since ranks count records.
 
-    Parameters: none.
+    Parameters:
+        shown: number of sub-groups whose pairs are kept, the most changed first.
     """
+
+    shown: Annotated[int, Field(ge=0, le=1000)] = Field(default=SHOWN, description="number of sub-groups whose pairs are kept")
 
     @model_validator(mode="before")
     @classmethod
@@ -48,7 +51,7 @@ class RankCorrelation(Measure):
         groups, worst = in_groups(labels, len(names), [
             (name, original.groups.sizes[a], inside[0][a], inside[1][b])
             for name, a, b in common_groups(original, release.data)
-        ])
+        ], self.shown)
         return Score(
             "rank_correlation", "loss", mean_of(rows), "mean absolute change of rank correlations over pairs",
             self.settings(), by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),

@@ -1,0 +1,123 @@
+"""What a paper's module says: experiments that measure figures, tables that hold them against published ones, claims.
+
+A figure has a name of three parts, `table/column/row`, as in the file of published figures. An experiment returns figures
+by name, once for each seed; a table needs no code beyond that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from larvatus.reporting.contents import Block
+
+Figures = Mapping[str, float]
+Holds = Literal["holds", "holds in part", "does not hold", "slip"]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where real files are, and whether a rough answer will do."""
+
+    data: Path | None = None
+    quick: bool = False
+
+    def file(self, name: str) -> Path | None:
+        """The real file of this name, if it is there."""
+        path = self.data / name if self.data else None
+        return path if path is not None and path.is_file() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """Figures of several tables that are measured together; `run` is called once for each seed.
+
+    `seeds` is how many seeds there can be: 1 where nothing is random. `quick` is how many are run in a hurry.
+    """
+
+    name: str
+    run: Callable[[int, Where], Figures]
+    seeds: int | None = None
+    quick: int = 3
+    file: str | None = None
+
+    def asked(self, seeds: int, quick: bool) -> int:
+        """How many seeds are run where so many were asked for."""
+        return min(n for n in (seeds, self.seeds, self.quick if quick else None) if n is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One published table.
+
+    `exact` are beginnings of names of figures that every seed must give to the last printed digit; `within` says how far
+    a figure that is not random may lie from the published one; `cannot` says of which figures reproduction is impossible,
+    and why. All others are held against the band over seeds. A symmetric table's figures are shown once.
+    """
+
+    number: str
+    experiment: str
+    exact: tuple[str, ...] = ()
+    within: Mapping[str, float] = field(default_factory=dict)
+    cannot: Mapping[str, str] = field(default_factory=dict)
+    symmetric: bool = False
+    note: str = ""
+
+
+class Summary(Protocol):
+    """What is known of a measured figure: a mean and a band over seeds."""
+
+    @property
+    def mean(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+
+
+Judge = Callable[[Mapping[str, Summary]], tuple[Holds, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of a paper, or a slip in it; `judge` says from measured figures whether it holds, and shows the evidence.
+
+    `experiments` are those whose figures it needs: none for a slip that the printed figures themselves show.
+    """
+
+    says: str
+    judge: Judge
+    experiments: tuple[str, ...] = ()
+
+
+Drawer = Callable[[Where], Sequence["Block"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper by its number; `figures` draws its figures for a report, where the data they need are there."""
+
+    number: str
+    title: str
+    experiments: tuple[Experiment, ...]
+    tables: tuple[Table, ...]
+    claims: tuple[Claim, ...] = ()
+    figures: Drawer | None = None
+
+    def experiment(self, name: str) -> Experiment:
+        return next(e for e in self.experiments if e.name == name)
+
+
+def shown(summary: Summary, digits: int = 3) -> str:
+    """A mean with its band, as evidence."""
+    if summary.low == summary.high:
+        return f"{summary.mean:.{digits}f}"
+    return f"{summary.mean:.{digits}f} [{summary.low:.{digits}f}, {summary.high:.{digits}f}]"
+
+
+def slip(says: str, evidence: str) -> Claim:
+    """A slip that the paper's own figures show."""
+    return Claim(says, lambda _: ("slip", evidence))

@@ -1,0 +1,141 @@
+"""From measured figures to verdicts: exact, in band, outside, or cannot be reproduced, because …"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from larvatus.papers.figures import Published, published, title
+from larvatus.papers.frame import Claim, Figures, Holds, Paper, Table
+
+Verdict = Literal["exact", "in band", "outside", "cannot be reproduced"]
+LOW, HIGH = 0.01, 0.99
+T = TypeVar("T")
+ENOUGH = 100  # seeds from which percentiles make the band; with fewer it is where one more draw would lie
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A figure over seeds: mean, band, extremes, and how many seeds there were."""
+
+    mean: float
+    low: float
+    high: float
+    least: float
+    most: float
+    seeds: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Measured:
+        x = np.asarray(values, dtype=np.float64)
+        mean, n = float(x.mean()), len(x)
+        if n >= ENOUGH:
+            low, high = (float(v) for v in np.quantile(x, [LOW, HIGH]))
+        elif np.ptp(x) == 0:
+            low = high = mean
+        else:
+            from scipy.stats import t
+
+            wide = float(t.ppf(HIGH, n - 1) * x.std(ddof=1) * np.sqrt(1 + 1 / n))
+            low, high = mean - wide, mean + wide
+        return cls(mean, low, high, float(x.min()), float(x.max()), n)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One published figure beside the measured one."""
+
+    published: Published
+    measured: Measured | None
+    verdict: Verdict
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One table with all its rows."""
+
+    paper: str
+    table: Table
+    title: str
+    rows: tuple[Row, ...]
+    seeds: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.paper}/{self.table.number}"
+
+    def count(self, verdict: Verdict) -> int:
+        return sum(r.verdict == verdict for r in self.rows)
+
+    def in_words(self) -> str:
+        """How many rows have which verdict, and how many would lie outside by chance."""
+        kinds: tuple[Verdict, ...] = ("exact", "in band", "outside", "cannot be reproduced")
+        said = ", ".join(f"{self.count(k)} {k}" for k in kinds if self.count(k))
+        held = [r.measured for r in self.rows if r.measured and r.verdict in ("in band", "outside")]
+        random = [m for m in held if m.low < m.high]
+        by_chance = round((1 - (HIGH - LOW)) * len(random))
+        return said + (f" (about {by_chance} of {len(random)} would lie outside by chance)" if by_chance else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim with what was measured."""
+
+    paper: str
+    says: str
+    verdict: Holds | Literal["not measured"]
+    evidence: str
+
+
+def measured(seeds: Sequence[Figures]) -> dict[str, Measured]:
+    """Every figure over the seeds that gave it."""
+    found: dict[str, list[float]] = {}
+    for figures in seeds:
+        for name, value in figures.items():
+            found.setdefault(name, []).append(value)
+    return {name: Measured.of(values) for name, values in found.items()}
+
+
+def checked(paper: Paper, table: Table, found: Mapping[str, Measured], missing: str = "") -> Checked:
+    """A table's rows with their verdicts; `missing` says why nothing of it was measured."""
+    out = []
+    for figure in published(paper.number, table.number, table.symmetric):
+        now = found.get(figure.name)
+        reason = missing or _beginning(table.cannot, figure.name) or ("" if now else "the experiment gives no such figure")
+        if reason:
+            out.append(Row(figure, now, "cannot be reproduced", reason))
+        elif now is not None:
+            out.append(Row(figure, now, _verdict(table, figure, now)))
+    seeds = max((r.measured.seeds for r in out if r.measured), default=0)
+    return Checked(paper.number, table, title(paper.number, table.number), tuple(out), seeds)
+
+
+def _verdict(table: Table, figure: Published, now: Measured) -> Verdict:
+    room, value = figure.half + ROUNDING, figure.value
+    if value - room <= now.least and now.most <= value + room:
+        return "exact"
+    if any(figure.name.startswith(f"{table.number}/{e}") for e in table.exact):
+        return "outside"
+    allowed = _beginning(table.within, figure.name)
+    if allowed is not None:
+        return "in band" if abs(now.mean - value) <= allowed + ROUNDING else "outside"
+    return "in band" if now.low - room <= value <= now.high + room else "outside"
+
+
+def _beginning(said: Mapping[str, T], name: str) -> T | None:
+    """What is said of the figures whose name, after that of the table, begins like this."""
+    rest = name.partition("/")[2]
+    return next((v for k, v in said.items() if rest.startswith(k)), None)
+
+
+def judged(paper: Paper, claim: Claim, found: Mapping[str, Measured], missing: str = "") -> Judged:
+    """A claim held against what was measured."""
+    if missing:
+        return Judged(paper.number, claim.says, "not measured", missing)
+    verdict, evidence = claim.judge(found)
+    return Judged(paper.number, claim.says, verdict, evidence)
