@@ -1,8 +1,11 @@
 """Generators of data to try things on; each says what of published data it matches and what it does not."""
 
+from larvatus.datasets.heavy_tails import heavy_tails
+from larvatus.datasets.household_heads import household_heads
 from larvatus.datasets.households import households
 from larvatus.datasets.key_variables import key_variables
 from larvatus.datasets.relations import relations
 from larvatus.datasets.reverse_mapping_example import reverse_mapping_example
+from larvatus.datasets.schools import schools
 
-__all__ = ["households", "key_variables", "relations", "reverse_mapping_example"]
+__all__ = ["heavy_tails", "household_heads", "households", "key_variables", "relations", "reverse_mapping_example", "schools"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any, Literal
 
 from larvatus.data.microdata import Microdata
@@ -105,18 +106,19 @@ def _monotone(pairs: list[tuple[str, float, float]], words: str) -> tuple[Holds,
 
 def _heterogeneity(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     return _monotone([(f"{t}: {b}, {n}", _mean(found, t, "DATA2", b, n), _mean(found, t, "DATA1", b, n))
-                      for t in CASES for b in LEVELS for n in LEVELS], "scenarios have as many links in DATA2 as in DATA1, or more")
+                      for t in CASES for b in LEVELS for n in LEVELS],
+                     "scenarios have as many links in DATA2 as in DATA1, or more")
 
 
 def _bias(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     return _monotone([(f"{t}/{d}: {a} to {b} bias, {n} noise", _mean(found, t, d, a, n), _mean(found, t, d, b, n))
-                      for t in CASES for d in DATA for a, b in zip(LEVELS, LEVELS[1:], strict=False) for n in LEVELS],
+                      for t in CASES for d in DATA for a, b in pairwise(LEVELS) for n in LEVELS],
                      "steps to more bias find fewer links")
 
 
 def _noise(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     return _monotone([(f"{t}/{d}: {b} bias, {n} to {m} noise", _mean(found, t, d, b, n), _mean(found, t, d, b, m))
-                      for t in CASES for d in DATA for b in LEVELS for n, m in zip(LEVELS, LEVELS[1:], strict=False)],
+                      for t in CASES for d in DATA for b in LEVELS for n, m in pairwise(LEVELS)],
                      "steps to more noise find fewer links")
 
 
@@ -128,14 +130,14 @@ def _information(found: Mapping[str, Summary]) -> tuple[Holds, str]:
 def _largest(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     alone, all_known = found["released/0"], found["released/99"]
     verdict: Holds = "does not hold" if all_known.mean > alone.mean else "holds"
-    return verdict, (f"DATA2, least bias and noise, parameters released: {shown(alone, 1)} links of 100 where only the target is "
-                     f"known (d.1), {shown(all_known, 1)} where all other records are known too and links are one to one")
+    return verdict, (f"DATA2, least bias and noise, parameters released: {shown(alone, 1)} links of 100 where only the target "
+                     f"is known (d.1), {shown(all_known, 1)} where all other records are known too and links are one to one")
 
 
 def _between(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     said = ", ".join(f"L = {k}: {shown(found[f'vague/{k}'], 1)}" for k in KNOWN)
-    return "does not hold", ("Markov chains over matchings serve every target at once; links of 100 in DATA2, least bias and noise, "
-                             f"parameters unknown, priors of coefficient of variation {VAGUE['bias_cv']:g}: {said}")
+    return "does not hold", ("Markov chains over matchings serve every target at once; links of 100 in DATA2, least bias and "
+                             f"noise, parameters unknown, priors of coefficient of variation {VAGUE['bias_cv']:g}: {said}")
 
 
 def _little(found: Mapping[str, Summary]) -> tuple[Holds, str]:
@@ -146,9 +148,9 @@ def _little(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     strong = {c: found[f"strongest 2/{c[0]}/{c[1]} bias, {c[2]} noise"].mean - found[
         f"strongest 3/{c[0]}/{c[1]} bias, {c[2]} noise"].mean for c in cells}
     verdict: Holds = "holds" if close == len(cells) else "holds in part" if 2 * close > len(cells) else "does not hold"
-    return verdict, (f"in {close} of {len(cells)} scenarios with more than the least of both, silence hides two links of 100 or "
-                     f"fewer; most in {worst[0]}, {worst[1]} bias and {worst[2]} noise: {gaps[worst]:.1f}. Of an intruder who "
-                     f"takes the strongest kernel it hides {max(strong.values()):.1f} at most")
+    return verdict, (f"in {close} of {len(cells)} scenarios with more than the least of both, silence hides two links of 100 "
+                     f"or fewer; most in {worst[0]}, {worst[1]} bias and {worst[2]} noise: {gaps[worst]:.1f}. Of an intruder "
+                     f"who takes the strongest kernel it hides {max(strong.values()):.1f} at most")
 
 
 def _kernel(found: Mapping[str, Summary]) -> tuple[Holds, str]:
@@ -158,7 +160,8 @@ def _kernel(found: Mapping[str, Summary]) -> tuple[Holds, str]:
                 for t in CASES for d in DATA for r, _, _ in _cells())
     verdict: Holds = "does not hold" if other.mean > theirs.mean + 1 else "holds"
     return verdict, (f"its kernel is weighed by the factor; the plain likelihood of z given x finds more. d.2, DATA2, {row}: "
-                     f"{shown(theirs, 1)} links against {shown(other, 1)}; more by half a link or above in {ahead} of 36 scenarios")
+                     f"{shown(theirs, 1)} links against {shown(other, 1)}; more by half a link or above in {ahead} of 36 "
+                     "scenarios")
 
 
 PAPER = Paper(
@@ -180,8 +183,8 @@ PAPER = Paper(
         slip("The prior's coefficient of variation equals 20 (§5).",
              "α = γ = 402 = 2 + 20² gives 1/√(402 − 2) = 1/20."),
         slip("The priors are centred at a sixth of the range: β = 33, and δ one sixth of the range of z (§5).",
-             "With shape 402 the mean is scale/401: 33/401 = .0823 is about 1/12, but δ/401 is a 401st of a sixth of the range. "
-             "A factor 401 is missing in δ."),
+             "With shape 402 the mean is scale/401: 33/401 = .0823 is about 1/12, but δ/401 is a 401st of a sixth of the "
+             "range. A factor 401 is missing in δ."),
         slip("DATA1, maximum bias, minimum noise: 1 link, standard deviation .0003 (Table 2).",
              "One link has no standard deviation; elsewhere the table prints a dash for it."),
         slip("There is no drop at all if maximum bias is used and noise is increased (§5, on Table 2).",
@@ -192,7 +195,8 @@ PAPER = Paper(
         Claim("(d) Risk rises with the information on bias and noise.", _information, ("scenarios",)),
         Claim("Disclosure risk is at its maximum in case d.1.", _largest, ("others known",)),
         Claim("Between d.1 and d.2 computation is extremely difficult.", _between, ("others known",)),
-        Claim("With moderate perturbation, not releasing the parameters offers little more protection.", _little, ("scenarios",)),
+        Claim("With moderate perturbation, not releasing the parameters offers little more protection.", _little,
+              ("scenarios",)),
         Claim("The intruder of §4.1 is the one to guard against.", _kernel, ("scenarios",)),
     ),
 )
