@@ -7,5 +7,8 @@ from larvatus.datasets.key_variables import key_variables
 from larvatus.datasets.relations import relations
 from larvatus.datasets.reverse_mapping_example import reverse_mapping_example
 from larvatus.datasets.schools import schools
+from larvatus.datasets.shapes import shapes
 
-__all__ = ["heavy_tails", "household_heads", "households", "key_variables", "relations", "reverse_mapping_example", "schools"]
+__all__ = [
+    "heavy_tails", "household_heads", "households", "key_variables", "relations", "reverse_mapping_example", "schools", "shapes",
+]

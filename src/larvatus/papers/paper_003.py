@@ -9,7 +9,7 @@ from typing import Any, Literal
 from larvatus.data.microdata import Microdata
 from larvatus.datasets import heavy_tails
 from larvatus.papers.figures import column, rows
-from larvatus.papers.frame import Claim, Experiment, Holds, Paper, Summary, Table, Where, shown, slip
+from larvatus.papers.frame import Claim, Experiment, Holds, Judge, Paper, Summary, Table, Where, shown, slip
 from larvatus.papers.measuring import measured, number, released
 from larvatus.papers.paper_003_figures import figures
 from larvatus.papers.paper_003_surveys import household_survey, school_survey
@@ -176,16 +176,17 @@ def _window(found: Mapping[str, Summary]) -> tuple[Holds, str]:
         f"{text[0]:g} printed, {shown(near[0], 1)} and {shown(wide[0], 1)}")
 
 
-def _arrows(table: str, measures: tuple[str, ...]) -> Any:
+def _arrows(table: str, ordered: tuple[str, ...], others: tuple[str, ...]) -> Judge:
+    """A claim that some measures have every step in order, and others do not."""
     def judge(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-        said, whole = [], True
-        for m in measures:
+        said, agree = [], []
+        for m in (*ordered, *others):
             share = {a: found[f"{table}/{m}/{a}"].mean for a in rows("003", table)}
             wrong = [f"{a} ({v:.0%})" for a, v in share.items() if v < 1]
-            whole &= not wrong
+            agree.append((not wrong) == (m in ordered))
             said.append(f"{m}: {len(share) - len(wrong)} of {len(share)} in every seed" + (
                 f", less often {', '.join(wrong[:3])}" if wrong else ""))
-        return "holds" if whole else "holds in part", "; ".join(said)
+        return "holds" if all(agree) else "holds in part", "on the stand-in, " + "; ".join(said)
     return judge
 
 
@@ -250,8 +251,8 @@ PAPER = Paper(
         Claim("The eight data sets are reasonably summarised by the two that are printed.", _summarised, ("eight",)),
         Claim("A propensity model with enough terms prefers micro + noise to swapping.", _reversed, ("flexible",)),
         Claim("All measures but clustering with G = 1250 order the strategies as Figure 1 does.",
-              _arrows("figure 1", ("U_p", "U_c (G = 1250)", "U_c (G = 2500)", "U_m", "U_s")), ("household survey",)),
-        Claim("U_p orders the school releases appropriately, U_m and U_s do not.", _arrows("4 order", ("U_p", "U_m", "U_s")),
+              _arrows("figure 1", ("U_p", "U_c (G = 2500)", "U_m", "U_s"), ("U_c (G = 1250)",)), ("household survey",)),
+        Claim("U_p orders the school releases appropriately, U_m and U_s do not.", _arrows("4 order", ("U_p",), ("U_m", "U_s")),
               ("school survey",)),
         Claim("A second-order logistic regression orders them appropriately too.", _second_order, ("school survey",)),
         Claim("But for ages alone and small swap rates, U_p lies far in the tail of its null distribution (§4).", _tails,
