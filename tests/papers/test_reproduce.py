@@ -127,6 +127,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(folder, counted):
     assert counted[7:] == [0]
 
 
+@pytest.mark.slow
 def test_two_processes_give_what_one_gives(folder):
     one = next(p for p in papers() if p.number == "004")
     asked = [(one, one.experiment("constrained"))]
