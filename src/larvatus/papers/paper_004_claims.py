@@ -146,7 +146,8 @@ def _samples(found: Found) -> tuple[Holds, str]:
         f"{r:.0%} sample: all ten in {found[f'sample/{r:g}/all'].mean:.0%} of seeds, none of them in "
         f"{found[f'sample/{r:g}/none'].mean:.0%}" for r in (0.01, 0.1))
     fits = found["sample/0.01/all"].mean < 0.05 and 0.4 < 1 - found["sample/0.1/all"].mean < 0.6
-    return "holds" if fits else "holds in part", f"{said}. “Almost half” at 10 % fits none of the ten (.9¹⁰ = .35), not all ten (1e-10)"
+    return "holds" if fits else "holds in part", (
+        f"{said}. “Almost half” at 10 % fits none of the ten (.9¹⁰ = .35), not all ten (1e-10)")
 
 
 def _forced(found: Found) -> tuple[Holds, str]:
