@@ -13,7 +13,7 @@ from typing import Any
 from cyclopts import App, CycloptsError
 
 from larvatus import __version__
-from larvatus.cli import catalogue, commands, intruder
+from larvatus.cli import catalogue, commands, intruder, reproduction
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, LarvatusWarning
 
@@ -40,6 +40,7 @@ app.command(commands.risk)
 app.command(commands.utility)
 app.command(intruder.intruder)
 app.command(commands.demo)
+app.command(reproduction.reproduce)
 app.command(catalogue.list_methods, name="list")
 app.command(catalogue.describe)
 

@@ -16,6 +16,7 @@ from larvatus.papers.figures import rows
 from larvatus.papers.frame import Claim, Experiment, Holds, Paper, Summary, Table, Where, shown, slip
 from larvatus.papers.measuring import attacked, correlation_pairs, counts, measured, number, released
 from larvatus.papers.paper_000_techniques import techniques
+from larvatus.reporting.contents import Block, Paragraph
 from larvatus.stats.gaussian import Moments
 from larvatus.walk import read
 
@@ -29,6 +30,7 @@ HOME, MORTGAGE, ASSETS = MONEY = ("home_value", "mortgage_balance", "net_assets"
 PAIRS = {"home, mortgage": (HOME, MORTGAGE), "home, assets": (HOME, ASSETS), "mortgage, assets": (MORTGAGE, ASSETS)}
 X = ["AGI", "FEDTAX", "STATETAX", "TAXINC", "INTVAL", "FICA", "WSALVAL", "ERNVAL"]
 CODED = {"weight low": "AFNLWGT", "contribution low": "EMCONTRB", "income low": "PTOTVAL"}
+KS = (3, 10, 50, 100, 200)
 DEDUCTION = ("FICA", "WSALVAL")
 
 
@@ -135,7 +137,7 @@ def aggregated(seed: int, where: Where) -> dict[str, float]:
     """Variance that microaggregation leaves of the Census columns; sizes of the sub-groups by the words of the text."""
     data = census_data(_census_file(where))
     out: dict[str, float] = {}
-    for k in (3, 10, 25, 50):
+    for k in KS:
         release = released(data, {"m": {"method": "microaggregation", "k": k, "scope": "file"}}, seed)["m"]
         moments = measured(data, release, "moments").by_variable
         left = [(number(r["sd_released"]) / number(r["sd_original"])) ** 2 for r in moments]
@@ -143,11 +145,25 @@ def aggregated(seed: int, where: Where) -> dict[str, float]:
     return out
 
 
+def figures(where: Where) -> list[Block]:
+    """Figures 1 to 7 on the stand-in, 8 to 10 on Census where it is there."""
+    from larvatus.papers.paper_000_figures import census_figures, simulated_figures
+
+    data = household_data(0)
+    out = list(simulated_figures(data, released(data, MASKS, 0)))
+    file = where.file("census.csv")
+    if file is None:
+        return [*out, Paragraph("Figures 8 to 10 need census.csv, which is not there.", "quiet")]
+    census_file = census_data(file)
+    return [*out, *census_figures(census_file, released(census_file, MASKS, 0))]
+
+
 def _attenuation(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    least = {k: 1 - found[f"least variance/{k}"].mean for k in (3, 10, 25, 50)}
+    least = {k: 1 - found[f"least variance/{k}"].mean for k in KS}
     said = ", ".join(f"k = {k}: {v:.0%} (mean of columns {1 - found[f'mean variance/{k}'].mean:.0%})" for k, v in least.items())
-    verdict: Holds = "holds" if max(least.values()) >= 0.5 else "does not hold"
-    return verdict, f"variance lost by the column of Census that loses most, MDAV over the file: {said}; no bound at 50 %"
+    usual, any_k = max(v for k, v in least.items() if k <= 10), max(least.values())
+    verdict: Holds = "holds" if usual >= 0.5 else "holds in part" if any_k >= 0.5 else "does not hold"
+    return verdict, f"variance lost by the column of Census that loses most, MDAV over the file: {said}"
 
 
 def _interval(found: Mapping[str, Summary]) -> tuple[Holds, str]:
@@ -182,7 +198,7 @@ def _exactly(found: Mapping[str, Summary]) -> tuple[Holds, str]:
 
 def _by_chance(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     shuffled, none = found["5/shuffled/all"], found["5/d = 0/all"]
-    return "holds in part", (
+    return "holds" if shuffled.mean < 12 and none.high == 8 else "holds in part", (
         f"d = 0: {shown(none, 0)} in 8 sub-groups, an identity of exact moments; shuffled: {shown(shuffled, 1)}, where chance "
         "is 8, because the law is learnt from the very records that are attacked (in-sample)")
 
@@ -190,22 +206,24 @@ def _by_chance(found: Mapping[str, Summary]) -> tuple[Holds, str]:
 PAPER = Paper(
     "000", "“Easy to implement” is putting the cart before the horse: effective techniques for masking numerical data",
     experiments=(
-        Experiment("techniques", techniques, quick=2), Experiment("simulated", simulated, quick=2),
+        Experiment("techniques", techniques, seeds=20, quick=1), Experiment("simulated", simulated, quick=2),
         Experiment("census", census, quick=10, file="census.csv"),
         Experiment("aggregated", aggregated, seeds=1, file="census.csv"),
     ),
     tables=(
         Table("1", "techniques", exact=("",), note="Decided by measurement on data with a linear, a rising and a turning "
-              "relation (4,000 records, datasets.relations). SBLM stands for d = 0, micro-aggregation for MDAV with k = 50. "
+              "relation (4,000 records, datasets.relations). SBLM stands for d = 0, micro-aggregation for MDAV with k = 100. "
               "Risk is held against a linear regression on S; where X bends with S that is too low a baseline, and shuffled "
               "values, which bend alike, seem to tell of X what they tell of S."),
         Table("2", "simulated", exact=("records", "d = 0/"), note="On a stand-in (datasets.households) drawn afresh by seed."),
         Table("5.1.1", "simulated", exact=("ratio/d",)),
-        Table("3", "simulated", note="On a stand-in drawn afresh by seed. d = 0, 0.5 and 0.9 equal the original exactly: see the "
-              "claims."),
-        Table("4", "simulated", note="On a stand-in drawn afresh by seed."),
-        Table("5", "census", exact=("records", "d = 0/"), note="Likelihood rule, law learnt in-sample. A code is 1 where a value "
-              "lies below the mean of AFNLWGT, EMCONTRB and PTOTVAL."),
+        Table("3", "simulated", note="On a stand-in drawn afresh by seed. d = 0, 0.5 and 0.9 equal the original exactly: see "
+              "the claims. All sub-groups of the stand-in share one law: one that differs from it lies outside in four "
+              "columns at once."),
+        Table("4", "simulated", note="On a stand-in drawn afresh by seed. Over the file, what linear models leave of rank "
+              "correlations depends on how far apart the sub-groups lie, which is not published: those rows differ most."),
+        Table("5", "census", exact=("records", "d = 0/"), note="Likelihood rule, law learnt in-sample. A code is 1 where a "
+              "value lies below the mean of AFNLWGT, EMCONTRB and PTOTVAL."),
         Table("6", "census", exact=("original", "d = ")),
         Table("7", "census", within={"original": 0.0045}, cannot={
             "d = 0.5/": "in sub-group 2 FICA and WSALVAL have correlation exactly 1, which exact moments keep: 1.000 is forced "
@@ -220,10 +238,12 @@ PAPER = Paper(
              "The sizes of Table 5 need the inverse (1 below the mean) and PTOTVAL: all eight then agree exactly."),
         Claim("Perturbed data keep every product moment correlation exactly, in every sub-group.", _exactly,
               ("simulated", "census")),
-        Claim("Shuffled and d = 0 data are re-identified by chance alone, one record in each sub-group.", _by_chance, ("census",)),
+        Claim("Shuffled and d = 0 data are re-identified by chance alone, one record in each sub-group.", _by_chance,
+              ("census",)),
         Claim("Attenuation in variance by micro-aggregation may be as high as 50 %.", _attenuation, ("aggregated",)),
         Claim("A 99 % interval of a home value is about 3 × 8.643 wide (§5.1.1).", _interval, ("simulated",)),
         Claim("The correlation between original and masked variables is d.", _similar, ("simulated",)),
         Claim("The product moment correlation of the shuffled data is very close to the original.", _close, ("census",)),
     ),
+    figures=figures,
 )

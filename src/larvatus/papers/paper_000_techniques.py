@@ -25,7 +25,7 @@ TECHNIQUES: Mapping[str, Any] = {
     "linear model (6)": {"method": "linear_model", "similarity": 0.0},
     "SBLM": {"method": "sufficiency_based", "similarity": 0.0},
     "multiple imputation": {"method": "multiple_imputation", "copies": 1},
-    "micro-aggregation": {"method": "microaggregation", "k": 50},
+    "micro-aggregation": {"method": "microaggregation", "k": 100},
     "swapping": {"method": "rank_swap", "window": 0.2, "tails": "two_sided"},
     "shuffling": "data_shuffling",
 }

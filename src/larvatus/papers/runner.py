@@ -18,6 +18,8 @@ from larvatus.core.progress import Progress, silent
 from larvatus.papers.catalogue import papers
 from larvatus.papers.frame import Experiment, Figures, Paper, Where
 
+SHOWS = {"cli", "reporting", "web", "page.py", "wording.py", "verdicts.py", "reproduction.py", "runner.py", "catalogue.py"}
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -38,7 +40,7 @@ def run_task(task: Task, where: Where) -> dict[str, float]:
 class Kept:
     """A folder with one file of results for each experiment, one line for each seed.
 
-    A line counts only while not a byte of the package and of the real file has changed since it was written.
+    A line counts only while not a byte has changed, since it was written, of what figures are made by or of the real file.
     """
 
     folder: Path | None
@@ -87,7 +89,8 @@ def _mark(where: Where, files: Sequence[str]) -> str:
     import larvatus
 
     root = Path(larvatus.__file__).parent
-    read = [*sorted(root.rglob("*.py")), *(f for f in map(where.file, sorted(set(files))) if f)]
+    makes = [p for p in sorted(root.rglob("*.py")) if not SHOWS & set(p.relative_to(root).parts)]
+    read = [*makes, *(f for f in map(where.file, sorted(set(files))) if f)]
     digest = hashlib.blake2b(f"{larvatus.__version__} {where.quick}".encode(), digest_size=12)
     for path in read:
         digest.update(path.read_bytes())
@@ -113,6 +116,7 @@ def run(
         before = kept.results(every[0])
         out[paper.number, experiment.name] = {t.seed: before[t.seed] for t in every if t.seed in before}
         waiting += [t for t in every if t.seed not in before]
+    waiting.sort(key=lambda task: task.seed)  # all experiments go forward together, for a run that is cut short
     done = sum(map(len, out.values()))
     total = done + len(waiting)
     for task, figures in _results(waiting, where, jobs or os.cpu_count() or 1, done, total, progress):

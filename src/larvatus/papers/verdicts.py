@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
 from larvatus.papers.figures import Published, published, title
 from larvatus.papers.frame import Claim, Figures, Holds, Paper, Table
 
-Verdict = Literal["exact", "in band", "outside", "cannot be reproduced"]
+Verdict = Literal["exact", "in band", "outside", "too few seeds", "cannot be reproduced"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 LOW, HIGH = 0.01, 0.99
 T = TypeVar("T")
 ENOUGH = 100  # seeds from which percentiles make the band; with fewer it is where one more draw would lie
+FEWEST = 10  # seeds below which a random figure that differs is not called outside
 ROUNDING = 1e-9
 
 
@@ -64,6 +66,7 @@ class Checked:
     title: str
     rows: tuple[Row, ...]
     seeds: int
+    random: bool = True
 
     @property
     def name(self) -> str:
@@ -74,8 +77,7 @@ class Checked:
 
     def in_words(self) -> str:
         """How many rows have which verdict, and how many would lie outside by chance."""
-        kinds: tuple[Verdict, ...] = ("exact", "in band", "outside", "cannot be reproduced")
-        said = ", ".join(f"{self.count(k)} {k}" for k in kinds if self.count(k))
+        said = ", ".join(f"{self.count(k)} {k}" for k in VERDICTS if self.count(k))
         held = [r.measured for r in self.rows if r.measured and r.verdict in ("in band", "outside")]
         random = [m for m in held if m.low < m.high]
         by_chance = round((1 - (HIGH - LOW)) * len(random))
@@ -104,27 +106,32 @@ def measured(seeds: Sequence[Figures]) -> dict[str, Measured]:
 def checked(paper: Paper, table: Table, found: Mapping[str, Measured], missing: str = "") -> Checked:
     """A table's rows with their verdicts; `missing` says why nothing of it was measured."""
     out = []
+    random = paper.experiment(table.experiment).seeds != 1
     for figure in published(paper.number, table.number, table.symmetric):
         now = found.get(figure.name)
         reason = missing or _beginning(table.cannot, figure.name) or ("" if now else "the experiment gives no such figure")
         if reason:
             out.append(Row(figure, now, "cannot be reproduced", reason))
         elif now is not None:
-            out.append(Row(figure, now, _verdict(table, figure, now)))
+            out.append(Row(figure, now, _verdict(table, figure, now, random)))
     seeds = max((r.measured.seeds for r in out if r.measured), default=0)
-    return Checked(paper.number, table, title(paper.number, table.number), tuple(out), seeds)
+    return Checked(paper.number, table, title(paper.number, table.number), tuple(out), seeds, random)
 
 
-def _verdict(table: Table, figure: Published, now: Measured) -> Verdict:
+def _verdict(table: Table, figure: Published, now: Measured, random: bool) -> Verdict:
     room, value = figure.half + ROUNDING, figure.value
-    if value - room <= now.least and now.most <= value + room:
-        return "exact"
+    equal = value - room <= now.least and now.most <= value + room
+    few = random and now.seeds < FEWEST
     if any(figure.name.startswith(f"{table.number}/{e}") for e in table.exact):
-        return "outside"
+        return "exact" if equal else "outside"
+    if equal and not few:
+        return "exact"
     allowed = _beginning(table.within, figure.name)
     if allowed is not None:
         return "in band" if abs(now.mean - value) <= allowed + ROUNDING else "outside"
-    return "in band" if now.low - room <= value <= now.high + room else "outside"
+    if now.low - room <= value <= now.high + room:
+        return "in band"
+    return "too few seeds" if few else "outside"
 
 
 def _beginning(said: Mapping[str, T], name: str) -> T | None:

@@ -1,0 +1,83 @@
+"""`larvatus reproduce`: every published table, published beside measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from larvatus.cli.commands import Force, Json, Quiet
+from larvatus.cli.terminal import Terminal
+from larvatus.core.errors import LarvatusError
+
+DOCS = Path("docs/papers.md")
+MOST_ROWS = 45
+
+
+def reproduce(
+    *tables: Annotated[str, Parameter(help="PAPER or PAPER/TABLE, such as 000/5; everything where none is named")],
+    seeds: Annotated[int, Parameter(help="how many times random figures are measured")] = 200,
+    quick: Annotated[bool, Parameter(negative=(), show_default=False, help="a few seeds only")] = False,
+    data: Annotated[Path | None, Parameter(help="folder of real files such as census.csv; LARVATUS_DATA without it")] = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="write a report here, figures and all")] = None,
+    kept: Annotated[Path | None, Parameter(help="folder that keeps results, so that an interrupted run goes on")] = None,
+    afresh: Annotated[bool, Parameter(negative=(), show_default=False, help="use and keep no earlier results")] = False,
+    jobs: Annotated[int | None, Parameter(help="processes that work at once; as many as there are cores without it")] = None,
+    write_docs: Annotated[bool, Parameter(negative=(), show_default=False, help=f"also write {DOCS}")] = False,
+    force: Force = False, quiet: Quiet = False, json: Json = False,
+) -> None:
+    """Print published tables beside what this version measures, with a verdict on every figure."""
+    from larvatus.core.files import check_free, write_text
+    from larvatus.papers.page import markdown, page
+    from larvatus.papers.reproduction import reproduced, where_of
+    from larvatus.papers.runner import usual_folder
+
+    if seeds < 1 or (jobs is not None and jobs < 1):
+        raise LarvatusError(f"{'--seeds' if seeds < 1 else '--jobs'}: at least 1 is needed.")
+    if data is not None and not data.is_dir():
+        raise LarvatusError(f"--data: {data} is no folder. Name the one that holds the real files.")
+    for target, over in ((output, force), (DOCS if write_docs else None, True)):
+        if target is not None:
+            check_free(target, over)
+    terminal, where = Terminal(quiet, json), where_of(data, quick)
+    folder = None if afresh else kept or usual_folder()
+    with terminal.progress() as progress:
+        found = reproduced(tables, seeds, where, folder, jobs, progress)
+        if output is not None:
+            from larvatus.reporting.html import rendered
+
+            progress("drawing the report", 0, 1)
+            write_text(output, rendered(page(found, where)), force)
+    if write_docs:
+        write_text(DOCS, markdown(found), True)
+    _show(terminal, found, {n for n in tables if "/" in n})
+    if output is not None:
+        terminal.say(f"\nReport: {output}")
+
+
+def _show(terminal: Terminal, found: Any, named: set[str]) -> None:
+    """Every row of short tables and of those asked for by name; of long ones what is not as published."""
+    from larvatus.papers.wording import HEADS, cells, over_seeds, reasons
+
+    for table in found.tables:
+        whole = len(table.rows) <= MOST_ROWS or table.name in named
+        rows = [r for r in table.rows if whole or r.verdict not in ("exact", "in band")]
+        terminal.say(f"\n{table.name}  {table.title}\n{table.in_words()}; {over_seeds(table)}")
+        terminal.table([dict(zip(HEADS, cells(r), strict=True)) for r in rows])
+        if not whole:
+            terminal.say(f"({len(table.rows) - len(rows)} more figures are exact or in band: larvatus reproduce {table.name})")
+        for said in filter(None, (*reasons(table), table.table.note)):
+            terminal.say(said)
+    if found.claims:
+        terminal.say("\nClaims and slips")
+    for claim in found.claims:
+        terminal.say(f"\n{claim.paper}  {claim.says}\n     {claim.verdict}: {claim.evidence}")
+    terminal.data({
+        "tables": [{"table": t.name, "title": t.title, "seeds": t.seeds, "rows": [
+            {"column": r.published.column, "row": r.published.row, "published": r.published.value,
+             "measured": r.measured.mean if r.measured else None, "low": r.measured.low if r.measured else None,
+             "high": r.measured.high if r.measured else None, "verdict": r.verdict, "because": r.because}
+            for r in t.rows]} for t in found.tables],
+        "claims": [{"paper": c.paper, "says": c.says, "verdict": c.verdict, "evidence": c.evidence} for c in found.claims],
+    })

@@ -1,0 +1,68 @@
+"""Figures 1 to 10 of 000, drawn from the same releases as its tables (seed 0)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.papers.measuring import measured
+from larvatus.reporting.contents import Block, Figure
+from larvatus.reporting.distribution_panels import Panel, Row, drawn_distributions
+from larvatus.reporting.grids import grids_of, pair_losses
+from larvatus.reporting.histograms import WHOLE, histograms_of
+from larvatus.reporting.numbers import share
+from larvatus.reporting.scatter_panels import Panel as Cloud
+from larvatus.reporting.scatter_panels import Row as Clouds
+from larvatus.reporting.scatter_panels import drawn_scatter
+
+BENDING = " Bins widen towards the tails."
+
+
+def distribution(
+    number_of: int, title: str, data: Microdata, releases: Mapping[str, Release], variable: str, place: str = WHOLE
+) -> Figure:
+    """One column, original against every release, over the file or in a sub-group."""
+    panels = []
+    for name, release in releases.items():
+        found = histograms_of(measured(data, release, {"method": "distributions", "shown": 100}))
+        panels.append(Panel(name, found[place][variable]))
+    moved = ", ".join(f"{p.name} {share(p.histogram.moved)}" for p in panels)
+    sentence = f"Share of records that would have to change bin to make both alike: {moved}." + (
+        BENDING if panels[0].histogram.axis.widens else "")
+    drawn = drawn_distributions(title, sentence, [Row(variable, tuple(panels))])
+    return Figure(f"Figure {number_of}. {title}", sentence, drawn)
+
+
+def scatter(
+    number_of: int, title: str, data: Microdata, releases: Mapping[str, Release], pair: tuple[str, str]
+) -> Figure:
+    """Two columns on a grid, original beside every release."""
+    scores = [measured(data, release, {"method": "scatter", "shown": 50, "cells": 30}) for release in releases.values()]
+    clouds, said = [], []
+    for name, score, grids in zip(releases, scores, grids_of(scores), strict=True):
+        moved = pair_losses(score)[pair]
+        clouds.append(Cloud(name, f"{share(moved)} change cell", grids[pair]))
+        said.append(f"{name} {share(moved)}")
+    sentence = f"Share of records that would have to change cell to make both alike: {', '.join(said)}."
+    return Figure(f"Figure {number_of}. {title}", sentence, drawn_scatter(title, sentence, [Clouds(*pair, tuple(clouds))]))
+
+
+def simulated_figures(data: Microdata, releases: Mapping[str, Release]) -> Iterator[Block]:
+    linear = {k: v for k, v in releases.items() if k != "shuffled"}
+    first = data.groups.name(0)
+    yield distribution(1, "Marginal distribution of home value", data, linear, "home_value")
+    yield distribution(2, "Marginal distribution of mortgage balance", data, linear, "mortgage_balance")
+    yield distribution(3, "Marginal distribution of net asset value", data, linear, "net_assets")
+    yield distribution(4, "Home values in the first sub-group", data, linear, "home_value", first)
+    pair = ("mortgage_balance", "net_assets")
+    yield scatter(5, "Net asset value and mortgage balance: original, perturbed (d = 0) and shuffled (Figures 5 to 7)", data,
+                  {k: releases[k] for k in ("d = 0", "shuffled")}, pair)
+
+
+def census_figures(data: Microdata, releases: Mapping[str, Release]) -> Iterator[Block]:
+    linear = {k: v for k, v in releases.items() if k != "shuffled"}
+    yield distribution(8, "Marginal distribution of FEDTAX", data, linear, "FEDTAX")
+    yield distribution(9, "Marginal distribution of INTVAL in the first sub-group", data, linear, "INTVAL",
+                       data.groups.name(0))
+    yield scatter(10, "WSALVAL and FICA: original, shuffled and perturbed", data, releases, ("FICA", "WSALVAL"))

@@ -1,0 +1,44 @@
+"""Rows of tables and claims as text, the same for the terminal, the report and the docs."""
+
+from __future__ import annotations
+
+from larvatus.papers.verdicts import Checked, Measured, Row
+
+HEADS = ("what", "published", "measured", "1–99 band", "verdict")
+
+
+def what(row: Row) -> str:
+    return f"{row.published.column} · {row.published.row}"
+
+
+def figure(value: float, digits: int) -> str:
+    """A measured figure with one decimal more than was printed, unless it is a whole number where one was printed."""
+    if digits == 0 and value == round(value):
+        return f"{value:,.0f}"
+    text = f"{value:,.{digits + 1}f}"
+    return text.removeprefix("-") if not float(text.replace(",", "")) else text
+
+
+def band(measured: Measured, digits: int) -> str:
+    if measured.low == measured.high:
+        return "–"
+    return f"[{figure(measured.low, digits)}, {figure(measured.high, digits)}]"
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """The columns of HEADS."""
+    digits = row.published.digits
+    mean, spread = ("–", "–") if row.measured is None else (figure(row.measured.mean, digits), band(row.measured, digits))
+    return what(row), row.published.text, mean, spread, row.verdict
+
+
+def reasons(table: Checked) -> list[str]:
+    """Why rows cannot be reproduced, each reason once."""
+    found = dict.fromkeys(r.because for r in table.rows if r.because)
+    return [f"Cannot be reproduced, because {reason}." for reason in found]
+
+
+def over_seeds(table: Checked) -> str:
+    if not table.seeds:
+        return "nothing was run"
+    return f"{table.seeds} seed{'s' if table.seeds > 1 else ''}" if table.random else "nothing is random"
