@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,8 +31,12 @@ def shapes(n: int = 1000, seed: int = 0, shape: Shape = "normal") -> pa.Table:
         raise ValueError(f"shape: one of {', '.join(SHAPES)}, got {shape!r}.")
     rng = np.random.Generator(np.random.Philox(seed))
     s, *z = (rng.standard_normal((n, 3)) @ np.linalg.cholesky(LATENT).T).T
-    made = {
-        "normal": lambda v: 100 + 15 * v, "skewed": np.exp, "zero-inflated": lambda v: np.where(v < ZERO_BELOW, 0, np.exp(v)),
-        "discrete": lambda v: np.floor(np.exp(0.8 * v + 1)),
-    }[shape]
-    return pa.table({"s": s, "x1": made(z[0]), "x2": made(z[1])})
+    return pa.table({"s": s, "x1": _made(shape, z[0]), "x2": _made(shape, z[1])})
+
+
+def _made(shape: Shape, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    if shape == "normal":
+        return 100 + 15 * z
+    if shape == "discrete":
+        return np.floor(np.exp(0.8 * z + 1))
+    return np.where((z < ZERO_BELOW) & (shape == "zero-inflated"), 0.0, np.exp(z))

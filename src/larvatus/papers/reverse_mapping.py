@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, cast
 
 from larvatus.core.discovery import file_names
@@ -13,6 +13,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.datasets.shapes import SHAPES, Shape, shapes
 from larvatus.papers.frame import Claim, Experiment, Figures, Holds, Paper, Summary, Where
 from larvatus.papers.measuring import attacked, measured, number, secret
+from larvatus.reporting.contents import Block
 from larvatus.walk import mask, read
 
 SIZES = {25: 200, 100: 200, 1000: 50, 10_000: 10, 100_000: 3}  # records, and most seeds
@@ -49,9 +50,11 @@ def data_of(n: int, shape: Shape, seed: int) -> Microdata:
     return read(shapes(n, seed, shape), confidential=["x1", "x2"], non_confidential="s", engine="memory")
 
 
+@cache
 def refusals() -> dict[str, str]:
     """Masks that are not studied, and why: they cannot mask numbers, or reverse mapping after them is refused."""
-    data, out = data_of(100, "normal", 0), {}
+    data = data_of(100, "normal", 0)
+    out: dict[str, str] = {}
     for name in masks():
         for more in ([], ["reverse_map"]):
             try:
@@ -107,6 +110,13 @@ def increments(found: Mapping[str, Summary], what: str) -> dict[tuple[int, str, 
         if len(parts) == 4 and parts[3] == what:
             out[int(parts[0]), parts[1], parts[2]] = summary
     return out
+
+
+def report(found: Mapping[str, Summary]) -> Sequence[Block]:
+    """One figure and one table of everything that was measured."""
+    from larvatus.papers.reverse_mapping_report import blocks
+
+    return blocks(MEASURES, {what: increments(found, what) for what in MEASURES}, refusals())
 
 
 def _extreme(found: Mapping[str, Summary], what: str) -> tuple[tuple[int, str, str], float, tuple[int, str, str], float]:
@@ -185,7 +195,7 @@ ALL = tuple(e.name for e in EXPERIMENTS)
 
 PAPER = Paper(
     "001-6", "Reverse mapping studied: risk and loss of Z over Y, for every mask, by size and shape",
-    experiments=tuple(EXPERIMENTS), tables=(),
+    experiments=tuple(EXPERIMENTS), tables=(), studied=report,
     claims=(
         Claim("(1) The size of the data set has an impact.", _size, ALL),
         Claim("(2) The characteristics of the data set have an impact.", _shape, ALL),
