@@ -130,15 +130,16 @@ def _named(key: tuple[int, str, str]) -> str:
 
 
 def _risk(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    said, worst = [], 0.0
+    said, higher, cells = [], 0, 0
     for what in RISKS:
         own = {k: s.mean for k, s in increments(found, what).items()}
         low, least, high, most = _extreme(found, what)
         more = sum(v > 0.01 for v in own.values())
-        worst = max(worst, most)
+        higher, cells = higher + more, cells + len(own)
         said.append(f"{what}: higher by more than .01 in {more} of {len(own)} cells, most {most:+.3f} ({_named(high)}), least "
                     f"{least:+.3f} ({_named(low)})")
-    return "does not hold" if worst > 0.01 else "holds", "Z over Y: " + "; ".join(said)
+    verdict: Holds = "does not hold" if not higher else "holds" if 2 * higher > cells else "holds in part"
+    return verdict, "Z over Y: " + "; ".join(said)
 
 
 def _marginals(found: Mapping[str, Summary]) -> tuple[Holds, str]:
@@ -197,11 +198,11 @@ PAPER = Paper(
     "001-6", "Reverse mapping studied: risk and loss of Z over Y, for every mask, by size and shape",
     experiments=tuple(EXPERIMENTS), tables=(), studied=report,
     claims=(
-        Claim("(1) The size of the data set has an impact.", _size, ALL),
-        Claim("(2) The characteristics of the data set have an impact.", _shape, ALL),
-        Claim("(3) Reverse mapping adds no disclosure risk.", _risk, ALL),
-        Claim("(4) Marginals are those of the original after reverse mapping.", _marginals, ALL),
-        Claim("(4) Relations lose nothing by reverse mapping.", _relations, ALL),
+        Claim("Open issue (1): the size of the data set has an impact.", _size, ALL),
+        Claim("Open issue (2): the characteristics of the data set have an impact.", _shape, ALL),
+        Claim("Open issue (3): reverse mapping brings incremental disclosure risk.", _risk, ALL),
+        Claim("Marginals are those of the original after reverse mapping.", _marginals, ALL),
+        Claim("Open issue (4): relations lose nothing by reverse mapping.", _relations, ALL),
         Claim("Any masking mechanism can be followed by reverse mapping.", _refused),
     ),
 )
