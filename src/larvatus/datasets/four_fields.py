@@ -20,7 +20,7 @@ EXTRACTED = np.array([
 ])
 EVEN, DRAWN = [0, 2], [1, 3]
 LOW, WIDE = np.array([17.0, 61.0]), np.array([191.0, 450.0])
-NEAR = 1e-5
+NEAR = 1e-4
 
 
 def four_fields(n: int = 100, seed: int = 0) -> pa.Table:

@@ -32,7 +32,7 @@ def chosen(names: Sequence[str]) -> list[tuple[Paper, tuple[Table, ...]]]:
         paper = known[number]
         exactly = [t for t in paper.tables if table in ("", t.number)]
         found = exactly or [t for t in paper.tables if t.number[:-1] == table]
-        if not found:
+        if not found and (table or paper.tables):
             every = [f"{number}/{t.number}" for t in paper.tables]
             raise DiscoveryError(f"no table {name!r}; {nearest_names(name, every, 5)}")
         into = out.setdefault(number, [])

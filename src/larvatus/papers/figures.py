@@ -59,11 +59,14 @@ def column(paper: str, table: str, name: str) -> list[float]:
 
 
 def published(paper: str, table: str, symmetric: bool = False) -> list[Published]:
-    """Every printed figure of a table, column by column; of a symmetric one each once, but both where they differ."""
+    """Every printed figure of a table, column by column, dashes left out.
+
+    Of a symmetric table each is given once, but both where they differ.
+    """
     found = _file(paper)[table]
     out = [
         Published(table, str(c), str(r), str(v))
-        for c, values in found["columns"].items() for r, v in zip(found["rows"], values, strict=True)
+        for c, values in found["columns"].items() for r, v in zip(found["rows"], values, strict=True) if v != "-"
     ]
     if not symmetric:
         return out

@@ -94,11 +94,15 @@ class Claim:
 
 
 Drawer = Callable[[Where], Sequence["Block"]]
+Studied = Callable[[Mapping[str, Summary]], Sequence["Block"]]
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper by its number; `figures` draws its figures for a report, where the data they need are there."""
+    """A paper by its number; `figures` draws its figures for a report, where the data they need are there.
+
+    `studied` makes blocks of what was measured where nothing is published to hold it against; claims name the experiments.
+    """
 
     number: str
     title: str
@@ -106,6 +110,7 @@ class Paper:
     tables: tuple[Table, ...]
     claims: tuple[Claim, ...] = ()
     figures: Drawer | None = None
+    studied: Studied | None = None
 
     def experiment(self, name: str) -> Experiment:
         return next(e for e in self.experiments if e.name == name)

@@ -57,6 +57,9 @@ def claims_table(claims: Sequence[Judged]) -> Table:
 def _paper(found: Reproduction, paper: Paper, where: Where) -> Iterator[Block]:
     for table in found.of(paper)[0]:
         yield Section(f"Table {table.name}: {table.title}", tuple(_table(table)))
+    for block in found.studies.get(paper.number, ()):
+        folded = isinstance(block, Table) and len(block.rows) > OPEN_ROWS
+        yield Fold(f"{block.caption}: all {len(block.rows)} rows", (block,)) if isinstance(block, Table) and folded else block
     if paper.figures is not None:
         yield Section("Figures", tuple(paper.figures(where)))
 
@@ -90,6 +93,9 @@ def _lines(found: Reproduction) -> Iterator[str]:
         yield f"\n## {paper.number}: {paper.title}"
         for table in found.of(paper)[0]:
             yield from _table_lines(table)
+        for block in found.studies.get(paper.number, ()):
+            if isinstance(block, Table):
+                yield from _study_lines(block)
 
 
 def _anchor(table: Checked) -> str:
@@ -108,6 +114,14 @@ def _table_lines(table: Checked) -> Iterator[str]:
         yield "| " + " | ".join(_cell(v) for v in cells(row)) + " |"
     if folded:
         yield "\n</details>"
+
+
+def _study_lines(table: Table) -> Iterator[str]:
+    yield f"\n### {table.caption}\n\n{table.note}\n\n<details><summary>All {len(table.rows)} rows</summary>"
+    yield "\n| " + " | ".join(table.columns) + " |\n" + "|---" * len(table.columns) + "|"
+    for row in table.rows:
+        yield "| " + " | ".join(_cell(v) for v in row) + " |"
+    yield "\n</details>"
 
 
 def _cell(text: str) -> str:

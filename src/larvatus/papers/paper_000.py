@@ -198,7 +198,7 @@ def _exactly(found: Mapping[str, Summary]) -> tuple[Holds, str]:
 
 def _by_chance(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     shuffled, none = found["5/shuffled/all"], found["5/d = 0/all"]
-    return "holds in part", (
+    return "holds" if shuffled.mean < 12 and none.high == 8 else "holds in part", (
         f"d = 0: {shown(none, 0)} in 8 sub-groups, an identity of exact moments; shuffled: {shown(shuffled, 1)}, where chance "
         "is 8, because the law is learnt from the very records that are attacked (in-sample)")
 

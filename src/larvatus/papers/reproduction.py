@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from larvatus.core.progress import Progress, silent
@@ -12,6 +12,7 @@ from larvatus.papers.catalogue import chosen
 from larvatus.papers.frame import Experiment, Paper, Where
 from larvatus.papers.runner import run
 from larvatus.papers.verdicts import Checked, Judged, checked, judged, measured
+from larvatus.reporting.contents import Block
 
 HOW_TO_GET = {
     "census.csv": (
@@ -31,6 +32,7 @@ class Reproduction:
     claims: tuple[Judged, ...]
     seeds: int
     quick: bool
+    studies: Mapping[str, tuple[Block, ...]] = field(default_factory=dict)
 
     def of(self, paper: Paper) -> tuple[tuple[Checked, ...], tuple[Judged, ...]]:
         return (
@@ -65,16 +67,19 @@ def reproduced(
     results = run(needed, seeds, where, folder, jobs, progress)
     out_tables: list[Checked] = []
     out_claims: list[Judged] = []
+    studies: dict[str, tuple[Block, ...]] = {}
     for paper, tables in asked:
         found = {k: v for (number, _), seen in results.items() if number == paper.number for k, v in measured(seen).items()}
         out_tables += [checked(paper, t, found, missing.get((paper.number, t.experiment), "")) for t in tables]
+        if paper.number in whole and paper.studied is not None:
+            studies[paper.number] = tuple(paper.studied(found))
         if paper.number in whole:
             out_claims += [
                 judged(paper, c, found, next((missing[paper.number, e] for e in c.experiments
                                               if (paper.number, e) in missing), ""))
                 for c in paper.claims
             ]
-    return Reproduction(tuple(p for p, _ in asked), tuple(out_tables), tuple(out_claims), seeds, where.quick)
+    return Reproduction(tuple(p for p, _ in asked), tuple(out_tables), tuple(out_claims), seeds, where.quick, studies)
 
 
 def _lacking(experiment: Experiment, where: Where) -> str:

@@ -1,0 +1,208 @@
+"""Reverse mapping studied (001 §6): what Z adds to the risk and takes from the loss of Y, for every mask, size and shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any, cast
+
+from larvatus.core.discovery import file_names
+from larvatus.core.errors import LarvatusError, MaskError
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata
+from larvatus.datasets.shapes import SHAPES, Shape, shapes
+from larvatus.papers.frame import Claim, Experiment, Figures, Holds, Paper, Summary, Where
+from larvatus.papers.measuring import attacked, measured, number, secret
+from larvatus.reporting.contents import Block
+from larvatus.walk import mask, read
+
+SIZES = {25: 200, 100: 200, 1000: 50, 10_000: 10, 100_000: 3}  # records, and most seeds
+QUICK_MOST = 100
+STEPS: Mapping[str, list[Any]] = {
+    "multiple_imputation": [{"method": "multiple_imputation", "copies": 1}],
+    "restore_covariance": ["microaggregation", "restore_covariance"],
+}
+LARGE = {"microaggregation": {"method": "microaggregation", "partition": 1000}}
+RISKS: Mapping[str, Any] = {
+    "linked": {"method": "nearest_record", "within": 1}, "value": "value_disclosure", "rank": "rank_disclosure",
+}
+LOSSES: Mapping[str, Any] = {
+    "marginal": "marginal", "correlation": "correlation", "rank correlation": "rank_correlation", "joint": "ecdf_max",
+}
+WHO = {"linked": {"intruder": Intruder(known=("x1", "x2"))}}  # S would single every record out by itself
+MEASURES = (*RISKS, *LOSSES)
+LEFT_ALONE = {"reverse_map"}
+SAME = 1e-9
+
+
+def steps_of(name: str, n: int) -> list[Any]:
+    """The steps by which a mask is studied: its defaults, after a step it needs."""
+    steps = STEPS.get(name, [name])
+    return [LARGE.get(s, s) if isinstance(s, str) and n > 10_000 else s for s in steps]
+
+
+def masks() -> tuple[str, ...]:
+    """Every mask but reverse mapping itself."""
+    return tuple(n for n in file_names("larvatus.masks") if n not in LEFT_ALONE)
+
+
+def data_of(n: int, shape: Shape, seed: int) -> Microdata:
+    return read(shapes(n, seed, shape), confidential=["x1", "x2"], non_confidential="s", engine="memory")
+
+
+@cache
+def refusals() -> dict[str, str]:
+    """Masks that are not studied, and why: they cannot mask numbers, or reverse mapping after them is refused."""
+    data = data_of(100, "normal", 0)
+    out: dict[str, str] = {}
+    for name in masks():
+        for more in ([], ["reverse_map"]):
+            try:
+                mask(data, *steps_of(name, 100), *more, secret=secret(0))
+            except MaskError as error:
+                out.setdefault(name, str(error).partition(". ")[0])
+    return out
+
+
+def studied(n: int, seed: int, where: Where) -> Figures:
+    """Risk and loss of Y and of Z for every mask and shape at one size; what cannot be measured is left out."""
+    if where.quick and n > QUICK_MOST:
+        return {}
+    out: dict[str, float] = {}
+    refused = refusals()
+    for shape in SHAPES:
+        data = data_of(n, shape, seed)
+        for name in masks():
+            if name not in refused:
+                out |= _both(data, name, n, f"{n}/{shape}/{name}", seed)
+    return out
+
+
+def _both(data: Microdata, name: str, n: int, head: str, seed: int) -> dict[str, float]:
+    versions: dict[str, list[Any]] = {"Y": [], "Z": ["reverse_map"]}
+    try:
+        releases = {v: mask(data, *steps_of(name, n), *more, secret=secret(seed)) for v, more in versions.items()}
+    except MaskError:
+        return {}
+    out: dict[str, float] = {}
+    for what in MEASURES:
+        found = {}
+        for version, release in releases.items():
+            try:
+                if what in RISKS:
+                    score = attacked(data, release, RISKS[what], **WHO.get(what, {}))
+                else:
+                    score = measured(data, release, LOSSES[what])
+            except LarvatusError:
+                break
+            found[version] = number(score.value)
+        if len(found) == len(releases):
+            out |= {f"{head}/{what}/{v}": value for v, value in found.items()}
+            out[f"{head}/{what}"] = found["Z"] - found["Y"]
+    return out
+
+
+def increments(found: Mapping[str, Summary], what: str) -> dict[tuple[int, str, str], Summary]:
+    """Z over Y of one risk or loss, by size, shape and mask."""
+    out = {}
+    for key, summary in found.items():
+        parts = key.split("/")
+        if len(parts) == 4 and parts[3] == what:
+            out[int(parts[0]), parts[1], parts[2]] = summary
+    return out
+
+
+def report(found: Mapping[str, Summary]) -> Sequence[Block]:
+    """One figure and one table of everything that was measured."""
+    from larvatus.papers.reverse_mapping_report import blocks
+
+    return blocks(MEASURES, {what: increments(found, what) for what in MEASURES}, refusals())
+
+
+def _extreme(found: Mapping[str, Summary], what: str) -> tuple[tuple[int, str, str], float, tuple[int, str, str], float]:
+    own = {k: s.mean for k, s in increments(found, what).items()}
+    low, high = min(own, key=lambda k: own[k]), max(own, key=lambda k: own[k])
+    return low, own[low], high, own[high]
+
+
+def _named(key: tuple[int, str, str]) -> str:
+    return f"{key[2]}, {key[1]}, n = {key[0]:,}"
+
+
+def _risk(found: Mapping[str, Summary]) -> tuple[Holds, str]:
+    said, higher, cells = [], 0, 0
+    for what in RISKS:
+        own = {k: s.mean for k, s in increments(found, what).items()}
+        low, least, high, most = _extreme(found, what)
+        more = sum(v > 0.01 for v in own.values())
+        higher, cells = higher + more, cells + len(own)
+        said.append(f"{what}: higher by more than .01 in {more} of {len(own)} cells, most {most:+.3f} ({_named(high)}), least "
+                    f"{least:+.3f} ({_named(low)})")
+    verdict: Holds = "does not hold" if not higher else "holds" if 2 * higher > cells else "holds in part"
+    return verdict, "Z over Y: " + "; ".join(said)
+
+
+def _marginals(found: Mapping[str, Summary]) -> tuple[Holds, str]:
+    left = [s.high for k, s in found.items() if k.endswith("/marginal/Z")]
+    low, least, _, _ = _extreme(found, "marginal")
+    return "holds" if max(left) < SAME else "does not hold", (
+        f"largest loss of a marginal left in Z: {max(left):.1e} in {len(left)} cells; most was mended in {_named(low)}: "
+        f"{least:+.3f}")
+
+
+def _relations(found: Mapping[str, Summary]) -> tuple[Holds, str]:
+    said, ups = [], 0
+    for what in ("correlation", "rank correlation", "joint"):
+        own = {k: s.mean for k, s in increments(found, what).items()}
+        low, least, high, most = _extreme(found, what)
+        worse = sum(v > 0.01 for v in own.values())
+        ups += worse
+        better = sum(v < -0.01 for v in own.values())
+        said.append(f"{what}: worse by more than .01 in {worse} of {len(own)} cells, better in {better}; "
+                    f"from {least:+.3f} ({_named(low)}) to {most:+.3f} ({_named(high)})")
+    return "holds" if not ups else "holds in part", "; ".join(said)
+
+
+def _size(found: Mapping[str, Summary]) -> tuple[Holds, str]:
+    own = increments(found, "linked")
+    said = []
+    for n in sorted({k[0] for k in own}):
+        values = [abs(s.mean) for k, s in own.items() if k[0] == n]
+        said.append(f"n = {n:,}: {sum(values) / len(values):.4f} on average, {max(values):.4f} at most")
+    return "holds", "absolute change of the share of records linked, over masks and shapes: " + "; ".join(said)
+
+
+def _shape(found: Mapping[str, Summary]) -> tuple[Holds, str]:
+    said = []
+    for shape in SHAPES:
+        parts = []
+        for what in ("linked", "value", "marginal", "correlation"):
+            values = [s.mean for k, s in increments(found, what).items() if k[1] == shape]
+            parts.append(f"{what} {sum(values) / len(values):+.3f}")
+        said.append(f"{shape}: {', '.join(parts)}")
+    return "holds", "mean of Z over Y: " + "; ".join(said)
+
+
+def _refused(found: Mapping[str, Summary]) -> tuple[Holds, str]:
+    return "holds in part", "; ".join(f"{name}: {why}" for name, why in refusals().items())
+
+
+def _experiment(n: int, most: int) -> Experiment:
+    return Experiment(f"n = {n}", cast(Callable[[int, Where], Figures], partial(studied, n)), seeds=most, quick=1)
+
+
+EXPERIMENTS: Sequence[Experiment] = [_experiment(n, most) for n, most in SIZES.items()]
+ALL = tuple(e.name for e in EXPERIMENTS)
+
+PAPER = Paper(
+    "001-6", "Reverse mapping studied: risk and loss of Z over Y, for every mask, by size and shape",
+    experiments=tuple(EXPERIMENTS), tables=(), studied=report,
+    claims=(
+        Claim("Open issue (1): the size of the data set has an impact.", _size, ALL),
+        Claim("Open issue (2): the characteristics of the data set have an impact.", _shape, ALL),
+        Claim("Open issue (3): reverse mapping brings incremental disclosure risk.", _risk, ALL),
+        Claim("Marginals are those of the original after reverse mapping.", _marginals, ALL),
+        Claim("Open issue (4): relations lose nothing by reverse mapping.", _relations, ALL),
+        Claim("Any masking mechanism can be followed by reverse mapping.", _refused),
+    ),
+)

@@ -1,0 +1,107 @@
+"""From figures over seeds to verdicts: bands, exactness, tolerance, and what cannot be reproduced."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from larvatus.core.errors import DiscoveryError
+from larvatus.papers import figures
+from larvatus.papers.catalogue import chosen, papers
+from larvatus.papers.frame import Claim, Experiment, Paper, Table
+from larvatus.papers.verdicts import Measured, checked, judged, measured
+
+ROWS = ["X", "ADD", "IMP", "MIC", "SWP"]
+PRINTED = [0.742, 0.738, 0.710, 0.682, 0.568]
+
+
+def paper(table: Table, seeds: int | None = None) -> Paper:
+    return Paper("001", "a paper", (Experiment("e", lambda s, w: {}, seeds=seeds),), (table,))
+
+
+def verdicts(table: Table, values: list[list[float]], seeds: int | None = None) -> list[str]:
+    """Of 001's Table 4, with values[k] what seed k measures in its five rows."""
+    found = measured([{f"4/correlation/{r}": v for r, v in zip(ROWS, row, strict=True)} for row in values])
+    return [r.verdict for r in checked(paper(table, seeds), table, found).rows]
+
+
+def test_figures_are_read_with_the_digits_that_are_printed():
+    first = figures.published("001", "3")[0]
+    assert (first.name, first.text, first.digits, first.half) == ("3/correlation/ADD", "0.860", 3, 0.0005)
+    assert figures.published("000", "5")[0].digits == 0
+
+
+def test_a_symmetric_table_is_read_once_but_both_where_cells_differ():
+    names = {p.name: p.value for p in figures.published("004", "2a", symmetric=True)}
+    assert names["2a/x2/x3"] == 0.122
+    assert names["2a/x3/x2"] == 0.175
+    assert "2a/x1/x1" not in names
+    assert "2a/x2/x1" not in names
+    assert names["2a/pairs of x4/x4"] == 100
+    assert len(figures.published("004", "1", symmetric=True)) == 6
+
+
+@pytest.mark.parametrize("one", [p for p in papers() if p.number in ("000", "001", "004")], ids=lambda p: p.number)
+def test_every_table_has_figures_and_every_name_an_experiment(one):
+    names = {e.name for e in one.experiments}
+    for table in one.tables:
+        assert table.experiment in names
+        assert figures.published(one.number, table.number)
+        printed = [p.name for p in figures.published(one.number, table.number)]
+        for said in (*table.exact, *table.within, *table.cannot):
+            assert any(p.startswith(f"{table.number}/{said}") for p in printed), (table.number, said)
+    assert {e for c in one.claims for e in c.experiments} <= names
+
+
+def test_exact_means_every_seed_to_the_last_digit():
+    exact = Table("4", "e", exact=("",))
+    assert verdicts(exact, [PRINTED, [v + 0.0004 for v in PRINTED]]) == ["exact"] * 5
+    assert verdicts(exact, [PRINTED, [v + 0.0006 for v in PRINTED]]) == ["outside"] * 5
+
+
+def test_the_band_of_many_seeds_is_from_the_first_to_the_99th_percentile():
+    spread = np.linspace(-1, 1, 201)
+    found = Measured.of(spread.tolist())
+    assert (found.low, found.high) == pytest.approx((-0.98, 0.98), abs=1e-12)
+    inside, outside = [p + spread * 0.1 for p in PRINTED], [p + 0.0991 + spread * 0.1 for p in PRINTED]
+    assert verdicts(Table("4", "e"), np.transpose(inside).tolist()) == ["in band"] * 5
+    assert verdicts(Table("4", "e"), np.transpose(outside).tolist()) == ["outside"] * 5
+
+
+def test_the_band_of_few_seeds_is_where_one_more_draw_would_lie():
+    found = Measured.of([1.0, 2.0, 4.0])
+    sd = np.std([1, 2, 4], ddof=1)
+    low, high = stats.t.interval(0.98, 2, 7 / 3, sd * np.sqrt(4 / 3))
+    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-12)
+
+
+def test_few_seeds_call_nothing_outside_unless_nothing_is_random():
+    far = [v + 0.1 for v in PRINTED]
+    assert verdicts(Table("4", "e"), [far, far]) == ["too few seeds"] * 5
+    assert verdicts(Table("4", "e"), [far], seeds=1) == ["outside"] * 5
+    assert verdicts(Table("4", "e"), [far] * 10) == ["outside"] * 5
+
+
+def test_a_tolerance_and_a_reason_are_for_the_rows_they_name():
+    table = Table("4", "e", within={"correlation/X": 0.01}, cannot={"correlation/SWP": "it is so"})
+    near = [v + 0.009 for v in PRINTED]
+    assert verdicts(table, [near], seeds=1) == ["in band", "outside", "outside", "outside", "cannot be reproduced"]
+
+
+def test_what_is_missing_is_said_of_every_row_and_claim():
+    table = Table("4", "e")
+    lacking = checked(paper(table), table, {}, "the file is not there")
+    assert {r.because for r in lacking.rows} == {"the file is not there"}
+    assert lacking.in_words() == "5 cannot be reproduced"
+    claim = judged(paper(table), Claim("so", lambda f: ("holds", "")), {}, "the file is not there")
+    assert (claim.verdict, claim.evidence) == ("not measured", "the file is not there")
+
+
+def test_tables_are_chosen_by_name():
+    (one, tables), = chosen(["004/6", "004/1"])
+    assert (one.number, [t.number for t in tables]) == ("004", ["1", "6a", "6b", "6c"])
+    with pytest.raises(DiscoveryError, match="no paper '00x'"):
+        chosen(["00x"])
+    with pytest.raises(DiscoveryError, match="no table '000/77'"):
+        chosen(["000/77"])
