@@ -154,27 +154,33 @@ def known(data, release, records, **settings):
     return scored(data, release, known_records=records, **settings)
 
 
-@pytest.mark.slow
-def test_risk_rises_with_the_records_known_under_a_vague_prior_and_light_masking():
-    """Links above a probability of 0.3 with none and with all other records known: a sign test over records."""
+# spreads as small as those of light masking are possible: an inverse gamma law centred at a sixth of the range is never that
+VAGUE = {"parameters": "unknown", "bias_centre": 0.02, "noise_centre": 0.02, "bias_cv": 2.0, "noise_cv": 2.0, "nodes": 24}
+
+
+def risen(files, few, many, **settings):
+    """A sign test over records of so many files: the chance of as many gains if more known records were no help."""
     found = []
-    for seed in (0, 1):
-        data = data2(60, seed=seed)
-        release = lv.mask(data, LIGHT, secret=SECRET)
-        vague = {"parameters": "unknown", "kernel": "paper", "bias_cv": 1.0, "noise_cv": 1.0, "nodes": 16, "sweeps": 64_000}
-        found.append([known(data, release, records, threshold=0.3, **vague).by_record for records in (0, 59)])
-    none, all_ = np.concatenate(found, axis=1)
-    gained, lost = int((all_ > none).sum()), int((all_ < none).sum())
-    assert stats.binom.sf(gained - 1, gained + lost, 0.5) < FALSE_ALARM
-
-
-def test_knowing_all_others_exceeds_the_released_parameters_alone():
-    hits = np.zeros(2)
-    for seed in range(4):
+    for seed in range(files):
         data = data2(seed=seed)
         release = lv.mask(data, LIGHT, secret=SECRET)
-        hits += [100 * known(data, release, records, kernel="likelihood").value for records in (0, 99)]
-    assert hits[1] > hits[0]
+        found.append([known(data, release, records, kernel="likelihood", **settings).by_record for records in (few, many)])
+    less, more = np.concatenate(found, axis=1)
+    both = ~np.isnan(less + more)
+    gained, lost = int((more > less)[both].sum()), int((more < less)[both].sum())
+    return float(stats.binom.sf(gained - 1, gained + lost, 0.5))
+
+
+def test_the_intruder_becomes_sure_of_correct_links_with_the_records_known_under_a_vague_prior():
+    for few, many in ((0, 20), (20, 99)):
+        assert risen(3, few, many, threshold=0.4, **VAGUE) < FALSE_ALARM
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("told", [{}, VAGUE], ids=["released", "vague"])
+def test_risk_rises_when_all_others_are_known_under_light_masking(told):
+    """Each record found or not by the most probable link: measured 0.61 to 0.66 in the first 20 files, told or not."""
+    assert risen(40, 0, 99, **told) < FALSE_ALARM
 
 
 @pytest.mark.parametrize("records", [40, 119])

@@ -138,6 +138,47 @@ def test_without_known_records_the_chains_are_the_quadrature(kernel):
     assert (np.abs(one - two) <= 2 * limit * error.max(axis=1, keepdims=True) * two).all()
 
 
+@pytest.mark.parametrize("kernel", ["likelihood", "paper"])
+def test_unknown_spreads_are_integrated_over_with_all_matchings(kernel):
+    x, z = small(4, 4)
+    priors = [SpreadPrior(0.1, 0.7)], [SpreadPrior(1.5, 0.7)]
+    nodes = nodes_of(*priors, 40)
+    pairs = np.array([[[closed_pair(a, b, f**2, s**2)[int(kernel == "paper")] for b in z[0]] for a in x[0]]
+                      for f, s in zip(nodes.bias_sd[0], nodes.noise_sd[0], strict=True)])
+    wanted = np.zeros((4, 4))
+    for places in permutations(range(4)):
+        wanted[range(4), places] += nodes.weight[0] @ np.exp(pairs[:, range(4), places].sum(axis=1))
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    runs = []
+    for r in range(RUNS // 2):
+        chains = Chains(problem(x, z, 4, kernel, bias_sd=None, noise_sd=None, bias_prior=priors[0], noise_prior=priors[1]),
+                        (KEY[0], np.uint64(r)), sweeps=1000)
+        chains.run(counted=True)
+        runs.append(np.exp(chains.inside()[0]))
+    worst, limit, beyond = far_apart(np.array(runs), wanted)
+    assert limit < 0.03
+    assert worst <= limit
+    assert beyond <= 1
+
+
+@pytest.mark.slow
+def test_spreads_drawn_from_the_prior_rank_evenly_among_those_of_the_chains():
+    """Simulation-based calibration, with everybody known though not matched: a Kolmogorov limit."""
+    rng = np.random.default_rng(1)
+    bias, noise = SpreadPrior(0.1, 0.7), SpreadPrior(3.0, 0.7)
+    zero, ranks = np.zeros(8, dtype=np.int64), []
+    for r in range(40):
+        true = [p.scale / rng.gamma(p.shape) for p in (bias, noise)]
+        x = rng.normal(85, 19, (1, 8))
+        z = np.ascontiguousarray((x * (1 + true[0] * rng.normal(size=x.shape)) + true[1] * rng.normal(size=x.shape))[:, ::-1])
+        asked = Problem(x, z, zero, zero, zero, NORMAL, NORMAL, "likelihood", None, None, [bias], [noise])
+        chains = Chains(asked, (KEY[0], np.uint64(r)), sweeps=1000)
+        chains.run(counted=True)
+        ranks.append((chains.kept_sd < true).mean(axis=0))
+    for column in np.array(ranks).T:
+        assert stats.kstest(column, "uniform").pvalue > FALSE_ALARM
+
+
 def test_r_hat_and_effective_size_of_chains_that_are_known():
     rng = np.random.default_rng(5)
     draws = rng.normal(size=(4, 2000))
