@@ -15,6 +15,7 @@ from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
 from larvatus.core.memory import bytes_of
 from larvatus.data.analyses import Analysis, analyses_of, analysis_problems
+from larvatus.data.codebook import label_problems, read_labels
 from larvatus.data.constraints import Constraints, constraint_fields, constraint_problems, step_problems
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.domains import Domain, domain_of, domain_problems
@@ -86,6 +87,7 @@ class Study(BaseModel):
     measure: tuple[AnyMeasure, ...] | None = None
     domain: tuple[Domain, ...] = ()
     analysis: tuple[Analysis, ...] = ()
+    labels: dict[str, str] = Field(default_factory=dict, description="what columns mean, for the codebook")
     folder: Path | None = Field(default=None, exclude=True, repr=False)
 
     @model_validator(mode="after")
@@ -129,6 +131,7 @@ class Study(BaseModel):
             ]
             problems += domain_problems(parts.get("domain", ()), known_to)
             problems += analysis_problems(parts.get("analysis", ()), known_to)
+            problems += label_problems(parts.get("labels", {}), known_to)
             problems += _about_constraints(parts.get("constraints", Constraints()), roles, groups, parts.get("release", ()))
         problems = list(dict.fromkeys(problems))
         if not problems:
@@ -173,6 +176,8 @@ class Study(BaseModel):
             out["domain"] = [d.model_dump(mode="json", exclude_defaults=True) for d in self.domain]
         if self.analysis:
             out["analysis"] = [a.plain() for a in self.analysis]
+        if self.labels:
+            out["labels"] = dict(self.labels)
         return out
 
     def toml(self) -> str:
@@ -200,6 +205,8 @@ def _part(name: str, value: Any, problems: list[str]) -> Any:
         method: type[Method] = Attack if name == "attack" else Measure
         made = [_tried(f"{name} {i}", method, v, problems) for i, v in enumerate(_list(name, value, problems), 1)]
         return [m for m in made if m is not None]
+    if name == "labels":
+        return read_labels(value, problems)
     if name == "domain":
         found = [_domain(i, v, problems) for i, v in enumerate(_list(name, value, problems), 1)]
         return [d for d in found if d is not None]

@@ -33,6 +33,7 @@ from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.analyses import analyses_of
 from larvatus.data.chosen import with_records
+from larvatus.data.codebook import codebook
 from larvatus.data.constraints import Constraints, constraints_of
 from larvatus.data.contracts import Attack, Engine, Mask, Measure, Method
 from larvatus.data.copies import copies_asked, mean_over, said_of_copies, single, worst_of
@@ -41,6 +42,7 @@ from larvatus.data.domains import Parted, domains_of, parted
 from larvatus.data.groups import settings_of
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.joined_releases import joined_with, stronger_of
+from larvatus.data.manifest import INSIDE, approved_release, beside, decided_for, write_beside
 from larvatus.data.methods import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -340,11 +342,11 @@ def _in_domains(method: Measure, domains: Sequence[Parted], score: Score) -> Sco
 def compare(
     data: Microdata, releases: Sequence[Any], attacks: Any = None, measures: Any = None, *,
     analyses: Any = None, intruder: Intruder | str | None = None, domains: Any = (), null: int = 0,
-    progress: Progress = silent, purpose: str = "",
+    progress: Progress = silent, purpose: str = "", labels: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Score several releases of the same data side by side; `intruder.also` may name some of them.
 
-    `analyses`, `domains` and `null` are those of `utility`.
+    `analyses`, `domains` and `null` are those of `utility`; `labels` say what columns mean, for the codebook.
     """
     nulls = Nulls(all_of(Measure, measures), checked_resamples(null), _attack_random)
     who = intruder_of(intruder)
@@ -360,7 +362,7 @@ def compare(
             *risk(data, release, attacks, intruder=who, also=also, progress=_named(progress, label)),
             *_measured(data, release, nulls, domains, analyses, progress=_named(progress, label)),
         ]
-        candidates.append(Candidate.of(label, release, Scores(scores)))
+        candidates.append(Candidate.of(label, release, Scores(scores), codebook(release, data, labels)))
     return Comparison(tuple(candidates), about(data, who, purpose))
 
 
@@ -371,17 +373,20 @@ def _named(progress: Progress, label: str) -> Progress:
 def run(
     study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False,
     suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", pairings: bool = False,
-    public: str | None = None, intruder: Intruder | str | None = None, progress: Progress = silent,
+    public: str | None = None, intruder: Intruder | str | None = None, approved_by: str = "", progress: Progress = silent,
 ) -> Comparison:
     """Carry out a study: make every release, score them, and write releases, scores and report into a folder.
 
     With `pairings`, a file for each release that pairs its rows with the original's is kept in a folder only the owner can
     read; `public` names the release that a public edition of the report is written for; `intruder` stands in for the study's.
+    Beside each release lie a codebook and a manifest that may leave with it; manifests with everything but the secret lie in
+    `internal/`, and that of the public release, or of the only one, names who approved it.
     """
     if not study.release:
         raise StudyError(["release: none is planned. Add [[release]] with a name and steps."])
     if public is not None and public not in [r.name for r in study.release]:
         raise StudyError([f"public: no release {public!r}; {nearest_names(public, [r.name for r in study.release])}"])
+    approved = approved_release(approved_by, public, [r.name for r in study.release])
     data = read(study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory)
     check_can_be_made(study.analysis, data)
     targets = _targets(Path(out), study, suffix, force) if out is not None else {}
@@ -397,16 +402,20 @@ def run(
     comparison = compare(
         data, releases, study.attack, study.measure, intruder=study.intruder_here() if intruder is None else intruder,
         domains=study.domain, null=study.utility.null, analyses=study.analysis, progress=progress, purpose=study.purpose,
+        labels=study.labels,
     )
     if out is not None:
         with moved_into(Path(out)) as folder:
             (folder / "releases").mkdir()
+            (folder / INSIDE).mkdir(mode=0o700)
             for release in releases:
                 target = targets[release.name]
                 pairing = folder / "pairings" / f"{target.stem}.parquet" if pairings else None
                 if pairing is not None:
                     pairing.parent.mkdir(mode=0o700, exist_ok=True)
                 release.write(folder / target, row_order, pairing)
+                decided = decided_for(study, row_order, approved_by if release.name == approved else "")
+                write_beside(release, data, folder / target, decided=decided, labels=study.labels, inside=folder / INSIDE)
             write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), force)
             write_text(folder / "scores.csv", csv_text(comparison.tidy()), force)
             comparison.report(folder / "report.html")
@@ -422,14 +431,19 @@ def _targets(folder: Path, study: Study, suffix: str, force: bool) -> dict[str, 
     for planned in study.release:
         stem, copies = file_stem(planned.name), copies_asked(planned.steps)[0]
         named = (Path("releases") / f"{stem}{f'~{i}' if i > 1 else ''}{suffix}" for i in itertools.count(1))
-        targets[planned.name] = next(t for t in named if not {*files, *targets.values()} & {t, *copy_paths(t, copies)})
-        files += copy_paths(targets[planned.name], copies)
+        targets[planned.name] = next(t for t in named if not {*files, *targets.values()} & {t, *_made_of(t, copies)})
+        files += _made_of(targets[planned.name], copies)
     names = [folder / n for n in ("scores.json", "scores.csv", "report.html")]
     check_folder(folder)
     there = [p for p in (*names, *(folder / f for f in files)) if p.exists()]
     if there and not force:
         raise WriteError(f"{there[0]} exists already. Choose another folder, or overwrite with --force (force=True).")
     return targets
+
+
+def _made_of(target: Path, copies: int) -> list[Path]:
+    """Every file that is written for a release."""
+    return [*copy_paths(target, copies), *beside(target, Path(INSIDE))]
 
 
 def file_stem(name: str) -> str:

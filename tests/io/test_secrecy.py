@@ -73,7 +73,10 @@ def test_a_whole_run_leaves_neither_in_any_file(tmp_path, suffix):
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     lv.run(lv.Study.read(tmp_path / "study.toml"), tmp_path / "out", secret=SECRET, suffix=suffix)
     written = [p for p in (tmp_path / "out").rglob("*") if p.is_file()]
-    assert sorted(p.name for p in written) == sorted(["scores.json", "scores.csv", "report.html", f"noise{suffix}"])
+    assert sorted(p.name for p in written) == sorted([
+        "scores.json", "scores.csv", "report.html", f"noise{suffix}", "noise.manifest.json", "noise.internal.json",
+        "noise.codebook.csv",
+    ])
     for path in written:
         raw = path.read_bytes()
         assert not any(m in raw for m in MARKS), path.name

@@ -13,7 +13,7 @@ from typing import Any
 from cyclopts import App, CycloptsError
 
 from larvatus import __version__
-from larvatus.cli import catalogue, commands
+from larvatus.cli import catalogue, commands, deciding
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, LarvatusWarning
 
@@ -25,7 +25,8 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,
     help_epilogue=(
-        "Exit codes: 0 done, 2 something in the input is wrong (the message says what), 3 unexpected, 130 interrupted."
+        "Exit codes: 0 done, 1 a file is not the one described, 2 something in the input is wrong (the message says what), "
+        "3 unexpected, 130 interrupted."
     ),
 )
 app.command(commands.run)
@@ -39,6 +40,7 @@ app.command(
 app.command(commands.risk)
 app.command(commands.utility)
 app.command(commands.demo)
+app.command(deciding.verify)
 app.command(catalogue.list_methods, name="list")
 app.command(catalogue.describe)
 
@@ -71,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return WRONG_INPUT
     except LarvatusError as error:
         print(f"larvatus: {error}", file=sys.stderr)
-        return WRONG_INPUT
+        return error.exit_code
     except KeyboardInterrupt:
         print("larvatus: interrupted; nothing was left half-written.", file=sys.stderr)
         return INTERRUPTED

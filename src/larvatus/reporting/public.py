@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import Any
 
 from larvatus.data.score import Score
+from larvatus.reporting.codebook import codebook_table
 from larvatus.reporting.compared import About, Candidate, by_method
 from larvatus.reporting.contents import Block, Figure, KeyFigure, KeyFigures, Listing, Paragraph, Report, Section, Table
 from larvatus.reporting.dots import drawn_dots
@@ -30,7 +31,7 @@ NAME = "the release"
 
 def public(candidate: Candidate, about: About, version: str) -> Report:
     """The report on one release for whoever uses it."""
-    sections = (_done(candidate, about), _columns(about), _losses(candidate, about), _limitations(candidate, about))
+    sections = (_done(candidate, about), _columns(candidate, about), _losses(candidate, about), _limitations(candidate, about))
     opening = Paragraph("What was done to protect these data, what analysts lose by it, and what to keep in mind.", "lead")
     closing = f"Made with larvatus {version}."
     return Report("How these data were protected", "public", (opening, _size(candidate, about)), sections, closing)
@@ -67,13 +68,14 @@ def _limits(settings: Mapping[str, Any], about: About) -> str:
     return f" This was done {', and '.join(limits)}." if limits else ""
 
 
-def _columns(about: About) -> Section:
+def _columns(candidate: Candidate, about: About) -> Section:
     rows = (
         ("Masked", count(len(about.confidential)), listed(about.confidential)),
         ("Released as they are", count(len(_as_they_are(about))), listed(_as_they_are(about))),
     )
     table = Table("Columns of the released file", ("Columns", "Number", "Names"), rows, frozenset({0, 2}))
-    return Section("The columns", (table,))
+    codebook = codebook_table(candidate.codebook)
+    return Section("The columns", (table, codebook) if codebook else (table,))
 
 
 def _losses(candidate: Candidate, about: About) -> Section:
