@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
+from larvatus.comparison.goal import Goal
+from larvatus.comparison.search_space import Searched, space_of
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
@@ -47,6 +50,7 @@ class Utility(BaseModel):
 
 SECTIONS: Mapping[str, type[BaseModel]] = {
     "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints, "utility": Utility,
+    "goal": Goal,
 }
 
 
@@ -87,6 +91,8 @@ class Study(BaseModel):
     measure: tuple[AnyMeasure, ...] | None = None
     domain: tuple[Domain, ...] = ()
     analysis: tuple[Analysis, ...] = ()
+    search: tuple[Searched, ...] = ()
+    goal: Goal = Goal()
     labels: dict[str, str] = Field(default_factory=dict, description="what columns mean, for the codebook")
     folder: Path | None = Field(default=None, exclude=True, repr=False)
 
@@ -156,6 +162,12 @@ class Study(BaseModel):
             "also": tuple(n if n in names else str(start / n) for n in who.also),
         })
 
+    def with_release(self, name: str, steps: Sequence[Mask], folder: Path) -> Study:
+        """The same study with one release and no search, to lie in another folder."""
+        source = os.path.relpath(self.source_path(), folder) if self.source else ""
+        planned = (Planned(name=name, steps=tuple(steps)),)
+        return self.model_copy(update={"release": planned, "search": (), "goal": Goal(), "source": source, "folder": folder})
+
     def plain(self) -> dict[str, Any]:
         """The study as a file would hold it, defaults left out."""
         out: dict[str, Any] = {n: getattr(self, n) for n in ("source", "purpose") if getattr(self, n)}
@@ -176,6 +188,8 @@ class Study(BaseModel):
             out["domain"] = [d.model_dump(mode="json", exclude_defaults=True) for d in self.domain]
         if self.analysis:
             out["analysis"] = [a.plain() for a in self.analysis]
+        if self.search:
+            out["search"] = [s.plain() for s in self.search]
         if self.labels:
             out["labels"] = dict(self.labels)
         return out
@@ -205,6 +219,12 @@ def _part(name: str, value: Any, problems: list[str]) -> Any:
         method: type[Method] = Attack if name == "attack" else Measure
         made = [_tried(f"{name} {i}", method, v, problems) for i, v in enumerate(_list(name, value, problems), 1)]
         return [m for m in made if m is not None]
+    if name == "search":
+        try:
+            return space_of(_list(name, value, problems))
+        except StudyError as error:
+            problems += error.problems
+            return ()
     if name == "labels":
         return read_labels(value, problems)
     if name == "domain":

@@ -14,7 +14,11 @@ from typing import Any, Literal
 
 from larvatus.comparison.analyses import analysed, check_can_be_made
 from larvatus.comparison.comparison import Candidate, Comparison, about
+from larvatus.comparison.found import Found
+from larvatus.comparison.goal import Bounds, Goal, Objective, bounds_of, measures_of
 from larvatus.comparison.nulls import Nulls
+from larvatus.comparison.search import searched
+from larvatus.comparison.search_space import space_of
 from larvatus.core.errors import (
     EngineError,
     LarvatusWarning,
@@ -51,6 +55,7 @@ from larvatus.data.obedience import Obedience
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release, copy_paths
 from larvatus.data.roles import Roles, SubGroups, released_columns
+from larvatus.data.sampled import sampled
 from larvatus.data.score import Row, Rows, Score, Scores, csv_text
 from larvatus.data.steps import applied, check_columns, check_orders, in_workable_groups, unchanged_notes
 from larvatus.data.taxonomy import with_taxonomies
@@ -422,6 +427,74 @@ def run(
             if public is not None:
                 comparison.report(folder / "report_public.html", "public", release=public)
     return comparison
+
+
+def search(
+    data: Microdata, space: Any, limits: Any, objective: Objective = None, *, attacks: Any = None, measures: Any = None,
+    intruder: Intruder | str | None = None, constraints: Any = None, goal: Goal | None = None, secret: bytes | None = None,
+    folder: Path | None = None, progress: Progress = silent,
+) -> Found:
+    """Find the settings with the least loss among those that keep the limits, and confirm them with fresh secrets.
+
+    `space` lists steps with `range` and `choice` in place of settings; `limits` is anything with `violation(scores)`, or a
+    table such as {"nearest_record": {"above_chance": 0.01}}, judged by the upper end of intervals. `objective` is a measure,
+    several, weights of several, or a function of the scores. `goal` says how many candidates are tried and confirmed.
+    """
+    goal, spaces, judge = goal or Goal(), space_of(space), bounds_of(limits)
+    if attacks is None and isinstance(judge, Bounds):
+        attacks = judge.attacks
+    secret, used = checked_secret(secret), measures_of(objective, measures)
+    explored = sampled(data, goal.sample, secret)
+
+    def candidate(name: str, steps: tuple[Mask, ...], key: bytes, whole: bool) -> tuple[Release, Scores]:
+        of = data if whole else explored
+        made = mask(of, *steps, secret=key, name=name, constraints=constraints, folder=folder)
+        scores = [*risk(of, made, attacks, intruder=intruder), *utility(of, made, used)]
+        return made, Scores(scores)
+
+    found = searched(spaces, judge, objective, goal, secret, candidate, progress)
+    return found if explored is data else found.explored_on(explored.rows, data.rows)
+
+
+def search_study(
+    study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False, suffix: str = ".parquet",
+    row_order: Literal["random", "keep"] = "random", approved_by: str = "", progress: Progress = silent,
+) -> Found:
+    """Carry out the search of a study; write what was tried and confirmed, and the chosen release with everything beside it."""
+    if not study.search:
+        raise StudyError(["search: nothing is to be tried. Add [[search]] with steps whose settings have a range."])
+    data = read(study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory)
+    names = ("tried.csv", "confirmed.csv", "study.toml", "scores.json", "report.html")
+    for name in names if out is not None else ():
+        if (Path(out or "") / name).exists() and not force:
+            raise WriteError(f"{Path(out or '') / name} exists already. Choose another folder, or overwrite with --force.")
+    limits = getattr(study, "limits", None) or study.goal.limits
+    found = search(
+        data, study.search, limits, study.goal.objective, attacks=study.attack, measures=study.measure, goal=study.goal,
+        intruder=study.intruder_here(), constraints=study.constraints, secret=secret, folder=study.folder, progress=progress,
+    )
+    if out is None:
+        return found
+    with moved_into(Path(out)) as folder:
+        write_text(folder / "tried.csv", csv_text(found.table()), force)
+        write_text(folder / "confirmed.csv", csv_text(found.confirmed()), force)
+        if found.release is not None and found.chosen is not None:
+            release = found.release
+            target = folder / "releases" / f"{file_stem(release.name)}{suffix}"
+            for inner, mode in (("releases", 0o777), (INSIDE, 0o700)):
+                (folder / inner).mkdir(mode=mode)
+            release.write(target, row_order)
+            decided = decided_for(study, row_order, approved_by, found.selection())
+            write_beside(release, data, target, decided=decided, labels=study.labels, inside=folder / INSIDE)
+            chosen = study.with_release(release.name, found.chosen.candidate.steps, Path(out))
+            chosen.write(folder / "study.toml", force)
+            compared = compare(
+                data, [release], study.attack, study.measure, intruder=study.intruder_here(), domains=study.domain,
+                null=study.utility.null, analyses=study.analysis, progress=progress, purpose=study.purpose, labels=study.labels,
+            )
+            write_text(folder / "scores.json", json.dumps(compared.plain(), indent=1, ensure_ascii=False), force)
+            compared.report(folder / "report.html")
+    return found
 
 
 def _targets(folder: Path, study: Study, suffix: str, force: bool) -> dict[str, Path]:

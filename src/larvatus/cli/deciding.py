@@ -1,12 +1,81 @@
-"""The commands around a decision: verify."""
+"""The commands around a decision: search, verify."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Annotated, Literal
 
-from larvatus.cli.commands import Json, Quiet, Released
-from larvatus.cli.inputs import copies_of
+from cyclopts import Parameter
+
+from larvatus.cli.commands import (
+    ApprovedBy,
+    EngineName,
+    Force,
+    Json,
+    Memory,
+    Output,
+    Quiet,
+    Released,
+    RowOrder,
+    SecretFile,
+)
+from larvatus.cli.inputs import copies_of, over, secret_of, with_engine
 from larvatus.cli.terminal import Terminal
+from larvatus.data.score import Cell, Row
+
+SHOWN = 10
+
+
+def search(
+    study: Path, *, output: Output, secret_file: SecretFile = None, row_order: RowOrder = "random",
+    format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the release")] = "parquet",
+    trials: Annotated[int | None, Parameter(help="candidates to try, in place of the study's")] = None,
+    approved_by: ApprovedBy = "", engine: EngineName = None, memory: Memory = None,
+    force: Force = False, quiet: Quiet = False, json: Json = False,
+) -> None:
+    """Find the release with the least loss under the limits; exit code 1 where none keeps them.
+
+    Ctrl-C ends the search early: the best so far are confirmed with fresh secrets; once more ends that too.
+
+    Parameters
+    ----------
+    study
+        Study file in TOML with [[search]] and limits.
+    output
+        Folder for tried.csv, confirmed.csv, the chosen release with its report, and study.toml to make it again.
+    """
+    from larvatus.comparison.found import ranked
+    from larvatus.core.errors import SearchError
+    from larvatus.study import Study
+    from larvatus.walk import search_study
+
+    terminal, plan = Terminal(quiet, json), with_engine(Study.read(study), engine, memory)
+    if trials is not None:
+        plan = plan.model_copy(update={"goal": over(type(plan.goal), plan.goal, {"trials": trials})})
+    with terminal.progress() as progress:
+        found = search_study(
+            plan, output, secret=secret_of(secret_file), force=force, suffix=f".{format}", row_order=row_order,
+            approved_by=approved_by, progress=progress,
+        )
+    best = [t.row() for t in ranked(found.tried)[:SHOWN]]
+    terminal.table(best, "\nLeast loss among those that kept the limits while exploring")
+    terminal.table([_spread(f.row()) for f in found.finalists], "\nConfirmed on all records with fresh secrets")
+    for note in found.notes:
+        terminal.say(f"note: {note}")
+    terminal.data({**found.selection(), "tried": [_plain(t.row()) for t in found.tried]})
+    if found.chosen is None:
+        raise SearchError("no candidate keeps the limits. Widen the ranges, try other masks, release fewer or coarser columns, "
+                          "or state other limits.")
+    terminal.say(f"\nChosen: {found.chosen.candidate.name}\nReport: {output / 'report.html'}")
+
+
+def _spread(row: Row) -> Row:
+    return {k: v for k, v in row.items() if not k.endswith("_least")}
+
+
+def _plain(row: Row) -> dict[str, Cell]:
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 
 
 def verify(manifest: Path, files: Released, *, quiet: Quiet = False, json: Json = False) -> None:

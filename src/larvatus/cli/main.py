@@ -25,8 +25,8 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,
     help_epilogue=(
-        "Exit codes: 0 done, 1 a file is not the one described, 2 something in the input is wrong (the message says what), "
-        "3 unexpected, 130 interrupted."
+        "Exit codes: 0 done, 1 the answer is no (a file is not the one described, no release keeps the limits), 2 something "
+        "in the input is wrong (the message says what), 3 unexpected, 130 interrupted."
     ),
 )
 app.command(commands.run)
@@ -40,6 +40,7 @@ app.command(
 app.command(commands.risk)
 app.command(commands.utility)
 app.command(commands.demo)
+app.command(deciding.search)
 app.command(deciding.verify)
 app.command(catalogue.list_methods, name="list")
 app.command(catalogue.describe)

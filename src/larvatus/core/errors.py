@@ -72,6 +72,12 @@ class ManifestError(LarvatusError):
     exit_code = 1
 
 
+class SearchError(LarvatusError):
+    """A search found no release that keeps the limits."""
+
+    exit_code = 1
+
+
 class WriteError(LarvatusError):
     """An output cannot be written; nothing was left under its name."""
 
