@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from larvatus.data.roles import Roles, SubGroups
     from larvatus.data.score import Score, Scores
     from larvatus.study import Study
-    from larvatus.walk import compare, mask, read, risk, run, search, utility
+    from larvatus.walk import advise, compare, mask, read, risk, run, search, utility
 
 _PLACES = {
-    "read": "walk", "mask": "walk", "risk": "walk", "utility": "walk", "compare": "walk", "run": "walk",
+    "advise": "walk", "read": "walk", "mask": "walk", "risk": "walk", "utility": "walk", "compare": "walk", "run": "walk",
     "search": "walk",
     "Study": "study", "Roles": "data.roles", "SubGroups": "data.roles", "Intruder": "data.intruder",
     "Microdata": "data.microdata", "Release": "data.release", "Score": "data.score", "Scores": "data.score",
@@ -35,9 +35,8 @@ _PACKAGES = ("masks", "risks", "utilities", "datasets", "analysis")
 
 __all__ = [
     "Analysis", "Comparison", "Constraints", "Domain", "Goal", "Intruder", "LarvatusError", "Microdata", "Release", "Roles",
-    "Score", "Scores",
-    "Study", "SubGroups", "analysis", "compare", "datasets", "mask", "masks", "read", "risk", "risks", "run", "search",
-    "utilities", "utility",
+    "Score", "Scores", "Study", "SubGroups", "advise", "analysis", "compare", "datasets", "mask", "masks", "read", "risk",
+    "risks", "run", "search", "utilities", "utility",
 ]
 
 

@@ -24,6 +24,7 @@ from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.domains import Domain, domain_of, domain_problems
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import method_of, validation_problems
+from larvatus.data.microdata import Microdata
 from larvatus.data.nulls import FEWEST, MOST
 from larvatus.data.roles import Roles, SubGroups, released_columns, role_problems
 from larvatus.data.taxonomy import with_taxonomies
@@ -203,6 +204,16 @@ class Study(BaseModel):
     def write(self, path: str | Path, force: bool = False) -> None:
         """Write the study file."""
         write_text(Path(path), self.toml(), force)
+
+
+def advised(plan: Mapping[str, Any], data: Microdata, source: str = "", folder: Path | None = None) -> Study:
+    """The study that an advice on data planned: their roles, and releases to compare."""
+    groups = data.sub_groups.model_copy(update=plan["sub_groups"])
+    raw: dict[str, Any] = {
+        "roles": data.roles.model_dump(mode="json", exclude_defaults=True), "release": plan["release"],
+        "sub_groups": groups.model_dump(mode="json", exclude_defaults=True), "constraints": plan["constraints"],
+    }
+    return Study.of({**raw, **({"source": source} if source else {})}, folder)
 
 
 def _method(method: Method) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from larvatus.core.errors import (
 from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
+from larvatus.data.advice import Advice, advice
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.analyses import analyses_of
 from larvatus.data.chosen import with_records
@@ -427,6 +428,11 @@ def run(
             if public is not None:
                 comparison.report(folder / "report_public.html", "public", release=public)
     return comparison
+
+
+def advise(data: Microdata) -> Advice:
+    """Look at the data and say in plain words which masks suit and why."""
+    return advice(data)
 
 
 def search(

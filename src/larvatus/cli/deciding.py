@@ -1,8 +1,9 @@
-"""The commands around a decision: search, verify."""
+"""The commands around a decision: advise, search, verify."""
 
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,11 +21,48 @@ from larvatus.cli.commands import (
     RowOrder,
     SecretFile,
 )
-from larvatus.cli.inputs import copies_of, over, secret_of, with_engine
+from larvatus.cli.inputs import RoleOptions, copies_of, data_of, over, secret_of, with_engine
 from larvatus.cli.terminal import Terminal
 from larvatus.data.score import Cell, Row
 
 SHOWN = 10
+
+
+def advise(
+    source: str, *, roles: RoleOptions = RoleOptions(),  # noqa: B008 (frozen)
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    force: Force = False, quiet: Quiet = False, json: Json = False,
+) -> None:
+    """Look at a file and say which masks suit it and why, with counts and shares and without values.
+
+    Parameters
+    ----------
+    source
+        CSV or Parquet: a file, a folder or a pattern in quotes.
+    output
+        Study file to write, ready to run.
+    """
+    from larvatus.core.files import check_free, write_text
+    from larvatus.study import advised
+    from larvatus.walk import advise as walk
+
+    terminal, study = Terminal(quiet, json), roles.load()
+    if output is not None:
+        check_free(output, force)
+    with terminal.progress():
+        data = data_of(source, study)
+        found = walk(data)
+    if output is not None:
+        place = output.parent
+        made = advised(found.plan, data, os.path.relpath(source, place), place)
+        write_text(output, found.study_text(made.toml()), force)
+    terminal.say(found.text())
+    if output is not None:
+        terminal.say(f"\nStudy: {output}")
+    terminal.data({
+        "seen": list(found.seen), "opinions": [{"mask": o.mask, "suits": o.suits, "why": o.why} for o in found.opinions],
+        "identities": list(found.rules.identities), "inequalities": list(found.rules.inequalities), "plan": found.plan,
+    })
 
 
 def search(

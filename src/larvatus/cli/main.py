@@ -40,6 +40,7 @@ app.command(
 app.command(commands.risk)
 app.command(commands.utility)
 app.command(commands.demo)
+app.command(deciding.advise)
 app.command(deciding.search)
 app.command(deciding.verify)
 app.command(catalogue.list_methods, name="list")
