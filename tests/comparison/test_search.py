@@ -66,6 +66,7 @@ def test_a_lucky_draw_is_not_chosen():
     assert found.chosen is not None
     assert found.chosen.candidate.steps[0].variance >= 2
     assert any(not f.kept and f.candidate.steps[0].variance < 2 for f in found.finalists)
+    assert {len(f.draws) for f in found.finalists if not f.kept} == {1}, "given up at the first secret that breaks the limit"
     assert min(t.loss for t in found.tried if t.violation <= 0) < 2
 
 

@@ -12,7 +12,7 @@ import scipy.stats
 
 import larvatus as lv
 from larvatus.cli.main import main
-from larvatus.data.guessed_rules import guessed_rules
+from larvatus.data.guessed_rules import _solved, guessed_rules
 from larvatus.data.sights import relations, sights
 from larvatus.study import advised
 from sample import ROLES, SECRET, people
@@ -75,9 +75,10 @@ def test_lines_bends_and_turns():
     frame = pd.DataFrame({
         "x": x, "line": 2 * x + 0.5 * rng.normal(size=N), "bend": np.exp(3 * x + rng.normal(size=N)),
         "turn": x**2 + 0.3 * rng.normal(size=N), "none": rng.normal(size=N),
+        "cut off": np.maximum(0.7 * x + 0.7 * rng.normal(size=N), 0),
     })
     found = {r.second: r.shape for r in relations(lv.read(frame, confidential=list(frame))) if r.first == "x"}
-    assert found == {"line": "line", "bend": "one way", "turn": "turns", "none": "line"}
+    assert found == {"line": "line", "bend": "one way", "turn": "turns", "none": "line", "cut off": "line"}
 
 
 def test_near_normal_and_straight_speaks_for_exact_moments_and_anything_else_for_shuffling():
@@ -123,6 +124,10 @@ def test_identities_do_not_go_in_circles():
     rules = guessed_rules(data).identities
     assert len(rules) == 2
     lv.mask(data, "data_shuffling", secret=SECRET, constraints=list(rules))
+    known = lv.read(frame, confidential=["a", "b", "c"], non_confidential=["d"])
+    for found in (guessed_rules(known).identities, _solved([(0, (1, 2)), (3, (0, 2))], "abcd", known)):
+        lv.mask(known, "data_shuffling", secret=SECRET, constraints=list(found))
+    assert found == ["a = b + c"], "c = d - a would need itself"
 
 
 @pytest.mark.parametrize("roles", [

@@ -162,10 +162,16 @@ def relations(data: Microdata) -> tuple[Relation, ...]:
 
 
 def _turning(found: Floats, count: int, i: int, j: int) -> float:
-    """How far the square of one score goes with another score, once the first score itself is taken out of both."""
+    """How far the square of one score goes with another score, once the first score itself is taken out of both.
+
+    Nothing where the parabola through them turns more than one standard deviation from the middle: it is bent and goes one way.
+    """
     with_own, with_other, plain = found[i, count + i], found[j, count + i], found[i, j]
     left = (1 - with_own**2) * (1 - plain**2)
-    return abs(float((with_other - with_own * plain) / np.sqrt(left))) if left > 1e-9 else 0.0
+    curved, sloped = with_other - with_own * plain, plain - with_own * with_other
+    if left <= 1e-9 or abs(sloped) > np.sqrt(2) * abs(curved):
+        return 0.0
+    return abs(float(curved / np.sqrt(left)))
 
 
 def _correlations(data: Microdata, names: Sequence[str]) -> Floats:
