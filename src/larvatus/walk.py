@@ -447,8 +447,8 @@ def search(
     several, weights of several, or a function of the scores. `goal` says how many candidates are tried and confirmed.
     """
     goal, spaces, judge = goal or Goal(), space_of(space), bounds_of(limits)
-    if attacks is None and isinstance(judge, Bounds):
-        attacks = judge.attacks
+    if isinstance(judge, Bounds):
+        attacks = judge.attacks_among(attacks)
     secret, used = checked_secret(secret), measures_of(objective, measures)
     explored = sampled(data, goal.sample, secret)
 
@@ -459,7 +459,7 @@ def search(
         return made, Scores(scores)
 
     found = searched(spaces, judge, objective, goal, secret, candidate, progress)
-    return found if explored is data else found.explored_on(explored.rows, data.rows)
+    return found.told(explored.rows, data.rows)
 
 
 def search_study(

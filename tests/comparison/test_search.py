@@ -199,6 +199,11 @@ def test_limits_are_judged_by_the_upper_end_and_what_did_not_run_breaks_them():
             bounds_of(given)
 
 
+def test_a_limited_attack_must_be_run(data):
+    with pytest.raises(StudyError, match="'nearest_record' is limited and not among the attacks"):
+        lv.search(data, NOISE, LIMIT, "moments", attacks=["rank_window"])
+
+
 def test_objectives():
     scores = [Score("moments", "loss", 1.0), Score("correlation", "loss", 3.0), Score("nearest_record", "risk", 9.0)]
     assert loss_of(scores, None) == 2
@@ -235,6 +240,9 @@ def test_on_data_with_a_sample_to_explore_on(data):
     assert isinstance(found.release, lv.Release)
     assert found.release.data.rows == 300
     assert f"explored on {part.rows} of 300" in found.notes[-1]
+    assert [n.text for n in found.release.notes if n.step == "search"] == list(found.notes)
+    assert "chosen among 6 candidates" in found.notes[0]
+    assert not any(n.public for n in found.release.notes if n.step == "search")
     assert [s.method for s in found.chosen.draws[0].scores] == ["nearest_record", "correlation"]
 
 

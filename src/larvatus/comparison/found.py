@@ -9,6 +9,7 @@ from typing import Any
 
 from larvatus.data.contracts import Mask
 from larvatus.data.methods import short_text, told_settings
+from larvatus.data.notes import Note
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Scores
 
@@ -95,9 +96,13 @@ class Found:
         said = f"chosen: {self.chosen.candidate.name}" if self.chosen else "no candidate kept the limits"
         return f"Search of {len(self.tried)} candidates; {said}\n{self.confirmed()}"
 
-    def explored_on(self, records: int, of: int) -> Found:
-        """The same with the note that the exploration saw a part of the records."""
-        return replace(self, notes=(*self.notes, f"explored on {records:,} of {of:,} records, confirmed on all of them"))
+    def told(self, records: int, of: int) -> Found:
+        """The same, with a note where the exploration saw a part of the records; the release says that it was selected."""
+        part = (f"explored on {records:,} of {of:,} records, confirmed on all of them",) if records < of else ()
+        notes, release = (*self.notes, *part), self.release
+        if release is not None:
+            release = replace(release, notes=(*release.notes, *(Note(n, step="search") for n in notes)))
+        return replace(self, notes=notes, release=release)
 
     @property
     def best(self) -> Tried | None:

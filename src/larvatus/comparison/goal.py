@@ -48,9 +48,15 @@ class Bounds:
 
     limits: tuple[tuple[str, str, float], ...]
 
-    @property
-    def attacks(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for name, _, _ in self.limits))
+    def attacks_among(self, given: Any) -> tuple[Attack, ...]:
+        """The attacks to run: those given, of which every limited one must be one; the limited ones where none are given."""
+        limited = tuple(dict.fromkeys(name for name, _, _ in self.limits))
+        run = all_of(Attack, limited if given is None else given)
+        lacking = [n for n in limited if n not in [a.name() for a in run]]
+        if lacking:
+            way = "Add it as [[attack]], or leave its limit out."
+            raise StudyError([f"limits: {n!r} is limited and not among the attacks. {way}" for n in lacking])
+        return run
 
     def violation(self, scores: Sequence[Score]) -> float:
         """How far limits are broken, added up; infinite where an attack did not run."""
