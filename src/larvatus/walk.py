@@ -486,7 +486,7 @@ def search_study(
         write_text(folder / "confirmed.csv", csv_text(found.confirmed()), force)
         if found.release is not None and found.chosen is not None:
             release = found.release
-            target = folder / "releases" / f"{file_stem(release.name)}{suffix}"
+            target = folder / "releases" / f"chosen{suffix}"
             for inner, mode in (("releases", 0o777), (INSIDE, 0o700)):
                 (folder / inner).mkdir(mode=mode)
             release.write(target, row_order)

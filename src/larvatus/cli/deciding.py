@@ -96,9 +96,10 @@ def search(
             plan, output, secret=secret_of(secret_file), force=force, suffix=f".{format}", row_order=row_order,
             approved_by=approved_by, progress=progress,
         )
-    best = [t.row() for t in ranked(found.tried)[:SHOWN]]
+    best: list[Row] = [{"candidate": t.name, "loss": t.loss, "risk": t.risk} for t in ranked(found.tried)[:SHOWN]]
     terminal.table(best, "\nLeast loss among those that kept the limits while exploring")
-    terminal.table([_spread(f.row()) for f in found.finalists], "\nConfirmed on all records with fresh secrets")
+    confirmed = "\nConfirmed with fresh secrets: in how many of them the limits held, losses, and the most that attacks got"
+    terminal.table([_spread(f.row()) for f in found.finalists], confirmed)
     for note in found.notes:
         terminal.say(f"note: {note}")
     terminal.data({**found.selection(), "tried": [_plain(t.row()) for t in found.tried]})
@@ -109,7 +110,10 @@ def search(
 
 
 def _spread(row: Row) -> Row:
-    return {k: v for k, v in row.items() if not k.endswith("_least")}
+    """A finalist in few columns: with how many secrets the limits held, its losses, and the most each attack got."""
+    losses = {"loss": row["loss"], "least": row["least_loss"], "most": row["most_loss"]}
+    risks = {k.removesuffix("_most"): v for k, v in row.items() if k.endswith("_most")}
+    return {"candidate": row["candidate"], "held": row["limits_held"], "of": row["secrets"], **losses, **risks}
 
 
 def _plain(row: Row) -> dict[str, Cell]:
