@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from larvatus import analysis, datasets, masks, risks, utilities
     from larvatus.comparison.comparison import Comparison
+    from larvatus.comparison.goal import Goal
     from larvatus.comparison.limits import Limits
     from larvatus.core.errors import LarvatusError
     from larvatus.data.analyses import Analysis
@@ -21,22 +22,22 @@ if TYPE_CHECKING:
     from larvatus.data.roles import Roles, SubGroups
     from larvatus.data.score import Score, Scores
     from larvatus.study import Study
-    from larvatus.walk import check, compare, mask, read, risk, run, utility
+    from larvatus.walk import advise, check, compare, mask, read, risk, run, search, utility
 
 _PLACES = {
-    "read": "walk", "mask": "walk", "risk": "walk", "utility": "walk", "compare": "walk", "run": "walk",
-    "check": "walk", "Limits": "comparison.limits",
+    "advise": "walk", "read": "walk", "mask": "walk", "risk": "walk", "utility": "walk", "compare": "walk", "run": "walk",
+    "search": "walk", "check": "walk", "Limits": "comparison.limits",
     "Study": "study", "Roles": "data.roles", "SubGroups": "data.roles", "Intruder": "data.intruder",
     "Microdata": "data.microdata", "Release": "data.release", "Score": "data.score", "Scores": "data.score",
     "Analysis": "data.analyses", "Comparison": "comparison.comparison", "Constraints": "data.constraints",
-    "Domain": "data.domains", "LarvatusError": "core.errors",
+    "Domain": "data.domains", "Goal": "comparison.goal", "LarvatusError": "core.errors",
 }
 _PACKAGES = ("masks", "risks", "utilities", "datasets", "analysis")
 
 __all__ = [
-    "Analysis", "Comparison", "Constraints", "Domain", "Intruder", "LarvatusError", "Limits", "Microdata", "Release", "Roles",
-    "Score", "Scores", "Study", "SubGroups", "analysis", "check", "compare", "datasets", "mask", "masks", "read", "risk",
-    "risks", "run", "utilities", "utility",
+    "Analysis", "Comparison", "Constraints", "Domain", "Goal", "Intruder", "LarvatusError", "Limits", "Microdata", "Release",
+    "Roles", "Score", "Scores", "Study", "SubGroups", "advise", "analysis", "check", "compare", "datasets", "mask", "masks",
+    "read", "risk", "risks", "run", "search", "utilities", "utility",
 ]
 
 

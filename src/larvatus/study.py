@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,17 +12,21 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
 from larvatus.comparison.combining import Combination, combinations_of
+from larvatus.comparison.goal import Goal
 from larvatus.comparison.limits import Limits, limits_of
+from larvatus.comparison.search_space import Searched, space_of
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
 from larvatus.core.memory import bytes_of
 from larvatus.data.analyses import Analysis, analyses_of, analysis_problems
+from larvatus.data.codebook import label_problems, read_labels
 from larvatus.data.constraints import Constraints, constraint_fields, constraint_problems, step_problems
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.domains import Domain, domain_of, domain_problems
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import method_of, validation_problems
+from larvatus.data.microdata import Microdata
 from larvatus.data.nulls import FEWEST, MOST
 from larvatus.data.roles import Roles, SubGroups, released_columns, role_problems
 from larvatus.data.taxonomy import with_taxonomies
@@ -49,6 +54,7 @@ class Utility(BaseModel):
 
 SECTIONS: Mapping[str, type[BaseModel]] = {
     "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints, "utility": Utility,
+    "goal": Goal,
 }
 LATER = ("folder", "combine", "limits")
 
@@ -93,6 +99,9 @@ class Study(BaseModel):
     analysis: tuple[Analysis, ...] = ()
     combine: tuple[Combination, ...] = ()
     limits: Limits = Limits()
+    search: tuple[Searched, ...] = ()
+    goal: Goal = Goal()
+    labels: dict[str, str] = Field(default_factory=dict, description="what columns mean, for the codebook")
     folder: Path | None = Field(default=None, exclude=True, repr=False)
 
     @model_validator(mode="after")
@@ -137,6 +146,7 @@ class Study(BaseModel):
             ]
             problems += domain_problems(parts.get("domain", ()), known_to)
             problems += analysis_problems(parts.get("analysis", ()), known_to)
+            problems += label_problems(parts.get("labels", {}), known_to)
             problems += _about_constraints(parts.get("constraints", Constraints()), roles, groups, parts.get("release", ()))
         problems = list(dict.fromkeys(problems))
         if not problems:
@@ -160,6 +170,12 @@ class Study(BaseModel):
             "file": str(start / who.file) if who.file else None,
             "also": tuple(n if n in names else str(start / n) for n in who.also),
         })
+
+    def with_release(self, name: str, steps: Sequence[Mask], folder: Path) -> Study:
+        """The same study with one release and no search, to lie in another folder."""
+        source = os.path.relpath(self.source_path(), folder) if self.source else ""
+        planned = (Planned(name=name, steps=tuple(steps)),)
+        return self.model_copy(update={"release": planned, "search": (), "goal": Goal(), "source": source, "folder": folder})
 
     def plain(self) -> dict[str, Any]:
         """The study as a file would hold it, defaults left out."""
@@ -187,6 +203,10 @@ class Study(BaseModel):
             out["combine"] = {c.name: c.plain() for c in self.combine}
         if self.limits:
             out["limits"] = self.limits.plain()
+        if self.search:
+            out["search"] = [s.plain() for s in self.search]
+        if self.labels:
+            out["labels"] = dict(self.labels)
         return out
 
     def toml(self) -> str:
@@ -198,6 +218,16 @@ class Study(BaseModel):
     def write(self, path: str | Path, force: bool = False) -> None:
         """Write the study file."""
         write_text(Path(path), self.toml(), force)
+
+
+def advised(plan: Mapping[str, Any], data: Microdata, source: str = "", folder: Path | None = None) -> Study:
+    """The study that an advice on data planned: their roles, and releases to compare."""
+    groups = data.sub_groups.model_copy(update=plan["sub_groups"])
+    raw: dict[str, Any] = {
+        "roles": data.roles.model_dump(mode="json", exclude_defaults=True), "release": plan["release"],
+        "sub_groups": groups.model_dump(mode="json", exclude_defaults=True), "constraints": plan["constraints"],
+    }
+    return Study.of({**raw, **({"source": source} if source else {})}, folder)
 
 
 def _method(method: Method) -> dict[str, Any]:
@@ -214,6 +244,14 @@ def _part(name: str, value: Any, problems: list[str]) -> Any:
         method: type[Method] = Attack if name == "attack" else Measure
         made = [_tried(f"{name} {i}", method, v, problems) for i, v in enumerate(_list(name, value, problems), 1)]
         return [m for m in made if m is not None]
+    if name == "search":
+        try:
+            return space_of(_list(name, value, problems))
+        except StudyError as error:
+            problems += error.problems
+            return ()
+    if name == "labels":
+        return read_labels(value, problems)
     if name == "domain":
         found = [_domain(i, v, problems) for i, v in enumerate(_list(name, value, problems), 1)]
         return [d for d in found if d is not None]

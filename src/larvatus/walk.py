@@ -17,10 +17,14 @@ from larvatus.comparison.analyses import analysed, check_can_be_made
 from larvatus.comparison.candidates import Job, Outcome, Through, can_be_sent, not_made, room_for_two
 from larvatus.comparison.combining import combinations_of
 from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
+from larvatus.comparison.found import Found
+from larvatus.comparison.goal import Bounds, Goal, Objective, bounds_of, measures_of
 from larvatus.comparison.kept import FILES, Kept, data_digest, file_digest, kept_in, key_of
 from larvatus.comparison.kept import FOLDER as KEPT
-from larvatus.comparison.limits import Judgement, limits_of, needed_for
+from larvatus.comparison.limits import Judgement, Limits, limits_of, needed_for
 from larvatus.comparison.nulls import Nulls
+from larvatus.comparison.search import searched
+from larvatus.comparison.search_space import space_of
 from larvatus.comparison.told_study import told_study
 from larvatus.core.errors import (
     EngineError,
@@ -37,9 +41,11 @@ from larvatus.core.errors import (
 from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.progress import Progress, heard_by, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
+from larvatus.data.advice import Advice, advice
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.analyses import analyses_of
 from larvatus.data.chosen import with_records
+from larvatus.data.codebook import codebook
 from larvatus.data.constraints import Constraints, constraints_of
 from larvatus.data.contracts import Attack, Engine, Mask, Measure, Method
 from larvatus.data.copies import copies_asked, mean_over, said_of_copies, single, worst_of
@@ -49,6 +55,16 @@ from larvatus.data.groups import settings_of
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.joined_releases import joined_with, stronger_of
 from larvatus.data.lost_columns import scored
+from larvatus.data.manifest import (
+    INSIDE,
+    Decided,
+    approve,
+    approved_release,
+    beside,
+    decided_for,
+    manifest_paths,
+    write_beside,
+)
 from larvatus.data.methods import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -57,6 +73,7 @@ from larvatus.data.obedience import Obedience
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.release import Release, copy_paths
 from larvatus.data.roles import Roles, SubGroups, released_columns
+from larvatus.data.sampled import sampled
 from larvatus.data.score import Row, Rows, Score, Scores, csv_text
 from larvatus.data.steps import applied, check_columns, check_orders, in_workable_groups, unchanged_notes
 from larvatus.data.taxonomy import with_taxonomies
@@ -410,7 +427,7 @@ def compare(
     analyses: Any = None, intruder: Intruder | str | None = None, domains: Any = (), null: int = 0,
     combine: Any = (), limits: Any = None, secret: bytes | None = None, constraints: Any = None,
     keep: str | Path | None = None, at_once: int | None = None, progress: Progress = silent, purpose: str = "",
-    study: str = "",
+    study: str = "", labels: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Score several releases of the same data side by side; `intruder.also` may name some of them.
 
@@ -419,7 +436,7 @@ def compare(
     reason in `not_made`. `keep` names a folder in which finished ones are kept, so that a later call goes on from there.
     `at_once` is how many are worked on at a time, 1 or 2; without it, two where that pays and memory allows.
     `analyses`, `domains` and `null` are those of `utility`; `combine` and `limits` are those of a study;
-    `study` is the text that the report gives for making it again.
+    `study` is the text that the report gives for making it again; `labels` say what columns mean, for the codebook.
     """
     given: list[Any] = []
     for r in releases:
@@ -432,7 +449,7 @@ def compare(
     work = _Work(
         data, attacks, Nulls(all_of(Measure, measures), checked_resamples(null), _attack_random), intruder_of(intruder),
         tuple(domains) if isinstance(domains, list | tuple) else domains, analyses, checked_secret(secret), constraints,
-        named=measures is not None,
+        named=measures is not None, labels=labels,
     )
     judged = (combine, limits, purpose, study)
     if keep is None:
@@ -460,6 +477,8 @@ class _Work:
     pairings: bool = False
     beside: Mapping[str, Release] = field(default_factory=dict)
     named: bool = False
+    labels: Mapping[str, str] | None = None
+    decided: Decided | None = None
 
     def key(self, given: Any, label: str, secret: bytes | None, digest: str) -> str | None:
         """The name of a candidate among kept ones, never used again where it cannot be told whether it is still the same."""
@@ -479,7 +498,7 @@ class _Work:
             self.who.model_dump_json(), repr(domains_of(self.domains, self.data)), repr(analyses_of(self.analyses)),
             constraints_of(self.constraints).model_dump_json(),
         ]
-        place = f"{self.row_order} {self.targets.get(label)} {self.pairings}"
+        place = f"{self.row_order} {self.targets.get(label)} {self.pairings} {self.labels}"
         return key_of(digest, label, made, release, drawn, place, *files, *others, *scored)
 
 
@@ -549,7 +568,7 @@ def _candidate(work: _Work, job: Job, progress: Progress) -> Candidate:
     told = replace(release, notes=(*release.notes, *(
         Note(why, step=step) for step, made in (("attacks", risks), ("measures", losses)) for why in made.not_run
     )))
-    candidate = Candidate.of(job.label, told, Scores([*risks, *losses]))
+    candidate = Candidate.of(job.label, told, Scores([*risks, *losses]), codebook(release, work.data, work.labels))
     if work.kept is None or job.key is None:
         return candidate
     with work.kept.adding(job.key) as place:
@@ -560,6 +579,11 @@ def _candidate(work: _Work, job: Job, progress: Progress) -> Candidate:
             if pairing is not None:
                 pairing.parent.mkdir(mode=0o700)
             release.write(place / FILES / target, work.row_order, pairing)
+            inside = place / FILES / INSIDE
+            inside.mkdir(mode=0o700)
+            write_beside(
+                release, work.data, place / FILES / target, decided=work.decided, labels=work.labels, inside=inside
+            )
         return work.kept.write(place, candidate)
 
 
@@ -575,14 +599,15 @@ def run(
     study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False,
     suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", pairings: bool = False,
     public: str | None = None, intruder: Intruder | str | None = None, chosen: str | None = None, why: str = "",
-    at_once: int | None = None, fresh: bool = False,
-    progress: Progress = silent,
+    approved_by: str = "", at_once: int | None = None, fresh: bool = False, progress: Progress = silent,
 ) -> Comparison:
     """Carry out a study: make every release, score them, and write releases, scores and report into a folder.
 
     With `pairings`, a file for each release that pairs its rows with the original's is kept in a folder only the owner can
     read; `public` names the release that a public edition of the report is written for, `chosen` the one that the report puts
     forward, for the reasons in `why`; `intruder` stands in for the study's.
+    Beside each release lie a codebook and a manifest that may leave with it; manifests with everything but the secret lie in
+    `internal/`, and that of the public release, or else of the chosen or the only one, names who approved it.
     Each release is written as soon as it is scored, and let go. Run again, the same study goes on where it was stopped, and
     makes only what is new in it, unless `fresh` asks for everything anew; `at_once` is that of `compare`.
     """
@@ -591,6 +616,7 @@ def run(
     for what, wanted in (("public", public), ("chosen", chosen)):
         if wanted is not None and wanted not in [r.name for r in study.release]:
             raise StudyError([f"{what}: no release {wanted!r}; {nearest_names(wanted, [r.name for r in study.release])}"])
+    approved = approved_release(approved_by, public or chosen, [r.name for r in study.release])
     data = read(
         study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory,
         master=study.master,
@@ -600,6 +626,7 @@ def run(
         data, study.attack, Nulls(all_of(Measure, study.measure), checked_resamples(study.utility.null), _attack_random),
         study.intruder_here() if intruder is None else intruder_of(intruder), study.domain, study.analysis,
         checked_secret(secret), study.constraints, study.folder, named=study.measure is not None,
+        labels=study.labels, decided=decided_for(study, row_order),
     )
     judged = (study.combine, study.limits, study.purpose, told_study(study.plain()))
     if out is None:
@@ -620,6 +647,8 @@ def run(
             (temporary / "releases").mkdir()
             for key in made:
                 kept.hand_over(key, temporary)
+            if approved is not None and approved in [c.name for c in comparison.candidates]:
+                approve(manifest_paths(temporary / targets[approved], temporary / INSIDE)[1], approved_by)
             _write_scores(comparison, temporary, public, chosen, why)
             files = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
         before = [f for f in kept.written()["files"] if f not in files and (folder / f).is_file()]
@@ -644,7 +673,7 @@ def _check_free(
     kept: Kept, folder: Path, targets: Mapping[str, Path], study: Study, keys: Mapping[str, str], force: bool
 ) -> None:
     """Refuse to overwrite anything unasked, but for what an earlier run of these same releases has written."""
-    files = [folder / f for r in study.release for f in copy_paths(targets[r.name], copies_asked(r.steps)[0])]
+    files = [folder / f for r in study.release for f in _made_of(targets[r.name], copies_asked(r.steps)[0])]
     names = [folder / n for n in ("scores.json", "scores.csv", "report.html")]
     there = [p for p in (*names, *files) if p.exists()]
     if force or not there:
@@ -656,6 +685,84 @@ def _check_free(
         raise WriteError(f"{taken[0]} exists already. Choose another folder, or overwrite with --force (force=True).")
 
 
+def advise(data: Microdata) -> Advice:
+    """Look at the data and say in plain words which masks suit and why."""
+    return advice(data)
+
+
+def search(
+    data: Microdata, space: Any, limits: Any, objective: Objective = None, *, attacks: Any = None, measures: Any = None,
+    intruder: Intruder | str | None = None, constraints: Any = None, goal: Goal | None = None, secret: bytes | None = None,
+    folder: Path | None = None, progress: Progress = silent,
+) -> Found:
+    """Find the settings with the least loss among those that keep the limits, and confirm them with fresh secrets.
+
+    `space` lists steps with `range` and `choice` in place of settings; `limits` is anything with `violation(scores)`, or a
+    table such as {"nearest_record": {"above_chance": 0.01}}, judged by the upper end of intervals. `objective` is a measure,
+    several, weights of several, or a function of the scores. `goal` says how many candidates are tried and confirmed.
+    """
+    goal, spaces, judge = goal or Goal(), space_of(space), bounds_of(limits)
+    if isinstance(judge, Bounds):
+        attacks = judge.attacks_among(attacks)
+    elif isinstance(judge, Limits) and attacks is None and judge.of_attacks is None:
+        attacks = needed_for(judge, (), "risk") or None
+    secret, used = checked_secret(secret), measures_of(objective, measures)
+    explored = sampled(data, goal.sample, secret)
+
+    def candidate(name: str, steps: tuple[Mask, ...], key: bytes, whole: bool) -> tuple[Release, Scores]:
+        of = data if whole else explored
+        made = mask(of, *steps, secret=key, name=name, constraints=constraints, folder=folder)
+        scores = [*risk(of, made, attacks, intruder=intruder), *utility(of, made, used)]
+        return made, Scores(scores)
+
+    found = searched(spaces, judge, objective, goal, secret, candidate, progress)
+    return found.told(explored.rows, data.rows)
+
+
+def search_study(
+    study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False, suffix: str = ".parquet",
+    row_order: Literal["random", "keep"] = "random", approved_by: str = "", progress: Progress = silent,
+) -> Found:
+    """Carry out the search of a study; write what was tried and confirmed, and the chosen release with everything beside it."""
+    if not study.search:
+        raise StudyError(["search: nothing is to be tried. Add [[search]] with steps whose settings have a range."])
+    data = read(
+        study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory,
+        master=study.master,
+    )
+    names = ("tried.csv", "confirmed.csv", "study.toml", "scores.json", "report.html")
+    for name in names if out is not None else ():
+        if (Path(out or "") / name).exists() and not force:
+            raise WriteError(f"{Path(out or '') / name} exists already. Choose another folder, or overwrite with --force.")
+    limits = study.limits or study.goal.limits
+    found = search(
+        data, study.search, limits, study.goal.objective, attacks=study.attack, measures=study.measure, goal=study.goal,
+        intruder=study.intruder_here(), constraints=study.constraints, secret=secret, folder=study.folder, progress=progress,
+    )
+    if out is None:
+        return found
+    with moved_into(Path(out)) as folder:
+        write_text(folder / "tried.csv", csv_text(found.table()), force)
+        write_text(folder / "confirmed.csv", csv_text(found.confirmed()), force)
+        if found.release is not None and found.chosen is not None:
+            release = found.release
+            target = folder / "releases" / f"chosen{suffix}"
+            for inner, mode in (("releases", 0o777), (INSIDE, 0o700)):
+                (folder / inner).mkdir(mode=mode)
+            release.write(target, row_order)
+            decided = decided_for(study, row_order, approved_by, found.selection())
+            write_beside(release, data, target, decided=decided, labels=study.labels, inside=folder / INSIDE)
+            chosen = study.with_release(release.name, found.chosen.candidate.steps, Path(out))
+            chosen.write(folder / "study.toml", force)
+            compared = compare(
+                data, [release], study.attack, study.measure, intruder=study.intruder_here(), domains=study.domain,
+                null=study.utility.null, analyses=study.analysis, progress=progress, purpose=study.purpose, labels=study.labels,
+            )
+            write_text(folder / "scores.json", json.dumps(compared.plain(), indent=1, ensure_ascii=False), force)
+            compared.report(folder / "report.html")
+    return found
+
+
 def _targets(folder: Path, study: Study, suffix: str) -> dict[str, Path]:
     """The file of each release inside the folder."""
     targets: dict[str, Path] = {}
@@ -663,10 +770,15 @@ def _targets(folder: Path, study: Study, suffix: str) -> dict[str, Path]:
     for planned in study.release:
         stem, copies = file_stem(planned.name), copies_asked(planned.steps)[0]
         named = (Path("releases") / f"{stem}{f'~{i}' if i > 1 else ''}{suffix}" for i in itertools.count(1))
-        targets[planned.name] = next(t for t in named if not {*files, *targets.values()} & {t, *copy_paths(t, copies)})
-        files += copy_paths(targets[planned.name], copies)
+        targets[planned.name] = next(t for t in named if not {*files, *targets.values()} & {t, *_made_of(t, copies)})
+        files += _made_of(targets[planned.name], copies)
     check_folder(folder)
     return targets
+
+
+def _made_of(target: Path, copies: int) -> list[Path]:
+    """Every file that is written for a release."""
+    return [*copy_paths(target, copies), *beside(target, Path(INSIDE))]
 
 
 def file_stem(name: str) -> str:

@@ -119,7 +119,8 @@ def test_run_writes_and_shows_a_table(folder, capsys):
     code, out, _ = ran(capsys, "run", "study.toml", "-o", "results", "--secret-file", "secret", "--format", "csv")
     assert code == 0
     assert all(words in out for words in ("nearest_record", "moments", "one", "two", "Report: results/report.html"))
-    assert sorted(p.name for p in (folder / "results" / "releases").iterdir()) == ["one.csv", "two.csv"]
+    assert sorted(p.name for p in (folder / "results" / "releases").iterdir()) == [
+        f"{name}.{end}" for name in ("one", "two") for end in ("codebook.csv", "csv", "manifest.json")]
     for path in (folder / "results").rglob("*"):
         assert path.is_dir() or SECRET.encode() not in path.read_bytes()
 
@@ -144,7 +145,7 @@ def test_options_win_over_the_study(folder, capsys):
 def test_the_demonstration_leaves_a_study_that_can_be_run_again(folder, capsys):
     assert ran(capsys, "demo", "-o", "shown", "--records", "400")[0] == 0
     assert sorted(p.name for p in (folder / "shown").iterdir()) == [
-        ".kept", "households.csv", "releases", "report.html", "scores.csv", "scores.json", "study.toml"]
+        ".kept", "households.csv", "internal", "releases", "report.html", "scores.csv", "scores.json", "study.toml"]
     tomllib.loads((folder / "shown" / "study.toml").read_text(encoding="utf-8"))
     assert ran(capsys, "run", "shown/study.toml", "-o", "again", "-q")[0] == 0
     code, _, err = ran(capsys, "demo", "-o", "shown")

@@ -31,6 +31,9 @@ steps = ["additive_noise(variance=0.1)", "additive_noise"]
 """
 
 
+STEMS = ("noise-variance-0.1", "noise-variance=0.1", "noise-variance=1.0")
+
+
 @pytest.fixture
 def study(tmp_path) -> lv.Study:
     people(150).to_parquet(tmp_path / "people.parquet")
@@ -47,7 +50,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_releases_scores_and_report_are_written(tmp_path, study):
     comparison = lv.run(study, tmp_path / "out", secret=SECRET)
     assert list(contents(tmp_path / "out")) == [
-        "releases/noise-variance-0.1.parquet", "releases/noise-variance=0.1.parquet", "releases/noise-variance=1.0.parquet",
+        *(f"internal/{stem}.internal.json" for stem in STEMS),
+        *(f"releases/{stem}.{end}" for stem in STEMS for end in ("codebook.csv", "manifest.json", "parquet")),
         "report.html", "scores.csv", "scores.json",
     ]
     scores = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
@@ -88,7 +92,8 @@ def test_nothing_is_overwritten_without_force(tmp_path, study):
     assert contents(tmp_path / "out") != before
 
 
-@pytest.mark.parametrize("name", ["scores.json", "scores.csv", "report.html", "releases/noise-variance=1.0.parquet"])
+@pytest.mark.parametrize("name", ["scores.json", "scores.csv", "report.html", "releases/noise-variance=1.0.parquet",
+                                  "releases/noise-variance=1.0.manifest.json"])
 def test_one_file_in_the_way_and_nothing_is_written(tmp_path, study, name):
     (tmp_path / "out" / "releases").mkdir(parents=True)
     (tmp_path / "out" / name).write_text("mine", encoding="utf-8")
@@ -123,4 +128,4 @@ def test_names_that_become_the_same_file_name_are_kept_apart(tmp_path, study):
     twice = study.model_copy(update={"release": tuple(
         type(study.release[0])(name=n, steps=steps) for n in ("a b", "a/b", "a?b"))})
     lv.run(twice, tmp_path / "out", secret=SECRET)
-    assert len(list((tmp_path / "out" / "releases").iterdir())) == 3
+    assert len(list((tmp_path / "out" / "releases").glob("*.parquet"))) == 3

@@ -28,6 +28,7 @@ EngineName = Annotated[str | None, Parameter(help="where the work is done: memor
 Memory = Annotated[str | None, Parameter(help="how much memory may be used, such as 2GB")]
 Master = Annotated[str | None, Parameter(help="address of the cluster that engine spark works on")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with the original's; keep it inside")]
+ApprovedBy = Annotated[str, Parameter(show_default=False, help="who approved the release; told in the internal manifest")]
 AtRisk = Annotated[Path | None, Parameter(help="write the ids of the records most at risk here; keep it inside")]
 AtRiskShare = Annotated[float, Parameter(help="largest share of the records that --at-risk lists")]
 
@@ -59,7 +60,8 @@ def run(
     public: Annotated[str | None, Parameter(help="name of the release to write report_public.html for")] = None,
     chosen: Annotated[str | None, Parameter(help="name of the release that the report puts forward to the board")] = None,
     why: Annotated[str, Parameter(help="why it was chosen, in your words", show_default=False)] = "",
-    intruder: Who = None, engine: EngineName = None, memory: Memory = None, master: Master = None,
+    intruder: Who = None, approved_by: ApprovedBy = "", engine: EngineName = None, memory: Memory = None,
+    master: Master = None,
     at_once: Annotated[int | None, Parameter(help="releases worked on at a time, 1 or 2; else 2 where that pays")] = None,
     fresh: Annotated[bool, Parameter(negative=(), show_default=False, help="make finished releases anew, too")] = False,
     force: Force = False, quiet: Quiet = False, json: Json = False,
@@ -73,7 +75,7 @@ def run(
     study
         Study file in TOML.
     output
-        Folder for releases/, scores.json, scores.csv and report.html.
+        Folder for releases/ with manifests and codebooks, internal/, scores.json, scores.csv and report.html.
     """
     from larvatus.study import Study
     from larvatus.walk import run as walk
@@ -83,7 +85,7 @@ def run(
         comparison = walk(
             with_engine(Study.read(study), engine, memory, master), output, secret=secret_of(secret_file), force=force,
             suffix=f".{format}", row_order=row_order, pairings=pairings, public=public, intruder=intruder,
-            chosen=chosen, why=why, at_once=at_once, fresh=fresh, progress=progress,
+            chosen=chosen, why=why, approved_by=approved_by, at_once=at_once, fresh=fresh, progress=progress,
         )
     _summary(terminal, comparison, output)
 
@@ -148,7 +150,7 @@ def mask(
     step: Steps = None,
     release: Annotated[str | None, Parameter(help="name of a release in the study, where it has several")] = None,
     secret_file: SecretFile = None, row_order: RowOrder = "random", pairing: Pairing = None,
-    force: Force = False, quiet: Quiet = False, json: Json = False,
+    approved_by: ApprovedBy = "", force: Force = False, quiet: Quiet = False, json: Json = False,
     **settings: Annotated[str, Parameter(help="settings of --method, as TOML values")],
 ) -> None:
     """Mask a file and write the release.
@@ -160,8 +162,10 @@ def mask(
     output
         Released file, .parquet or .csv; without an ending, a folder of Parquet files.
     """
+    from larvatus.core.files import check_free
     from larvatus.data.contracts import Mask
     from larvatus.data.copies import copies_asked
+    from larvatus.data.manifest import beside, decided_for, write_beside
     from larvatus.data.methods import all_of
     from larvatus.data.release import copy_paths
     from larvatus.engines._targets import check_target
@@ -175,13 +179,18 @@ def mask(
     for target in (*files, pairing):
         if target is not None:
             check_target(target, force)
-            if target.exists() and Path(source).exists() and target.samefile(source):
-                raise WriteError(f"{target} is the confidential source itself. Choose another name.")
+    for target in beside(output):
+        check_free(target, force)
+    for target in (*files, *beside(output), pairing):
+        if target is not None and target.exists() and Path(source).exists() and target.samefile(source):
+            raise WriteError(f"{target} is the confidential source itself. Choose another name.")
     with terminal.progress() as progress:
         data = data_of(source, study)
         inside = None if method or step else study.folder
         made = walk(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
         made.write(output, row_order, pairing, force)
+        decided = decided_for(study, row_order, approved_by)
+        write_beside(made, data, output, decided=decided, labels=study.labels, force=force)
     masked = len(made.data.confidential)
     written = f"{files[0]} to {files[-1].name}" if len(files) > 1 else str(output)
     terminal.say(f"{written}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them confidential")
@@ -189,7 +198,8 @@ def mask(
     if row_order == "random" and pairing is None:
         terminal.hint("Rows are in random order: this file cannot be attacked later. Write one that can with --pairing FILE.")
     terminal.data({
-        "output": str(output), "files": [str(f) for f in files], "records": made.data.rows, "columns": list(made.data.released),
+        "output": str(output), "files": [str(f) for f in files],
+        "beside": [str(f) for f in beside(output)], "records": made.data.rows, "columns": list(made.data.released),
         "masked": list(made.data.confidential), "notes": [{"kind": n.kind, "text": str(n)} for n in made.notes],
     })
 

@@ -13,7 +13,7 @@ from typing import Any
 from cyclopts import App, CycloptsError
 
 from larvatus import __version__
-from larvatus.cli import catalogue, checking, commands, intruder, reproduction
+from larvatus.cli import catalogue, checking, commands, deciding, intruder, reproduction
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, LarvatusWarning
 
@@ -25,8 +25,8 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,
     help_epilogue=(
-        "Exit codes: 0 done, 2 something in the input is wrong (the message says what), 3 unexpected, 4 a limit is broken "
-        "(check), 130 interrupted."
+        "Exit codes: 0 done, 1 the answer is no (a file is not the one described, no release keeps the limits), 2 something "
+        "in the input is wrong (the message says what), 3 unexpected, 4 a limit is broken (check), 130 interrupted."
     ),
 )
 app.command(commands.run)
@@ -42,6 +42,9 @@ app.command(commands.utility)
 app.command(intruder.intruder)
 app.command(checking.check)
 app.command(commands.demo)
+app.command(deciding.advise)
+app.command(deciding.search)
+app.command(deciding.verify)
 app.command(reproduction.reproduce)
 app.command(catalogue.list_methods, name="list")
 app.command(catalogue.describe)
@@ -75,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return WRONG_INPUT
     except LarvatusError as error:
         print(f"larvatus: {error}", file=sys.stderr)
-        return WRONG_INPUT
+        return error.exit_code
     except KeyboardInterrupt:
         again = " The same command goes on from what is finished." if given[:1] == ["run"] else ""
         print(f"larvatus: interrupted; nothing was left half-written.{again}", file=sys.stderr)

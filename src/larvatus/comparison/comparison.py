@@ -34,15 +34,16 @@ class Candidate:
     permutes: bool = False
     copies: int = 1
     rules: Rows = field(default_factory=Rows)
+    codebook: Rows = field(default_factory=Rows)
 
     @classmethod
-    def of(cls, name: str, release: Release, scores: Scores) -> Candidate:
+    def of(cls, name: str, release: Release, scores: Scores, codebook: Rows = Rows()) -> Candidate:  # noqa: B008 (frozen)
         steps = tuple(told_settings(s) for s in release.steps)
         public = tuple({"method": s.name(), **s.published(_kinds(s, release.data))} for s in release.steps)
         sentences = tuple(s.public_sentence() for s in release.steps)
         permutes = _permuted(release.steps) and not len(release.rules)
         rows, copies = release.data.rows, len(release.copies)
-        return cls(name, steps, sentences, public, release.notes, rows, scores, permutes, copies, release.rules)
+        return cls(name, steps, sentences, public, release.notes, rows, scores, permutes, copies, release.rules, codebook)
 
     def of_kind(self, kind: Literal["risk", "loss"]) -> tuple[Score, ...]:
         """Its risks or its losses."""

@@ -20,7 +20,7 @@ def plain_of(candidate: Candidate) -> dict[str, Any]:
     return {
         **out, "steps": [dict(s) for s in candidate.steps], "publishable": [dict(p) for p in candidate.publishable],
         "notes": [{f.name: getattr(n, f.name) for f in fields(n)} for n in candidate.notes],
-        "rules": _rows(candidate.rules), "scores": [_score(s) for s in candidate.scores],
+        "rules": _rows(candidate.rules), "codebook": _rows(candidate.codebook), "scores": [_score(s) for s in candidate.scores],
     }
 
 
@@ -41,7 +41,7 @@ def candidate_of(plain: Mapping[str, Any]) -> Candidate:
     return Candidate(**{
         **plain, "steps": tuple(plain["steps"]), "sentences": tuple(plain["sentences"]),
         "publishable": tuple(plain["publishable"]), "notes": tuple(Note(**n) for n in plain["notes"]),
-        "rules": Rows.of(plain["rules"]), "scores": Scores(_score_of(s) for s in plain["scores"]),
+        "rules": Rows.of(plain["rules"]), "codebook": Rows.of(plain["codebook"]), "scores": Scores(_score_of(s) for s in plain["scores"]),
     })
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 class LarvatusError(Exception):
     """Root of all errors raised on purpose; the command line turns it into one line and exit code 2."""
 
+    exit_code = 2
+
 
 class LarvatusWarning(UserWarning):
     """Something that a person should know and that stops nothing."""
@@ -62,6 +64,18 @@ class StudyError(LarvatusError):
 
 class EngineError(LarvatusError):
     """An engine cannot do the work in the memory or the temporary room that it has."""
+
+
+class ManifestError(LarvatusError):
+    """A file is not the one that a manifest describes."""
+
+    exit_code = 1
+
+
+class SearchError(LarvatusError):
+    """A search found no release that keeps the limits."""
+
+    exit_code = 1
 
 
 class WriteError(LarvatusError):

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from larvatus.reporting.compared import About, Candidate
 from larvatus.reporting.contents import Section, Table
 from larvatus.reporting.numbers import NONE, words
 
+HEADS: Mapping[str, str] = {
+    "column": "Column", "label": "Label", "type": "Type", "missing": "Missing values", "masked": "Masked", "how": "How",
+    "levels": "Levels",
+}
 KINDS = {"number": "number", "nominal": "category", "text": "text"}
 
 
 def codebook(candidate: Candidate, about: About) -> Section:
-    """One row per released column, masked ones first; no level, no range, no count."""
+    """One row per released column; no range, no count, and no level that few records hold."""
+    whole = codebook_table(candidate.codebook)
+    if whole is not None:
+        return Section("Codebook", (whole,))
     kinds = dict(about.kinds)
     weight = (about.weight,) if about.weight else ()
     rows = [(n, _kind(kinds.get(n)), "yes", _how(n, candidate)) for n in about.confidential]
@@ -39,3 +47,12 @@ def _as_it_is(name: str, about: About) -> str:
     if name == about.weight:
         return "released as it is: the weight of the record"
     return "released as it is" + (": masking ran within its levels" if name in about.sub_groups else "")
+
+
+def codebook_table(rows: Sequence[Mapping[str, Any]]) -> Table | None:
+    """The table, without columns that would be empty; nothing where there is no codebook."""
+    shown = [k for k in HEADS if any(row.get(k) for row in rows)]
+    if not shown:
+        return None
+    cells = tuple(tuple(str(row.get(k) or "") for k in shown) for row in rows)
+    return Table("Codebook of the release", tuple(HEADS[k] for k in shown), cells, frozenset(range(len(shown))))
