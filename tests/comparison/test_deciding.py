@@ -126,3 +126,8 @@ def test_a_candidate_comes_back_to_the_bit():
     assert repr(after) == repr(before)
     assert after.scores[0].by_record is None
     assert replace(after, scores=Scores()) == replace(before, scores=Scores())
+
+
+def test_releases_that_are_alike_do_not_beat_each_other():
+    found = compared(candidate("a", 0.2, 0.1), candidate("b", 0.2, 0.1), candidate("c", 0.2, 0.2))
+    assert [r["release"] for r in found.frontier("nearest_record", "moments")] == ["a", "b"]
