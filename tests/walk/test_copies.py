@@ -152,7 +152,8 @@ def test_every_copy_is_the_same_on_another_engine(release):
 def test_a_report_on_many_releases_says_how_many_copies_each_has(data):
     many = [lv.mask(data, f"additive_noise(variance={v})", secret=SECRET) for v in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)]
     two = lv.mask(data, "multiple_imputation(copies=2)", secret=SECRET)
-    assert "200 × 2" in lv.compare(data, [*many, two], "nearest_record", "moments").html()
+    page = lv.compare(data, [*many, two], "nearest_record", "moments").html()
+    assert page.replace("\N{NO-BREAK SPACE}", " ").count("200 records, in 2 copies") == 1
 
 
 def test_pooled_sub_groups_are_shown_as_declared_too():
