@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,16 @@ def release(data) -> lv.Release:
 
 
 def clean(text: str) -> bool:
-    return not any(m.decode() in text for m in MARKS) and not any(v in text for v in VALUES)
+    """Whole numbers of the text are looked at: six digits of a value turn up by chance inside some long fraction."""
+    numbers = {n.replace(",", "") for n in re.findall(r"[0-9][0-9,]*(?:\.[0-9]+)?", text)}
+    return not any(m.decode() in text for m in MARKS) and not numbers & set(VALUES)
+
+
+def test_a_value_is_found_wherever_it_stands_alone():
+    for value in (INCOME[3], INCOME[-1]):
+        for told in (f'"income": {value:.3f},', f"near {value:,.0f} or so", f"[{value:.0f}]", f"{FRAME['id'][7]}"):
+            assert not clean(told)
+    assert clean(f"0.1{INCOME[3]:.0f}9 and 1e-5")
 
 
 def test_representations_hold_neither_values_nor_the_secret(data, release):
