@@ -27,7 +27,7 @@ def distribution(
     for name, release in releases.items():
         found = histograms_of(measured(data, release, {"method": "distributions", "shown": 100}))
         panels.append(Panel(name, found[place][variable]))
-    moved = ", ".join(f"{p.name} {share(p.histogram.moved)}" for p in panels)
+    moved = ", ".join(f"{share(p.histogram.moved)} ({p.name})" for p in panels)
     sentence = f"Share of records that would have to change bin to make both alike: {moved}." + (
         BENDING if panels[0].histogram.axis.widens else "")
     drawn = drawn_distributions(title, sentence, [Row(variable, tuple(panels))])
@@ -43,7 +43,7 @@ def scatter(
     for name, score, grids in zip(releases, scores, grids_of(scores), strict=True):
         moved = pair_losses(score)[pair]
         clouds.append(Cloud(name, f"{share(moved)} change cell", grids[pair]))
-        said.append(f"{name} {share(moved)}")
+        said.append(f"{share(moved)} ({name})")
     sentence = f"Share of records that would have to change cell to make both alike: {', '.join(said)}."
     return Figure(f"Figure {number_of}. {title}", sentence, drawn_scatter(title, sentence, [Clouds(*pair, tuple(clouds))]))
 
