@@ -185,8 +185,8 @@ PAPER = Paper(
               "threshold 0. In 100 replications all 18 counts and 15 of 16 probabilities were in band."),
         Table("3", "scenarios", note="Priors on the two standard deviations, centred at 1/12 and at a sixth of the range of z, "
               "coefficient of variation 1/20: what the printed numbers mean if Table 3 is to come out. In 100 "
-              "replications 16 of 18 counts and 12 of 16 probabilities were in band; the other four probabilities, all of DATA2, "
-              "are printed lower than measured, unexplained."),
+              "replications 16 of 18 counts and 12 of 16 probabilities were in band; the other four probabilities, all of "
+              "DATA2, are printed lower than measured, unexplained."),
     ),
     claims=(
         slip("The prior's coefficient of variation equals 20 (§5).",

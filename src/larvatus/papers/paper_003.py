@@ -198,8 +198,8 @@ def _tails(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     if records < 51_016 and verdict == "does not hold":
         verdict = "holds in part"  # the ratio grows with the number of records
     said = ", ".join(f"{r} {v:.1f}" for r, v in ratio.items())
-    return verdict, (f"on {records:,.0f} records of the stand-in (51,016 in a full run), U_p over what a resample of the original "
-                     f"gives: {said}")
+    return verdict, (f"on {records:,.0f} records of the stand-in (51,016 in a full run), U_p over what a resample of the "
+                     f"original gives: {said}")
 
 
 def _second_order(found: Mapping[str, Summary]) -> tuple[Holds, str]:
