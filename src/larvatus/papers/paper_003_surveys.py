@@ -74,6 +74,7 @@ def _all(
         for arrow in rows("003", orders):
             less, more = arrow.split(" > ")
             out[f"{orders}/{column}/{arrow}"] = float(own[more][key] >= own[less][key])
+    out[f"{number_of} records"] = table.num_rows
     out |= {f"{number_of} ratio/{label}": found["U_p ratio"] for label, found in own.items()}
     for arrow in rows("003", orders):
         less, more = arrow.split(" > ")
