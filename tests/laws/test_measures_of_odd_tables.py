@@ -83,3 +83,13 @@ def test_no_correlation_to_compare_is_said(measure):
     score = lv.utility(lv.read(frame, confidential=["x"]), frame, [measure])[0]
     assert np.isnan(score.value)
     assert any("no correlation to compare" in n for n in score.notes)
+
+
+@pytest.mark.parametrize("measure", ["correlation", "rank_correlation"])
+@pytest.mark.parametrize("value", [5.0, np.nan])
+def test_a_correlation_that_the_release_no_longer_has_is_lost(measure, value):
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(rng.normal(size=(200, 3)), columns=["x", "y", "z"])
+    data = lv.read(frame, confidential=["x", "y", "z"])
+    score = lv.utility(data, frame.assign(x=value), [measure])[0]
+    assert [r["loss"] for r in score.by_pair] == pytest.approx([1.0, 1.0, 0.0], abs=1e-12)

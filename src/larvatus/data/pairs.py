@@ -12,7 +12,7 @@ from larvatus.data.alignment import common_given
 from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows, mean_of
 
-SHOWN = 3
+SHOWN, LOST = 3, 1.0
 NO_PAIRS = "no two columns of the original vary together, so there is no correlation to compare"
 
 
@@ -26,15 +26,16 @@ def column_pairs(original: Microdata, released: Microdata, numbers: bool = False
 def pair_rows(
     labels: Sequence[str], masked: int, before: NDArray[np.float64], after: NDArray[np.float64]
 ) -> list[Row]:
-    """One row for every pair with a masked column whose original correlation exists; a lost one counts as 0."""
+    """One row for every pair with a masked column whose original correlation exists; one that the release lacks is lost."""
     rows: list[Row] = []
     for i in range(masked):
         for j in range(i + 1, len(labels)):
             if np.isnan(before[i, j]):
                 continue
-            now = 0.0 if np.isnan(after[i, j]) else float(after[i, j])
-            was = float(before[i, j])
-            rows.append({"first": labels[i], "second": labels[j], "loss": abs(now - was), "original": was, "released": now})
+            gone, was = bool(np.isnan(after[i, j])), float(before[i, j])
+            now = 0.0 if gone else float(after[i, j])
+            loss = LOST if gone else abs(now - was)
+            rows.append({"first": labels[i], "second": labels[j], "loss": loss, "original": was, "released": now})
     return rows
 
 

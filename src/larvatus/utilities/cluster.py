@@ -86,7 +86,7 @@ class Cluster(Measure):
             *([f"without {', '.join(many)}, which hold too many names"] if many else []),
             *([f"one cluster holds {100 * found[0].largest:.0f} % of all records, and nothing inside it is seen; the others "
                "are a few outlying ones. Ask for more clusters (groups), or look at ecdf_max and table"]
-              if found[0].largest > MOST_IN_ONE else []),
+              if len(found[0].size) > 1 and found[0].largest > MOST_IN_ONE else []),
         ]
         return Score(
             self.name(), "loss", found[0].value(self.weights), "how unevenly clusters are split, 1 where they are apart",

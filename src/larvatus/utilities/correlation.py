@@ -23,7 +23,7 @@ class Correlation(Measure):
     """Compare Pearson correlations among confidential columns and between them and non-confidential ones.
 
     The loss of a pair is the absolute difference; the value is the mean over pairs. Missing values are left out pair
-    by pair; a pair that is constant in the original is not counted, one that became constant counts as zero correlation.
+    by pair; a pair that is constant in the original is not counted, one that became constant, or blank, is lost: a loss of 1.
 
     Parameters:
         weighted: weigh records by the survey weight.

@@ -25,7 +25,8 @@ class RankCorrelation(Measure):
 
     The loss of a pair is the absolute difference; the value is the mean over pairs, with ranks over the whole file. In
     sub-groups ranks are those within the sub-group. Ties share their mean rank. Where values are missing, a pair is ranked
-    over the records that have both. There is no weighted form, since ranks count records.
+    over the records that have both; a pair that became constant, or blank, is lost: a loss of 1. There is no weighted form,
+    since ranks count records.
 
     Parameters:
         shown: number of sub-groups whose pairs are kept, the most changed first.
