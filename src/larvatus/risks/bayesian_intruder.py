@@ -139,8 +139,8 @@ class BayesianIntruder(Attack):
         if self.bias_sd is not None or self.noise_ratio is not None:
             return self._stated(original, release), False, []
         if not release.steps or hidden:
-            return {}, True, ["the intruder is not told how the file was masked, supposes bias and noise, and has a prior on the "
-                              "size of both"]
+            return {}, True, ["the intruder is not told how the file was masked, supposes bias and noise, and has a prior on "
+                              "the size of both"]
         if told is None and release.averaged > 1 and factor_laws(replace(release, averaged=1), original) is not None:
             return {}, True, ["the average of several copies is not masked by the law of one: its bias and noise are unknown"]
         if told is None:
