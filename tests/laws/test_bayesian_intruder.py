@@ -97,7 +97,7 @@ def test_a_file_from_elsewhere_is_attacked_with_stated_parameters():
     elsewhere = scored(data, release.frame(), bias_sd=0.01 / 6, noise_ratio=0.01)
     assert elsewhere.value == here.value
     unknown = scored(data, release.frame())
-    assert any("unknown size" in n for n in unknown.notes)
+    assert any("not told" in n for n in unknown.notes)
     with pytest.raises(lv.LarvatusError, match="noise_ratio"):
         scored(data, release.frame(), noise_ratio={"x9": 1})
 

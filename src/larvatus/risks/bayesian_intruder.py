@@ -132,19 +132,22 @@ class BayesianIntruder(Attack):
     ) -> tuple[dict[str, FactorLaw], bool, list[str]]:
         """The law of each column, whether its spreads are unknown, and what is to be said about that."""
         told = factor_laws(release, original) if release.steps else None
+        steps = [s for r in (release, *release.others) for s in r.steps]
+        hidden = not intruder.told(steps)
         if self.parameters == "unknown":
-            return told or {}, True, []
+            return {} if hidden else told or {}, True, []
         if self.bias_sd is not None or self.noise_ratio is not None:
             return self._stated(original, release), False, []
-        if not release.steps:
-            return {}, True, ["nothing is stated about how the file was masked: bias and noise of unknown size are supposed"]
+        if not release.steps or hidden:
+            return {}, True, ["the intruder is not told how the file was masked, supposes bias and noise, and has a prior on "
+                              "the size of both"]
+        if told is None and release.averaged > 1 and factor_laws(replace(release, averaged=1), original) is not None:
+            return {}, True, ["the average of several copies is not masked by the law of one: its bias and noise are unknown"]
         if told is None:
             raise RiskError(
                 "bayesian_intruder: the steps of this release are more than a factor and noise for each value. State bias_sd "
                 "and noise_ratio to suppose them, or parameters = \"unknown\"."
             )
-        if not intruder.told([s for r in (release, *release.others) for s in r.steps]):
-            return told, True, ["the intruder is not told how large bias and noise are, and has a prior on both"]
         return told, False, []
 
     def _stated(self, original: Microdata, release: Release) -> dict[str, FactorLaw]:
