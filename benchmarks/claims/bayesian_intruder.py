@@ -63,7 +63,7 @@ def claim_sweeps_linear_in_known_records() -> Claim:
 
     return Claim(
         "Bayesian intruder, 200 sweeps of a chain over 800 known records of 1,000", walked(200), walked(800),
-        8.0, "the same over 200 (4 × is linear; a swap weighs two pairs)", repeats=5,
+        8.0, "the same over 200 (4 × is linear; proposals outgrow the cache)", repeats=5,
     )
 
 

@@ -90,7 +90,7 @@ def begin(summed: Floats, cell: Ints, cells: Ints, match: Ints, taken: Ints, awa
     match[:] = -1
     taken[:] = -1
     for m in range(len(match)):
-        words = four(m, chain, 0, 1, k0, k1)
+        words = four(m, chain, np.int64(0), np.int64(1), k0, k1)
         i = min(int(np.searchsorted(summed[m], unit(words[0]) * summed[m, n - 1], side="right")), n - 1)
         for _ in range(n):
             if taken[i] < 0 and cells[i] == cell[m]:
@@ -116,8 +116,8 @@ def proposed(summed: Floats, chosen: Floats, m: int, u: float, away: bool) -> in
 def match_once(
     x: Floats, z: Floats, bias_sd: Floats, noise_sd: Floats, bias: Ints, noise: Ints, carried: bool, background: Floats,
     usual: Floats, absent: Floats, spare: int, chosen: Floats, summed: Floats, match: Ints, taken: Ints, current: Floats,
-    present: int, now: int, inner: int, chain: int, k0: Any, k1: Any, counts: Floats,
-) -> int:
+    present: Any, now: int, inner: Any, chain: int, k0: Any, k1: Any, counts: Floats,
+) -> Any:
     """As many proposals as there are known records, at fixed spreads; how many records are in the file afterwards.
 
     A file drawn from the population without replacement gives a matching of a records the prior 1 / (spare + a)!. The record
@@ -177,7 +177,7 @@ def match_once(
             if unit(w[2]) < math.exp(min(log_ratio, 0.0)):
                 match[m], current[m], taken[go] = go, mine, m
                 match[other], current[other] = -1, absent[other]
-    return present
+    return np.int64(present)
 
 
 @kernel(error_model="numpy")
@@ -196,7 +196,7 @@ def walk_on(
     """
     known, n, p = x.shape[1], z.shape[1], len(x)
     current = np.empty(known)
-    present = 0
+    present: Any = np.int64(0)
     for m in range(known):
         current[m] = absent[m]
         if match[m] >= 0:
@@ -208,7 +208,7 @@ def walk_on(
         now = first + sweep
         present = match_once(
             x, z, bias_sd, noise_sd, bias, noise, carried, background, usual, absent, spare, chosen, summed, match, taken,
-            current, present, now, 0, chain, k0, k1, counts,
+            current, present, now, np.int64(0), chain, k0, k1, counts,  # a typed zero: a plain one is compiled for itself
         )
         for j in range(len(prior)):
             for m in range(known):
@@ -218,7 +218,7 @@ def walk_on(
                     like, paper = law_pair(x[j, m], z[j, i], bias_sd[j, 0], noise_sd[j, 0], bias[j], noise[j])
                     column[m] = paper if carried else like
             for move in range(3):
-                w = four(now, 3 * j + move, 2 * chain + 1, 2, k0, k1)
+                w = four(now, 3 * j + move, 2 * chain + 1, np.int64(2), k0, k1)
                 shift = steps[j, move] * math.sqrt(-2.0 * math.log(unit(w[0]))) * math.cos(2.0 * math.pi * unit(w[1]))
                 old_bias, old_noise = bias_sd[j, 0], noise_sd[j, 0]
                 log_ratio = 0.0
