@@ -26,7 +26,8 @@ QUICK = {  # what `make test` runs on Spark; `make check` runs every case
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All that needs Spark goes to one worker, which has the one session; what is not chosen above is slow."""
     for item in items:
-        on_spark = SPARK in getattr(getattr(item, "callspec", None), "params", {}).values()
+        given = getattr(getattr(item, "callspec", None), "params", {}).values()
+        on_spark = any(isinstance(v, str) and v == SPARK for v in given)
         if not on_spark and "test_spark.py" not in item.nodeid:
             continue
         item.add_marker(pytest.mark.xdist_group(SPARK))
