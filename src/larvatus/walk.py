@@ -388,7 +388,8 @@ def check(
 ) -> Judgement:
     """Hold a release against limits: Limits, the name of an access tier, or a table as `[limits]` holds it.
 
-    Without attacks or measures, those that the limits need are run. A limit on a score that did not run is broken.
+    Without attacks or measures, those that the limits need are run; for an access tier, every attack that applies. A limit
+    on a score that did not run is broken.
     """
     combined = combinations_of(combine or {})
     asked = limits_of(limits, combined)
@@ -397,10 +398,10 @@ def check(
     given = as_release(data, release, pairing, row_order=row_order)
     found: list[Score] = []
     not_run: dict[str, str] = {}
-    if attacks is None and asked.of_attacks is not None:
+    if asked.tier is not None or (attacks is None and asked.of_attacks is not None):
         found += risk(data, given, None, intruder=intruder, also=also, also_pairing=also_pairing, progress=progress)
         have = [s.method for s in found]
-        attacks = [n for n in needed_for(asked, combined, "risk") if n not in have]
+        attacks = [*all_of(Attack, attacks or []), *(n for n in needed_for(asked, combined, "risk") if n not in have)]
     for attack in all_of(Attack, needed_for(asked, combined, "risk") if attacks is None else attacks):
         with _noted(attack, not_run):
             found += risk(data, given, [attack], intruder=intruder, also=also, also_pairing=also_pairing, progress=progress)
@@ -647,10 +648,10 @@ def run(
             (temporary / "releases").mkdir()
             for key in made:
                 kept.hand_over(key, temporary)
-            if approved is not None and approved in [c.name for c in comparison.candidates]:
-                approve(manifest_paths(temporary / targets[approved], temporary / INSIDE)[1], approved_by)
             _write_scores(comparison, temporary, public, chosen, why)
             files = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
+        if approved is not None and approved in [c.name for c in comparison.candidates]:
+            approve(manifest_paths(folder / targets[approved], folder / INSIDE)[1], approved_by)
         before = [f for f in kept.written()["files"] if f not in files and (folder / f).is_file()]
         kept.finish(made, [*files, *before])
     return comparison

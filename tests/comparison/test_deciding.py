@@ -131,3 +131,14 @@ def test_a_candidate_comes_back_to_the_bit():
 def test_releases_that_are_alike_do_not_beat_each_other():
     found = compared(candidate("a", 0.2, 0.1), candidate("b", 0.2, 0.1), candidate("c", 0.2, 0.2))
     assert [r["release"] for r in found.frontier("nearest_record", "moments")] == ["a", "b"]
+
+
+def test_rounding_puts_nothing_on_the_frontier():
+    found = compared(candidate("good", 0.02, 6e-17, 0.1), candidate("worse", 0.2, 6e-18, 0.2))
+    assert [r["release"] for r in found.frontier("nearest_record", "moments", "correlation")] == ["good"]
+
+
+@pytest.mark.parametrize("limits", [None, {}])
+def test_no_release_meets_limits_that_nobody_stated(limits):
+    with pytest.raises(StudyError, match="none is stated"):
+        compared(candidate("a", 0.5, 0.1)).meets(limits)

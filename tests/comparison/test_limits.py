@@ -11,6 +11,7 @@ from larvatus.comparison.combining import combinations_of
 from larvatus.comparison.limits import TIERS, limits_of
 from larvatus.core.errors import StudyError
 from larvatus.data.score import Rows, Score
+from sample import ROLES, SECRET, people
 
 GROUPS = Rows.of([{"sub_group": "a", "value": 0.02, "high": 0.03}, {"sub_group": "b", "value": 0.5, "high": 0.6}])
 NEAREST = Score("nearest_record", "risk", 0.05, chance=0.01, s_alone=0.03, interval=(0.04, 0.06), by_group=GROUPS)
@@ -133,3 +134,9 @@ def test_both_with_and_without_reverse_mapping():
     ]
     only = lv.Study.of({**GOOD, "release": [{"name": "n", "steps": ["additive_noise"], "reverse_mapped": True}]})
     assert [r.name for r in only.release] == ["n, reverse-mapped"]
+
+
+def test_a_tier_is_checked_with_every_attack_whatever_the_study_names():
+    data = lv.read(people(200), **ROLES)
+    release = lv.mask(data, "additive_noise(variance=0.0001)", secret=SECRET)
+    assert not lv.check(data, release, "public", ["interval_match"], []).kept

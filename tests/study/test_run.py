@@ -129,3 +129,16 @@ def test_names_that_become_the_same_file_name_are_kept_apart(tmp_path, study):
         type(study.release[0])(name=n, steps=steps) for n in ("a b", "a/b", "a?b"))})
     lv.run(twice, tmp_path / "out", secret=SECRET)
     assert len(list((tmp_path / "out" / "releases").glob("*.parquet"))) == 3
+
+
+def test_a_release_is_approved_after_it_was_looked_at(tmp_path, study):
+    short = study.model_copy(update={"release": study.release[:1], "attack": (lv.risks.Uniqueness(),),
+                                     "measure": (lv.utilities.Moments(),)})
+    lv.run(short, tmp_path / "out")
+    file = next((tmp_path / "out" / "releases").glob("*.parquet"))
+    before = file.read_bytes()
+    for name in ("A. Board", "B. Board"):
+        lv.run(short, tmp_path / "out", approved_by=name)
+        told = json.loads(next((tmp_path / "out" / "internal").glob("*.json")).read_text(encoding="utf-8"))
+        assert told["approved"]["by"] == name
+    assert file.read_bytes() == before

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from larvatus.comparison.comparison import Comparison
 
 RISK, LOSS = "risk", "loss"
+EXACT = 1e-9  # figures below this are rounding, and zero
 
 
 def placed_on(comparison: Comparison, axes: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -36,7 +37,7 @@ def placed_on(comparison: Comparison, axes: Sequence[str]) -> dict[str, dict[str
             else:
                 value = figure_of(scores[name], figure or "value") if name in scores else None
             if value is not None:
-                here[axis] = value
+                here[axis] = 0.0 if abs(value) < EXACT else value
     return out
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from larvatus.comparison.combining import Combination, with_combined
 from larvatus.comparison.limits import Judgement, Limits, limits_of
+from larvatus.core.errors import StudyError
 from larvatus.data.contracts import Mask
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import told_settings
@@ -155,6 +156,8 @@ class Comparison:
     def judged(self, limits: Any = None) -> dict[str, Judgement]:
         """Every release held against the limits, those of the study unless others are given."""
         chosen = self.limits if limits is None else limits_of(limits, self.combine)
+        if not chosen:
+            raise StudyError(["limits: none is stated. Give a table of them, or name a tier such as \"public\"."])
         return {c.name: chosen.judge(c.scores, self.combine) for c in self.candidates}
 
     def meets(self, limits: Any = None) -> Rows:

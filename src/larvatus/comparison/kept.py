@@ -24,6 +24,7 @@ from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.kept_scores import candidate_of, plain_of
 from larvatus.core.errors import WriteError
 from larvatus.core.files import folder_in_place, held, moved_in_place
+from larvatus.data.manifest import INSIDE
 from larvatus.data.microdata import Microdata
 
 FOLDER, CANDIDATE, FILES, WRITTEN = ".kept", "candidate.json", "files", "written.json"
@@ -108,8 +109,12 @@ class Kept:
             yield temporary
 
     def write(self, place: Path, candidate: Candidate) -> Candidate:
-        """Write the scores beside the files; the candidate as it will be read again."""
-        files = {str(p.relative_to(place / FILES)): file_digest(p) for p in sorted((place / FILES).rglob("*")) if p.is_file()}
+        """Write the scores beside the files; the candidate as it will be read again.
+
+        Internal manifests are told apart from what must stay unchanged: whoever approves is put into them later.
+        """
+        there = sorted(p for p in (place / FILES).rglob("*") if p.is_file() and p.parent.name != INSIDE)
+        files = {str(p.relative_to(place / FILES)): file_digest(p) for p in there}
         text = json.dumps({"candidate": plain_of(candidate), "files": files}, ensure_ascii=False)
         (place / CANDIDATE).write_text(text, encoding="utf-8")
         return candidate_of(json.loads(text)["candidate"])
