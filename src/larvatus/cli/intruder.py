@@ -118,7 +118,7 @@ def policy(rows: Sequence[Row]) -> str:
     gains = [float(r["difference"] or 0.0) for r in rows]
     worst = rows[gains.index(max(gains))]
     where = f"{worst['bias']} bias and {worst['noise']} noise" + (f" of {worst['data']}" if worst.get("data") else "")
-    alike = sum(g <= SMALL for g in gains)
+    alike = sum(g <= SMALL + 1e-9 for g in gains)
     if alike == len(gains):
         return (
             f"Publish the parameters: in all {len(gains)} maskings an intruder who knows them links at most {SMALL:.0%} of the "

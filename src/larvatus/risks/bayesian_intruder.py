@@ -158,6 +158,9 @@ class BayesianIntruder(Attack):
             ratio = per_column("bayesian_intruder.noise_ratio", self.noise_ratio or 0.0, names)
         except MaskError as error:
             raise RiskError(str(error)) from None
+        for field, given in (("bias_sd", factor), ("noise_ratio", ratio)):
+            if not np.all(np.asarray(given) >= 0):
+                raise RiskError(f"bayesian_intruder.{field}: a spread is 0 or more. State it without a sign.")
         noise_sd = spreads(original.with_confidential(names), ratio, "mask", "sub_group")
         mine = {n: FactorLaw(self.bias, self.noise, float(factor[j]), noise_sd[:, j]) for j, n in enumerate(names)}
         return mine | {n: mine[b] for n, b in base.items() if b in mine}
