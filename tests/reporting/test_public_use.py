@@ -99,9 +99,10 @@ def test_the_codebook_has_every_released_column(tmp_path, monkeypatch):
     (table,) = section(report, "Codebook").blocks
     assert isinstance(table, Table)
     assert sorted(row[0] for row in table.rows) == sorted(release.data.released)
-    rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["home_value"] == ("number", "yes", "data shuffling")
-    assert rows["gender"][1:] == ("no", "released as it is: masking ran within its levels")
+    rows = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
+    told = rows["home_value"]
+    assert (told["Type"], told["Masked"], told["How"]) == ("number", "yes", "data shuffling (zeros latent)")
+    assert (rows["gender"]["Masked"], rows["gender"]["How"]) == ("no", "released as it is")
 
 
 def test_a_step_that_is_not_described_is_not_named_in_the_codebook(comparison):
