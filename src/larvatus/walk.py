@@ -401,7 +401,8 @@ def check(
     if asked.tier is not None or (attacks is None and asked.of_attacks is not None):
         found += risk(data, given, None, intruder=intruder, also=also, also_pairing=also_pairing, progress=progress)
         have = [s.method for s in found]
-        attacks = [*all_of(Attack, attacks or []), *(n for n in needed_for(asked, combined, "risk") if n not in have)]
+        more = [a for a in all_of(Attack, attacks or []) if a.name() not in have or a != type(a)()]
+        attacks = [*more, *(n for n in needed_for(asked, combined, "risk") if n not in have)]
     for attack in all_of(Attack, needed_for(asked, combined, "risk") if attacks is None else attacks):
         with _noted(attack, not_run):
             found += risk(data, given, [attack], intruder=intruder, also=also, also_pairing=also_pairing, progress=progress)
