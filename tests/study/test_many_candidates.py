@@ -69,7 +69,7 @@ def made(monkeypatch) -> list[str]:
         names.append(name)
         return mask(*args, name=name, **kwargs)
 
-    monkeypatch.setattr(larvatus.walk, "mask", counted)
+    monkeypatch.setattr("larvatus.walk.comparing.mask", counted)
     return names
 
 
@@ -185,7 +185,7 @@ def test_an_error_that_nobody_foresaw_loses_nothing_and_quotes_nothing(tmp_path,
             raise ZeroDivisionError("value 12345.678")
         return mask(*args, name=name, **kwargs)
 
-    monkeypatch.setattr(larvatus.walk, "mask", broken)
+    monkeypatch.setattr("larvatus.walk.comparing.mask", broken)
     found = lv.run(study_of(tmp_path, HEAD + GRID + MORE), secret=SECRET)
     assert len(found.candidates) == 4
     assert "ZeroDivisionError" in found.not_made[0].reason

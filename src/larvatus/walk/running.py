@@ -1,0 +1,148 @@
+"""A study carried out: every release, its scores and its report in one folder."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from larvatus.comparison.analyses import check_can_be_made
+from larvatus.comparison.comparison import Comparison
+from larvatus.comparison.kept import FOLDER as KEPT
+from larvatus.comparison.kept import Kept, file_digest, kept_in
+from larvatus.comparison.nulls import Nulls
+from larvatus.comparison.told_study import told_study
+from larvatus.core.errors import MaskError, StudyError, WriteError, nearest_names
+from larvatus.core.files import check_folder, moved_into, write_text
+from larvatus.core.progress import Progress, silent
+from larvatus.core.randomness import checked_secret
+from larvatus.data.contracts import Measure
+from larvatus.data.copies import copies_asked
+from larvatus.data.intruder import Intruder, intruder_of
+from larvatus.data.manifest import INSIDE, approve, approved_release, beside, decided_for, manifest_paths
+from larvatus.data.methods import all_of
+from larvatus.data.nulls import checked_resamples
+from larvatus.data.release import copy_paths
+from larvatus.data.score import csv_text
+from larvatus.study import Study
+from larvatus.walk.attacking import attack_random
+from larvatus.walk.comparing import Work, compared
+from larvatus.walk.reading import read
+
+
+def run(
+    study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False,
+    suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", pairings: bool = False,
+    public: str | None = None, intruder: Intruder | str | None = None, chosen: str | None = None, why: str = "",
+    approved_by: str = "", at_once: int | None = None, fresh: bool = False, progress: Progress = silent,
+) -> Comparison:
+    """Carry out a study: make every release, score them, and write releases, scores and report into a folder.
+
+    With `pairings`, a file for each release that pairs its rows with the original's is kept in a folder only the owner can
+    read; `public` names the release that a public edition of the report is written for, `chosen` the one that the report puts
+    forward, for the reasons in `why`; `intruder` stands in for the study's.
+    Beside each release lie a codebook and a manifest that may leave with it; manifests with everything but the secret lie in
+    `internal/`, and that of the public release, or else of the chosen or the only one, names who approved it.
+    Each release is written as soon as it is scored, and let go. Run again, the same study goes on where it was stopped, and
+    makes only what is new in it, unless `fresh` asks for everything anew; `at_once` is that of `compare`.
+    """
+    if not study.release:
+        raise StudyError(["release: none is planned. Add [[release]] with a name and steps."])
+    for what, wanted in (("public", public), ("chosen", chosen)):
+        if wanted is not None and wanted not in [r.name for r in study.release]:
+            raise StudyError([f"{what}: no release {wanted!r}; {nearest_names(wanted, [r.name for r in study.release])}"])
+    approved = approved_release(approved_by, public or chosen, [r.name for r in study.release])
+    data = read(
+        study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory,
+        master=study.master,
+    )
+    check_can_be_made(study.analysis, data)
+    work = Work(
+        data, study.attack, Nulls(all_of(Measure, study.measure), checked_resamples(study.utility.null), attack_random),
+        study.intruder_here() if intruder is None else intruder_of(intruder), study.domain, study.analysis,
+        checked_secret(secret), study.constraints, study.folder, named=study.measure is not None,
+        labels=study.labels, decided=decided_for(study, row_order),
+    )
+    judged = (study.combine, study.limits, study.purpose, told_study(study.plain()))
+    if out is None:
+        return compared(work, study.release, judged, secret, at_once, progress)
+    folder = Path(out)
+    targets = _targets(folder, study, suffix)
+    with kept_in(folder / KEPT, folder) as kept:
+        there = replace(work, kept=kept, row_order=row_order, targets=targets, pairings=pairings)
+        keys: dict[str, str] = {}
+
+        def check_keys(found: Mapping[str, str]) -> None:
+            keys.update(found)
+            _check_free(kept, folder, targets, study, {} if fresh else found, force)
+
+        comparison = compared(there, study.release, judged, secret, at_once, progress, fresh, check_keys)
+        made = [keys[c.name] for c in comparison.candidates]
+        with moved_into(folder) as temporary:
+            (temporary / "releases").mkdir()
+            for key in made:
+                kept.hand_over(key, temporary)
+            _write_scores(comparison, temporary, public, chosen, why)
+            files = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
+        if approved is not None and approved in [c.name for c in comparison.candidates]:
+            approve(manifest_paths(folder / targets[approved], folder / INSIDE)[1], approved_by)
+        before = [f for f in kept.written()["files"] if f not in files and (folder / f).is_file()]
+        kept.finish(made, [*files, *before])
+    return comparison
+
+
+def _write_scores(comparison: Comparison, folder: Path, public: str | None, chosen: str | None, why: str) -> None:
+    made = [c.name for c in comparison.candidates]
+    lost = next((n for n in (public, chosen) if n is not None and n not in made), None)
+    if lost is not None:
+        reason = next(n.reason for n in comparison.not_made if n.name == lost)
+        raise MaskError(f"the release {lost!r}, which the report is about, could not be made: {reason}")
+    write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), False)
+    write_text(folder / "scores.csv", csv_text(comparison.tidy()), False)
+    comparison.report(folder / "report.html", chosen=chosen, why=why)
+    if public is not None:
+        comparison.report(folder / "report_public.html", "public", release=public)
+
+
+def _check_free(
+    kept: Kept, folder: Path, targets: Mapping[str, Path], study: Study, keys: Mapping[str, str], force: bool
+) -> None:
+    """Refuse to overwrite anything unasked, but for what an earlier run of these same releases has written."""
+    files = [folder / f for r in study.release for f in _made_of(targets[r.name], copies_asked(r.steps)[0])]
+    names = [folder / n for n in ("scores.json", "scores.csv", "report.html")]
+    there = [p for p in (*names, *files) if p.exists()]
+    if force or not there:
+        return
+    written = kept.written()
+    ours = written["files"] if set(written["keys"]) <= set(keys.values()) else {}
+    taken = [p for p in there if (name := str(p.relative_to(folder))) not in ours or ours[name] != file_digest(p)]
+    if taken:
+        raise WriteError(f"{taken[0]} exists already. Choose another folder, or overwrite with --force (force=True).")
+
+
+def _targets(folder: Path, study: Study, suffix: str) -> dict[str, Path]:
+    """The file of each release inside the folder."""
+    targets: dict[str, Path] = {}
+    files: list[Path] = []
+    for planned in study.release:
+        stem, copies = file_stem(planned.name), copies_asked(planned.steps)[0]
+        named = (Path("releases") / f"{stem}{f'~{i}' if i > 1 else ''}{suffix}" for i in itertools.count(1))
+        targets[planned.name] = next(t for t in named if not {*files, *targets.values()} & {t, *_made_of(t, copies)})
+        files += _made_of(targets[planned.name], copies)
+    check_folder(folder)
+    return targets
+
+
+def _made_of(target: Path, copies: int) -> list[Path]:
+    """Every file that is written for a release."""
+    return [*copy_paths(target, copies), *beside(target, Path(INSIDE))]
+
+
+def file_stem(name: str) -> str:
+    """A release's name as a file name."""
+    kept = "".join(c if c.isalnum() or c in "-_.=" else "-" for c in name)
+    return re.sub(r"-+", "-", kept).strip("-.") or "release"
