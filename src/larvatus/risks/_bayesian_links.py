@@ -109,7 +109,7 @@ def _credit(links: Links, kernel: str, threshold: float, within: int) -> Floats:
 
 def attacked(
     asked: BayesianIntruder, all_: Gathered, labels: Sequence[str], laws: Mapping[str, FactorLaw], soft: int, unknown: bool,
-    present: float, random: RecordRandom, cells: bool,
+    present: float, random: RecordRandom, drawn: RecordRandom, cells: bool,
 ) -> Found:
     """Every pool in turn: in closed form or by quadrature, or by chains where other records are known."""
     total = len(all_.pool)
@@ -118,6 +118,7 @@ def attacked(
         np.ones(total, dtype=np.int64), np.ones(total, dtype=np.int64), all_,
     )
     worst: dict[tuple[str, str], Row] = {}
+    held: list[int] = []
     for g, label in enumerate(labels):
         c = candidates(all_, g, tuple(laws), laws, soft)
         if not c.records:
@@ -126,8 +127,9 @@ def attacked(
         out.pool_size[c.rows] = n
         out.cell_size[c.rows] = np.maximum(np.bincount(c.cell[:n], minlength=int(c.cell.max()) + 1)[c.cell], 1)
         others = min(asked.known_records, len(c.rows) - 1)
+        held.append(others)
         if others:
-            _by_chains(out, asked, c, label, others, unknown, present, random, worst)
+            _by_chains(out, asked, c, label, others, unknown, present, random, drawn, worst)
             continue
         at = _few_absent(np.flatnonzero(c.target), n)
         fill = _filled(asked, c, unknown)
@@ -140,8 +142,10 @@ def attacked(
         out.tried[c.rows[at]] = True
     out.convergence.extend(worst.values())
     if asked.known_records:
-        out.said.append(f"each of {int(out.there.sum()):,} targets was attacked with {asked.known_records:,} other records "
-                        "known, or as many as the pool has")
+        fewest, most = min(held), max(held)
+        count = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,} (by sub-group)"
+        short = f", all there are, where {asked.known_records:,} were asked for" if fewest < asked.known_records else ""
+        out.said.append(f"each of {int(out.there.sum()):,} targets was attacked with {count} other records known{short}")
     return out
 
 
@@ -183,7 +187,7 @@ def _filled(asked: BayesianIntruder, c: Candidates, unknown: bool) -> Fill:
 
 def _by_chains(
     out: Found, asked: BayesianIntruder, c: Candidates, label: str, others: int, unknown: bool, present: float,
-    random: RecordRandom, worst: dict[tuple[str, str], Row],
+    random: RecordRandom, drawn: RecordRandom, worst: dict[tuple[str, str], Row],
 ) -> None:
     """One set of chains for all targets of the pool.
 
@@ -197,7 +201,7 @@ def _by_chains(
     if size * n > ROOM:
         raise RiskError(f"bayesian_intruder.known_records: {others:,} known against {n:,} released records in pool ({label}) "
                         f"are {size * n:,} pairs, of {ROOM:,} at most. Lower it, or attack within smaller sub-groups.")
-    turn = np.argsort(random.words(np.arange(len(c.rows)), purpose="known records")[0], kind="stable")
+    turn = np.argsort(drawn.words(np.arange(len(c.rows)), purpose="known records")[0], kind="stable")
     known, rest = np.sort(turn[:size]), np.sort(turn[size:])
     at = known if size > others else _few_absent(rest, n)
     chosen = c.target[at]

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.core.errors import MaskError, RiskError
-from larvatus.core.randomness import RecordRandom
+from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Attack
 from larvatus.data.factor_law import Bias, FactorLaw, Noise, factor_laws, spreads, with_error
 from larvatus.data.intruder import Intruder
@@ -94,7 +94,9 @@ class BayesianIntruder(Attack):
 
         data = release.data
         laws, unknown, notes = self._laws(original, release, intruder)
-        keys = keys_of("bayesian_intruder", original, release, intruder, random, self._targets(data, laws, unknown))
+        # the same targets and known records whatever the settings, so that intruders can be compared target by target
+        drawn = RecordRandom(stream_key(b"scores are not secret", "targets of bayesian_intruder"))
+        keys = keys_of("bayesian_intruder", original, release, intruder, drawn, self._targets(data, laws, unknown))
         if not keys.numbers:
             raise RiskError("bayesian_intruder: the intruder knows no numeric confidential column of the release. Name one in "
                             "intruder.known, or leave it empty for all.")
@@ -105,7 +107,7 @@ class BayesianIntruder(Attack):
         pools = [keys.joined.groups.name(g) for g in range(len(keys.joined.groups))]
         found = attacked(
             self, Gathered.of(keys, data, original, intruder), pools, laws, len(soft), unknown,
-            self._present(original, release, intruder), random, bool(keys.exact),
+            self._present(original, release, intruder), random, drawn, bool(keys.exact),
         )
         names = KERNELS if self.kernel == "strongest" else (self.kernel,)
         tried = [k for k in names if k not in found.refused]
