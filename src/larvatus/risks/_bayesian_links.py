@@ -71,14 +71,14 @@ class Found:
     def by_record(self, kernel: str, threshold: float, rows: int) -> Floats:
         return np.where(self.there, self.success(kernel, threshold), np.nan)
 
-    def kernels(self, names: Sequence[str], threshold: float, best: str) -> Rows:
-        """What each kernel finds, and the mean probability of its correct links."""
+    def kernels(self, names: Sequence[str], threshold: float, best: str, share: float) -> Rows:
+        """What each kernel finds, and the mean probability of its correct links; so large a share of targets is in the file."""
         rows: list[Row] = []
         for name in names:
             hit = self.success(name, threshold)
             sure = self.links.own[KERNELS.index(name)][: self._in_file][self.there & (hit > 0)]
             rows.append({
-                "kernel": name, "value": float(hit[self.there].mean()), "correct": float(hit[self.there].sum()),
+                "kernel": name, "value": share * float(hit[self.there].mean()), "correct": float(hit[self.there].sum()),
                 "probability": float(sure.mean()) if len(sure) else None,
                 "deviation": float(sure.std(ddof=1)) if len(sure) > 1 else None, "reported": name == best,
             })

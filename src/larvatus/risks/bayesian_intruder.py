@@ -123,7 +123,9 @@ class BayesianIntruder(Attack):
             "bayesian_intruder", "share of records whose own released record is the most probable one", self.settings(),
             original, release, intruder, guesses, found.credits(best, self.threshold, guesses), keys, notes,
         )
-        details = {**score.details, "kernels": found.kernels(tried, self.threshold, best), "thresholds": found.curve(best)}
+        inside, everybody = (float(r["chance"] or 0) for r in score.details.get("presence", ({"chance": 1.0},) * 2))
+        kernels = found.kernels(tried, self.threshold, best, everybody / inside)
+        details = {**score.details, "kernels": kernels, "thresholds": found.curve(best)}
         if found.convergence:
             details["convergence"] = Rows.of(found.convergence)
         sampled = keys.sampled or int(found.there.sum()) < data.rows
