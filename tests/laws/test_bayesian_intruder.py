@@ -180,7 +180,7 @@ def test_correlations_between_columns_change_how_common_a_record_is():
 def test_many_targets_are_sampled_and_the_interval_is_theirs():
     data = data2(3000)
     release = lv.mask(data, LIGHT, secret=SECRET)
-    score = scored(data, release, parameters="unknown")
+    score = scored(data, release, parameters="unknown", noise_cv=0.5)
     assert score.sampled
     tried = int((~np.isnan(score.by_record)).sum())
     assert 100 <= tried < 3000
@@ -188,12 +188,26 @@ def test_many_targets_are_sampled_and_the_interval_is_theirs():
     assert scored(data, release, targets=50, kernel="paper").sampled
 
 
+def test_as_many_nodes_are_taken_as_the_priors_need_and_too_few_are_told_of():
+    data = data2(60)
+    release = lv.mask(data, LIGHT, secret=SECRET)
+    said = {}
+    for settings in ({}, {"bias_cv": 1.0, "noise_cv": 1.0}, {"bias_cv": 1.0, "noise_cv": 1.0, "nodes": 4}):
+        notes = scored(data, release, parameters="unknown", **settings).notes
+        [said[len(said)]] = [n for n in notes if "points for each spread" in n]
+    assert "at 4 points" in said[0]
+    assert "at 32 points" in said[1]
+    assert "too few" not in said[0] + said[1]
+    assert "at 4 points" in said[2]
+    assert "too few: state more nodes" in said[2]
+
+
 def known(data, release, records, **settings):
     return scored(data, release, known_records=records, **settings)
 
 
 # spreads as small as those of light masking are possible: an inverse gamma law centred at a sixth of the range is never that
-VAGUE = {"parameters": "unknown", "bias_centre": 0.02, "noise_centre": 0.02, "bias_cv": 2.0, "noise_cv": 2.0, "nodes": 24}
+VAGUE = {"parameters": "unknown", "bias_centre": 0.02, "noise_centre": 0.02, "bias_cv": 2.0, "noise_cv": 2.0}
 
 
 def risen(files, few, many, **settings):

@@ -19,7 +19,7 @@ from larvatus.data.score import Row, Rows
 from larvatus.risks._bayesian_pools import Candidates, Gathered, candidates
 from larvatus.stats.bias_and_noise_kernels import fill_known
 from larvatus.stats.bias_and_noise_links import KERNELS, Fill, Links, Pool, linked_by, weigh
-from larvatus.stats.bias_and_noise_priors import SpreadPrior, fill_unknown, nodes_of
+from larvatus.stats.bias_and_noise_priors import TOLERANCE, SpreadPrior, enough_nodes, fill_unknown, nodes_of
 
 if TYPE_CHECKING:
     from larvatus.risks.bayesian_intruder import BayesianIntruder
@@ -43,6 +43,7 @@ class Found:
     refused: dict[str, str] = field(default_factory=dict)
     convergence: list[Row] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
+    nodes: list[tuple[int, float]] = field(default_factory=list)
 
     @property
     def _in_file(self) -> int:
@@ -132,7 +133,7 @@ def attacked(
             _by_chains(out, asked, c, label, others, unknown, present, random, drawn, worst)
             continue
         at = _few_absent(np.flatnonzero(c.target), n)
-        fill = _filled(asked, c, unknown)
+        fill = _filled(asked, c, unknown, out)
         for links, code in ((out.links, c.cell), *(((out.x_alone, np.zeros_like(c.cell)),) if cells else ())):
             pool = Pool(np.ascontiguousarray(c.x[:, at]), c.z, code[at], code[:n], c.own[at], present, asked.correlated)
             told = _Clock(f"bayesian_intruder: {len(at):,} targets against {n:,} records")
@@ -141,6 +142,11 @@ def attacked(
             _put(out.x_alone, out.links.of(c.rows[at]), c.rows[at])
         out.tried[c.rows[at]] = True
     out.convergence.extend(worst.values())
+    if out.nodes:
+        most, change = max(n for n, _ in out.nodes), max(c for _, c in out.nodes)
+        enough = "" if change <= TOLERANCE else "; that is too few: state more nodes, or narrower priors"
+        out.said.append(f"the priors are integrated at {most} points for each spread; twice as many would change a probability "
+                        f"by {max(change, 1e-12):.1g} at most in a trial{enough}")
     if asked.known_records:
         fewest, most = min(held), max(held)
         count = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,} (by sub-group)"
@@ -176,10 +182,13 @@ def _priors(asked: BayesianIntruder, c: Candidates) -> tuple[list[SpreadPrior], 
     return bias, noise
 
 
-def _filled(asked: BayesianIntruder, c: Candidates, unknown: bool) -> Fill:
+def _filled(asked: BayesianIntruder, c: Candidates, unknown: bool, out: Found) -> Fill:
     if not unknown or not len(c.z):
         return lambda x, like, paper: fill_known(x, c.z, c.bias_sd, c.noise_sd, c.bias, c.noise, like, paper)
-    nodes = nodes_of(*_priors(asked, c), asked.nodes)
+    priors = _priors(asked, c)
+    count, change = enough_nodes(c.x, c.z, *priors, asked.nodes)
+    out.nodes.append((count, change))
+    nodes = nodes_of(*priors, count)
     return lambda x, like, paper: fill_unknown(
         x, c.z, nodes.bias_sd, nodes.noise_sd, nodes.weight, c.bias, c.noise, like, paper
     )

@@ -26,6 +26,7 @@ Positive = Annotated[float, Field(gt=0)]
 Stated = float | tuple[float, ...] | dict[str, float]
 BUDGET, FEWEST = 1e8, 100  # pairs and columns in closed form, about five seconds; targets that are attacked at least
 SOFT_ERROR = 0.05
+NODES_FOR = ((0.1, 4), (0.2, 8), (0.4, 16), (float("inf"), 32))  # what priors of such a variation usually need
 
 
 class BayesianIntruder(Attack):
@@ -49,7 +50,7 @@ class BayesianIntruder(Attack):
         bias_cv: unknown parameters: coefficient of variation of that prior.
         noise_centre: unknown parameters: centre of the prior of the noise's standard deviation, over the range of z.
         noise_cv: unknown parameters: coefficient of variation of that prior.
-        nodes: unknown parameters: points of the quadrature in each of the two.
+        nodes: unknown parameters: points of the quadrature in each of the two; as many as it needs where none is stated.
         correlated: whether the intruder reckons with correlations when asking how common a released record is.
         population: how many records there are where the release is a sample of them; the original's where none is stated.
         targets: attack only so many targets, drawn at random; all where none is stated, up to what takes a few seconds.
@@ -76,7 +77,9 @@ class BayesianIntruder(Attack):
     bias_cv: Positive = Field(default=0.05, description="coefficient of variation of that prior")
     noise_centre: Positive = Field(default=1 / 6, description="centre of the prior of the noise's SD, over the range of z")
     noise_cv: Positive = Field(default=0.05, description="coefficient of variation of that prior")
-    nodes: Annotated[int, Field(ge=2, le=64)] = Field(default=8, description="points of the quadrature in each spread")
+    nodes: Annotated[int, Field(ge=2, le=256)] | None = Field(
+        default=None, description="points of the quadrature in each spread; as many as it needs where none is stated"
+    )
     correlated: bool = Field(default=False, description="reckon with correlations when asking how common a record is")
     population: Annotated[int, Field(ge=1)] | None = Field(default=None, description="records there are, in the file or not")
     targets: Annotated[int, Field(ge=1)] | None = Field(default=None, description="how many targets to attack")
@@ -178,7 +181,8 @@ class BayesianIntruder(Attack):
             return self.targets
         sizes = np.array(data.groups.sizes, dtype=np.float64)
         closed = all(law.bias == "normal" and law.noise == "normal" for law in laws.values())
-        each = (0.5 * self.nodes**2 if unknown else 1.0) * (1.0 if closed else 40.0)
+        nodes = self.nodes or next(n for cv, n in NODES_FOR if max(self.bias_cv, self.noise_cv) <= cv)
+        each = (0.5 * nodes**2 if unknown else 1.0) * (1.0 if closed else 40.0)
         cost = float((sizes**2).sum()) * max(len(data.confidential), 1) * each
         return None if cost <= BUDGET else max(FEWEST, int(data.rows * BUDGET / cost))
 
