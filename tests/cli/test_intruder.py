@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
+import numpy as np
 import pytest
+from scipy import stats
 
+from larvatus.cli import scenarios
 from larvatus.cli.intruder import policy
 from larvatus.cli.main import main
+from larvatus.core.errors import RiskError
 from larvatus.datasets import key_variables
+from larvatus.stats.intervals import paired
 
+FALSE_ALARM = 1e-6
 STUDY = 'source = "in.csv"\n[roles]\nconfidential = ["x1", "x2"]\n'
 
 
@@ -22,15 +29,32 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def asked(capsys, *options, study="study.toml"):
+    assert main(["intruder", *([study] if study else []), "--secret-file", "secret", "--json", "-q", *options]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
 def test_the_paper_s_own_scenarios_stand_beside_its_counts(folder, capsys):
-    assert main(["intruder", "--kernel", "paper", "--json", "-q"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = asked(capsys, "--kernel", "paper", "--repeats", "2", study=None)
     rows = found["scenarios"]
     assert len(rows) == 18
     assert {r["data"] for r in rows} == {"DATA1", "DATA2"}
     assert rows[9]["paper_published"] == 0.71
     assert rows[9]["published"] > rows[9]["not_published"]
+    assert rows[9]["verdict"] == "adds more"
     assert "of 18 maskings" in found["policy"]
+    assert "all 100 records in each of 2 files" in found["notes"][0]
+
+
+def test_the_table_of_the_paper_fits_on_eighty_columns_with_its_counts(folder, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["intruder", "--repeats", "1"]) == 0
+    out, err = capsys.readouterr()
+    assert "not shown" not in err
+    lines = [line for line in out.splitlines() if line.startswith("DATA")]
+    assert len(lines) == 18
+    assert "71, 42" in lines[9]
+    assert all(len(line) <= 80 for line in out.splitlines())
 
 
 def test_the_question_is_put_to_one_s_own_file_and_written(folder, capsys):
@@ -38,18 +62,117 @@ def test_the_question_is_put_to_one_s_own_file_and_written(folder, capsys):
         assert main(["intruder", "study.toml", "--secret-file", "secret", "-o", name]) == 0
         assert "maskings" in capsys.readouterr().out
     lines = (folder / "out.csv").read_text().splitlines()
-    assert lines[0].startswith("bias,noise,published,not_published")
+    assert lines[0].startswith("bias,noise,published,not_published,difference,difference_low,difference_high,verdict,targets")
     assert len(lines) == 10
     page = (folder / "out.html").read_text()
     assert "<table>" in page
+    assert "difference_low" in page
+    assert "99 %" in page
     assert "http" not in page
     assert main(["intruder", "study.toml", "-o", "out.csv"]) == 2
     assert main(["intruder", "study.toml", "-o", "out.docx"]) == 2
     assert main(["intruder", "none.toml"]) == 2
+    assert main(["intruder", "study.toml", "--noise-cv", "-1"]) == 2
+    assert main(["intruder", "study.toml", "--repeats", "0"]) == 2
 
 
-def test_the_sentence_follows_the_differences():
-    row = {"bias": "minimum", "noise": "medium", "difference": 0.0}
-    assert policy([row]).startswith("Publish the parameters: in all 1")
-    assert "1 of 2 maskings" in policy([row, {**row, "difference": 0.3}])
-    assert "30.0%" in policy([row, {**row, "difference": 0.3}])
+def test_both_intruders_attack_the_same_targets_and_that_is_said(folder, capsys, monkeypatch):
+    made = []
+    plain = scenarios._Pairs.add
+    monkeypatch.setattr(scenarios._Pairs, "add", lambda self, scores: (made.append(scores), plain(self, scores)))
+    found = asked(capsys, "--targets", "17")
+    for unknown, released in made:
+        assert (unknown.settings["parameters"], released.settings["parameters"]) == ("unknown", "released")
+        assert np.array_equal(np.isnan(unknown.by_record), np.isnan(released.by_record))
+    assert all(r["targets"] == 17 and r["records"] == 60 for r in found["scenarios"])
+    assert "the same 17 of 60 records, drawn at random" in found["notes"][0]
+    again = asked(capsys, "--targets", "17", "--repeats", "2")
+    assert all(r["targets"] == 17 and r["maskings"] == 2 for r in again["scenarios"])
+
+
+def test_where_few_targets_can_be_afforded_both_have_those_few(folder, capsys, monkeypatch):
+    monkeypatch.setattr("larvatus.risks.bayesian_intruder.BUDGET", 1e4)
+    monkeypatch.setattr("larvatus.risks.bayesian_intruder.FEWEST", 20)
+    found = asked(capsys)
+    assert all(r["targets"] == 20 for r in found["scenarios"])
+    assert "20 of 60 records" in found["notes"][0]
+
+
+def test_settings_of_the_study_are_used_and_options_override_them(folder, capsys):
+    text = STUDY + '[[attack]]\nmethod = "bayesian_intruder"\nparameters = "unknown"\nnoise_centre = 5.0\nnoise_cv = 0.5\n'
+    (folder / "own.toml").write_text(text + 'kernel = "paper"\nbias_sd = 0.3\n', encoding="utf-8")
+    kernel = ("--kernel", "paper")
+    plain, own = asked(capsys, *kernel), asked(capsys, study="own.toml")
+    assert "bias_sd of the study's attack: not used" in own["notes"][-1]
+    options = asked(capsys, *kernel, "--noise-centre", "5", "--noise-cv", "0.5")
+    turned = asked(capsys, "--noise-centre", str(1 / 6), "--noise-cv", "0.05", study="own.toml")
+    assert own["scenarios"] == options["scenarios"] != plain["scenarios"]
+    assert turned["scenarios"] == plain["scenarios"]
+    assert [r["published"] for r in own["scenarios"]] == [r["published"] for r in plain["scenarios"]]
+
+
+def test_an_intruder_who_knows_other_records_may_ignore_them(folder, capsys):
+    """Under a prior that is far off, known records mislead: publishing is not blamed for what they do."""
+    found = asked(capsys, "--known-records", "20", "--kernel", "likelihood", "--noise-cv", "1", "--bias-cv", "1")
+    alone = asked(capsys, "--kernel", "likelihood", "--noise-cv", "1", "--bias-cv", "1")
+    rows = found["scenarios"]
+    assert {r["targets"] for r in rows} == {40}
+    assert {r["not_published_by"] for r in rows} & {"the target alone"}
+    light = rows[0]
+    assert light["not_published_by"] == "the target alone"
+    assert abs(light["difference"]) < 0.1
+    assert len(alone["scenarios"]) == 9
+    assert "may use the known records or not" in found["notes"][1]
+
+
+def test_a_masking_that_is_refused_keeps_its_row_and_the_others(folder, capsys, monkeypatch):
+    plain = scenarios._attacked
+
+    def refusing(sources, step, *more):
+        if step["noise_ratio"] == 1.0:
+            raise RiskError("bayesian_intruder: its chains have not converged")
+        return plain(sources, step, *more)
+
+    monkeypatch.setattr(scenarios, "_attacked", refusing)
+    found = asked(capsys, "-o", "out.csv")
+    refused = [r for r in found["scenarios"] if r["refused"]]
+    assert len(refused) == 3
+    assert len(found["scenarios"]) == 9
+    assert found["notes"][1].startswith("Not attacked: minimum bias and maximum noise; ")
+    assert found["notes"][1].endswith("have not converged")
+    assert len(list(csv.DictReader((folder / "out.csv").read_text().splitlines()))) == 9
+    assert main(["intruder", "study.toml", "--secret-file", "secret"]) == 0
+    assert capsys.readouterr().out.count("refused") == 3
+    monkeypatch.setattr(scenarios, "_attacked", lambda *a: (_ for _ in ()).throw(RiskError("nothing works")))
+    assert main(["intruder", "study.toml"]) == 2
+
+
+def row(difference, low, high):
+    verdict = "adds little" if high <= 0.02 else "adds more" if low > 0.02 else "cannot tell"
+    return {"bias": "minimum", "noise": "medium", "difference": difference, "difference_low": low, "difference_high": high,
+            "verdict": verdict, "targets": 5, "records": 5, "maskings": 1}
+
+
+def test_the_sentence_follows_the_intervals():
+    little, more, unclear = row(0, -0.01, 0.01), row(0.3, 0.2, 0.4), row(0.3, 0.0, 0.6)
+    assert policy([little])[0].startswith("Publish the parameters: in all 1")
+    mixed = policy([little, more])[0]
+    assert "1 of 2 maskings" in mixed
+    assert "30.0% (20.0% to 40.0%)" in mixed
+    assert "Mask more" in mixed
+    unsure = policy([unclear])[0]
+    assert "cannot be told" in unsure
+    assert "Mask more" not in unsure
+    assert "Publish the parameters:" not in unsure
+
+
+def test_the_paired_interval_covers_the_true_difference():
+    rng = np.random.default_rng(1)
+    files, n = 4000, 150
+    for up, down in ((0.1, 0.04), (0.005, 0.005), (0.3, 0.3)):
+        drawn = rng.choice([1.0, -1.0, 0.0], p=[up, down, 1 - up - down], size=(files, n))
+        inside = sum(low <= up - down <= high for low, high in map(paired, drawn))
+        assert inside >= stats.binom.ppf(FALSE_ALARM, files, 0.985)
+    low, high = paired(np.zeros(100))
+    assert low < 0 < high
+    assert high > 0.02  # a hundred pairs that agree do not show that fewer than two in a hundred differ

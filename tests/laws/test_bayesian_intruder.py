@@ -9,6 +9,8 @@ from scipy import stats
 
 import larvatus as lv
 from larvatus.core.progress import heard_by
+from larvatus.data.alignment import in_groups_of
+from larvatus.data.factor_law import factor_laws
 from larvatus.datasets import key_variables
 from larvatus.risks.bayesian_intruder import BayesianIntruder
 from larvatus.stats.bias_and_noise_scenarios import paper_priors
@@ -115,7 +117,7 @@ def test_zeros_that_are_kept_and_missing_values_stay_where_they_are():
 def test_a_sample_in_which_the_target_may_not_be():
     data = data2(400, 2)
     release = lv.mask(data, "sampling(rate=0.25)", "bias_and_noise(bias_sd=0.01, noise_ratio=0.05)", secret=SECRET)
-    stated = {"bias_sd": 0.01, "noise_ratio": 0.05, "kernel": "coherent"}
+    stated = {"kernel": "coherent"}
     known = scored(data, release, **stated)
     unsure = scored(data, release, **stated, intruder=lv.Intruder(presence="unknown"))
     assert unsure.value < known.value
@@ -130,6 +132,42 @@ def test_a_sample_in_which_the_target_may_not_be():
         scored(data, release, **stated, population=5)
 
 
+@pytest.mark.parametrize("groups", [1, 3])
+def test_a_sample_drawn_before_or_after_masking_leaves_the_law_of_the_mask(groups):
+    table = key_variables(300, 2, like="DATA2").to_pandas()
+    table["g"] = np.where(np.arange(300) < 2, 9, np.arange(300) % groups)  # a sub-group that the sample may not reach
+    data = lv.read(table, confidential=["x1", "x2"], sub_groups=["g"])
+    draw, masked = "sampling(rate=0.2)", "bias_and_noise(bias_sd=0.01, noise_ratio=0.05)"
+    for steps in ((draw, masked), (masked, draw)):
+        release = lv.mask(data, *steps, secret=SECRET)
+        rows = np.sort(np.concatenate([b.record for _, b in release.data.table.blocks(())]))
+        laws = factor_laws(release, in_groups_of(data, release.data))
+        whole = table.iloc[rows] if steps[0] == draw else table
+        kept = [label[0] for label in release.data.groups.labels]
+        for name in ("x1", "x2"):
+            spread = whole.groupby("g")[name].std().fillna(0)
+            assert laws[name].noise_sd[: len(kept)] == pytest.approx([0.05 * spread[k] for k in map(int, kept)])
+        unsure = lv.Intruder(presence="unknown")
+        told, hidden = (scored(data, release, parameters=p, intruder=unsure) for p in ("released", "unknown"))
+        assert told.value > hidden.chance
+        supposed = scored(data, release, bias_sd=0.01, noise_ratio=0.05, intruder=unsure)
+        assert told.value == pytest.approx(supposed.value, abs=5 / 300)
+    twice = lv.mask(data, draw, masked, "sampling(rate=0.5)", secret=SECRET)
+    with pytest.raises(lv.LarvatusError, match="more than a factor and noise"):
+        scored(data, twice)
+
+
+@pytest.mark.parametrize("presence", ["known", "unknown"])
+def test_the_kernels_in_the_details_agree_with_the_headline(presence):
+    data = data2(200, 2)
+    release = lv.mask(data, "sampling(rate=0.3)", "bias_and_noise(bias_sd=0.05, noise_ratio=0.2)", secret=SECRET)
+    score = scored(data, release, intruder=lv.Intruder(presence=presence))
+    [reported] = [r for r in score.details["kernels"] if r["reported"]]
+    assert reported["value"] == pytest.approx(score.value)
+    assert reported["value"] == max(r["value"] for r in score.details["kernels"])
+    assert reported["correct"] / (200 if presence == "unknown" else 60) == pytest.approx(score.value)
+
+
 def test_correlations_between_columns_change_how_common_a_record_is():
     rng = np.random.default_rng(3)
     z = rng.normal(size=(400, 2)) @ np.linalg.cholesky([[1, 0.97], [0.97, 1]]).T
@@ -142,7 +180,7 @@ def test_correlations_between_columns_change_how_common_a_record_is():
 def test_many_targets_are_sampled_and_the_interval_is_theirs():
     data = data2(3000)
     release = lv.mask(data, LIGHT, secret=SECRET)
-    score = scored(data, release, parameters="unknown")
+    score = scored(data, release, parameters="unknown", noise_cv=0.5)
     assert score.sampled
     tried = int((~np.isnan(score.by_record)).sum())
     assert 100 <= tried < 3000
@@ -150,12 +188,26 @@ def test_many_targets_are_sampled_and_the_interval_is_theirs():
     assert scored(data, release, targets=50, kernel="paper").sampled
 
 
+def test_as_many_nodes_are_taken_as_the_priors_need_and_too_few_are_told_of():
+    data = data2(60)
+    release = lv.mask(data, LIGHT, secret=SECRET)
+    said = {}
+    for settings in ({}, {"bias_cv": 1.0, "noise_cv": 1.0}, {"bias_cv": 1.0, "noise_cv": 1.0, "nodes": 4}):
+        notes = scored(data, release, parameters="unknown", **settings).notes
+        [said[len(said)]] = [n for n in notes if "points for each spread" in n]
+    assert "at 4 points" in said[0]
+    assert "at 32 points" in said[1]
+    assert "too few" not in said[0] + said[1]
+    assert "at 4 points" in said[2]
+    assert "too few: state more nodes" in said[2]
+
+
 def known(data, release, records, **settings):
     return scored(data, release, known_records=records, **settings)
 
 
 # spreads as small as those of light masking are possible: an inverse gamma law centred at a sixth of the range is never that
-VAGUE = {"parameters": "unknown", "bias_centre": 0.02, "noise_centre": 0.02, "bias_cv": 2.0, "noise_cv": 2.0, "nodes": 24}
+VAGUE = {"parameters": "unknown", "bias_centre": 0.02, "noise_centre": 0.02, "bias_cv": 2.0, "noise_cv": 2.0}
 
 
 def risen(files, few, many, **settings):

@@ -9,11 +9,19 @@ from scipy import stats
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.datasets import key_variables
 from larvatus.stats.bias_and_noise_kernels import BIAS, NOISE, law_pair
-from larvatus.stats.bias_and_noise_priors import SpreadPrior, fill_unknown, gamma_rule, nodes_of
+from larvatus.stats.bias_and_noise_priors import (
+    TOLERANCE,
+    SpreadPrior,
+    enough_nodes,
+    fill_unknown,
+    gamma_rule,
+    nodes_of,
+)
 from larvatus.stats.bias_and_noise_scenarios import BIAS_SD, LEVELS, NOISE_RATIO, TABLE_2, TABLE_3, scenario
 
 FALSE_ALARM = 1e-6
 REPLICATIONS = 6
+NORMAL = np.zeros(1, dtype=np.int64)
 
 
 def test_the_gamma_rule_has_the_moments_of_the_law():
@@ -47,19 +55,39 @@ def on_a_grid(prior):
     return sd, (high - low) / 2 * weights * sd * law.pdf(sd)
 
 
-@pytest.mark.parametrize(("variation", "nodes", "wanted"), [(0.05, 8, 1e-9), (0.5, 24, 1e-4)])
+@pytest.mark.parametrize(("variation", "nodes", "wanted"), [(0.05, 8, 1e-9), (0.2, 16, 1e-8), (0.5, 32, 1e-6), (2.0, 64, 1e-6)])
 def test_the_quadrature_is_the_double_integral(variation, nodes, wanted):
     bias, noise = SpreadPrior(1 / 12, variation), SpreadPrior(3.0, variation)
     rule = nodes_of([bias], [noise], nodes)
     z = np.array([[91.0, 97.0, 85.0]])
     like, paper = np.empty((1, 3)), np.empty((1, 3))
-    normal = np.zeros(1, dtype=np.int64)
-    fill_unknown(np.array([[92.0]]), z, rule.bias_sd, rule.noise_sd, rule.weight, normal, normal, like, paper)
+    fill_unknown(np.array([[92.0]]), z, rule.bias_sd, rule.noise_sd, rule.weight, NORMAL, NORMAL, like, paper)
     (f, wf), (s, ws) = on_a_grid(bias), on_a_grid(noise)
     for i in range(3):
         each = np.exp([[law_pair(92.0, z[0, i], a, b, 0, 0) for b in s] for a in f])
         for k, found in enumerate((like, paper)):
             assert np.exp(found[0, i]) == pytest.approx(wf @ each[:, :, k] @ ws, rel=wanted)
+
+
+@pytest.mark.parametrize("variation", [0.05, 0.2, 0.21, 0.5, 1.0, 2.0, 5.0])
+@pytest.mark.parametrize(("bias_sd", "noise_ratio"), [(0.01 / 6, 0.01), (1 / 6, 1.0)])
+def test_enough_nodes_have_the_probabilities_of_a_fine_grid(variation, bias_sd, noise_ratio):
+    """Priors centred at a fiftieth, where light masking is thought possible, and twice as wide as the paper's, on skewed X."""
+    rng = np.random.default_rng(3)
+    x = rng.lognormal(0, 1, (1, 40))
+    z = x * (1 + bias_sd * rng.normal(size=x.shape)) + noise_ratio * x.std() * rng.normal(size=x.shape)
+    bias, noise = SpreadPrior(0.02, variation), SpreadPrior(np.ptp(z) / 50, variation)
+    count, change = enough_nodes(x, z, [bias], [noise])
+    assert change <= TOLERANCE
+    (f, wf), (s, ws) = on_a_grid(bias), on_a_grid(noise)
+    variance = (f[:, None] * x[0, :, None, None]) ** 2 + s**2
+    found = np.empty((2, 40, 40))
+    rule = nodes_of([bias], [noise], count)
+    fill_unknown(x, z, rule.bias_sd, rule.noise_sd, rule.weight, NORMAL, NORMAL, *found)
+    for t in range(0, 40, 8):
+        weight = np.array([wf @ stats.norm.pdf(v, x[0, t], np.sqrt(variance[t])) @ ws for v in z[0]])
+        mine = np.exp(found[0, t] - found[0, t].max())
+        assert mine / mine.sum() == pytest.approx(weight / weight.sum(), abs=TOLERANCE)
 
 
 def test_other_laws_are_averaged_in_the_same_way():

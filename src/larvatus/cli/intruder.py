@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from larvatus.cli.commands import Force, Json, Quiet, SecretFile
-from larvatus.cli.inputs import data_of, secret_of
+from larvatus.cli.inputs import secret_of
+from larvatus.cli.scenarios import LEVEL, LITTLE, MORE, SMALL, UNCLEAR, Asked, scenarios
 from larvatus.cli.terminal import Terminal
-from larvatus.core.errors import WriteError
+from larvatus.core.errors import RiskError, WriteError
 from larvatus.core.files import check_free, write_text
 from larvatus.data.score import Row, Rows, csv_text
 
 Written = Annotated[Path | None, Parameter(
-    name=["--output", "-o"], help="write the table here too: .csv, or .html for a page with the sentence"
+    name=["--output", "-o"], help="write the table here too: .csv, or .html for a page with the sentences"
 )]
-SMALL = 0.02
+Centre = Annotated[float | None, Parameter(help="centre of the prior of the factor's standard deviation")]
+Variation = Annotated[float | None, Parameter(help="coefficient of variation of that prior")]
 
 
 def intruder(
     study: Path | None = None, *,
     output: Written = None,
-    known_records: Annotated[int, Parameter(help="other records whose values the intruder knows (L); runs Markov chains")] = 0,
-    threshold: Annotated[float, Parameter(help="probability above which the intruder makes a link")] = 0.0,
-    kernel: Annotated[str, Parameter(help="strongest, likelihood, paper or coherent")] = "strongest",
+    known_records: Annotated[int | None, Parameter(help="other records the intruder knows values of (L); runs chains")] = None,
+    threshold: Annotated[float | None, Parameter(help="probability above which the intruder makes a link")] = None,
+    kernel: Annotated[str | None, Parameter(help="strongest, likelihood, paper or coherent")] = None,
     targets: Annotated[int | None, Parameter(help="attack only so many records, drawn at random")] = None,
+    bias_centre: Centre = None, bias_cv: Variation = None,
+    noise_centre: Annotated[float | None, Parameter(help="centre of the prior of the noise's SD, over the range of z")] = None,
+    noise_cv: Variation = None,
+    nodes: Annotated[int | None, Parameter(help="points of the quadrature in each spread")] = None,
+    sweeps: Annotated[int | None, Parameter(help="most sweeps of each chain")] = None,
+    repeats: Annotated[int | None, Parameter(help="mask so many times (1; the paper's populations are made 20 times)")] = None,
     secret_file: SecretFile = None, force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Ask whether to publish the size of bias and noise: nine maskings, each attacked with and without its parameters.
 
-    Without a study: the 36 scenarios of paper 002 on two generated populations of a hundred records, beside its counts.
+    Both intruders attack the same targets. Settings of a bayesian_intruder in the study are used; options here override them.
+    Without a study: the 36 scenarios of paper 002 on its two populations of a hundred records, beside its counts.
 
     Parameters
     ----------
@@ -44,100 +53,120 @@ def intruder(
         check_free(output, force)
         if output.suffix not in (".csv", ".html"):
             raise WriteError(f"{output}: the table is written as .csv or .html. Choose one of these endings.")
-    settings = {"known_records": known_records, "threshold": threshold, "kernel": kernel, "targets": targets}
+    given = {
+        "known_records": known_records, "threshold": threshold, "kernel": kernel, "targets": targets,
+        "bias_centre": bias_centre, "bias_cv": bias_cv, "noise_centre": noise_centre, "noise_cv": noise_cv, "nodes": nodes,
+        "sweeps": sweeps,
+    }
+    if repeats is not None and repeats < 1:
+        raise RiskError(f"--repeats: {repeats} maskings cannot be attacked. Give 1 or more.")
+    asked = Asked(study, {k: v for k, v in given.items() if v is not None}, repeats, secret_of(secret_file))
     with terminal.progress() as progress:
         rows: list[Row] = []
-        for doing, done, total, row in _scenarios(study, settings, secret_of(secret_file), progress):
+        for doing, done, total, row in scenarios(asked, progress):
             progress(doing, done, total)
             if row is not None:
                 rows.append(row)
-    sentence = policy(rows)
-    terminal.table(rows, "\nBias and noise: links with the parameters published, and without")
-    terminal.say(f"\n{sentence}")
-    terminal.data({"scenarios": [dict(r) for r in rows], "policy": sentence})
+    sentences = policy(rows)
+    _show(terminal, rows, [*sentences, *asked.said])
+    terminal.data({"scenarios": [dict(r) for r in rows], "policy": sentences[0], "notes": [*sentences[1:], *asked.said]})
     if output is not None:
-        write_text(output, csv_text(Rows.of(rows)) if output.suffix == ".csv" else _page(rows, sentence), force)
+        text = csv_text(Rows.of(rows)) if output.suffix == ".csv" else _page(rows, [*sentences, *asked.said])
+        write_text(output, text, force)
         terminal.hint(f"{output}: the table")
 
 
-def _scenarios(
-    study: Path | None, settings: dict[str, Any], secret: bytes | None, progress: Any
-) -> Iterator[tuple[str, int, int, Row | None]]:
-    """What is being done, how far it is, and a row when one is ready."""
-    from larvatus.cli.demonstration import NOT_A_SECRET
-    from larvatus.datasets import key_variables
-    from larvatus.stats.bias_and_noise_scenarios import BIAS_SD, LEVELS, NOISE_RATIO, TABLE_2, TABLE_3
-    from larvatus.study import Study
-    from larvatus.walk import mask, read
-
-    sources: list[tuple[str, Any]]
-    if study is not None:
-        plan = Study.read(study)
-        sources = [("", data_of(str(plan.source_path()), plan))]
-        who = plan.intruder_here()
-    else:
-        sources = [(n, read(key_variables(like=n), confidential="x1")) for n in ("DATA1", "DATA2")]
-        secret, who = secret or NOT_A_SECRET, None
-    cells = [(s, b, c) for s in range(len(sources)) for b in range(3) for c in range(3)]
-    for i, (s, b, c) in enumerate(cells):
-        name, data = sources[s]
-        bias, noise = LEVELS[b], LEVELS[c]
-        yield f"{name} {bias} bias, {noise} noise".strip(), i, len(cells), None
-        step = {"method": "bias_and_noise", "bias_sd": BIAS_SD[bias], "noise_ratio": NOISE_RATIO[noise]}
-        release = mask(data, step, secret=secret)
-        known, unknown = (_attacked(data, release, p, settings, who, progress) for p in ("released", "unknown"))
-        row: dict[str, Any] = {"data": name} if name else {}
-        row |= {
-            "bias": bias, "noise": noise, "published": known.value, "not_published": unknown.value,
-            "difference": known.value - unknown.value, "chance": known.chance, "S alone": known.s_alone,
-            "probability_published": _probability(known), "probability_not_published": _probability(unknown),
-        }
-        if name:
-            row |= {"paper_published": TABLE_2[name][b][c][0] / 100, "paper_not_published": TABLE_3[name][b][c][0] / 100}
-        yield "done", i, len(cells), row
-
-
-def _attacked(data: Any, release: Any, parameters: str, settings: dict[str, Any], who: Any, progress: Any) -> Any:
-    from larvatus.walk import risk
-
-    given = {k: v for k, v in settings.items() if v is not None}
-    told = None if who is None else who.model_copy(update={"published": "all"})
-    return risk(
-        data, release, [{"method": "bayesian_intruder", "parameters": parameters, **given}], intruder=told, progress=progress
-    )[0]
+def policy(rows: Sequence[Row]) -> list[str]:
+    """Whether to publish, by what the intervals allow to say; then who was attacked, and what could not be."""
+    ready = [r for r in rows if not r.get("refused")]
+    if not ready:
+        raise RiskError(str(rows[0]["refused"]))
+    little, more, unclear = ([r for r in ready if r["verdict"] == v] for v in (LITTLE, MORE, UNCLEAR))
+    need = "analysts need them to correct their estimates"
+    said = []
+    if len(little) == len(ready):
+        said.append(f"Publish the parameters: in {_of(len(ready), len(ready))} an intruder who knows them links at most "
+                    f"{SMALL:.0%} of the records more than one who does not, and {need}.")
+    elif little:
+        said.append(f"In {_of(len(little), len(ready))} publishing the parameters adds at most {SMALL:.0%} of the records to "
+                    f"the links: publish them there, {need}.")
+    if more:
+        worst = max(more, key=lambda r: float(r["difference"] or 0))
+        said.append(f"In {_of(len(more), len(ready))} it adds more, most at {_where(worst)}: {_gain(worst)}. Mask more there "
+                    "rather than keep silent, for what silence hides rests on a guess of the intruder's prior.")
+    if unclear:
+        widest = max(unclear, key=lambda r: float(r["difference_high"] or 0))
+        said.append(f"In {_of(len(unclear), len(ready))} it cannot be told whether publishing adds more than {SMALL:.0%}; it "
+                    f"may be most at {_where(widest)}: {_gain(widest)}. More targets (--targets) or maskings (--repeats) would "
+                    "tell.")
+    out = [" ".join(said), _attacked(ready[0])]
+    if "paper_published" in ready[0]:
+        out.append("The paper's counts are those of Tables 2 and 3, one file each, with its own kernel: --kernel paper "
+                   "compares like with like.")
+    ways = [k for k in ("published_by", "not_published_by") if k in ready[0]]
+    if ways:
+        alone = [sum(r[k] == "the target alone" for r in ready) for k in ways]
+        out.append("Each intruder may use the known records or not, and does what finds more: of those who are told "
+                   f"{alone[0]}, and of those who are not {alone[1]}, of {len(ready)} do better without them.")
+    reasons: dict[str, list[Row]] = {}
+    for r in rows:
+        if r.get("refused"):
+            reasons.setdefault(str(r["refused"]), []).append(r)
+    out += [f"Not attacked: {'; '.join(_where(r) for r in some)}. {why}" for why, some in reasons.items()]
+    return out
 
 
-def _probability(score: Any) -> float | None:
-    """Mean posterior probability of the correct links of the kernel that is reported."""
-    found: float | None = next(r["probability"] for r in score.details["kernels"] if r["reported"])
-    return found
+def _of(count: int, total: int) -> str:
+    return f"all {total} maskings" if count == total else f"{count} of {total} maskings"
 
 
-def policy(rows: Sequence[Row]) -> str:
-    """One sentence on whether to publish: what it adds at most, and how many maskings hide nothing more by silence."""
-    gains = [float(r["difference"] or 0.0) for r in rows]
-    worst = rows[gains.index(max(gains))]
-    where = f"{worst['bias']} bias and {worst['noise']} noise" + (f" of {worst['data']}" if worst.get("data") else "")
-    alike = sum(g <= SMALL + 1e-9 for g in gains)
-    if alike == len(gains):
-        return (
-            f"Publish the parameters: in all {len(gains)} maskings an intruder who knows them links at most {SMALL:.0%} of the "
-            "records more than one who does not, and analysts need them to correct their estimates."
-        )
-    return (
-        f"In {alike} of {len(gains)} maskings publishing the parameters adds at most {SMALL:.0%} of the records to the links, "
-        "so publish them there: analysts need them to correct their estimates. It adds most, "
-        f"{max(gains):.1%}, at {where}: mask more rather than keep silent, for what silence hides rests on a guess of the "
-        "intruder's prior."
-    )
+def _where(row: Row) -> str:
+    return f"{row['bias']} bias and {row['noise']} noise" + (f" of {row['data']}" if row.get("data") else "")
 
 
-def _page(rows: Sequence[Row], sentence: str) -> str:
+def _gain(row: Row) -> str:
+    low, high = (float(row[f"difference_{end}"] or 0) for end in ("low", "high"))
+    return f"{float(row['difference'] or 0):.1%} ({low:.1%} to {high:.1%})"
+
+
+def _attacked(row: Row) -> str:
+    """Who was attacked, and what the intervals are."""
+    targets, records, times = (int(row[k] or 0) for k in ("targets", "records", "maskings"))
+    who = f"all {records:,} records" if targets == records else f"the same {targets:,} of {records:,} records, drawn at random"
+    often = f" in each of {times} files" if row.get("data") else f", masked {times} times" if times > 1 else ""
+    return f"Both intruders attacked {who}{often}; intervals ({LEVEL}, each row by itself) are of differences target by target."
+
+
+def _show(terminal: Terminal, rows: Sequence[Row], sentences: Sequence[str]) -> None:
+    """What fits on eighty columns: links in a hundred records; the file written has the rest."""
+    paper = "paper_published" in rows[0]
+    shown: list[Row] = []
+    for r in rows:
+        line: dict[str, Any] = {k: r[k] for k in ("data",) if k in r} | {"bias": r["bias"], "noise": r["noise"]}
+        line |= {"told": _hundred(r, "published", 4), "hidden": _hundred(r, "not_published", 4)}
+        if paper:
+            line["paper"] = f"{_hundred(r, 'paper_published', 2, 0)}, {_hundred(r, 'paper_not_published', 2, 0)}"
+        low, high = (_hundred(r, f"difference_{end}") for end in ("low", "high"))
+        line[f"adds ({LEVEL})"] = "" if r.get("refused") else f"{_hundred(r, 'difference', 4)} ({low} to {high})"
+        line["verdict"] = "refused" if r.get("refused") else r["verdict"]
+        shown.append(line)
+    terminal.table(shown, "\nCorrect links in 100 records, with the size of bias and noise told, and hidden")
+    for sentence in sentences:
+        terminal.say(f"\n{sentence}")
+
+
+def _hundred(row: Row, name: str, width: int = 0, digits: int = 1) -> str:
+    value = row.get(name)
+    return "" if value is None else f"{round(100 * float(value), digits) + 0.0:{width}.{digits}f}"
+
+
+def _page(rows: Sequence[Row], sentences: Sequence[str]) -> str:
     from html import escape
 
+    said = "".join(f"<p>{escape(s)}</p>" for s in sentences)
     return (
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>What to publish about bias and noise</title>"
         "<style>body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}table{border-collapse:collapse}"
-        "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ccc}</style></head><body>"
-        f"<h1>What to publish about bias and noise</h1><p>{escape(sentence)}</p>{Rows.of(rows)._repr_html_()}</body></html>\n"
+        "div{overflow-x:auto}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ccc}</style></head><body>"
+        f"<h1>What to publish about bias and noise</h1>{said}<div>{Rows.of(rows)._repr_html_()}</div></body></html>\n"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -10,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from larvatus.data.contracts import Mask
     from larvatus.data.microdata import Microdata
     from larvatus.data.release import Release
 
@@ -43,33 +41,46 @@ def spreads(data: Microdata, ratio: Floats, zeros: Literal["mask", "keep"], scop
 def factor_laws(release: Release, original: Microdata) -> dict[str, FactorLaw] | None:
     """The law of each released column, where every step is of this kind and masks columns that no other does.
 
-    `original` is in the release's sub-groups; columns of other releases of the same records have theirs.
+    `original` is in the release's sub-groups; columns of other releases of the same records have theirs. A step that draws a
+    sample leaves values alone: steps after it took their spreads from the sample, those before it from the whole file.
     """
     if release.averaged > 1:
         return None
     base = dict(release.joined)
-    mine = _of_steps(release.steps, original)
+    mine = _of_steps(release, original)
     if mine is None or any(r.data.groups.labels != release.data.groups.labels for r in release.others):
         return None
     out = {n: mine[n] for n in release.data.confidential if n not in base and n in mine}
     for other in release.others:
-        theirs = _of_steps(other.steps, original)
+        theirs = _of_steps(other, original)
         if theirs is None:
             return None
         out |= {n: theirs[base[n]] for n in base if other.joined.get(n) == base[n] and base[n] in theirs}
     return out
 
 
-def _of_steps(steps: Sequence[Mask], original: Microdata) -> dict[str, FactorLaw] | None:
+def _of_steps(release: Release, original: Microdata) -> dict[str, FactorLaw] | None:
     from larvatus.data.steps import seen_by
 
     out: dict[str, FactorLaw] = {}
-    for step in steps:
-        found = None if step.drops or step.where is not None else step.factor_law(seen_by(step, original))
+    sampled = [i for i, step in enumerate(release.steps) if step.drops]
+    if sampled and any(not step.drops for step in release.steps[sampled[0] : sampled[-1]]):
+        return None  # what was masked between two samples is a file that is not there any more
+    for i, step in enumerate(release.steps):
+        if step.drops:
+            continue
+        data = _records_of(release.data, original) if sampled and i > sampled[-1] else original
+        found = None if step.where is not None else step.factor_law(seen_by(step, data))
         if found is None or set(found) & set(out):
             return None
         out |= found
     return out or None
+
+
+def _records_of(released: Microdata, original: Microdata) -> Microdata:
+    """The original records that were released, in the release's sub-groups."""
+    kept = np.concatenate([block.record for _, block in released.table.blocks(())])
+    return original.take(lambda g, block: np.isin(block.record, kept), ())
 
 
 def with_error(law: FactorLaw, error: float) -> FactorLaw:

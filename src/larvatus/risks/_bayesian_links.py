@@ -19,7 +19,7 @@ from larvatus.data.score import Row, Rows
 from larvatus.risks._bayesian_pools import Candidates, Gathered, candidates
 from larvatus.stats.bias_and_noise_kernels import fill_known
 from larvatus.stats.bias_and_noise_links import KERNELS, Fill, Links, Pool, linked_by, weigh
-from larvatus.stats.bias_and_noise_priors import SpreadPrior, fill_unknown, nodes_of
+from larvatus.stats.bias_and_noise_priors import TOLERANCE, SpreadPrior, enough_nodes, fill_unknown, nodes_of
 
 if TYPE_CHECKING:
     from larvatus.risks.bayesian_intruder import BayesianIntruder
@@ -43,6 +43,7 @@ class Found:
     refused: dict[str, str] = field(default_factory=dict)
     convergence: list[Row] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
+    nodes: list[tuple[int, float]] = field(default_factory=list)
 
     @property
     def _in_file(self) -> int:
@@ -71,14 +72,14 @@ class Found:
     def by_record(self, kernel: str, threshold: float, rows: int) -> Floats:
         return np.where(self.there, self.success(kernel, threshold), np.nan)
 
-    def kernels(self, names: Sequence[str], threshold: float, best: str) -> Rows:
-        """What each kernel finds, and the mean probability of its correct links."""
+    def kernels(self, names: Sequence[str], threshold: float, best: str, share: float) -> Rows:
+        """What each kernel finds, and the mean probability of its correct links; so large a share of targets is in the file."""
         rows: list[Row] = []
         for name in names:
             hit = self.success(name, threshold)
             sure = self.links.own[KERNELS.index(name)][: self._in_file][self.there & (hit > 0)]
             rows.append({
-                "kernel": name, "value": float(hit[self.there].mean()), "correct": float(hit[self.there].sum()),
+                "kernel": name, "value": share * float(hit[self.there].mean()), "correct": float(hit[self.there].sum()),
                 "probability": float(sure.mean()) if len(sure) else None,
                 "deviation": float(sure.std(ddof=1)) if len(sure) > 1 else None, "reported": name == best,
             })
@@ -109,7 +110,7 @@ def _credit(links: Links, kernel: str, threshold: float, within: int) -> Floats:
 
 def attacked(
     asked: BayesianIntruder, all_: Gathered, labels: Sequence[str], laws: Mapping[str, FactorLaw], soft: int, unknown: bool,
-    present: float, random: RecordRandom, cells: bool,
+    present: float, random: RecordRandom, drawn: RecordRandom, cells: bool,
 ) -> Found:
     """Every pool in turn: in closed form or by quadrature, or by chains where other records are known."""
     total = len(all_.pool)
@@ -118,6 +119,7 @@ def attacked(
         np.ones(total, dtype=np.int64), np.ones(total, dtype=np.int64), all_,
     )
     worst: dict[tuple[str, str], Row] = {}
+    held: list[int] = []
     for g, label in enumerate(labels):
         c = candidates(all_, g, tuple(laws), laws, soft)
         if not c.records:
@@ -126,11 +128,12 @@ def attacked(
         out.pool_size[c.rows] = n
         out.cell_size[c.rows] = np.maximum(np.bincount(c.cell[:n], minlength=int(c.cell.max()) + 1)[c.cell], 1)
         others = min(asked.known_records, len(c.rows) - 1)
+        held.append(others)
         if others:
-            _by_chains(out, asked, c, label, others, unknown, present, random, worst)
+            _by_chains(out, asked, c, label, others, unknown, present, random, drawn, worst)
             continue
         at = _few_absent(np.flatnonzero(c.target), n)
-        fill = _filled(asked, c, unknown)
+        fill = _filled(asked, c, unknown, out)
         for links, code in ((out.links, c.cell), *(((out.x_alone, np.zeros_like(c.cell)),) if cells else ())):
             pool = Pool(np.ascontiguousarray(c.x[:, at]), c.z, code[at], code[:n], c.own[at], present, asked.correlated)
             told = _Clock(f"bayesian_intruder: {len(at):,} targets against {n:,} records")
@@ -139,9 +142,16 @@ def attacked(
             _put(out.x_alone, out.links.of(c.rows[at]), c.rows[at])
         out.tried[c.rows[at]] = True
     out.convergence.extend(worst.values())
+    if out.nodes:
+        most, change = max(n for n, _ in out.nodes), max(c for _, c in out.nodes)
+        enough = "" if change <= TOLERANCE else "; that is too few: state more nodes, or narrower priors"
+        out.said.append(f"the priors are integrated at {most} points for each spread; twice as many would change a probability "
+                        f"by {max(change, 1e-12):.1g} at most in a trial{enough}")
     if asked.known_records:
-        out.said.append(f"each of {int(out.there.sum()):,} targets was attacked with {asked.known_records:,} other records "
-                        "known, or as many as the pool has")
+        fewest, most = min(held), max(held)
+        count = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,} (by sub-group)"
+        short = f", all there are, where {asked.known_records:,} were asked for" if fewest < asked.known_records else ""
+        out.said.append(f"each of {int(out.there.sum()):,} targets was attacked with {count} other records known{short}")
     return out
 
 
@@ -172,10 +182,13 @@ def _priors(asked: BayesianIntruder, c: Candidates) -> tuple[list[SpreadPrior], 
     return bias, noise
 
 
-def _filled(asked: BayesianIntruder, c: Candidates, unknown: bool) -> Fill:
+def _filled(asked: BayesianIntruder, c: Candidates, unknown: bool, out: Found) -> Fill:
     if not unknown or not len(c.z):
         return lambda x, like, paper: fill_known(x, c.z, c.bias_sd, c.noise_sd, c.bias, c.noise, like, paper)
-    nodes = nodes_of(*_priors(asked, c), asked.nodes)
+    priors = _priors(asked, c)
+    count, change = enough_nodes(c.x, c.z, *priors, asked.nodes)
+    out.nodes.append((count, change))
+    nodes = nodes_of(*priors, count)
     return lambda x, like, paper: fill_unknown(
         x, c.z, nodes.bias_sd, nodes.noise_sd, nodes.weight, c.bias, c.noise, like, paper
     )
@@ -183,7 +196,7 @@ def _filled(asked: BayesianIntruder, c: Candidates, unknown: bool) -> Fill:
 
 def _by_chains(
     out: Found, asked: BayesianIntruder, c: Candidates, label: str, others: int, unknown: bool, present: float,
-    random: RecordRandom, worst: dict[tuple[str, str], Row],
+    random: RecordRandom, drawn: RecordRandom, worst: dict[tuple[str, str], Row],
 ) -> None:
     """One set of chains for all targets of the pool.
 
@@ -197,7 +210,7 @@ def _by_chains(
     if size * n > ROOM:
         raise RiskError(f"bayesian_intruder.known_records: {others:,} known against {n:,} released records in pool ({label}) "
                         f"are {size * n:,} pairs, of {ROOM:,} at most. Lower it, or attack within smaller sub-groups.")
-    turn = np.argsort(random.words(np.arange(len(c.rows)), purpose="known records")[0], kind="stable")
+    turn = np.argsort(drawn.words(np.arange(len(c.rows)), purpose="known records")[0], kind="stable")
     known, rest = np.sort(turn[:size]), np.sort(turn[size:])
     at = known if size > others else _few_absent(rest, n)
     chosen = c.target[at]

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.core.errors import MaskError, RiskError
-from larvatus.core.randomness import RecordRandom
+from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Attack
 from larvatus.data.factor_law import Bias, FactorLaw, Noise, factor_laws, spreads, with_error
 from larvatus.data.intruder import Intruder
@@ -26,6 +26,7 @@ Positive = Annotated[float, Field(gt=0)]
 Stated = float | tuple[float, ...] | dict[str, float]
 BUDGET, FEWEST = 1e8, 100  # pairs and columns in closed form, about five seconds; targets that are attacked at least
 SOFT_ERROR = 0.05
+NODES_FOR = ((0.1, 4), (0.2, 8), (0.4, 16), (float("inf"), 32))  # what priors of such a variation usually need
 
 
 class BayesianIntruder(Attack):
@@ -49,7 +50,7 @@ class BayesianIntruder(Attack):
         bias_cv: unknown parameters: coefficient of variation of that prior.
         noise_centre: unknown parameters: centre of the prior of the noise's standard deviation, over the range of z.
         noise_cv: unknown parameters: coefficient of variation of that prior.
-        nodes: unknown parameters: points of the quadrature in each of the two.
+        nodes: unknown parameters: points of the quadrature in each of the two; as many as it needs where none is stated.
         correlated: whether the intruder reckons with correlations when asking how common a released record is.
         population: how many records there are where the release is a sample of them; the original's where none is stated.
         targets: attack only so many targets, drawn at random; all where none is stated, up to what takes a few seconds.
@@ -76,7 +77,9 @@ class BayesianIntruder(Attack):
     bias_cv: Positive = Field(default=0.05, description="coefficient of variation of that prior")
     noise_centre: Positive = Field(default=1 / 6, description="centre of the prior of the noise's SD, over the range of z")
     noise_cv: Positive = Field(default=0.05, description="coefficient of variation of that prior")
-    nodes: Annotated[int, Field(ge=2, le=64)] = Field(default=8, description="points of the quadrature in each spread")
+    nodes: Annotated[int, Field(ge=2, le=256)] | None = Field(
+        default=None, description="points of the quadrature in each spread; as many as it needs where none is stated"
+    )
     correlated: bool = Field(default=False, description="reckon with correlations when asking how common a record is")
     population: Annotated[int, Field(ge=1)] | None = Field(default=None, description="records there are, in the file or not")
     targets: Annotated[int, Field(ge=1)] | None = Field(default=None, description="how many targets to attack")
@@ -94,7 +97,9 @@ class BayesianIntruder(Attack):
 
         data = release.data
         laws, unknown, notes = self._laws(original, release, intruder)
-        keys = keys_of("bayesian_intruder", original, release, intruder, random, self._targets(data, laws, unknown))
+        # the same targets and known records whatever the settings, so that intruders can be compared target by target
+        drawn = RecordRandom(stream_key(b"scores are not secret", "targets of bayesian_intruder"))
+        keys = keys_of("bayesian_intruder", original, release, intruder, drawn, self._targets(data, laws, unknown))
         if not keys.numbers:
             raise RiskError("bayesian_intruder: the intruder knows no numeric confidential column of the release. Name one in "
                             "intruder.known, or leave it empty for all.")
@@ -105,7 +110,7 @@ class BayesianIntruder(Attack):
         pools = [keys.joined.groups.name(g) for g in range(len(keys.joined.groups))]
         found = attacked(
             self, Gathered.of(keys, data, original, intruder), pools, laws, len(soft), unknown,
-            self._present(original, release, intruder), random, bool(keys.exact),
+            self._present(original, release, intruder), random, drawn, bool(keys.exact),
         )
         names = KERNELS if self.kernel == "strongest" else (self.kernel,)
         tried = [k for k in names if k not in found.refused]
@@ -121,7 +126,9 @@ class BayesianIntruder(Attack):
             "bayesian_intruder", "share of records whose own released record is the most probable one", self.settings(),
             original, release, intruder, guesses, found.credits(best, self.threshold, guesses), keys, notes,
         )
-        details = {**score.details, "kernels": found.kernels(tried, self.threshold, best), "thresholds": found.curve(best)}
+        inside, everybody = (float(r["chance"] or 0) for r in score.details.get("presence", ({"chance": 1.0},) * 2))
+        kernels = found.kernels(tried, self.threshold, best, everybody / inside)
+        details = {**score.details, "kernels": kernels, "thresholds": found.curve(best)}
         if found.convergence:
             details["convergence"] = Rows.of(found.convergence)
         sampled = keys.sampled or int(found.there.sum()) < data.rows
@@ -174,7 +181,8 @@ class BayesianIntruder(Attack):
             return self.targets
         sizes = np.array(data.groups.sizes, dtype=np.float64)
         closed = all(law.bias == "normal" and law.noise == "normal" for law in laws.values())
-        each = (0.5 * self.nodes**2 if unknown else 1.0) * (1.0 if closed else 40.0)
+        nodes = self.nodes or next(n for cv, n in NODES_FOR if max(self.bias_cv, self.noise_cv) <= cv)
+        each = (0.5 * nodes**2 if unknown else 1.0) * (1.0 if closed else 40.0)
         cost = float((sizes**2).sum()) * max(len(data.confidential), 1) * each
         return None if cost <= BUDGET else max(FEWEST, int(data.rows * BUDGET / cost))
 

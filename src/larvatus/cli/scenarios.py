@@ -1,0 +1,177 @@
+"""Maskings by bias and noise, each attacked with and without its parameters, target by target (paper 002)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.cli.inputs import data_of
+from larvatus.core.errors import LarvatusError, StudyError
+from larvatus.data.score import Row
+from larvatus.stats.intervals import paired
+
+Floats = NDArray[np.float64]
+SMALL, LEVEL = 0.02, "99 %"
+LITTLE, MORE, UNCLEAR = "adds little", "adds more", "cannot tell"
+REPEATS = 20  # files that are made of each of the paper's populations
+OWN = ("parameters", "bias_sd", "noise_ratio", "bias", "noise")  # what the maskings and the two intruders settle
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command was asked: settings of the attack, which override those of the study, and how often to mask."""
+
+    study: Path | None
+    settings: dict[str, Any]
+    repeats: int | None
+    secret: bytes | None
+    said: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Pairs:
+    """Credits of the same targets won by each of the four: told or not, by the target alone or with known records."""
+
+    ways: Sequence[tuple[str, int]]
+    record: list[NDArray[np.int64]] = field(default_factory=list)
+    credit: list[Floats] = field(default_factory=list)
+    scores: list[list[Any]] = field(default_factory=list)
+    among: int = 0
+    share: float = 1.0
+
+    def add(self, scores: list[Any]) -> None:
+        by = np.array([s.by_record for s in scores])
+        same = ~np.isnan(by).any(axis=0)
+        self.record.append(np.flatnonzero(same))
+        self.credit.append(by[:, same])
+        self.scores.append(scores)
+        self.among = by.shape[1]
+        here = scores[0].details.get("presence")
+        if here is not None:  # targets may be absent: all those who are not in the file are found by nobody
+            self.share = here[1]["chance"] / here[0]["chance"]
+
+    def strongest(self, parameters: str) -> int:
+        """The way that finds most; the target alone where known records find no more."""
+        mine = [i for i, (p, _) in enumerate(self.ways) if p == parameters]
+        return max(mine, key=lambda i: (np.concatenate(self.credit, axis=1)[i].mean(), -self.ways[i][1]))
+
+    def row(self, known: int) -> dict[str, Any]:
+        told, hidden = (self.strongest(p) for p in ("released", "unknown"))
+        credit = np.concatenate(self.credit, axis=1)
+        gain = credit[told] - credit[hidden]
+        targets = len(self.record[0])
+        if targets < self.among and len(self.record) > 1:  # a target drawn once is not more targets by being masked again
+            gain = np.mean([c[told] - c[hidden] for c in self.credit], axis=0)
+        low, high = (self.share * v for v in paired(gain))
+        out: dict[str, Any] = {
+            "published": self.share * float(credit[told].mean()), "not_published": self.share * float(credit[hidden].mean()),
+            "difference": self.share * float(gain.mean()), "difference_low": low, "difference_high": high,
+            "verdict": LITTLE if high <= SMALL + 1e-9 else MORE if low > SMALL else UNCLEAR,
+            "targets": targets, "records": self.among, "maskings": len(self.record),
+        }
+        if known:
+            out |= {"published_by": self._by(told), "not_published_by": self._by(hidden)}
+        first = [s[told] for s in self.scores]
+        out |= {"chance": float(np.mean([s.chance for s in first])), "s_alone": float(np.mean([s.s_alone for s in first]))}
+        for name, way in (("published", told), ("not_published", hidden)):
+            sure = [r["probability"] for s in self.scores for r in s[way].details["kernels"]
+                    if r["reported"] and r["probability"] is not None]
+            out[f"probability_{name}"] = float(np.mean(sure)) if sure else None
+        return out
+
+    def _by(self, way: int) -> str:
+        return "known records" if self.ways[way][1] else "the target alone"
+
+
+def scenarios(asked: Asked, progress: Any) -> Iterator[tuple[str, int, int, Row | None]]:
+    """What is being done, how far it is, and a row when one is ready; a masking that is refused has its reason in its row."""
+    from larvatus.cli.demonstration import NOT_A_SECRET
+    from larvatus.datasets import key_variables
+    from larvatus.stats.bias_and_noise_scenarios import BIAS_SD, LEVELS, NOISE_RATIO, TABLE_2, TABLE_3
+    from larvatus.study import Study
+    from larvatus.walk import read
+
+    settings, who, secret = asked.settings, None, asked.secret
+    if asked.study is not None:
+        plan = Study.read(asked.study)
+        settings = {**_of_study(plan, asked.said), **asked.settings}
+        sources = {"": [data_of(str(plan.source_path()), plan)] * (asked.repeats or 1)}
+        who = plan.intruder_here().model_copy(update={"published": "all"})
+    else:
+        secret, count = secret or NOT_A_SECRET, asked.repeats or REPEATS
+        populations: tuple[Literal["DATA1", "DATA2"], ...] = ("DATA1", "DATA2")
+        sources = {n: [read(key_variables(like=n, seed=r), confidential="x1") for r in range(count)] for n in populations}
+    settings = _checked(settings)
+    known = settings.get("known_records", 0)
+    cells = [(name, b, c) for name in sources for b in range(3) for c in range(3)]
+    for i, (name, b, c) in enumerate(cells):
+        doing = f"{name} {LEVELS[b]} bias, {LEVELS[c]} noise".strip()
+        yield doing, i, len(cells), None
+        row: dict[str, Any] = ({"data": name} if name else {}) | {"bias": LEVELS[b], "noise": LEVELS[c]}
+        step = {"method": "bias_and_noise", "bias_sd": BIAS_SD[LEVELS[b]], "noise_ratio": NOISE_RATIO[LEVELS[c]]}
+        try:
+            row |= _attacked(sources[name], step, settings, secret, who, progress).row(known)
+            row["refused"] = None
+        except LarvatusError as error:
+            row["refused"] = str(error)
+        if name:
+            row |= {"paper_published": TABLE_2[name][b][c][0] / 100, "paper_not_published": TABLE_3[name][b][c][0] / 100}
+        yield "done", i, len(cells), row
+
+
+def _of_study(plan: Any, said: list[str]) -> dict[str, Any]:
+    """What the study states of this attack: of the one with unknown parameters, where there are several."""
+    mine = [a for a in plan.attack or () if a.name() == "bayesian_intruder"]
+    if not mine:
+        return {}
+    chosen = next((a for a in mine if a.parameters == "unknown"), mine[0])
+    stated = {k: getattr(chosen, k) for k in sorted(chosen.model_fields_set)}
+    if len(mine) > 1:
+        said.append(f"the study has {len(mine)} attacks by bayesian_intruder: the "
+                    + ("first with parameters = \"unknown\" is used" if chosen.parameters == "unknown" else "first is used"))
+    idle = [k for k in OWN if k in stated and k != "parameters"]
+    if idle:
+        said.append(f"{', '.join(idle)} of the study's attack: not used, because every masking here states its own")
+    return {k: v for k, v in stated.items() if k not in OWN}
+
+
+def _checked(settings: dict[str, Any]) -> dict[str, Any]:
+    """Refused at once, not once in every row, where a setting has no meaning."""
+    from larvatus.data.contracts import Attack
+    from larvatus.data.methods import method_of
+
+    try:
+        method_of(Attack, {"method": "bayesian_intruder", **settings})
+    except ValueError as error:
+        raise StudyError([str(error)], "intruder") from None
+    return settings
+
+
+def _attacked(
+    sources: Sequence[Any], step: Any, settings: dict[str, Any], secret: bytes | None, who: Any, progress: Any
+) -> _Pairs:
+    """Every masking of every source, attacked in every way on the same targets: those of the way that can afford fewest."""
+    from larvatus.walk import mask, risk
+
+    known = settings.get("known_records", 0)
+    ways = [(p, n) for p in ("unknown", "released") for n in dict.fromkeys((0, known))]
+    pairs = _Pairs(ways)
+    for r, data in enumerate(sources):
+        mine = secret if secret is None or r == 0 else hashlib.blake2b(secret + r.to_bytes(4, "big"), digest_size=32).digest()
+        release = mask(data, step, secret=mine)
+        scores: list[Any] = []
+        limit = settings.get("targets")
+        for parameters, records in ways:
+            given = {**settings, "parameters": parameters, "known_records": records, "targets": limit}
+            attack = {"method": "bayesian_intruder", **{k: v for k, v in given.items() if v is not None}}
+            scores.append(risk(data, release, [attack], intruder=who, progress=progress)[0])
+            if limit is None:
+                limit = int((~np.isnan(scores[0].by_record)).sum())
+        pairs.add(scores)
+    return pairs
