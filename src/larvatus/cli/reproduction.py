@@ -29,9 +29,9 @@ def reproduce(
 ) -> None:
     """Print published tables beside what this version measures, with a verdict on every figure."""
     from larvatus.core.files import check_free, write_text
+    from larvatus.papers.keeping import usual_folder
     from larvatus.papers.page import markdown, page
     from larvatus.papers.reproduction import reproduced, where_of
-    from larvatus.papers.runner import usual_folder
 
     if seeds < 1 or (jobs is not None and jobs < 1):
         raise LarvatusError(f"{'--seeds' if seeds < 1 else '--jobs'}: at least 1 is needed.")

@@ -3,106 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
-from typing import Any, Literal
 
-from larvatus.data.microdata import Microdata
-from larvatus.datasets import heavy_tails
 from larvatus.papers.figures import column, rows
-from larvatus.papers.frame import Claim, Experiment, Holds, Judge, Paper, Summary, Table, Where, shown, slip
-from larvatus.papers.measuring import measured, number, released
+from larvatus.papers.frame import Claim, Experiment, Holds, Judge, Paper, Summary, Table, shown, slip
 from larvatus.papers.paper_003_figures import figures
+from larvatus.papers.paper_003_measured import CORRELATIONS, FLEXIBLE, GROUPS, SHAPES, eight, flexible, printed
 from larvatus.papers.paper_003_surveys import household_survey, school_survey
-from larvatus.walk import read
 
-Shape = Literal["symmetric", "skewed"]
-SHAPES: dict[str, Shape] = {"1": "symmetric", "2": "skewed"}
-CORRELATIONS: dict[str, tuple[float, bool]] = {
-    "high positive": (0.75, False), "high negative": (0.75, True), "none": (0.0, False), "none, mirrored": (0.0, True),
-}
-MICRO = {"method": "microaggregation", "k": 3, "grouping": "projection"}
-SWAP: dict[str, Any] = {"method": "rank_swap", "window": 0.05, "tails": "two_sided"}
-MASKS: Mapping[str, list[Any]] = {
-    "Incor. Simul.": ["normal_model"], "Micro": [MICRO], "Micro + Noise": [MICRO, "restore_covariance"], "Swap": [SWAP],
-}
-GROUPS = (100, 250, 500, 750, 1000)
-CELLS = 2000  # distinct points from which clusters are made of cells, where time is short
-SAME = 1e-9
-FLEXIBLE: Mapping[str, dict[str, Any]] = {
-    "Model II": {"model": "model_ii"}, "logit of degree 3": {"model": "logit"}, "spline": {"model": "spline"},
-    "tree": {"model": "cart", "resamples": 0},
-}
 NO_FILE = ("the survey file was not published with the paper; the figure beside it is that of a stand-in of the same shape "
            "(datasets.{}), on which only orders can be held against the paper")
-
-
-def _data(shape: Shape, correlation: str, seed: int) -> Microdata:
-    r, mirrored = CORRELATIONS[correlation]
-    return read(heavy_tails(10_000, seed, shape=shape, correlation=r, mirrored=mirrored), confidential=["x1", "x2"],
-                engine="memory")
-
-
-def _measures(data: Microdata, release: Any, exact: int) -> dict[str, float]:
-    """All rows of Tables 1 and 2."""
-    n = 2 * data.rows
-    out = {
-        f"U_p (Model {m})": number(measured(data, release, {"method": "propensity", "model": f"model_{m.lower()}"})
-                                   .details["models"][0]["N_U_p"]) for m in ("I", "II")
-    }
-    clusters = measured(data, release, {"method": "cluster", "groups": GROUPS, "exact": exact}).details["groups"]
-    out |= {f"U_c (G = {r['groups']})": number(r["u_c"]) for r in clusters}
-    out["U_m"] = measured(data, release, "ecdf_max").value
-    return out | {"U_s": n * measured(data, release, "ecdf_mean").value}
-
-
-def printed(seed: int, where: Where) -> dict[str, float]:
-    """Tables 1 and 2: the two data sets with high positive correlations; which masking each measure finds best."""
-    out: dict[str, float] = {}
-    for table, shape in SHAPES.items():
-        data = _data(shape, "high positive", seed)
-        own = {name: _measures(data, release, CELLS if where.quick else 20_000)
-               for name, release in released(data, MASKS, seed).items()}
-        out |= {f"{table}/{name}/{row}": v for name, found in own.items() for row, v in found.items()}
-        for row in rows("003", table):
-            best = min(own[name][row] for name in own)
-            out |= {f"best {table}/{row}/{name}": float(own[name][row] <= best + SAME) for name in own}
-            worst = max(own[name][row] for name in own)
-            out[f"worst {table}/{row}/Incor. Simul."] = float(own["Incor. Simul."][row] == worst)
-        for g in GROUPS:
-            row = f"U_c (G = {g})"
-            out[f"micro ahead {table}/{g}"] = float(own["Micro"][row] < own["Incor. Simul."][row])
-    return out
-
-
-def eight(seed: int, where: Where) -> dict[str, float]:
-    """On all eight data sets, 1 where a measure puts the four maskings in the order of Table 1 or 2."""
-    out: dict[str, float] = {}
-    for table, shape in SHAPES.items():
-        for correlation in CORRELATIONS:
-            data = _data(shape, correlation, seed)
-            own = {name: _measures(data, release, CELLS) for name, release in released(data, MASKS, seed).items()}
-            for i, row in enumerate(rows("003", table)):
-                order = sorted(MASKS, key=lambda name: column("003", table, name)[i])
-                pairs = pairwise(order)
-                kept = all(own[a][row] <= own[b][row] + SAME for a, b in pairs)
-                out[f"3.1/{row}/{shape}, {correlation}"] = float(kept)
-    return out
-
-
-def flexible(seed: int, where: Where) -> dict[str, float]:
-    """Swapping against micro + noise by models of growing freedom; swapping within 750 ranks instead of 500."""
-    out: dict[str, float] = {}
-    for table, shape in SHAPES.items():
-        data = _data(shape, "high positive", seed)
-        masks = {n: MASKS[n] for n in ("Micro + Noise", "Swap")} | {"wide": [{**SWAP, "window": 0.075}]}
-        releases = released(data, masks, seed)
-        for model, asked in FLEXIBLE.items():
-            found = {n: number(measured(data, r, {"method": "propensity", **asked}).details["models"][0]["N_U_p"])
-                     for n, r in releases.items()}
-            out |= {f"flexible {table}/{model}/{n}": v for n, v in found.items()}
-            out[f"swap ahead {table}/{model}"] = float(found["Swap"] < found["Micro + Noise"])
-        out[f"flexible {table}/U_m/wide"] = measured(data, releases["wide"], "ecdf_max").value
-    return out
 
 
 def _model_one(found: Mapping[str, Summary]) -> tuple[Holds, str]:
