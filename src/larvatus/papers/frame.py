@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from larvatus.reporting.contents import Block
@@ -35,7 +35,8 @@ class Where:
 class Experiment:
     """Figures of several tables that are measured together; `run` is called once for each seed.
 
-    `seeds` is how many seeds there can be: 1 where nothing is random. `quick` is how many are run in a hurry.
+    `seeds` is how many seeds there can be: 1 where nothing is random. `quick` is how many are run in a hurry, and `hurry`
+    says what else is smaller then.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Experiment:
     seeds: int | None = None
     quick: int = 3
     file: str | None = None
+    hurry: str = ""
 
     def asked(self, seeds: int, quick: bool) -> int:
         """How many seeds are run where so many were asked for."""
@@ -55,7 +57,9 @@ class Table:
 
     `exact` are beginnings of names of figures that every seed must give to the last printed digit; `within` says how far
     a figure that is not random may lie from the published one; `cannot` says of which figures reproduction is impossible,
-    and why. All others are held against the band over seeds. A symmetric table's figures are shown once.
+    and why. All others are held against the band over seeds. A symmetric table's figures are shown once. `also` are
+    further experiments that give rows of it. `note` says on what the table was made; `remark` makes a sentence of the rows
+    with their verdicts, so that no measured figure is typed.
     """
 
     number: str
@@ -65,6 +69,12 @@ class Table:
     cannot: Mapping[str, str] = field(default_factory=dict)
     symmetric: bool = False
     note: str = ""
+    remark: Callable[[Sequence[Any]], str] | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        return (self.experiment, *self.also)
 
 
 class Summary(Protocol):

@@ -16,7 +16,7 @@ from larvatus.core.kernels import cache_folder
 from larvatus.papers.frame import Experiment, Figures, Paper, Where
 
 SHOWS = {"cli", "reporting", "web"}  # parts of the package that no figure is made by
-SHARED = {"figures.py", "frame.py", "measuring.py"}  # what the modules of experiments may import of this package
+SHARED = {"figures.py", "measuring.py"}  # what the modules of experiments share
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.datasets import households
-from larvatus.papers.figures import rows
+from larvatus.papers.figures import column, rows
 from larvatus.papers.frame import Where
 from larvatus.papers.measuring import attacked, correlation_pairs, counts, measured, number, released
 from larvatus.stats.gaussian import Moments
@@ -38,15 +38,15 @@ def household_data(seed: int) -> Microdata:
 
 
 @cache
-def census_data(file: Path) -> Microdata:
-    """The Census file in eight sub-groups: a code is 1 where the value lies below the mean of its column."""
+def census_data(file: Path, income: str = "PTOTVAL", above: bool = False) -> Microdata:
+    """The Census file in eight sub-groups: a code is 1 where the value lies below the mean of its column, or not below."""
     import pyarrow as pa
     from pyarrow import compute, csv
 
     table = csv.read_csv(file)
-    for name, source in CODED.items():
+    for name, source in {**CODED, "income low": income}.items():
         below = compute.less(table[source], compute.mean(table[source]))
-        table = table.append_column(name, compute.cast(below, pa.int64()))
+        table = table.append_column(name, compute.cast(compute.invert(below) if above else below, pa.int64()))
     return read(table, confidential=X, sub_groups=list(CODED), engine="memory")
 
 
@@ -133,8 +133,14 @@ def census(seed: int, where: Where) -> dict[str, float]:
 
 def aggregated(seed: int, where: Where) -> dict[str, float]:
     """Variance that microaggregation leaves of the Census columns; sizes of the sub-groups by the words of the text."""
-    data = census_data(_census_file(where))
+    file = _census_file(where)
+    data = census_data(file)
     out: dict[str, float] = {}
+    printed = column("000", "5", "records")[:-1]
+    for income in ("PEARNVAL", "PTOTVAL"):
+        for side in ("above", "below"):
+            sizes = census_data(file, income, side == "above").groups.sizes
+            out[f"sizes/{income}/{side}"] = sum(map(float.__eq__, map(float, sizes), printed))
     for k in KS:
         release = released(data, {"m": {"method": "microaggregation", "k": k, "scope": "file"}}, seed)["m"]
         moments = measured(data, release, "moments").by_variable

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from larvatus.core.errors import RiskError
 from larvatus.data.microdata import Microdata
@@ -14,7 +16,10 @@ from larvatus.papers.frame import Where
 from larvatus.papers.measuring import attacked, number, released
 from larvatus.walk import read
 
-DATA: tuple[Literal["DATA1", "DATA2"], ...] = ("DATA1", "DATA2")
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DATA = ("DATA1", "DATA2")
 LEVELS = ("minimum", "medium", "maximum")
 BIAS_SD = dict(zip(LEVELS, (0.01 / 6, 0.2 / 6, 1 / 6), strict=True))
 NOISE_RATIO = dict(zip(LEVELS, (1 / 100, 1 / 6, 1.0), strict=True))
@@ -26,8 +31,10 @@ VAGUE: Mapping[str, Any] = {
 KNOWN = (0, 50, 99)
 
 
-def _data(name: Literal["DATA1", "DATA2"], seed: int) -> Microdata:
-    return read(key_variables(like=name, seed=seed), confidential="x1")
+def _drawn(name: str, seed: int) -> pa.Table:
+    """A hundred values with the mean and the standard deviation of the five that are published."""
+    five = np.array(column("002", "1", f"{name} original"))
+    return key_variables(seed=seed, fixed=(float(five.mean()), float(five.std(ddof=1))))
 
 
 def _step(bias: str, noise: str) -> dict[str, Any]:
@@ -49,7 +56,7 @@ def scenarios(seed: int, where: Where) -> dict[str, float]:
     """The 36 scenarios on data drawn afresh: links by the paper's kernel, and those of the strongest."""
     out: dict[str, float] = {}
     for name in DATA:
-        data = _data(name, seed)
+        data = read(_drawn(name, seed), confidential="x1")
         for row, bias, noise in cells():
             release = released(data, {row: _step(bias, noise)}, seed)[row]
             for table, parameters in CASES.items():
@@ -69,7 +76,7 @@ def records(seed: int, where: Where) -> dict[str, float]:
 
     out: dict[str, float] = {}
     for name in DATA:
-        drawn = key_variables(like=name, seed=seed)["x1"].to_pylist()
+        drawn = _drawn(name, seed)["x1"].to_pylist()
         typed = column("002", "1", f"{name} original")
         out |= {f"1/{name} original/{r}": v for r, v in zip(rows("002", "1"), drawn, strict=False)}
         data = read(pa.table({"x1": [*typed, *drawn[len(typed):]]}), confidential="x1")
@@ -81,7 +88,7 @@ def records(seed: int, where: Where) -> dict[str, float]:
 
 def others_known(seed: int, where: Where) -> dict[str, float]:
     """Links in DATA2 with least bias and noise where values of other records are known as well."""
-    data = _data("DATA2", seed)
+    data = read(key_variables(like="DATA2", seed=seed), confidential="x1")
     release = released(data, {"least": _step("minimum", "minimum")}, seed)["least"]
     out: dict[str, float] = {}
     for known in (0, 99):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from larvatus.papers.frame import Experiment, Paper, Table, slip
 from larvatus.papers.paper_004_claims import CLAIM_EXPERIMENTS, CLAIMS
 from larvatus.papers.paper_004_measured import extracted, fields, truncated
+from larvatus.papers.remarks import outside
 
 STAND_IN = "On a regenerated file (datasets.four_fields, n = 100) with the published correlations, drawn afresh by seed."
 WAGES = (
     "On a stand-in pair of wages (datasets.wages) drawn afresh by seed. Its constants are fitted to all of Tables 3 to 5 at "
-    "once, and leave correlation and slope near 100,000 too high by .01 to .02."
+    "once: no single one of them can be met without another's loss."
 )
 
 
@@ -24,10 +25,10 @@ PAPER = Paper(
         Table("2a", "fields", symmetric=True,
               note=f"{STAND_IN} Of the two printed cells of x2 and x3, .122 is also that of Table 2b."),
         Table("2b", "fields", symmetric=True, note=STAND_IN),
-        Table("3", "truncated", note=WAGES), Table("4", "truncated", note=WAGES), Table("5", "truncated", note=WAGES),
+        *(Table(t, "truncated", note=WAGES, remark=outside) for t in ("3", "4", "5")),
         *(Table(t, "fields", symmetric=True, note=STAND_IN) for t in ("6a", "6b", "6c")),
         Table("7a", "fields", symmetric=True, cannot={"": (
-            "a swap of 10 % of the values leaves (1 - .1)² of a correlation of two swapped fields: .895 becomes about .72 and "
+            "a swap of 10 % of the values leaves (1 - .1)² of a correlation of two swapped fields: .895 becomes .81 · .895 and "
             "not .010, whatever the data")}),
         Table("7b", "fields", symmetric=True, cannot={"": (
             "fields that are swapped completely, each for itself, are unrelated: correlations near ±.9 belong elsewhere")}),
@@ -35,8 +36,8 @@ PAPER = Paper(
         Table("9", "extracted", exact=("",), symmetric=True, note="Correlations are exact by construction "
               "(datasets.extracted_fields); the published extract is not described further."),
         Table("10", "extracted", symmetric=True, cannot={"": (
-            "microaggregation of all four fields together raises r34 = .935 to about .99; -.305 needs fields that were "
-            "aggregated each by other groups, or another file")}),
+            "microaggregation of all four fields together raises the correlation of x3 and x4, as the figure beside it shows; "
+            "-.305 needs fields that were aggregated each by other groups, or another file")}),
         Table("11", "fields", cannot={
             "rate/base 50": "“~100 %” is reached only when the own record may be among the three nearest: see the claims",
             "rate/base 100": "“< 5 %” is reached only by clustering: see the claims",

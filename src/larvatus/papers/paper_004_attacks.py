@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from larvatus.data.intruder import Intruder
+from larvatus.data.score import Score
 from larvatus.datasets import extracted_fields, four_fields, households, relations
 from larvatus.papers.frame import Where
 from larvatus.papers.measuring import attacked, measured, number, released
@@ -15,6 +16,7 @@ from larvatus.walk import read
 
 FIELDS = ("x1", "x2", "x3", "x4")
 WINDOWS = (0.05, 0.1, 0.2)
+SAME = 1e-9
 MONEY = ("home_value", "mortgage_balance", "net_assets")
 
 
@@ -27,10 +29,18 @@ def linked(seed: int, where: Where) -> dict[str, float]:
     masks["microaggregation"] = {"method": "microaggregation", "k": 3, "grouping": "fixed"}
     for name, release in released(data, masks, seed).items():
         out[f"clusters/{name}"] = attacked(data, release, "cluster_match").value
+        out[f"50 clusters/{name}"] = attacked(data, release, {"method": "cluster_match", "clusters": 0.5}).value
         attack = "group_intersection" if name == "microaggregation" else "rank_window"
-        out[f"two/{name}"] = attacked(data, release, attack, intruder=two).value
-        out[f"four/{name}"] = attacked(data, release, attack).value
+        for columns, intruder in (("two", two), ("four", Intruder())):
+            found = attacked(data, release, attack, intruder=intruder)
+            out |= {f"{columns}/{name}": found.value, f"{columns} alone/{name}": _alone(found)}
     return out
+
+
+def _alone(score: Score) -> float:
+    """Share of records that are the only candidate: they have the whole credit."""
+    assert score.by_record is not None, "attacks on linkage give the credit of every record"
+    return float(np.mean(score.by_record > 1 - SAME))
 
 
 def swapped(seed: int, where: Where) -> dict[str, float]:

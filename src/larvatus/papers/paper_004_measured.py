@@ -66,6 +66,7 @@ def fields(seed: int, where: Where) -> dict[str, float]:
         out[f"11/rate/base {base}"] = found.value
         out[f"within 3/base {base}"] = number(found.details["within"][1]["value"])
         out[f"clusters/base {base}"] = attacked(data, releases[table], "cluster_match").value
+        out[f"50 clusters/base {base}"] = attacked(data, releases[table], {"method": "cluster_match", "clusters": 0.5}).value
     return out
 
 

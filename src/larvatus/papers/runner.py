@@ -23,9 +23,9 @@ def run_task(task: Task, where: Where) -> dict[str, float]:
 
 def run(
     asked: Sequence[tuple[Paper, Experiment]], seeds: int, where: Where, folder: Path | None = None, jobs: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = silent, as_kept: bool = False,
 ) -> dict[tuple[str, str], list[dict[str, float]]]:
-    """Results by paper and experiment, in the order of seeds; what was kept is not run again."""
+    """Results by paper and experiment, in the order of seeds; what was kept is not run again, `as_kept` nothing is run."""
     kept = Kept.at(folder, where, asked)
     out: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
     waiting: list[Task] = []
@@ -33,7 +33,7 @@ def run(
         every = [Task(paper.number, experiment.name, s) for s in range(experiment.asked(seeds, where.quick))]
         before = kept.results(every[0])
         out[paper.number, experiment.name] = {t.seed: before[t.seed] for t in every if t.seed in before}
-        waiting += [t for t in every if t.seed not in before]
+        waiting += [t for t in every if t.seed not in before and not as_kept]
     waiting.sort(key=lambda task: task.seed)  # all experiments go forward together, for a run that is cut short
     done = sum(map(len, out.values()))
     total = done + len(waiting)
