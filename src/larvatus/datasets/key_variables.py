@@ -22,8 +22,8 @@ def key_variables(
 
     `centre` and `spread` are mean and SD of μ; `shape` and `scale` those of ξ², whose mean is scale / (shape - 1): the larger
     it is, the more records differ. With `like`, μ and ξ are fixed at what the published data of 002 show instead: DATA1 mean
-    92 and SD 3.2, DATA2 mean 85 and SD 19, n = 100; with `fixed`, at a mean and SD of your own. The paper prints five records of
-    each and neither the constants of A1 nor the other records; those are matched in law only, not in value.
+    92 and SD 3.2, DATA2 mean 85 and SD 19, n = 100; with `fixed`, at a mean and SD of your own. The paper prints five records
+    of each and neither the constants of A1 nor the other records; those are matched in law only, not in value.
     """
     import pyarrow as pa
 

@@ -112,7 +112,8 @@ PAPER = Paper(
         Table("1", "records", note="Originals are held against draws of a generator of the same law (datasets.key_variables), "
               "perturbed values against other draws of the mask for the five published originals."),
         Table("2", "scenarios", note="On data drawn afresh for every replication, N = 100, with the mean and the standard "
-              "deviation of the five published values; the paper's kernel in closed form, threshold 0.", remark=lambda rows: by_kind(rows, KINDS)),
+              "deviation of the five published values; the paper's kernel in closed form, threshold 0.",
+              remark=lambda rows: by_kind(rows, KINDS)),
         Table("3", "scenarios", note="Priors on the two standard deviations, centred at 1/12 and at a sixth of the range of z, "
               "coefficient of variation 1/20: what the printed numbers mean if Table 3 is to come out.",
               remark=lambda rows: by_kind(rows, KINDS)),

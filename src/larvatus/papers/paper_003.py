@@ -134,8 +134,8 @@ PAPER = Paper(
         Experiment("clustered", clustered, seeds=20, quick=1, hurry="clusters are made of 2,000 cells"),
         Experiment("eight", eight, seeds=50, quick=1, hurry="2,000 records instead of 10,000, clusters made of 500 cells"),
         Experiment("flexible", flexible, seeds=50, quick=2),
-        Experiment("household survey", household_survey, seeds=10, quick=1, hurry=SHORT),
-        Experiment("school survey", school_survey, seeds=20, quick=1, hurry=SHORT),
+        Experiment("household survey", household_survey, seeds=4, quick=1, hurry=SHORT),
+        Experiment("school survey", school_survey, seeds=8, quick=1, hurry=SHORT),
     ),
     tables=(
         Table("1", "printed", also=("clustered",), within={"Micro + Noise/U_p (Model I)": 0.005},

@@ -28,16 +28,16 @@ def run(
     """Results by paper and experiment, in the order of seeds; what was kept is not run again, `as_kept` nothing is run."""
     kept = Kept.at(folder, where, asked)
     out: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
-    waiting: list[Task] = []
+    waiting: list[tuple[float, Task]] = []
     for paper, experiment in asked:
         every = [Task(paper.number, experiment.name, s) for s in range(experiment.asked(seeds, where.quick))]
         before = kept.results(every[0])
         out[paper.number, experiment.name] = {t.seed: before[t.seed] for t in every if t.seed in before}
-        waiting += [t for t in every if t.seed not in before and not as_kept]
-    waiting.sort(key=lambda task: task.seed)  # all experiments go forward together, for a run that is cut short
+        waiting += [(t.seed / len(every), t) for t in every if t.seed not in before and not as_kept]
+    waiting.sort(key=lambda pair: pair[0])  # all experiments go forward in proportion, for a run that is cut short
     done = sum(map(len, out.values()))
     total = done + len(waiting)
-    for task, figures in _results(waiting, where, jobs or os.cpu_count() or 1, done, total, progress):
+    for task, figures in _results([t for _, t in waiting], where, jobs or os.cpu_count() or 1, done, total, progress):
         kept.keep(task, figures)
         out[task.paper, task.experiment][task.seed] = figures
     return {key: [by_seed[s] for s in sorted(by_seed)] for key, by_seed in out.items()}
