@@ -132,7 +132,7 @@ PAPER = Paper(
     experiments=(
         Experiment("printed", printed, seeds=100, quick=2),
         Experiment("clustered", clustered, seeds=20, quick=1, hurry="clusters are made of 2,000 cells"),
-        Experiment("eight", eight, seeds=50, quick=1, hurry="2,000 records instead of 10,000, clusters made of 500 cells"),
+        Experiment("eight", eight, seeds=50, quick=1, hurry="3,000 records instead of 10,000, clusters made of 1,500 cells"),
         Experiment("flexible", flexible, seeds=50, quick=2),
         Experiment("household survey", household_survey, seeds=4, quick=1, hurry=SHORT),
         Experiment("school survey", school_survey, seeds=8, quick=1, hurry=SHORT),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -59,12 +61,26 @@ def _results(
             task = futures[future]
             progress(f"{task.paper} {task.experiment}, seed {task.seed}", done + i, total)
             yield task, future.result()
+    except BaseException:
+        for worker in multiprocessing.active_children():  # not to wait for minutes until what they work on is done
+            worker.terminate()
+        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _one_thread() -> None:
-    """One worker per core: linear algebra inside it stays on one thread; an interrupt is settled by the parent."""
+    """One worker per core: linear algebra inside it stays on one thread; an interrupt is settled by the parent.
+
+    A worker whose parent was killed leaves too.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[name] = "1"
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
