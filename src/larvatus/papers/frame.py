@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from larvatus.reporting.contents import Block
 
 Figures = Mapping[str, float]
+FEWEST = 10  # seeds below which a random figure that differs is not called outside, nor a band shown of it
 Holds = Literal["holds", "holds in part", "does not hold", "slip"]
 
 
@@ -86,6 +87,8 @@ class Summary(Protocol):
     def low(self) -> float: ...
     @property
     def high(self) -> float: ...
+    @property
+    def seeds(self) -> int: ...
 
 
 Judge = Callable[[Mapping[str, Summary]], tuple[Holds, str]]
@@ -127,8 +130,8 @@ class Paper:
 
 
 def shown(summary: Summary, digits: int = 3) -> str:
-    """A mean with its band, as evidence."""
-    if summary.low == summary.high:
+    """A mean with its band, as evidence; of a few seeds without one, which would reach beyond all that is possible."""
+    if summary.low == summary.high or summary.seeds < FEWEST:
         return f"{summary.mean:.{digits}f}"
     return f"{summary.mean:.{digits}f} [{summary.low:.{digits}f}, {summary.high:.{digits}f}]"
 

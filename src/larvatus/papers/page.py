@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from larvatus.papers.frame import Paper, Where
+from larvatus.papers.frame import FEWEST, Paper, Where
 from larvatus.papers.reproduction import Reproduction
-from larvatus.papers.verdicts import ENOUGH, FEWEST, VERDICTS, Checked, Judged
+from larvatus.papers.verdicts import ENOUGH, VERDICTS, Checked, Judged
 from larvatus.papers.wording import HEADS, cells, over_seeds, reasons
 from larvatus.reporting.contents import Block, Fold, KeyFigure, KeyFigures, Paragraph, Report, Section, Table
 

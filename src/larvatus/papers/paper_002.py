@@ -72,9 +72,9 @@ def _between(found: Mapping[str, Summary]) -> tuple[Holds, str]:
         said += "; for the other numbers chains did not converge in any seed, and are refused"
     verdict: Holds = "does not hold" if len(there) == len(KNOWN) else "holds in part"
     return verdict, (
-        "Markov chains over matchings serve every target at once; links of 100 in DATA2, least bias and noise, parameters "
-        f"unknown, priors that allow for light masking (centred at {VAGUE['bias_centre']:g}, coefficient of variation "
-        f"{VAGUE['bias_cv']:g}), likelihood kernel: {said}")
+        "Markov chains over matchings serve every target at once; links per hundred targets, DATA2, least bias and noise, "
+        f"parameters unknown, priors that allow for light masking (centred at {VAGUE['bias_centre']:g}, coefficient of "
+        f"variation {VAGUE['bias_cv']:g}), likelihood kernel: {said}")
 
 
 def _little(found: Mapping[str, Summary]) -> tuple[Holds, str]:

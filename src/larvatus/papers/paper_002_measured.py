@@ -87,15 +87,15 @@ def records(seed: int, where: Where) -> dict[str, float]:
 
 
 def others_known(seed: int, where: Where) -> dict[str, float]:
-    """Links in DATA2 with least bias and noise where values of other records are known as well."""
+    """Links per hundred targets, DATA2 with least bias and noise, where values of other records are known as well."""
     data = read(key_variables(like="DATA2", seed=seed), confidential="x1")
     release = released(data, {"least": _step("minimum", "minimum")}, seed)["least"]
     out: dict[str, float] = {}
     for known in (0, 99):
         found = _links(data, release, parameters="released", known_records=known, kernel="likelihood")
-        out[f"released/{known}"] = number(found["likelihood"]["correct"])
+        out[f"released/{known}"] = 100 * number(found["likelihood"]["value"])
     for known in KNOWN:
         with suppress(RiskError):  # chains that have not converged are refused, and give no figure
-            out[f"vague/{known}"] = number(_links(
-                data, release, parameters="unknown", known_records=known, **VAGUE)["likelihood"]["correct"])
+            out[f"vague/{known}"] = 100 * number(_links(
+                data, release, parameters="unknown", known_records=known, **VAGUE)["likelihood"]["value"])
     return out

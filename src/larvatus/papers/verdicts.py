@@ -9,14 +9,13 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 
 from larvatus.papers.figures import Published, published, title
-from larvatus.papers.frame import Claim, Figures, Holds, Paper, Table
+from larvatus.papers.frame import FEWEST, Claim, Figures, Holds, Paper, Table
 
 Verdict = Literal["exact", "in band", "outside", "too few seeds", "cannot be reproduced"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 LOW, HIGH = 0.01, 0.99
 T = TypeVar("T")
 ENOUGH = 100  # seeds from which percentiles make the band; with fewer it is where one more draw would lie
-FEWEST = 10  # seeds below which a random figure that differs is not called outside
 ROUNDING = 1e-9
 
 
