@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from larvatus.datasets import households
 
@@ -37,7 +38,13 @@ def test_rank_correlations_are_the_published_ones(population):
 
 def test_marginals_have_their_shape(population):
     first = population[(population[GROUPS] == [0, 0, 1]).all(axis=1)]
-    assert np.log(first.home_value).std() == pytest.approx(2.15, abs=0.25)
+    deviations = stats.norm.isf(FALSE_ALARM / 2)
+    shape = 2.25 / np.sqrt(1 + 0.667**2)
+    assert np.log(first.home_value).std() == pytest.approx(shape, rel=deviations / np.sqrt(2 * len(first)))
+    assert np.log(first.home_value).mean() + shape**2 / 2 == pytest.approx(
+        np.log(2.872), abs=deviations * shape / np.sqrt(len(first)))
+    off = stats.kstest(population.mortgage_balance, "expon").statistic  # sub-groups make it nearly, not quite, exponential
+    assert off < 0.002 + stats.kstwobign.isf(FALSE_ALARM) / np.sqrt(len(population))
     assert (population.home_value > 0).all()
     assert (population.mortgage_balance > 0).all()
     assert (population.net_assets < 0).any()

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from larvatus import datasets
-from larvatus.papers import figures, paper_002, paper_003, paper_003_figures, paper_003_surveys, reverse_mapping
+from larvatus.papers import (
+    figures,
+    paper_002,
+    paper_002_measured,
+    paper_003,
+    paper_003_figures,
+    paper_003_measured,
+    paper_003_surveys,
+    reverse_mapping,
+    reverse_mapping_measured,
+)
 from larvatus.papers.catalogue import chosen
 from larvatus.papers.frame import Where
 from larvatus.papers.reverse_mapping_report import blocks
@@ -35,7 +45,7 @@ def test_dashes_are_no_figures():
 
 
 def test_published_records_lie_where_the_mask_puts_them():
-    found = measured([paper_002.records(seed, QUICK) for seed in range(40)])
+    found = measured([paper_002_measured.records(seed, QUICK) for seed in range(40)])
     rows = checked(paper_002.PAPER, paper_002.PAPER.tables[0], found).rows
     assert len(rows) == 40
     for row in rows:  # beyond 7 standard deviations of 40 draws: rarer than FALSE_ALARM in all rows
@@ -44,7 +54,7 @@ def test_published_records_lie_where_the_mask_puts_them():
 
 
 def test_the_36_scenarios_give_every_count_and_their_claims_are_judged():
-    found = measured([paper_002.scenarios(0, QUICK)])
+    found = measured([paper_002_measured.scenarios(0, QUICK)])
     for table in ("2", "3"):
         counts = [p for p in figures.published("002", table) if " links/" in p.name]
         assert {p.name for p in counts} <= set(found)
@@ -68,9 +78,9 @@ def test_steps_come_from_the_names_of_releases():
 
 
 def test_exact_moments_hide_from_model_one_alone():
-    data = paper_003._data("skewed", "high positive", 1)
-    release = paper_003.released(data, {"r": paper_003.MASKS["Incor. Simul."]}, 1)["r"]
-    found = paper_003._measures(data, release, 1000)
+    data = paper_003_measured._data("skewed", "high positive", 1)
+    release = paper_003_measured.released(data, {"r": paper_003_measured.MASKS["Incor. Simul."]}, 1)["r"]
+    found = paper_003_measured._measures(data, release) | paper_003_measured._clusters(data, release, 1000)
     assert found["U_p (Model I)"] < 1e-9
     assert found["U_p (Model II)"] > 100
     assert set(found) == set(figures.rows("003", "2"))
@@ -82,19 +92,19 @@ def test_values_apart_are_in_blocks_of_their_own():
 
 
 def test_reverse_mapping_is_studied_for_masks_that_change_ranks_and_refused_for_the_others():
-    refused = reverse_mapping.refusals()
+    refused = reverse_mapping_measured.refusals()
     assert {"rounding", "top_coding", "sampling", "recoding", "post_randomisation"} <= set(refused)
     assert all("reverse_map" in why or "needs names" in why for why in refused.values())
-    data = reverse_mapping.data_of(60, "skewed", 0)
-    found = reverse_mapping._both(data, "additive_noise", 60, "60/skewed/additive_noise", 0)
+    data = reverse_mapping_measured.data_of(60, "skewed", 0)
+    found = reverse_mapping_measured._both(data, "additive_noise", 60, "60/skewed/additive_noise", 0)
     head = "60/skewed/additive_noise/"
     assert found[head + "marginal/Z"] == 0 < found[head + "marginal/Y"]
     assert found[head + "rank"] == pytest.approx(0, abs=1e-12)
-    same = reverse_mapping._both(data, "rank_swap", 60, "60/skewed/rank_swap", 0)
+    same = reverse_mapping_measured._both(data, "rank_swap", 60, "60/skewed/rank_swap", 0)
     assert {v for k, v in same.items() if k.count("/") == 3} == {0.0}
     summed = measured([found | same])
-    own = {m: reverse_mapping.increments(summed, m) for m in reverse_mapping.MEASURES}
-    figure, table = blocks(reverse_mapping.MEASURES, own, refused)
+    own = {m: reverse_mapping.increments(summed, m) for m in reverse_mapping_measured.MEASURES}
+    figure, table = blocks(reverse_mapping_measured.MEASURES, own, refused)
     assert len(table.rows) == 2 + len(refused)
     assert "additive_noise" in figure.svg
     assert chosen(["001-6"]) == [(reverse_mapping.PAPER, ())]

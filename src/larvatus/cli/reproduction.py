@@ -23,15 +23,17 @@ def reproduce(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="write a report here, figures and all")] = None,
     kept: Annotated[Path | None, Parameter(help="folder that keeps results, so that an interrupted run goes on")] = None,
     afresh: Annotated[bool, Parameter(negative=(), show_default=False, help="use and keep no earlier results")] = False,
+    as_kept: Annotated[bool, Parameter(
+        negative=(), show_default=False, help="run nothing: show what is kept of a run that was interrupted")] = False,
     jobs: Annotated[int | None, Parameter(help="processes that work at once; as many as there are cores without it")] = None,
     write_docs: Annotated[bool, Parameter(negative=(), show_default=False, help=f"also write {DOCS}")] = False,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Print published tables beside what this version measures, with a verdict on every figure."""
     from larvatus.core.files import check_free, write_text
+    from larvatus.papers.keeping import usual_folder
     from larvatus.papers.page import markdown, page
     from larvatus.papers.reproduction import reproduced, where_of
-    from larvatus.papers.runner import usual_folder
 
     if seeds < 1 or (jobs is not None and jobs < 1):
         raise LarvatusError(f"{'--seeds' if seeds < 1 else '--jobs'}: at least 1 is needed.")
@@ -43,7 +45,7 @@ def reproduce(
     terminal, where = Terminal(quiet, json), where_of(data, quick)
     folder = None if afresh else kept or usual_folder()
     with terminal.progress() as progress:
-        found = reproduced(tables, seeds, where, folder, jobs, progress)
+        found = reproduced(tables, seeds, where, folder, jobs, progress, as_kept)
         if output is not None:
             from larvatus.reporting.html import rendered
 
@@ -67,7 +69,7 @@ def _show(terminal: Terminal, found: Any, named: set[str]) -> None:
         terminal.table([dict(zip(HEADS, cells(r), strict=True)) for r in rows])
         if not whole:
             terminal.say(f"({len(table.rows) - len(rows)} more figures are exact or in band: larvatus reproduce {table.name})")
-        for said in filter(None, (*reasons(table), table.table.note)):
+        for said in (*reasons(table), *table.notes):
             terminal.say(said)
     if found.claims:
         terminal.say("\nClaims and slips")

@@ -14,15 +14,16 @@ PUBLISHED = {"DATA1": (92.0, 3.2), "DATA2": (85.0, 19.0)}
 
 
 def key_variables(
-    n: int = 100, columns: int = 1, seed: int = 0, *, like: Literal["DATA1", "DATA2"] | None = None, centre: float = 90.0,
-    spread: float = 10.0, shape: float = 6.0, scale: float = 500.0,
+    n: int = 100, columns: int = 1, seed: int = 0, *, like: Literal["DATA1", "DATA2"] | None = None,
+    fixed: tuple[float, float] | None = None, centre: float = 90.0, spread: float = 10.0, shape: float = 6.0,
+    scale: float = 500.0,
 ) -> pa.Table:
     """Columns x1, x2 …, independent: x normal with mean μ and variance ξ², μ normal, ξ² inverse gamma, one of each a column.
 
     `centre` and `spread` are mean and SD of μ; `shape` and `scale` those of ξ², whose mean is scale / (shape - 1): the larger
     it is, the more records differ. With `like`, μ and ξ are fixed at what the published data of 002 show instead: DATA1 mean
-    92 and SD 3.2, DATA2 mean 85 and SD 19, n = 100. The paper prints five records of each and neither the constants of A1
-    nor the other records; those are matched in law only, not in value.
+    92 and SD 3.2, DATA2 mean 85 and SD 19, n = 100; with `fixed`, at a mean and SD of your own. The paper prints five records
+    of each and neither the constants of A1 nor the other records; those are matched in law only, not in value.
     """
     import pyarrow as pa
 
@@ -33,7 +34,7 @@ def key_variables(
     for j in range(columns):
         mean = centre + spread * rng.standard_normal()
         sd = float(np.sqrt(scale / rng.standard_gamma(shape)))
-        if like is not None:
-            mean, sd = PUBLISHED[like]
+        if like is not None or fixed is not None:
+            mean, sd = fixed or PUBLISHED[str(like)]
         out[f"x{j + 1}"] = mean + sd * rng.standard_normal(n)
     return pa.table(out)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from larvatus.reporting.contents import Block
 
 Figures = Mapping[str, float]
+FEWEST = 10  # seeds below which a random figure that differs is not called outside, nor a band shown of it
 Holds = Literal["holds", "holds in part", "does not hold", "slip"]
 
 
@@ -35,7 +36,8 @@ class Where:
 class Experiment:
     """Figures of several tables that are measured together; `run` is called once for each seed.
 
-    `seeds` is how many seeds there can be: 1 where nothing is random. `quick` is how many are run in a hurry.
+    `seeds` is how many seeds there can be: 1 where nothing is random. `quick` is how many are run in a hurry, and `hurry`
+    says what else is smaller then.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Experiment:
     seeds: int | None = None
     quick: int = 3
     file: str | None = None
+    hurry: str = ""
 
     def asked(self, seeds: int, quick: bool) -> int:
         """How many seeds are run where so many were asked for."""
@@ -55,7 +58,9 @@ class Table:
 
     `exact` are beginnings of names of figures that every seed must give to the last printed digit; `within` says how far
     a figure that is not random may lie from the published one; `cannot` says of which figures reproduction is impossible,
-    and why. All others are held against the band over seeds. A symmetric table's figures are shown once.
+    and why. All others are held against the band over seeds. A symmetric table's figures are shown once. `also` are
+    further experiments that give rows of it. `note` says on what the table was made; `remark` makes a sentence of the rows
+    with their verdicts, so that no measured figure is typed.
     """
 
     number: str
@@ -65,6 +70,12 @@ class Table:
     cannot: Mapping[str, str] = field(default_factory=dict)
     symmetric: bool = False
     note: str = ""
+    remark: Callable[[Sequence[Any]], str] | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        return (self.experiment, *self.also)
 
 
 class Summary(Protocol):
@@ -76,6 +87,8 @@ class Summary(Protocol):
     def low(self) -> float: ...
     @property
     def high(self) -> float: ...
+    @property
+    def seeds(self) -> int: ...
 
 
 Judge = Callable[[Mapping[str, Summary]], tuple[Holds, str]]
@@ -117,8 +130,8 @@ class Paper:
 
 
 def shown(summary: Summary, digits: int = 3) -> str:
-    """A mean with its band, as evidence."""
-    if summary.low == summary.high:
+    """A mean with its band, as evidence; of a few seeds without one, which would reach beyond all that is possible."""
+    if summary.low == summary.high or summary.seeds < FEWEST:
         return f"{summary.mean:.{digits}f}"
     return f"{summary.mean:.{digits}f} [{summary.low:.{digits}f}, {summary.high:.{digits}f}]"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from larvatus.papers.frame import Paper, Where
+from larvatus.papers.frame import FEWEST, Paper, Where
 from larvatus.papers.reproduction import Reproduction
-from larvatus.papers.verdicts import ENOUGH, FEWEST, VERDICTS, Checked, Judged
+from larvatus.papers.verdicts import ENOUGH, VERDICTS, Checked, Judged
 from larvatus.papers.wording import HEADS, cells, over_seeds, reasons
 from larvatus.reporting.contents import Block, Fold, KeyFigure, KeyFigures, Paragraph, Report, Section, Table
 
@@ -66,7 +66,7 @@ def _paper(found: Reproduction, paper: Paper, where: Where) -> Iterator[Block]:
 
 def _table(table: Checked) -> Iterator[Block]:
     yield Paragraph(f"{table.in_words()}; {over_seeds(table)}.")
-    for said in filter(None, (*reasons(table), table.table.note)):
+    for said in (*reasons(table), *table.notes):
         yield Paragraph(said, "quiet")
     drawn = Table(f"Table {table.name}", HEADS, tuple(cells(r) for r in table.rows), frozenset({0, 4}))
     yield drawn if len(drawn.rows) <= OPEN_ROWS else Fold(f"All {len(drawn.rows)} figures", (drawn,))
@@ -104,7 +104,7 @@ def _anchor(table: Checked) -> str:
 
 def _table_lines(table: Checked) -> Iterator[str]:
     yield f"\n### Table {table.name}\n\n{table.title}: {table.in_words()}; {over_seeds(table)}."
-    for said in filter(None, (*reasons(table), table.table.note)):
+    for said in (*reasons(table), *table.notes):
         yield f"\n{said}"
     folded = len(table.rows) > OPEN_ROWS
     if folded:

@@ -17,10 +17,12 @@ from larvatus.reporting.scatter_panels import Row as Clouds
 from larvatus.reporting.scatter_panels import drawn_scatter
 
 BENDING = " Bins widen towards the tails."
+PILED = " Negative values, which no original has, are all in the first bin."
 
 
 def distribution(
-    number_of: int, title: str, data: Microdata, releases: Mapping[str, Release], variable: str, place: str = WHOLE
+    number_of: int, title: str, data: Microdata, releases: Mapping[str, Release], variable: str, place: str = WHOLE,
+    positive: bool = True,
 ) -> Figure:
     """One column, original against every release, over the file or in a sub-group."""
     panels = []
@@ -29,13 +31,13 @@ def distribution(
         panels.append(Panel(name, found[place][variable]))
     moved = ", ".join(f"{share(p.histogram.moved)} ({p.name})" for p in panels)
     sentence = f"Share of records that would have to change bin to make both alike: {moved}." + (
-        BENDING if panels[0].histogram.axis.widens else "")
+        BENDING if panels[0].histogram.axis.widens else "") + (PILED if positive else "")
     drawn = drawn_distributions(title, sentence, [Row(variable, tuple(panels))])
     return Figure(f"Figure {number_of}. {title}", sentence, drawn)
 
 
 def scatter(
-    number_of: int, title: str, data: Microdata, releases: Mapping[str, Release], pair: tuple[str, str]
+    number_of: str, title: str, data: Microdata, releases: Mapping[str, Release], pair: tuple[str, str]
 ) -> Figure:
     """Two columns on a grid, original beside every release."""
     scores = [measured(data, release, {"method": "scatter", "shown": 50, "cells": 30}) for release in releases.values()]
@@ -45,7 +47,7 @@ def scatter(
         clouds.append(Cloud(name, f"{share(moved)} change cell", grids[pair]))
         said.append(f"{share(moved)} ({name})")
     sentence = f"Share of records that would have to change cell to make both alike: {', '.join(said)}."
-    return Figure(f"Figure {number_of}. {title}", sentence, drawn_scatter(title, sentence, [Clouds(*pair, tuple(clouds))]))
+    return Figure(f"{number_of}. {title}", sentence, drawn_scatter(title, sentence, [Clouds(*pair, tuple(clouds))]))
 
 
 def simulated_figures(data: Microdata, releases: Mapping[str, Release]) -> Iterator[Block]:
@@ -53,11 +55,10 @@ def simulated_figures(data: Microdata, releases: Mapping[str, Release]) -> Itera
     first = data.groups.name(0)
     yield distribution(1, "Marginal distribution of home value", data, linear, "home_value")
     yield distribution(2, "Marginal distribution of mortgage balance", data, linear, "mortgage_balance")
-    yield distribution(3, "Marginal distribution of net asset value", data, linear, "net_assets")
+    yield distribution(3, "Marginal distribution of net asset value", data, linear, "net_assets", positive=False)
     yield distribution(4, "Home values in the first sub-group", data, linear, "home_value", first)
-    pair = ("mortgage_balance", "net_assets")
-    yield scatter(5, "Net asset value and mortgage balance: original, perturbed (d = 0) and shuffled (Figures 5 to 7)", data,
-                  {k: releases[k] for k in ("d = 0", "shuffled")}, pair)
+    yield scatter("Figures 5 to 7", "Net asset value and mortgage balance: original (5), perturbed (6), shuffled (7)", data,
+                  {k: releases[k] for k in ("d = 0", "shuffled")}, ("mortgage_balance", "net_assets"))
 
 
 def census_figures(data: Microdata, releases: Mapping[str, Release]) -> Iterator[Block]:
@@ -65,4 +66,4 @@ def census_figures(data: Microdata, releases: Mapping[str, Release]) -> Iterator
     yield distribution(8, "Marginal distribution of FEDTAX", data, linear, "FEDTAX")
     yield distribution(9, "Marginal distribution of INTVAL in the first sub-group", data, linear, "INTVAL",
                        data.groups.name(0))
-    yield scatter(10, "WSALVAL and FICA: original, shuffled and perturbed", data, releases, ("FICA", "WSALVAL"))
+    yield scatter("Figure 10", "WSALVAL and FICA: original, shuffled and perturbed", data, releases, ("FICA", "WSALVAL"))

@@ -2,97 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, Literal
 
-from larvatus.core.errors import RiskError
-from larvatus.data.microdata import Microdata
-from larvatus.datasets import key_variables
-from larvatus.papers.figures import column, rows
-from larvatus.papers.frame import Claim, Experiment, Holds, Paper, Summary, Table, Where, shown, slip
-from larvatus.papers.measuring import attacked, number, released
-from larvatus.walk import read
-
-DATA: tuple[Literal["DATA1", "DATA2"], ...] = ("DATA1", "DATA2")
-LEVELS = ("minimum", "medium", "maximum")
-BIAS_SD = dict(zip(LEVELS, (0.01 / 6, 0.2 / 6, 1 / 6), strict=True))
-NOISE_RATIO = dict(zip(LEVELS, (1 / 100, 1 / 6, 1.0), strict=True))
-CASES = {"2": "released", "3": "unknown"}
-REPLICATIONS = 100
-VAGUE: Mapping[str, Any] = {
-    "bias_centre": 0.02, "noise_centre": 0.02, "bias_cv": 2.0, "noise_cv": 2.0, "nodes": 24, "kernel": "likelihood",
-}
-KNOWN = (0, 50, 99)
-
-
-def _data(name: Literal["DATA1", "DATA2"], seed: int) -> Microdata:
-    return read(key_variables(like=name, seed=seed), confidential="x1")
-
-
-def _step(bias: str, noise: str) -> dict[str, Any]:
-    return {"method": "bias_and_noise", "bias_sd": BIAS_SD[bias], "noise_ratio": NOISE_RATIO[noise]}
-
-
-def _cells() -> Iterator[tuple[str, str, str]]:
-    """Row of Tables 2 and 3, bias and noise."""
-    return ((f"{b} bias, {n} noise", b, n) for b in LEVELS for n in LEVELS)
-
-
-def _links(data: Microdata, release: Any, **settings: Any) -> dict[str, Mapping[str, Any]]:
-    """What every kernel finds."""
-    score = attacked(data, release, {"method": "bayesian_intruder", **settings})
-    return {str(r["kernel"]): r for r in score.details["kernels"]}
-
-
-def scenarios(seed: int, where: Where) -> dict[str, float]:
-    """The 36 scenarios on data drawn afresh: links by the paper's kernel, and those of the strongest."""
-    out: dict[str, float] = {}
-    for name in DATA:
-        data = _data(name, seed)
-        for row, bias, noise in _cells():
-            release = released(data, {row: _step(bias, noise)}, seed)[row]
-            for table, parameters in CASES.items():
-                found = _links(data, release, parameters=parameters)
-                mine = found["paper"]
-                out[f"{table}/{name} links/{row}"] = number(mine["correct"])
-                out |= {f"{table}/{name} {what}/{row}": float(mine[what]) for what in ("probability", "deviation")
-                        if mine[what] is not None}
-                out[f"strongest {table}/{name}/{row}"] = max(number(k["correct"]) for k in found.values())
-                out[f"likelihood {table}/{name}/{row}"] = number(found["likelihood"]["correct"])
-    return out
-
-
-def records(seed: int, where: Where) -> dict[str, float]:
-    """Table 1: five records of the generator, and the five published ones masked among 95 others of it."""
-    import pyarrow as pa
-
-    out: dict[str, float] = {}
-    for name in DATA:
-        drawn = key_variables(like=name, seed=seed)["x1"].to_pylist()
-        typed = column("002", "1", f"{name} original")
-        out |= {f"1/{name} original/{r}": v for r, v in zip(rows("002", "1"), drawn, strict=False)}
-        data = read(pa.table({"x1": [*typed, *drawn[len(typed):]]}), confidential="x1")
-        for level, release in released(data, {v: _step(v, v) for v in LEVELS}, seed).items():
-            values = release.frame()["x1"].to_pylist()
-            out |= {f"1/{name} {level}/{r}": float(v) for r, v in zip(rows("002", "1"), values, strict=False)}
-    return out
-
-
-def others_known(seed: int, where: Where) -> dict[str, float]:
-    """Links in DATA2 with least bias and noise where values of other records are known as well."""
-    data = _data("DATA2", seed)
-    release = released(data, {"least": _step("minimum", "minimum")}, seed)["least"]
-    out: dict[str, float] = {}
-    for known in (0, 99):
-        found = _links(data, release, parameters="released", known_records=known, kernel="likelihood")
-        out[f"released/{known}"] = number(found["likelihood"]["correct"])
-    for known in KNOWN:
-        with suppress(RiskError):  # chains that have not converged are refused, and give no figure
-            out[f"vague/{known}"] = number(_links(
-                data, release, parameters="unknown", known_records=known, **VAGUE)["likelihood"]["correct"])
-    return out
+from larvatus.papers.frame import Claim, Experiment, Holds, Paper, Summary, Table, shown, slip
+from larvatus.papers.paper_002_measured import (
+    CASES,
+    DATA,
+    KNOWN,
+    LEVELS,
+    REPLICATIONS,
+    VAGUE,
+    cells,
+    others_known,
+    records,
+    scenarios,
+)
+from larvatus.papers.remarks import by_kind
 
 
 def _mean(found: Mapping[str, Summary], table: str, data: str, bias: str, noise: str) -> float:
@@ -146,9 +72,9 @@ def _between(found: Mapping[str, Summary]) -> tuple[Holds, str]:
         said += "; for the other numbers chains did not converge in any seed, and are refused"
     verdict: Holds = "does not hold" if len(there) == len(KNOWN) else "holds in part"
     return verdict, (
-        "Markov chains over matchings serve every target at once; links of 100 in DATA2, least bias and noise, parameters "
-        f"unknown, priors that allow for light masking (centred at {VAGUE['bias_centre']:g}, coefficient of variation "
-        f"{VAGUE['bias_cv']:g}), likelihood kernel: {said}")
+        "Markov chains over matchings serve every target at once; links per hundred targets, DATA2, least bias and noise, "
+        f"parameters unknown, priors that allow for light masking (centred at {VAGUE['bias_centre']:g}, coefficient of "
+        f"variation {VAGUE['bias_cv']:g}), likelihood kernel: {said}")
 
 
 def _little(found: Mapping[str, Summary]) -> tuple[Holds, str]:
@@ -168,13 +94,14 @@ def _kernel(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     row = "minimum bias, minimum noise"
     theirs, other = found[f"3/DATA2 links/{row}"], found[f"likelihood 3/DATA2/{row}"]
     ahead = sum(found[f"likelihood {t}/{d}/{r}"].mean > found[f"{t}/{d} links/{r}"].mean + 0.5
-                for t in CASES for d in DATA for r, _, _ in _cells())
+                for t in CASES for d in DATA for r, _, _ in cells())
     verdict: Holds = "does not hold" if other.mean > theirs.mean + 1 else "holds"
     return verdict, (f"its kernel is weighed by the factor; the plain likelihood of z given x finds more. d.2, DATA2, {row}: "
                      f"{shown(theirs, 1)} links against {shown(other, 1)}; more by half a link or above in {ahead} of 36 "
                      "scenarios")
 
 
+KINDS = ("links", "probability", "deviation")
 PAPER = Paper(
     "002", "A Bayesian approach to disclosure: bias and noise, and an intruder who links by posterior probability",
     experiments=(
@@ -184,12 +111,12 @@ PAPER = Paper(
     tables=(
         Table("1", "records", note="Originals are held against draws of a generator of the same law (datasets.key_variables), "
               "perturbed values against other draws of the mask for the five published originals."),
-        Table("2", "scenarios", note="On data drawn afresh for every replication, N = 100, the paper's kernel in closed form, "
-              "threshold 0. In 100 replications all 18 counts and 15 of 16 probabilities were in band."),
+        Table("2", "scenarios", note="On data drawn afresh for every replication, N = 100, with the mean and the standard "
+              "deviation of the five published values; the paper's kernel in closed form, threshold 0.",
+              remark=lambda rows: by_kind(rows, KINDS)),
         Table("3", "scenarios", note="Priors on the two standard deviations, centred at 1/12 and at a sixth of the range of z, "
-              "coefficient of variation 1/20: what the printed numbers mean if Table 3 is to come out. In 100 "
-              "replications 16 of 18 counts and 12 of 16 probabilities were in band; the other four probabilities, all of "
-              "DATA2, are printed lower than measured, unexplained."),
+              "coefficient of variation 1/20: what the printed numbers mean if Table 3 is to come out.",
+              remark=lambda rows: by_kind(rows, KINDS)),
     ),
     claims=(
         slip("The prior's coefficient of variation equals 20 (§5).",

@@ -3,106 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
-from typing import Any, Literal
 
-from larvatus.data.microdata import Microdata
-from larvatus.datasets import heavy_tails
 from larvatus.papers.figures import column, rows
-from larvatus.papers.frame import Claim, Experiment, Holds, Judge, Paper, Summary, Table, Where, shown, slip
-from larvatus.papers.measuring import measured, number, released
+from larvatus.papers.frame import Claim, Experiment, Holds, Judge, Paper, Summary, Table, shown, slip
 from larvatus.papers.paper_003_figures import figures
-from larvatus.papers.paper_003_surveys import household_survey, school_survey
-from larvatus.walk import read
+from larvatus.papers.paper_003_measured import (
+    CORRELATIONS,
+    FLEXIBLE,
+    GROUPS,
+    MASKS,
+    SHAPES,
+    clustered,
+    eight,
+    flexible,
+    printed,
+)
+from larvatus.papers.paper_003_surveys import QUICK_ROWS, household_survey, school_survey
+from larvatus.papers.remarks import outside
 
-Shape = Literal["symmetric", "skewed"]
-SHAPES: dict[str, Shape] = {"1": "symmetric", "2": "skewed"}
-CORRELATIONS: dict[str, tuple[float, bool]] = {
-    "high positive": (0.75, False), "high negative": (0.75, True), "none": (0.0, False), "none, mirrored": (0.0, True),
-}
-MICRO = {"method": "microaggregation", "k": 3, "grouping": "projection"}
-SWAP: dict[str, Any] = {"method": "rank_swap", "window": 0.05, "tails": "two_sided"}
-MASKS: Mapping[str, list[Any]] = {
-    "Incor. Simul.": ["normal_model"], "Micro": [MICRO], "Micro + Noise": [MICRO, "restore_covariance"], "Swap": [SWAP],
-}
-GROUPS = (100, 250, 500, 750, 1000)
-CELLS = 2000  # distinct points from which clusters are made of cells, where time is short
-SAME = 1e-9
-FLEXIBLE: Mapping[str, dict[str, Any]] = {
-    "Model II": {"model": "model_ii"}, "logit of degree 3": {"model": "logit"}, "spline": {"model": "spline"},
-    "tree": {"model": "cart", "resamples": 0},
-}
+SHORT = f"{QUICK_ROWS:,} records, and as many fewer clusters"
 NO_FILE = ("the survey file was not published with the paper; the figure beside it is that of a stand-in of the same shape "
            "(datasets.{}), on which only orders can be held against the paper")
-
-
-def _data(shape: Shape, correlation: str, seed: int) -> Microdata:
-    r, mirrored = CORRELATIONS[correlation]
-    return read(heavy_tails(10_000, seed, shape=shape, correlation=r, mirrored=mirrored), confidential=["x1", "x2"],
-                engine="memory")
-
-
-def _measures(data: Microdata, release: Any, exact: int) -> dict[str, float]:
-    """All rows of Tables 1 and 2."""
-    n = 2 * data.rows
-    out = {
-        f"U_p (Model {m})": number(measured(data, release, {"method": "propensity", "model": f"model_{m.lower()}"})
-                                   .details["models"][0]["N_U_p"]) for m in ("I", "II")
-    }
-    clusters = measured(data, release, {"method": "cluster", "groups": GROUPS, "exact": exact}).details["groups"]
-    out |= {f"U_c (G = {r['groups']})": number(r["u_c"]) for r in clusters}
-    out["U_m"] = measured(data, release, "ecdf_max").value
-    return out | {"U_s": n * measured(data, release, "ecdf_mean").value}
-
-
-def printed(seed: int, where: Where) -> dict[str, float]:
-    """Tables 1 and 2: the two data sets with high positive correlations; which masking each measure finds best."""
-    out: dict[str, float] = {}
-    for table, shape in SHAPES.items():
-        data = _data(shape, "high positive", seed)
-        own = {name: _measures(data, release, CELLS if where.quick else 20_000)
-               for name, release in released(data, MASKS, seed).items()}
-        out |= {f"{table}/{name}/{row}": v for name, found in own.items() for row, v in found.items()}
-        for row in rows("003", table):
-            best = min(own[name][row] for name in own)
-            out |= {f"best {table}/{row}/{name}": float(own[name][row] <= best + SAME) for name in own}
-            worst = max(own[name][row] for name in own)
-            out[f"worst {table}/{row}/Incor. Simul."] = float(own["Incor. Simul."][row] == worst)
-        for g in GROUPS:
-            row = f"U_c (G = {g})"
-            out[f"micro ahead {table}/{g}"] = float(own["Micro"][row] < own["Incor. Simul."][row])
-    return out
-
-
-def eight(seed: int, where: Where) -> dict[str, float]:
-    """On all eight data sets, 1 where a measure puts the four maskings in the order of Table 1 or 2."""
-    out: dict[str, float] = {}
-    for table, shape in SHAPES.items():
-        for correlation in CORRELATIONS:
-            data = _data(shape, correlation, seed)
-            own = {name: _measures(data, release, CELLS) for name, release in released(data, MASKS, seed).items()}
-            for i, row in enumerate(rows("003", table)):
-                order = sorted(MASKS, key=lambda name: column("003", table, name)[i])
-                pairs = pairwise(order)
-                kept = all(own[a][row] <= own[b][row] + SAME for a, b in pairs)
-                out[f"3.1/{row}/{shape}, {correlation}"] = float(kept)
-    return out
-
-
-def flexible(seed: int, where: Where) -> dict[str, float]:
-    """Swapping against micro + noise by models of growing freedom; swapping within 750 ranks instead of 500."""
-    out: dict[str, float] = {}
-    for table, shape in SHAPES.items():
-        data = _data(shape, "high positive", seed)
-        masks = {n: MASKS[n] for n in ("Micro + Noise", "Swap")} | {"wide": [{**SWAP, "window": 0.075}]}
-        releases = released(data, masks, seed)
-        for model, asked in FLEXIBLE.items():
-            found = {n: number(measured(data, r, {"method": "propensity", **asked}).details["models"][0]["N_U_p"])
-                     for n, r in releases.items()}
-            out |= {f"flexible {table}/{model}/{n}": v for n, v in found.items()}
-            out[f"swap ahead {table}/{model}"] = float(found["Swap"] < found["Micro + Noise"])
-        out[f"flexible {table}/U_m/wide"] = measured(data, releases["wide"], "ecdf_max").value
-    return out
 
 
 def _model_one(found: Mapping[str, Summary]) -> tuple[Holds, str]:
@@ -125,11 +46,16 @@ def _swapping(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     verdict: Holds = "holds" if share[low] > 0.95 else "holds in part"
     sure = sum(v > 0.95 for v in share.values())
     return verdict, (f"swapping is best in more than 95 % of seeds in {sure} of {len(share)} rows; least often, in "
-                     f"{share[low]:.0%}, by {low[1]} in Table {low[0]}, where the paper's own figures have micro + noise ahead")
+                     f"{share[low]:.0%}, by {low[1]} in Table {low[0]}, where {_printed_best(*low)} is printed as best")
+
+
+def _printed_best(table: str, row: str) -> str:
+    at = rows("003", table).index(row)
+    return min(MASKS, key=lambda name: column("003", table, name)[at])
 
 
 def _groups(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    share = {g: found[f"micro ahead 2/{g}"].mean for g in GROUPS}
+    share = {g: found[f"micro ahead 2/U_c (G = {g})"].mean for g in GROUPS}
     verdict: Holds = "holds" if share[100] > 0.95 and share[1000] < 0.05 else "holds in part"
     return verdict, "share of seeds in which micro is more useful than incorrectly simulated data: " + ", ".join(
         f"G = {g}: {v:.0%}" for g, v in share.items())
@@ -219,19 +145,23 @@ def _squares() -> str:
 PAPER = Paper(
     "003", "Global measures of data utility for microdata masked for disclosure limitation",
     experiments=(
-        Experiment("printed", printed, seeds=100, quick=2), Experiment("eight", eight, seeds=100, quick=1),
+        Experiment("printed", printed, seeds=100, quick=2),
+        Experiment("clustered", clustered, seeds=20, quick=1, hurry="clusters are made of 2,000 cells"),
+        Experiment("eight", eight, seeds=50, quick=1, hurry="3,000 records instead of 10,000, clusters made of 1,500 cells"),
         Experiment("flexible", flexible, seeds=50, quick=2),
-        Experiment("household survey", household_survey, seeds=10, quick=1),
-        Experiment("school survey", school_survey, seeds=20, quick=1),
+        Experiment("household survey", household_survey, seeds=4, quick=1, hurry=SHORT),
+        Experiment("school survey", school_survey, seeds=8, quick=1, hurry=SHORT),
     ),
     tables=(
-        Table("1", "printed", within={"Micro + Noise/U_p (Model I)": 0.005},
+        Table("1", "printed", also=("clustered",), within={"Micro + Noise/U_p (Model I)": 0.005},
               note="Bivariate t₂, |ρ| = .75 (datasets.heavy_tails), drawn afresh by seed; simulated data and micro + noise "
               "carry the exact sample moments, so that Model I gives 0.000; swaps within 500 ranks either way. The second row "
-              "that is printed as G = 500 is taken for 750. In a hurry clusters are made of cells."),
-        Table("2", "printed", within={"Micro + Noise/U_p (Model I)": 0.005}, note="F(10, 10) and a regression on it."),
+              "that is printed as G = 500 is taken for 750. Clusters, which take longest, are made for fewer seeds.",
+              remark=outside),
+        Table("2", "printed", also=("clustered",), within={"Micro + Noise/U_p (Model I)": 0.005},
+              note="F(10, 10) and a regression on it; otherwise as Table 1.", remark=outside),
         Table("3.1", "eight", note="Measured is the share of seeds. A correlation of nothing has no sign: the mirror image "
-              "stands for the eighth data set. Clusters are made of 2,000 cells."),
+              "stands for the eighth data set. Clusters are made of cells."),
         Table("3", "household survey", cannot={"": NO_FILE.format("household_heads")}),
         Table("figure 1", "household survey", note="Measured is the share of seeds on the stand-in."),
         Table("4", "school survey", cannot={"": NO_FILE.format("schools")}),
@@ -249,9 +179,9 @@ PAPER = Paper(
         Claim("Model I takes incorrectly simulated data for the most useful, Model II for the least.", _model_one,
               ("printed",)),
         Claim("Model II selects microaggregation plus noise as most useful.", _model_two, ("printed",)),
-        Claim("Clustering and CDF measures select rank swapping as most useful.", _swapping, ("printed",)),
+        Claim("Clustering and CDF measures select rank swapping as most useful.", _swapping, ("printed", "clustered")),
         Claim("With F data, G < 1000 finds micro more useful than simulated data, G = 1000 the opposite.", _groups,
-              ("printed",)),
+              ("clustered",)),
         Claim("The two CDF measures order the masking methods identically.", _alike, ("eight",)),
         Claim("The eight data sets are reasonably summarised by the two that are printed.", _summarised, ("eight",)),
         Claim("A propensity model with enough terms prefers micro + noise to swapping.", _reversed, ("flexible",)),

@@ -10,7 +10,7 @@ from larvatus.papers.frame import Where
 from larvatus.reporting.contents import Block, Figure
 from larvatus.reporting.svg import document, element, line, text
 
-WIDTH, BOX, TALL, STEP = 720.0, 200.0, 26.0, 58.0
+WIDTH, BOX, TALL, STEP = 720.0, 236.0, 26.0, 58.0
 PLACES = {
     "Age": (1.0, 0), "Age+Race10": (0.4, 1), "Age+Mar10": (1.6, 1), "Age+Race10+Mar10": (1.0, 2),
     "Age+Race10+Mar10+Tax": (0.4, 3), "Age+Race10+Mar10+Tax+Inc20": (0.4, 4), "Age+Race30+Mar30": (1.6, 3),
@@ -58,12 +58,14 @@ def grouped(values: Sequence[float]) -> list[int]:
 def _blocks(table: str, measures: Sequence[str]) -> Figure:
     names, left, high = rows("003", table), 215.0, 24.0
     wide = (WIDTH - left) / len(measures)
-    body = "".join(text(0, 44 + i * high, n) for i, n in enumerate(names))
+    body = "".join(text(0, 60 + i * high, n) for i, n in enumerate(names))
     for j, measure in enumerate(measures):
         block = grouped(column("003", table, measure))
-        body += text(left + (j + 0.5) * wide, 16, measure, "panel", "middle")
+        name, _, groups = measure.partition(" ")
+        body += text(left + (j + 0.5) * wide, 16, name, "panel", "middle")
+        body += text(left + (j + 0.5) * wide, 33, groups.strip("()"), "tick", "middle")
         for i, own in enumerate(block):
-            x, y = left + j * wide + 4, 28 + i * high
+            x, y = left + j * wide + 4, 44 + i * high
             depth = f"{0.12 + 0.7 * own / max(*block, 1):.2f}"
             body += element("rect", x=x, y=y, width=wide - 8, height=high - 2, class_="cell loss", fill_opacity=depth)
             body += text(x + wide / 2 - 4, y + 15, str(own + 1), anchor="middle")
@@ -71,4 +73,4 @@ def _blocks(table: str, measures: Sequence[str]) -> Figure:
     said = (f"Printed values of Table 3; releases whose values lie within {NEAR:.0%} of the range of a measure are in one "
             f"block, numbered from the most useful. Blocks: {counts}.")
     return Figure("Figure 2: similarity of maskings by measure", said,
-                  document("Similarity of maskings", said, WIDTH, 40 + len(names) * high, body))
+                  document("Similarity of maskings", said, WIDTH, 56 + len(names) * high, body))

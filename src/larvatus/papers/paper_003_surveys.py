@@ -11,7 +11,7 @@ from larvatus.papers.frame import Where
 from larvatus.papers.measuring import measured, number, released
 from larvatus.walk import read
 
-QUICK_ROWS, QUICK_POINTS = 2000, 1000
+QUICK_ROWS, QUICK_POINTS = 1000, 500
 AGE = {"method": "rounding", "base": 5, "columns": ["age"]}
 TAX = {"method": "additive_noise", "variance": 0.01, "zeros": "keep", "positive": True, "columns": ["property_tax"]}
 INCOME = {"method": "microaggregation", "k": 20, "grouping": "fixed", "columns": ["income"]}

@@ -14,11 +14,11 @@ from larvatus.papers.runner import run
 from larvatus.papers.verdicts import Checked, Judged, checked, judged, measured
 from larvatus.reporting.contents import Block
 
+NOT_YET = "it was not run yet: the same command without --as-kept runs it"
 HOW_TO_GET = {
     "census.csv": (
-        "it is the Census reference file of the CASC project (1,080 records, 13 columns from AFNLWGT to ERNVAL), which also "
-        "comes with the R package sdcMicro as CASCrefmicrodata; save it as census.csv and name its folder by --data or "
-        "LARVATUS_DATA"
+        "it is the Census reference file of the CASC project (1,080 records, 13 columns: a weight, incomes, taxes), a public "
+        "test file of the disclosure-control community; save it as census.csv and name its folder by --data or LARVATUS_DATA"
     ),
 }
 
@@ -48,29 +48,30 @@ def where_of(data: Path | None, quick: bool) -> Where:
 
 def reproduced(
     names: Sequence[str], seeds: int, where: Where, folder: Path | None = None, jobs: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = silent, as_kept: bool = False,
 ) -> Reproduction:
-    """Run what the tables need; claims are judged where whole papers are asked for."""
+    """Run what the tables need, or take `as_kept` what there is; claims are judged where whole papers are asked for."""
     asked = chosen(names)
     whole = {n for n in names if "/" not in n} if names else {p.number for p, _ in asked}
     needed: list[tuple[Paper, Experiment]] = []
     missing: dict[tuple[str, str], str] = {}
     for paper, tables in asked:
         claims = paper.claims if paper.number in whole else ()
-        used = {t.experiment for t in tables} | {e for c in claims for e in c.experiments}
+        used = {e for t in tables for e in t.experiments} | {e for c in claims for e in c.experiments}
         for experiment in paper.experiments:
             lacking = _lacking(experiment, where)
             if lacking:
                 missing[paper.number, experiment.name] = lacking
             elif experiment.name in used:
                 needed.append((paper, experiment))
-    results = run(needed, seeds, where, folder, jobs, progress)
+    results = run(needed, seeds, where, folder, jobs, progress, as_kept)
+    missing |= {key: NOT_YET for key, seen in results.items() if not seen}
     out_tables: list[Checked] = []
     out_claims: list[Judged] = []
     studies: dict[str, tuple[Block, ...]] = {}
     for paper, tables in asked:
         found = {k: v for (number, _), seen in results.items() if number == paper.number for k, v in measured(seen).items()}
-        out_tables += [checked(paper, t, found, missing.get((paper.number, t.experiment), "")) for t in tables]
+        out_tables += [checked(paper, t, found, missing.get((paper.number, t.experiment), ""), where.quick) for t in tables]
         if paper.number in whole and paper.studied is not None:
             studies[paper.number] = tuple(paper.studied(found))
         if paper.number in whole:

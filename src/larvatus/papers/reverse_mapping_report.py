@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from html import escape
 
+from larvatus.datasets.shapes import SHAPES
 from larvatus.papers.frame import Summary
 from larvatus.reporting.contents import Block, Figure, Table
-from larvatus.reporting.svg import document, dot, line, text
+from larvatus.reporting.svg import document, element, text
 
-WIDTH, LEFT, LANE, TOP, GAP = 760.0, 190.0, 24.0, 44.0, 24.0
-PANELS = (("linked", "records linked", "risk"), ("value", "R² of values", "risk"), ("marginal", "marginals", "loss"),
-          ("correlation", "correlations", "loss"))
+WIDTH, LEFT, LANE, TOP, GAP = 760.0, 190.0, 22.0, 54.0, 12.0
+PANELS = (("linked", "risk: linked"), ("value", "risk: values"), ("marginal", "loss: marginals"),
+          ("correlation", "loss: correlations"))
+LETTERS = {"normal": "N", "skewed": "S", "zero-inflated": "Z", "discrete": "D"}
+LEAST = 0.01  # the darkest shade stands for a difference of this much at least
 Key = tuple[int, str, str]
 
 
@@ -29,32 +34,37 @@ def table(measures: Sequence[str], own: Mapping[str, Mapping[Key, Summary]], ref
 
 
 def figure(own: Mapping[str, Mapping[Key, Summary]]) -> Figure:
-    """For every mask the range over sizes and shapes, and a dot for each shape."""
-    masks = sorted({k[2] for found in own.values() for k in found})
-    wide = (WIDTH - LEFT) / len(PANELS)
-    bottom = TOP + LANE * len(masks)
+    """For every mask and measure one cell for each shape and size, the deeper the more Z differs from Y."""
+    keys = {k for found in own.values() for k in found}
+    masks, sizes = sorted({k[2] for k in keys}), sorted({k[0] for k in keys})
+    wide, bottom = (WIDTH - LEFT) / len(PANELS), TOP + LANE * len(masks)
     body = "".join(text(0, TOP + LANE * (i + 0.5) + 4, name) for i, name in enumerate(masks))
-    for p, (what, title, tone) in enumerate(PANELS):
+    for p, (what, title) in enumerate(PANELS):
         found = {k: s.mean for k, s in own.get(what, {}).items()}
-        most = max([abs(v) for v in found.values()] + [0.01])
-        centre, half = LEFT + wide * (p + 0.5), wide / 2 - GAP / 2
-        body += text(centre, 14, title, "panel", "middle") + line(centre, TOP - 8, centre, bottom, "axis")
-        for sign in (-1, 1):
-            body += text(centre + sign * half, 30, f"{sign * most:+.2f}", "tick", "middle")
-        for i, name in enumerate(masks):
-            y, mine = TOP + LANE * (i + 0.5), {k: v for k, v in found.items() if k[2] == name}
-            if not mine:
-                continue
-            ends = [centre + half * v / most for v in (min(mine.values()), max(mine.values()))]
-            body += line(ends[0], y, ends[1], y, f"whisker {tone}")
-            for shape in sorted({k[1] for k in mine}):
-                values = [v for k, v in mine.items() if k[1] == shape]
-                mean = sum(values) / len(values)
-                body += dot(centre + half * mean / most, y, f"dot {tone}", f"{name}, {shape}: {mean:+.3f}", 3.2)
-    said = ("Z minus Y: left of the line reverse mapping lowers risk or loss, right of it raises them. Dots are shapes of the "
-            "data, averaged over sizes; lines reach from the least to the most over shapes and sizes.")
-    drawn = document("What reverse mapping adds", said, WIDTH, bottom + 10, body)
-    return Figure("What reverse mapping adds, by mask", said, drawn)
+        most = max([abs(v) for v in found.values()] + [LEAST])
+        x = LEFT + wide * p
+        body += text(x, 14, title, "panel") + text(x, 30, f"darkest: ±{most:.2f}", "tick")
+        each = (wide - GAP) / len(SHAPES)
+        for s, shape in enumerate(SHAPES):
+            body += text(x + each * (s + 0.5) - 2, TOP - 5, LETTERS[shape], "tick", "middle")
+            for i, name in enumerate(masks):
+                y = TOP + LANE * i
+                body += element("rect", x=x + each * s, y=y + 2, width=each - 4, height=LANE - 4, class_="field")
+                for j, n in enumerate(sizes):
+                    if (n, shape, name) in found:
+                        body += _cell(x + each * s + j * (each - 4) / len(sizes), y + 2, (each - 4) / len(sizes),
+                                      found[n, shape, name], most, f"{title}, {name}, {shape}, n = {n:,}")
+    said = (f"Z minus Y: blue where reverse mapping lowers risk or loss, orange where it raises them. In every field from left "
+            f"to right n = {', '.join(f'{n:,}' for n in sizes)}; N normal, S skewed, Z zero-inflated, D discrete data.")
+    return Figure("What reverse mapping adds, by mask, shape and size", said,
+                  document("What reverse mapping adds", said, WIDTH, bottom + 10, body))
+
+
+def _cell(x: float, y: float, wide: float, value: float, most: float, where: str) -> str:
+    side = "above" if value > 0 else "below"
+    hint = element("title", escape(f"{where}: {value:+.3f}"))
+    return element("rect", hint, x=x, y=y, width=wide, height=LANE - 4, class_=f"heat {side}",
+                   fill_opacity=f"{math.sqrt(abs(value) / most):.2f}")
 
 
 def blocks(

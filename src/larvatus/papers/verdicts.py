@@ -9,14 +9,13 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 
 from larvatus.papers.figures import Published, published, title
-from larvatus.papers.frame import Claim, Figures, Holds, Paper, Table
+from larvatus.papers.frame import FEWEST, Claim, Figures, Holds, Paper, Table
 
 Verdict = Literal["exact", "in band", "outside", "too few seeds", "cannot be reproduced"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 LOW, HIGH = 0.01, 0.99
 T = TypeVar("T")
 ENOUGH = 100  # seeds from which percentiles make the band; with fewer it is where one more draw would lie
-FEWEST = 10  # seeds below which a random figure that differs is not called outside
 ROUNDING = 1e-9
 
 
@@ -67,10 +66,18 @@ class Checked:
     rows: tuple[Row, ...]
     seeds: int
     random: bool = True
+    hurry: str = ""
 
     @property
     def name(self) -> str:
         return f"{self.paper}/{self.table.number}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What the table was made on, what was smaller in a hurry, and what follows from the rows."""
+        held = [r for r in self.rows if r.measured and r.verdict in ("exact", "in band", "outside")]
+        remark = self.table.remark(held) if self.table.remark and held else ""
+        return [said for said in (self.table.note, self.hurry, remark) if said]
 
     def count(self, verdict: Verdict) -> int:
         return sum(r.verdict == verdict for r in self.rows)
@@ -103,7 +110,9 @@ def measured(seeds: Sequence[Figures]) -> dict[str, Measured]:
     return {name: Measured.of(values) for name, values in found.items()}
 
 
-def checked(paper: Paper, table: Table, found: Mapping[str, Measured], missing: str = "") -> Checked:
+def checked(
+    paper: Paper, table: Table, found: Mapping[str, Measured], missing: str = "", quick: bool = False
+) -> Checked:
     """A table's rows with their verdicts; `missing` says why nothing of it was measured."""
     out = []
     random = paper.experiment(table.experiment).seeds != 1
@@ -115,7 +124,9 @@ def checked(paper: Paper, table: Table, found: Mapping[str, Measured], missing: 
         elif now is not None:
             out.append(Row(figure, now, _verdict(table, figure, now, random)))
     seeds = max((r.measured.seeds for r in out if r.measured), default=0)
-    return Checked(paper.number, table, title(paper.number, table.number), tuple(out), seeds, random)
+    short = [paper.experiment(e).hurry for e in table.experiments]
+    hurry = f"In a hurry: {'; '.join(filter(None, short))}." if quick and any(short) else ""
+    return Checked(paper.number, table, title(paper.number, table.number), tuple(out), seeds, random, hurry)
 
 
 def _verdict(table: Table, figure: Published, now: Measured, random: bool) -> Verdict:

@@ -1,0 +1,80 @@
+"""What a kept result depends on, what is shown of a run that was cut short, and sentences made of rows."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+from larvatus.papers import keeping, remarks, runner
+from larvatus.papers.catalogue import papers
+from larvatus.papers.figures import Published
+from larvatus.papers.frame import Experiment, Paper, Where
+from larvatus.papers.keeping import SHARED, Kept
+from larvatus.papers.reproduction import NOT_YET, reproduced
+from larvatus.papers.verdicts import Measured, Row
+
+MODULES = sorted({sys.modules[getattr(e.run, "func", e.run).__module__] for p in papers() for e in p.experiments},
+                 key=lambda m: m.__name__)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__.rpartition(".")[2])
+def test_modules_of_experiments_import_nothing_of_papers_that_a_mark_leaves_out(module):
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    used = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and str(n.module).startswith("larvatus.papers")}
+    assert used <= {f"larvatus.papers.{name.removesuffix('.py')}" for name in SHARED} | {"larvatus.papers.frame"}
+
+
+def test_a_mark_changes_with_the_own_module_the_package_and_the_hurry_alone(tmp_path, monkeypatch):
+    code = "def run(seed, where):\n    return {'a': 1.0}\n"
+    names = ("paper_of_mine", "paper_of_another")
+    made = []
+    for name in names:
+        (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in names:
+        made.append((Paper(name, "", (), ()), Experiment("e", __import__(name).run)))
+    before = Kept.at(None, Where(), made).marks
+    (tmp_path / f"{names[0]}.py").write_text(code + "# changed\n", encoding="utf-8")
+    after = Kept.at(None, Where(), made).marks
+    assert {k for k in before if before[k] != after[k]} == {(names[0], "e")}
+    assert set(Kept.at(None, Where(quick=True), made).marks.values()).isdisjoint(after.values())
+    monkeypatch.setattr(keeping, "_package", lambda: b"another")
+    assert set(Kept.at(None, Where(), made).marks.values()).isdisjoint(after.values())
+
+
+def test_as_kept_runs_nothing_and_says_what_is_not_there(tmp_path, monkeypatch):
+    done = reproduced(["001/text"], 1, Where(), tmp_path, 1)
+    monkeypatch.setattr(runner, "run_task", lambda *_: pytest.fail("something was run"))
+    kept = reproduced(["001"], 5, Where(), tmp_path, 1, as_kept=True)
+    assert [t for t in kept.tables if t.table.number == "text"] == list(done.tables)
+    assert {c.evidence for c in kept.claims if c.verdict == "not measured"} == {NOT_YET}
+    assert {r.because for r in reproduced(["004/9"], 5, Where(), tmp_path, 1, as_kept=True).tables[0].rows} == {NOT_YET}
+
+
+def test_experiments_go_forward_in_proportion(monkeypatch):
+    ran = []
+    monkeypatch.setattr(runner, "run_task", lambda task, where: ran.append((task.experiment, task.seed)) or {"a": 1.0})
+    paper = Paper("x", "", (Experiment("long", row, seeds=2), Experiment("short", row)), ())
+    runner.run([(paper, e) for e in paper.experiments], 4, Where(), None, 1)
+    assert ran == [("long", 0), ("short", 0), ("short", 1), ("long", 1), ("short", 2), ("short", 3)]
+
+
+def row(column: str, name: str, printed: str, mean: float, verdict: str) -> Row:
+    return Row(Published("t", column, name, printed), Measured(mean, mean, mean, mean, mean, 20), verdict)
+
+
+ROWS = [
+    row("DATA1 links", "a", "3", 2.0, "in band"), row("DATA2 links", "a", "9", 4.0, "outside"),
+    row("DATA2 links", "b", "1", 4.0, "outside"), row("DATA1 probability", "a", "0.5", 0.5, "exact"),
+]
+
+
+def test_sentences_come_from_the_rows():
+    assert remarks.outside(ROWS).startswith("Outside: a in 1 column, b in 1 column; 1 of 2 are printed lower than measured.")
+    assert remarks.outside(ROWS[:1]) == ""
+    assert remarks.by_kind(ROWS, ["links", "probability"]) == (
+        "In band: 1 of 3 links (1 of the others printed lower than measured; DATA2), 1 of 1 probability.")
+    assert remarks.furthest(ROWS, "DATA2 links", "They") == "They differ from the printed ones by 5.0000 at most."
