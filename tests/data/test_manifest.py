@@ -11,7 +11,8 @@ import pytest
 
 import larvatus as lv
 from larvatus.core.errors import ReadError, StudyError, WriteError
-from larvatus.data.manifest import Decided, approved_release, beside, verified, write_beside
+from larvatus.data.manifest import Decided, approved_release, beside, write_beside
+from larvatus.data.verifying import verified
 from sample import ROLES, SECRET, people
 
 

@@ -17,6 +17,7 @@ from larvatus.comparison.figures import OF_ATTACKS, figure_of, known_scores
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.methods import validation_problems
 from larvatus.data.score import Row, Rows, Score
+from larvatus.reporting.held_to_limits import broken_in_words
 
 Interval = Literal["upper", "value"]
 Share = Annotated[float, Field(ge=0)]
@@ -66,7 +67,8 @@ class Limit(BaseModel):
 class Limits(BaseModel):
     """Limits by the name of an attack, a measure or a combination, and by access tier.
 
-    `tier` limits every attack that decides between releases; what is stated of an attack by name stands instead of that.
+    `tier` and `every_attack` limit every attack that decides between releases, both where both are stated; what is stated of
+    an attack by name stands instead of that.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -80,11 +82,17 @@ class Limits(BaseModel):
         return bool(self.tier or self.every_attack or self.scores)
 
     @property
-    def of_attacks(self) -> Limit | None:
-        """What every attack must keep."""
-        if self.every_attack is not None or self.tier is None:
-            return self.every_attack
-        return Limit(above_baseline=TIERS[self.tier])
+    def of_attacks(self) -> tuple[Limit, ...]:
+        """What every attack must keep: the tier's limit and the stated one; of the same figure the stricter."""
+        own = self.every_attack
+        if self.tier is None:
+            return (own,) if own is not None else ()
+        tier = Limit(above_baseline=TIERS[self.tier])
+        if own is None:
+            return (tier,)
+        if own.above_baseline is None or own.interval not in (None, self.interval):
+            return (tier, own)
+        return (own.model_copy(update={"above_baseline": min(own.above_baseline, TIERS[self.tier])}),)
 
     def plain(self) -> dict[str, Any]:
         """As a study file holds it."""
@@ -106,12 +114,11 @@ class Limits(BaseModel):
             mine = [s for s in found if s.method == name]
             absent = why.get(name) or _absent(name, combinations, found)
             rows += self._rows(mine, limit) if mine else [_not_run(name, limit, absent)]
-        every = self.of_attacks
-        if every is not None:
-            attacks = [s for s in scores if s.kind == "risk" and s.weighs and s.method not in self.scores]
-            limited = [s for s in scores if s.kind == "risk" and s.method in self.scores]
+        attacks = [s for s in scores if s.kind == "risk" and s.weighs and s.method not in self.scores]
+        limited = [s for s in scores if s.kind == "risk" and s.method in self.scores]
+        failed = [n for n in why if known_scores().get(n) == "risk" and n not in self.scores]
+        for every in self.of_attacks:
             rows += self._rows(attacks, every)
-            failed = [n for n in why if known_scores().get(n) == "risk" and n not in self.scores]
             rows += [_not_run(n, every, why[n]) for n in failed]
             if not attacks and not limited and not failed:
                 rows.append(_not_run("every_attack", every, "no attack was run"))
@@ -164,14 +171,6 @@ class Judgement:
     def in_words(self) -> str:
         """The broken limits in one line."""
         return "; ".join(broken_in_words(row) for row in self.broken)
-
-
-def broken_in_words(row: Row) -> str:
-    """One broken limit."""
-    judged, most = row["judged"], row["limit"]
-    if not isinstance(judged, float) or not isinstance(most, float):
-        return f"{row['score']}: {row['why']}"
-    return f"{row['score']}: {row['figure']} {judged:.4g}, limit {most:.4g}"
 
 
 def _beyond(row: Row) -> float:
