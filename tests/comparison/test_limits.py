@@ -70,6 +70,21 @@ def test_a_tier_limits_every_attack_that_decides(tier):
     assert len(own.judge((above,)).rows) == 1
 
 
+def test_a_tier_and_a_rule_for_every_attack_hold_both():
+    score = Score("rank_window", "risk", 0.13, chance=0.1)
+    for stated, kept, rows in (
+        ({"above_chance": 0.5}, False, 2), ({"above_baseline": 0.5}, False, 1), ({"above_baseline": 0.02}, False, 1),
+        ({"above_chance": 0.5, "interval": "value"}, False, 2), (0.5, False, 2),
+        ({"above_baseline": 0.5, "interval": "value"}, False, 2),
+    ):
+        found = limits_of({"tier": "public", "every_attack": stated}).judge((score, SHOWN))
+        assert (found.kept, len(found.rows)) == (kept, rows), stated
+    stricter = limits_of({"tier": "secure", "every_attack": {"above_baseline": 0.02}}).judge((score,))
+    assert [(r["limit"], r["kept"]) for r in stricter.rows] == [(0.02, False)]
+    both = limits_of({"tier": "secure", "every_attack": {"times_chance": 2}}).judge((score,))
+    assert [(r["figure"], r["kept"]) for r in both.rows] == [("above chance and S alone", True), ("times chance", True)]
+
+
 def test_tiers_are_ordered():
     assert list(TIERS) == ["public", "scientific", "secure"]
     assert sorted(TIERS.values()) == list(TIERS.values())
@@ -123,6 +138,29 @@ def test_limits_and_combinations_come_back_from_toml():
     })
     assert lv.Study.of(tomllib.loads(study.toml())) == study
     assert study.limits.scores["u"].at_most == 0.05
+
+
+def test_a_goal_states_limits_in_the_same_words():
+    stated = {"tier": "secure", "nearest_record": {"times_chance": 2}, "u": 0.1, "every_attack": {"worst_group": 0.5}}
+    more = {"combine": {"u": {"moments": 1}}}
+    in_goal, above = lv.Study.of({**GOOD, **more, "goal": {"limits": stated}}), lv.Study.of({**GOOD, **more, "limits": stated})
+    assert in_goal == above
+    assert in_goal.limits.plain() == stated
+    for raw, said in (
+        ({"goal": {"limits": stated}, "limits": {"moments": 1}}, "limits: are stated in [limits] and in [goal]. Keep [limits]"),
+        ({"goal": {"limits": {"nearest_recor": 1}}}, "limits.nearest_recor: no score of that name; did you mean"),
+        ({"goal": {"objective": "momnts"}}, "goal.objective: no measure 'momnts'; did you mean 'moments'?"),
+        ({"goal": {"objective": ["u", "nearest_record"]}}, "goal.objective: 'nearest_record' is a risk."),
+    ):
+        with pytest.raises(StudyError) as caught:
+            lv.Study.of({**GOOD, **more, **raw})
+        assert [p.startswith(said) for p in caught.value.problems] == [True], caught.value.problems
+
+
+def test_a_grid_beside_the_setting_itself_is_refused():
+    step = {"method": "additive_noise", "variance": 9, "grid": {"variance": [0.1, 0.5]}}
+    with pytest.raises(StudyError, match=r"release 'n': variance and grid.variance are both stated for one step"):
+        lv.Study.of({**GOOD, "release": [{"name": "n", "steps": [step]}]})
 
 
 def test_both_with_and_without_reverse_mapping():

@@ -243,7 +243,8 @@ def _figure_problems(limits: Limits, combinations: Sequence[Combination]) -> lis
     out = []
     for name, limit in limits.scores.items():
         beyond = [f for f in OF_ATTACKS if f in limit.stated()] if kinds.get(name) != "risk" else []
-        if name in [c.name for c in combinations] and "worst_group" in limit.stated():
-            beyond.append("worst_group")
         out += [f"limits.{name}.{f}: only attacks have that figure. Limit the score itself: {name} = 0.05." for f in beyond]
+        if name in [c.name for c in combinations] and "worst_group" in limit.stated():
+            out.append(f"limits.{name}.worst_group: a combination is not known by sub-group. Limit its parts, or the score "
+                       f"itself: {name} = 0.05.")
     return out

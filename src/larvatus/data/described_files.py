@@ -10,6 +10,7 @@ from typing import Any
 
 from larvatus.core.errors import ReadError
 
+PARQUET = b"PAR1"
 COPY = ("copy", "records")  # what a manifest says of a copy beside its size and hash
 
 
@@ -36,7 +37,9 @@ def counted(path: Path) -> tuple[int, int] | None:
         if path.is_dir():
             parts = [_in_parquet(p) for p in sorted(path.rglob("*.parquet"))]
             return (sum(n for n, _ in parts), parts[0][1]) if parts else None
-        return _in_csv(path) if path.suffix.lower() == ".csv" else _in_parquet(path)
+        with path.open("rb") as file:
+            binary = file.read(len(PARQUET)) == PARQUET
+        return _in_parquet(path) if binary else _in_csv(path)
     except (OSError, ValueError, csv.Error):
         return None
 

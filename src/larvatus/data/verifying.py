@@ -70,24 +70,29 @@ def _matched(path: Path, told: Mapping[str, Any]) -> dict[str, Any]:
     copies, found = told["files"], described(path)
     known = next((c for c in copies if {k: v for k, v in c.items() if k not in COPY} == found), None)
     why = "" if known is not None else _difference(found, copies)
-    other = _counts(path, told, known or copies[0])
-    if known is not None and other:
-        why = f"the manifest and the file disagree although the hash is the one described: {other}"
-    elif other:
-        why = f"{why}; {other}"
+    other = _counts(path, told, known)
+    if other:
+        why = f"its hash is the one described, and yet it has {other}" if known is not None else f"{why}; {other}"
     copy = known["copy"] if known is not None else None
     return {"same": not why, "copy": copy, "of": len(copies), "why": why}
 
 
-def _counts(path: Path, told: Mapping[str, Any], copy: Mapping[str, Any]) -> str:
-    """How records and columns differ from those described."""
+def _counts(path: Path, told: Mapping[str, Any], known: Mapping[str, Any] | None) -> str:
+    """How records and columns differ from those described; of another file only where no copy has as many."""
     found = counted(path)
     if found is None:
-        return "its records and columns cannot be counted"
-    expected = (copy.get("records", told.get("records")), told.get("columns"))
-    pairs = zip(("records", "columns"), found, expected, strict=True)
-    return " and ".join(f"{have:,} {what} where {most:,} are described" for what, have, most in pairs
-                        if isinstance(most, int) and have != most)
+        return "" if known is not None else "it cannot be read as a table"
+    copies = [known] if known is not None else told["files"]
+    records = {c.get("records", told.get("records")) for c in copies}
+    said = [] if found[0] in records else [f"{found[0]:,} records where {_any_of(records)} are described"]
+    columns = told.get("columns")
+    if isinstance(columns, int) and found[1] != columns:
+        said.append(f"{found[1]:,} columns where {columns:,} are described")
+    return " and ".join(said)
+
+
+def _any_of(numbers: set[Any]) -> str:
+    return " or ".join(f"{n:,}" if isinstance(n, int) else "none" for n in sorted(numbers, key=str))
 
 
 def _difference(found: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> str:

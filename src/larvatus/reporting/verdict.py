@@ -62,7 +62,8 @@ def _rule(limits: Held | None) -> str:
 
 def _counted(heads: Sequence[Headline], limits: Held | None) -> str:
     fit = sum(_fit(h, limits) for h in heads)
-    return f"{count(fit)} of {plural(len(heads), 'release')} {'keeps' if fit == 1 else 'keep'} {_rule(limits)}."
+    of = f"{count(len(heads))} release{'' if len(heads) == 1 else 's'}"
+    return f"{count(fit)} of {of} {'keeps' if fit == 1 else 'keep'} {_rule(limits)}."
 
 
 def _alone(head: Headline, limits: Held | None) -> str:
