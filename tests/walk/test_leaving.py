@@ -100,7 +100,7 @@ method = "correlation"
 moments = 1
 correlation = 1
 [limits]
-nearest_record = { above_chance = 0.2 }
+nearest_record = { above_baseline = 0.2 }
 moments = 1e6
 both = 1e6
 """

@@ -131,10 +131,19 @@ def _check_free(
     if force or not there:
         return
     written = kept.written()
-    ours = written["files"] if set(written["keys"]) <= set(keys.values()) else {}
-    taken = [p for p in there if (name := str(p.relative_to(folder))) not in ours or ours[name] != file_digest(p)]
-    if taken:
-        raise WriteError(f"{taken[0]} exists already. Choose another folder, or overwrite with --force (force=True).")
+    theirs = {p: written["files"].get(str(p.relative_to(folder))) for p in there}
+    kept_all = set(written["keys"]) <= set(keys.values())
+    taken = [p for p in there if theirs[p] is None or not kept_all or theirs[p] != file_digest(p)]
+    if not taken:
+        return
+    way = "Choose another folder, or overwrite with --force (force=True)."
+    changed = next((p for p in taken if theirs[p] is not None and theirs[p] != file_digest(p)), None)
+    if changed is not None:
+        raise WriteError(f"{changed} exists already and was changed after an earlier run wrote it. {way}")
+    if theirs[taken[0]] is not None:
+        raise WriteError(f"{taken[0]} exists already, from an earlier run whose releases this one would not keep: the secret, "
+                         f"the data, the settings, the list of releases or larvatus itself is another. {way}")
+    raise WriteError(f"{taken[0]} exists already. {way}")
 
 
 def _targets(folder: Path, study: Study, suffix: str) -> dict[str, Path]:
