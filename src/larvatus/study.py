@@ -56,6 +56,11 @@ SECTIONS: Mapping[str, type[BaseModel]] = {
     "goal": Goal,
 }
 LATER = ("folder", "combine", "limits")
+MEANT = {
+    "risk": "attacks are named in [[attack]].", "risks": "attacks are named in [[attack]].",
+    "utilities": "measures are named in [[measure]].", "mask": "masks are the steps of [[release]].",
+    "objective": "it stands in [goal].", "tier": "it stands in [limits].", "grid": "it stands in a step of [[release]].",
+}
 
 
 def _reader(kind: type[Method]) -> BeforeValidator:
@@ -121,7 +126,7 @@ class Study(BaseModel):
         parts |= _decisions(raw, problems)
         problems += [f"goal.{p}" for p in objective_problems(parts.get("goal", Goal()).objective, parts.get("combine", ()))]
         known = [n for n in cls.model_fields if n != "folder"]
-        problems += [f"{n}: no such part of a study; {nearest_names(n, known)}" for n in raw if n not in known]
+        problems += [f"{n}: no such part of a study; {MEANT.get(n) or nearest_names(n, known)}" for n in raw if n not in known]
         if not any(p.startswith(("roles", "sub_groups")) for p in problems):
             roles, groups = parts.get("roles", Roles()), parts.get("sub_groups", SubGroups())
             try:
@@ -307,12 +312,15 @@ def _domain(place: int, given: Any, problems: list[str]) -> Domain | None:
 
 def _section(name: str, kind: type[V], value: Any, problems: list[str]) -> V:
     if not isinstance(value, Mapping):
-        problems.append(f"{name}: needs a table, [{name}], got {type(value).__name__}.")
+        way = " Measures are named in [[measure]]." if kind is Utility else ""
+        problems.append(f"{name}: needs a table, [{name}], got {type(value).__name__}.{way}")
         return kind()
     try:
         return kind(**value)
     except ValidationError as error:
         fields = constraint_fields(value) if kind is Constraints else list(kind.model_fields)
+        if kind is Goal:
+            fields.append("limits")
         problems += validation_problems(name, error, fields)
         return kind()
 

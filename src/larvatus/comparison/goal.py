@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from larvatus.comparison.combining import Combination, with_combined
 from larvatus.comparison.figures import figure_of, known_scores, upper_end
@@ -40,6 +40,18 @@ class Goal(BaseModel):
     secrets: Annotated[int, Field(ge=1, le=1000)] = Field(default=5, description="fresh secrets to confirm each with")
     share: Annotated[float, Field(gt=0, le=1)] = Field(default=1.0, description="share of them that must keep the limits")
     sample: Annotated[int, Field(ge=0)] = Field(default=0, description="records to explore on, about; 0 for all")
+
+    @field_validator("objective", mode="before")
+    @classmethod
+    def _readable(cls, given: Any) -> Any:
+        good = given is None or isinstance(given, str)
+        if isinstance(given, list | tuple):
+            good = all(isinstance(n, str) for n in given)
+        if isinstance(given, Mapping):
+            good = all(isinstance(w, int | float) and not isinstance(w, bool) and w >= 0 for w in given.values())
+        if not good:
+            raise ValueError(f"needs a measure, a list of measures, or measures with weights of at least 0, got {given!r}")
+        return given
 
     def plain(self) -> dict[str, Any]:
         """Everything but the objective, as JSON can hold it."""

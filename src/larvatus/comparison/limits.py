@@ -29,6 +29,7 @@ WORDS = {
 }
 FIGURE = {name: "value" if name == "at_most" else name for name in WORDS}
 SLACK = 1e-12
+OWN = ("tier", "interval", "every_attack")
 
 
 class Limit(BaseModel):
@@ -206,7 +207,7 @@ def limits_of(given: Any, combinations: Sequence[Combination] = ()) -> Limits:
         return Limits()
     if not isinstance(given, Mapping):
         raise StudyError([f"limits: needs a table, [limits], got {type(given).__name__}."])
-    own = ("tier", "interval", "every_attack")
+    own = OWN
     names = [n for n in given if n not in own]
     problems = _name_problems(names, combinations)
     try:
@@ -229,11 +230,18 @@ def needed_for(limits: Limits, combinations: Sequence[Combination], kind: Litera
 def _told(error: ValidationError, fields: Sequence[str], problems: Sequence[str]) -> list[str]:
     named = [p.split(":")[0] for p in problems]
     said = [p for p in validation_problems("limits", error, fields) if p.split(":")[0] not in named]
-    return [*problems, *said]
+    extra = [item["loc"] for item in error.errors(include_url=False) if item["type"] == "extra_forbidden"]
+    wrong = [_no_figure(str(where[-2]), str(where[-1])) for where in extra if len(where) > 1]
+    return [*problems, *wrong, *(p for p in said if not wrong or "no such setting" not in p)]
+
+
+def _no_figure(name: str, figure: str) -> str:
+    way = "it stands in [limits] itself, for all attacks." if figure in OWN else nearest_names(figure, Limit.model_fields)
+    return f"limits.{name}.{figure}: no such figure; {way}"
 
 
 def _name_problems(names: Sequence[str], combinations: Sequence[Combination]) -> list[str]:
-    known = [*known_scores(), *(c.name for c in combinations), "tier", "interval", "every_attack"]
+    known = [*OWN, *(c.name for c in combinations), *known_scores()]
     return [f"limits.{n}: no score of that name; {nearest_names(n, known)}" for n in names if n not in known]
 
 

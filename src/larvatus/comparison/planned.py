@@ -48,12 +48,16 @@ def releases(value: Any, problems: list[str]) -> list[Planned]:
         name = str(raw.get("name", f"release {i}"))
         where = f"release {name!r}"
         known = [*Planned.model_fields, MAPPED]
-        problems += [f"{where}: no such setting {k!r}; {nearest_names(k, known)}" for k in raw if k not in known]
+        problems += [f"{where}: {_unknown(k, known)}" for k in raw if k not in known]
         steps = raw.get("steps", [])
         if not isinstance(steps, list | tuple):
             steps = [steps]
         if not steps:
             problems.append(f"{where}: has no steps. Give at least one, such as steps = [{{ method = \"additive_noise\" }}].")
+            continue
+        found = [f"{where}: {p}" for step in steps for p in _misplaced(step)]
+        if found:
+            problems += found
             continue
         axes = _axes(steps)
         problems += [f"{where}: grid.{key} is empty. Give it at least one value." for _, key, v in axes if not v]
@@ -70,6 +74,22 @@ def releases(value: Any, problems: list[str]) -> list[Planned]:
     names = [r.name for r in out]
     twice = sorted({n for n in names if names.count(n) > 1})
     problems += [f"two releases are named {n!r}; give each a name of its own." for n in twice]
+    return out
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    if name == "grid":
+        return "grid belongs into a step: steps = [{ method = \"…\", grid.… = [values] }]."
+    return f"no such setting {name!r}; {nearest_names(name, known)}"
+
+
+def _misplaced(step: Any) -> list[str]:
+    """What is written for a search, or a grid that is none."""
+    if not isinstance(step, Mapping):
+        return []
+    out = [f"{n} belongs into [[search]]. Here write grid.… = [values]." for n in ("range", "choice") if n in step]
+    if "grid" in step and not isinstance(step["grid"], Mapping):
+        out.append("grid needs settings with their values, such as grid.similarity = [0, 0.5].")
     return out
 
 
