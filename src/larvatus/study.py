@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -12,14 +11,16 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
 from larvatus.comparison.combining import Combination, combinations_of
-from larvatus.comparison.goal import Goal
+from larvatus.comparison.goal import Goal, objective_problems
 from larvatus.comparison.limits import Limits, limits_of
+from larvatus.comparison.planned import Planned, releases, tables, tried
 from larvatus.comparison.search_space import Searched, space_of
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
 from larvatus.core.memory import bytes_of
 from larvatus.data.analyses import Analysis, analyses_of, analysis_problems
+from larvatus.data.chosen import MARK
 from larvatus.data.codebook import label_problems, read_labels
 from larvatus.data.constraints import Constraints, constraint_fields, constraint_problems, step_problems
 from larvatus.data.contracts import Attack, Mask, Measure, Method
@@ -32,8 +33,6 @@ from larvatus.data.roles import Roles, SubGroups, released_columns, role_problem
 from larvatus.data.taxonomy import with_taxonomies
 
 V = TypeVar("V", bound=BaseModel)
-MAPPED = "reverse_mapped"
-M = TypeVar("M", bound=Method)
 
 
 class Utility(BaseModel):
@@ -57,24 +56,19 @@ SECTIONS: Mapping[str, type[BaseModel]] = {
     "goal": Goal,
 }
 LATER = ("folder", "combine", "limits")
+MEANT = {
+    "risk": "attacks are named in [[attack]].", "risks": "attacks are named in [[attack]].",
+    "utilities": "measures are named in [[measure]].", "mask": "masks are the steps of [[release]].",
+    "objective": "it stands in [goal].", "tier": "it stands in [limits].", "grid": "it stands in a step of [[release]].",
+}
 
 
 def _reader(kind: type[Method]) -> BeforeValidator:
     return BeforeValidator(lambda given: method_of(kind, given))
 
 
-AnyMask = Annotated[SerializeAsAny[Mask], _reader(Mask)]
 AnyAttack = Annotated[SerializeAsAny[Attack], _reader(Attack)]
 AnyMeasure = Annotated[SerializeAsAny[Measure], _reader(Measure)]
-
-
-class Planned(BaseModel):
-    """A release to be made: its name and its steps in order."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: Annotated[str, Field(min_length=1, max_length=120)]
-    steps: Annotated[tuple[AnyMask, ...], Field(min_length=1)]
 
 
 class Study(BaseModel):
@@ -130,8 +124,9 @@ class Study(BaseModel):
         problems: list[str] = []
         parts = {name: _part(name, raw[name], problems) for name in raw if name in cls.model_fields and name not in LATER}
         parts |= _decisions(raw, problems)
+        problems += [f"goal.{p}" for p in objective_problems(parts.get("goal", Goal()).objective, parts.get("combine", ()))]
         known = [n for n in cls.model_fields if n != "folder"]
-        problems += [f"{n}: no such part of a study; {nearest_names(n, known)}" for n in raw if n not in known]
+        problems += [f"{n}: no such part of a study; {MEANT.get(n) or nearest_names(n, known)}" for n in raw if n not in known]
         if not any(p.startswith(("roles", "sub_groups")) for p in problems):
             roles, groups = parts.get("roles", Roles()), parts.get("sub_groups", SubGroups())
             try:
@@ -172,10 +167,20 @@ class Study(BaseModel):
         })
 
     def with_release(self, name: str, steps: Sequence[Mask], folder: Path) -> Study:
-        """The same study with one release and no search, to lie in another folder."""
-        source = os.path.relpath(self.source_path(), folder) if self.source else ""
-        planned = (Planned(name=name, steps=tuple(steps)),)
-        return self.model_copy(update={"release": planned, "search": (), "goal": Goal(), "source": source, "folder": folder})
+        """The same study with one release in place of the search, to lie in another folder: files are found from there."""
+        start = self.folder or Path()
+        who = self.intruder.model_copy(update={
+            "file": _from(folder, start, self.intruder.file) if self.intruder.file else None,
+            "also": tuple(_from(folder, start, n) for n in self.intruder.also),
+        })
+        moved = tuple(
+            s.model_copy(update={"where": MARK + _from(folder, start, s.where[len(MARK) :])})
+            if isinstance(s.where, str) and s.where.startswith(MARK) else s for s in steps
+        )
+        return self.model_copy(update={
+            "release": (Planned(name=name, steps=moved),), "search": (), "intruder": who, "folder": folder,
+            "source": _from(folder, start, self.source) if self.source else "",
+        })
 
     def plain(self) -> dict[str, Any]:
         """The study as a file would hold it, defaults left out."""
@@ -220,6 +225,11 @@ class Study(BaseModel):
         write_text(Path(path), self.toml(), force)
 
 
+def _from(folder: Path, start: Path, file: str) -> str:
+    """The way from a folder to a file whose path starts at another one."""
+    return os.path.relpath(start / file, folder)
+
+
 def advised(plan: Mapping[str, Any], data: Microdata, source: str = "", folder: Path | None = None) -> Study:
     """The study that an advice on data planned: their roles, and releases to compare."""
     groups = data.sub_groups.model_copy(update=plan["sub_groups"])
@@ -236,28 +246,30 @@ def _method(method: Method) -> dict[str, Any]:
 
 def _part(name: str, value: Any, problems: list[str]) -> Any:
     """One part of a study, its problems added to the list."""
+    if name == "goal" and isinstance(value, Mapping):
+        value = {k: v for k, v in value.items() if k != "limits"}
     if name in SECTIONS:
         return _section(name, SECTIONS[name], value, problems)
     if name == "release":
-        return _releases(value, problems)
+        return releases(value, problems)
     if name in ("attack", "measure"):
         method: type[Method] = Attack if name == "attack" else Measure
-        made = [_tried(f"{name} {i}", method, v, problems) for i, v in enumerate(_list(name, value, problems), 1)]
+        made = [tried(f"{name} {i}", method, v, problems) for i, v in enumerate(tables(name, value, problems), 1)]
         return [m for m in made if m is not None]
     if name == "search":
         try:
-            return space_of(_list(name, value, problems))
+            return space_of(tables(name, value, problems))
         except StudyError as error:
             problems += error.problems
             return ()
     if name == "labels":
         return read_labels(value, problems)
     if name == "domain":
-        found = [_domain(i, v, problems) for i, v in enumerate(_list(name, value, problems), 1)]
+        found = [_domain(i, v, problems) for i, v in enumerate(tables(name, value, problems), 1)]
         return [d for d in found if d is not None]
     if name == "analysis":
         try:
-            return analyses_of(_list(name, value, problems))
+            return analyses_of(tables(name, value, problems))
         except StudyError as error:
             problems += error.problems
             return ()
@@ -274,15 +286,19 @@ def _part(name: str, value: Any, problems: list[str]) -> Any:
 
 
 def _decisions(raw: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """Combinations and limits: what releases are judged by."""
+    """Combinations and limits: what releases are judged by. `[goal] limits` is another place for the same words."""
     out: dict[str, Any] = {}
-    for name in ("combine", "limits"):
-        try:
-            if name in raw:
-                combined = out.get("combine", ())
-                out[name] = combinations_of(raw[name]) if name == "combine" else limits_of(raw[name], combined)
-        except StudyError as error:
-            problems += error.problems
+    try:
+        if "combine" in raw:
+            out["combine"] = combinations_of(raw["combine"])
+        in_goal = "limits" in raw["goal"] if isinstance(raw.get("goal"), Mapping) else False
+        if in_goal and "limits" in raw:
+            problems.append("limits: are stated in [limits] and in [goal]. Keep [limits], with all of them in it: it holds for "
+                            "run, check and search.")
+        elif in_goal or "limits" in raw:
+            out["limits"] = limits_of(raw["goal"]["limits"] if in_goal else raw["limits"], out.get("combine", ()))
+    except StudyError as error:
+        problems += error.problems
     return out
 
 
@@ -296,112 +312,17 @@ def _domain(place: int, given: Any, problems: list[str]) -> Domain | None:
 
 def _section(name: str, kind: type[V], value: Any, problems: list[str]) -> V:
     if not isinstance(value, Mapping):
-        problems.append(f"{name}: needs a table, [{name}], got {type(value).__name__}.")
+        way = " Measures are named in [[measure]]." if kind is Utility else ""
+        problems.append(f"{name}: needs a table, [{name}], got {type(value).__name__}.{way}")
         return kind()
     try:
         return kind(**value)
     except ValidationError as error:
         fields = constraint_fields(value) if kind is Constraints else list(kind.model_fields)
+        if kind is Goal:
+            fields.append("limits")
         problems += validation_problems(name, error, fields)
         return kind()
-
-
-def _list(name: str, value: Any, problems: list[str]) -> Sequence[Any]:
-    if isinstance(value, list | tuple):
-        return value
-    problems.append(f"{name}: needs [[{name}]] with two brackets, one for each.")
-    return []
-
-
-def _tried(where: str, kind: type[M], given: Any, problems: list[str]) -> M | None:
-    try:
-        return method_of(kind, given)
-    except StudyError as error:
-        problems += [f"{where}: {p}" for p in error.problems]
-        return None
-
-
-def _releases(value: Any, problems: list[str]) -> list[Planned]:
-    out: list[Planned] = []
-    for i, raw in enumerate(_list("release", value, problems), 1):
-        if isinstance(raw, Planned):
-            out.append(raw)
-            continue
-        if not isinstance(raw, Mapping):
-            problems.append(f"release {i}: needs a table with name and steps.")
-            continue
-        name = str(raw.get("name", f"release {i}"))
-        where = f"release {name!r}"
-        known = [*Planned.model_fields, MAPPED]
-        problems += [f"{where}: no such setting {k!r}; {nearest_names(k, known)}" for k in raw if k not in known]
-        steps = raw.get("steps", [])
-        if not isinstance(steps, list | tuple):
-            steps = [steps]
-        if not steps:
-            problems.append(f"{where}: has no steps. Give at least one, such as steps = [{{ method = \"additive_noise\" }}].")
-            continue
-        problems += [f"{where}: grid.{key} is empty. Give it at least one value." for _, key, v in _axes(steps) if not v]
-        for suffix, chosen in _mapped(_expanded(steps), raw.get(MAPPED, False), where, problems):
-            made = [_tried(where, Mask, s, problems) for s in chosen]
-            if None in made:
-                continue
-            try:
-                out.append(Planned(name=name + suffix, steps=tuple(m for m in made if m is not None)))
-            except ValidationError as error:
-                problems += validation_problems(f"release {i}", error, list(Planned.model_fields))
-    names = [r.name for r in out]
-    twice = sorted({n for n in names if names.count(n) > 1})
-    problems += [f"two releases are named {n!r}; give each a name of its own." for n in twice]
-    return out
-
-
-def _axes(steps: Sequence[Any]) -> list[tuple[int, str, Sequence[Any]]]:
-    """The step, the setting and the values of everything under `grid`."""
-    axes: list[tuple[int, str, Sequence[Any]]] = []
-    for i, step in enumerate(steps):
-        grid = step.get("grid") if isinstance(step, Mapping) else None
-        if isinstance(grid, Mapping):
-            axes += [(i, key, values if isinstance(values, list | tuple) else [values]) for key, values in grid.items()]
-    return axes
-
-
-def _expanded(steps: Sequence[Any]) -> list[tuple[str, list[Any]]]:
-    """Every combination of the values under `grid` in the steps, with the part of the name that tells them apart."""
-    axes = _axes(steps)
-    if not axes:
-        return [("", list(steps))]
-    out = []
-    for chosen in itertools.product(*(values for _, _, values in axes)):
-        made = [{k: v for k, v in s.items() if k != "grid"} if isinstance(s, Mapping) else s for s in steps]
-        for (i, key, _), value in zip(axes, chosen, strict=True):
-            made[i] = {**made[i], key: value}
-        suffix = " " + ", ".join(f"{key}={value}" for (_, key, _), value in zip(axes, chosen, strict=True))
-        out.append((suffix, made))
-    return out
-
-
-def _mapped(
-    made: Sequence[tuple[str, list[Any]]], asked: Any, where: str, problems: list[str]
-) -> Sequence[tuple[str, list[Any]]]:
-    """Every release as it is, reverse-mapped, or both side by side."""
-    if asked not in (True, False, "both"):
-        problems.append(f"{where}: {MAPPED} is true, false or \"both\", got {asked!r}.")
-        return made
-    return [
-        one for suffix, steps in made
-        for one in ([] if asked is True else [(suffix, steps)]) + (
-            [(f"{suffix}, reverse-mapped", [*steps, "reverse_map"])] if asked else []
-        )
-    ]
-
-
-def planned_of(given: Any) -> tuple[Planned, ...]:
-    """Releases to be made, from tables as a study file holds them; every problem in one error."""
-    problems: list[str] = []
-    out = _releases(given, problems)
-    if problems:
-        raise StudyError(list(dict.fromkeys(problems)))
-    return tuple(out)
 
 
 def _about_constraints(asked: Constraints, roles: Roles, groups: SubGroups, releases: Sequence[Planned]) -> list[str]:

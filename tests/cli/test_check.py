@@ -80,8 +80,16 @@ def test_a_tier_from_the_command_line(folder, capsys):
     assert len(judged) == len(set(judged))
 
 
+def test_a_tier_from_the_command_line_loosens_nothing(folder, capsys):
+    named = 'every_attack = 0.0\n[[attack]]\nmethod = "nearest_record"\n'
+    assert checked(folder, named, "--tier", "secure", "--json") == BROKEN
+    broken = [r["limit"] for r in json.loads(capsys.readouterr().out)["limits"] if not r["kept"]]
+    assert 0.0 in broken
+
+
 @pytest.mark.parametrize(("limits", "said"), [
-    ("", "no limit is stated"), ("momnts = 1", "did you mean 'moments'"), ("both = { worst_group = 1 }", "only attacks"),
+    ("", "no limit is stated"), ("momnts = 1", "did you mean 'moments'"),
+    ("both = { worst_group = 1 }", "not known by sub-group"),
 ])
 def test_limits_that_cannot_be_read(folder, capsys, limits, said):
     assert checked(folder, limits) == 2

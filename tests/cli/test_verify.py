@@ -31,8 +31,15 @@ def test_the_file_described_and_another(folder, capsys):
     assert approved["at"].endswith("+00:00")
     assert main(["verify", "out.manifest.json", "in.csv", "--json"]) == 1
     out, err = capsys.readouterr()
-    assert [one["same"] for one in json.loads(out)] == [False]
+    assert [one["same"] for one in json.loads(out)] == [False, True]
     assert err.startswith("larvatus: in.csv is not the one described: ")
+    assert "120 records" not in err
+    assert main(["verify", "out.manifest.json"]) == 0
+    out, _ = capsys.readouterr()
+    assert out.splitlines() == ["out.csv: is the one described", "out.codebook.csv: is the one described (the codebook)"]
+    (folder / "out.codebook.csv").write_text("column", encoding="utf-8")
+    assert main(["verify", "out.manifest.json", "-q"]) == 1
+    assert capsys.readouterr().err.startswith("larvatus: out.codebook.csv is not the one described: 6 bytes, and ")
     assert main(["verify", "in.csv", "out.csv"]) == 2
     assert main(["verify", "out.manifest.json", "none.csv"]) == 2
 
@@ -41,10 +48,12 @@ def test_copies_by_a_pattern(folder, capsys):
     assert masked("out.parquet", "--copies", "2") == 0
     capsys.readouterr()
     assert main(["verify", "out.manifest.json", "out-*.parquet", "--json"]) == 0
-    assert [(one["same"], one["copy"]) for one in json.loads(capsys.readouterr().out)] == [(True, 1), (True, 2)]
+    assert [(one["same"], one["copy"]) for one in json.loads(capsys.readouterr().out)] == [(True, 1), (True, 2), (True, None)]
     (folder / "out-2.parquet").write_bytes((folder / "in.csv").read_bytes())
     assert main(["verify", "out.manifest.json", "out-*.parquet", "-q"]) == 1
     assert "out-2.parquet" in capsys.readouterr().err
+    assert main(["verify", "out.manifest.json", "out-1.parquet"]) == 0
+    assert "copy 2 of 2 was not looked at: no file was named for it" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["out.manifest.json", "out.internal.json", "out.codebook.csv"])

@@ -62,7 +62,8 @@ def test_axes_by_figure_and_by_combination():
 
 @pytest.mark.parametrize(("axes", "said"), [
     (("nearest_recrod",), "did you mean 'nearest_record'"), (("moments.uper",), "did you mean 'upper'"),
-    (("risk.upper",), "has no figure 'upper'"),
+    (("risk.upper",), "has no figure 'upper'"), (("moments",), "only 'moments' is named, and a frontier needs two or more"),
+    (("moments", "moments"), "a frontier needs two or more"),
 ])
 def test_axes_that_are_not_there(axes, said):
     with pytest.raises(StudyError, match=said):

@@ -70,6 +70,21 @@ def test_a_tier_limits_every_attack_that_decides(tier):
     assert len(own.judge((above,)).rows) == 1
 
 
+def test_a_tier_and_a_rule_for_every_attack_hold_both():
+    score = Score("rank_window", "risk", 0.13, chance=0.1)
+    for stated, kept, rows in (
+        ({"above_chance": 0.5}, False, 2), ({"above_baseline": 0.5}, False, 1), ({"above_baseline": 0.02}, False, 1),
+        ({"above_chance": 0.5, "interval": "value"}, False, 2), (0.5, False, 2),
+        ({"above_baseline": 0.5, "interval": "value"}, False, 2),
+    ):
+        found = limits_of({"tier": "public", "every_attack": stated}).judge((score, SHOWN))
+        assert (found.kept, len(found.rows)) == (kept, rows), stated
+    stricter = limits_of({"tier": "secure", "every_attack": {"above_baseline": 0.02}}).judge((score,))
+    assert [(r["limit"], r["kept"]) for r in stricter.rows] == [(0.02, False)]
+    both = limits_of({"tier": "secure", "every_attack": {"times_chance": 2}}).judge((score,))
+    assert [(r["figure"], r["kept"]) for r in both.rows] == [("above chance and S alone", True), ("times chance", True)]
+
+
 def test_tiers_are_ordered():
     assert list(TIERS) == ["public", "scientific", "secure"]
     assert sorted(TIERS.values()) == list(TIERS.values())
@@ -92,7 +107,8 @@ def test_combined_scores_are_limited_and_shown_with_their_parts():
 
 @pytest.mark.parametrize(("raw", "said"), [
     ({"limits": {"nearest_recrod": 0.1}}, "limits.nearest_recrod: no score of that name; did you mean 'nearest_record'?"),
-    ({"limits": {"nearest_record": {"above_chnce": 1}}}, "limits.nearest_record: no such setting; did you mean 'above_chance'"),
+    ({"limits": {"nearest_record": {"above_chnce": 1}}},
+     "limits.nearest_record.above_chnce: no such figure; did you mean 'above_chance'"),
     ({"limits": {"nearest_record": {}}}, "limits.nearest_record: value error, a limit needs a number"),
     ({"limits": {"nearest_record": -0.1}}, "limits.nearest_record.at_most: input should be greater than or equal to 0"),
     ({"limits": {"moments": {"above_chance": 1}}}, "limits.moments.above_chance: only attacks have that figure."),
@@ -103,6 +119,24 @@ def test_combined_scores_are_limited_and_shown_with_their_parts():
     ({"combine": {"u": {"moments": 1, "nearest_record": 1}}}, "combine.u: mixes attacks and measures."),
     ({"combine": {"moments": {"moments": 1}}}, "combine.moments: there is an attack or a measure of that name."),
     ({"combine": {"u": {"worst": ["moments"], "moments": 1}}}, "combine.u: needs scores with weights, or worst"),
+    ({"combine": {"u": {"weights": {"moments": 1}}}}, "combine.u: scores stand in it directly"),
+    ({"limits": {"nearest_record": {"tier": 1}}}, "limits.nearest_record.tier: no such figure; it stands in [limits] itself"),
+    ({"goal": {"limit": {"moments": 1}}}, "goal.limit: no such setting; did you mean 'limits'?"),
+    ({"goal": {"objective": {"moments": -1}}}, "goal.objective: needs a measure, a list of measures, or measures with weights"),
+    ({"attack": ["moments"]}, "attack 1: no attack 'moments'; it is a measure, which belongs into [[measure]]."),
+    ({"measure": ["nearest_record"]}, "measure 1: no measure 'nearest_record'; it is an attack, which belongs into [["),
+    ({"attack": ["additive_noise"]}, "attack 1: no attack 'additive_noise'; it is a mask, which belongs into the steps"),
+    ({"utility": ["moments"]}, "utility: needs a table, [utility], got list. Measures are named in [[measure]]."),
+    ({"risk": ["nearest_record"]}, "risk: no such part of a study; attacks are named in [[attack]]."),
+    ({"release": [{"name": "n", "steps": [{"method": "additive_noise", "range": {"variance": [1, 2]}}]}]},
+     "release 'n': range belongs into [[search]]. Here write grid"),
+    ({"release": [{"name": "n", "steps": [{"method": "additive_noise", "grid": [1]}]}]}, "release 'n': grid needs settings"),
+    ({"release": [{"name": "n", "steps": ["additive_noise"], "grid": {"variance": [1]}}]},
+     "release 'n': grid belongs into a step"),
+    ({"search": [{"name": "s", "steps": [{"method": "additive_noise", "grid": {"variance": [1]}}]}]},
+     "search 's': grid belongs into [[release]]"),
+    ({"search": [{"name": "s", "steps": [{"method": "additive_noise", "variance": 1, "range": {"variance": [1, 2]}}]}]},
+     "search 's': variance is stated twice"),
     ({"combine": 5}, "combine: needs tables such as [combine.NAME], got int."),
     ({"release": [{"name": "n", "steps": ["additive_noise"], "reverse_mapped": 2}]}, "release 'n': reverse_mapped is"),
 ])
@@ -123,6 +157,29 @@ def test_limits_and_combinations_come_back_from_toml():
     })
     assert lv.Study.of(tomllib.loads(study.toml())) == study
     assert study.limits.scores["u"].at_most == 0.05
+
+
+def test_a_goal_states_limits_in_the_same_words():
+    stated = {"tier": "secure", "nearest_record": {"times_chance": 2}, "u": 0.1, "every_attack": {"worst_group": 0.5}}
+    more = {"combine": {"u": {"moments": 1}}}
+    in_goal, above = lv.Study.of({**GOOD, **more, "goal": {"limits": stated}}), lv.Study.of({**GOOD, **more, "limits": stated})
+    assert in_goal == above
+    assert in_goal.limits.plain() == stated
+    for raw, said in (
+        ({"goal": {"limits": stated}, "limits": {"moments": 1}}, "limits: are stated in [limits] and in [goal]. Keep [limits]"),
+        ({"goal": {"limits": {"nearest_recor": 1}}}, "limits.nearest_recor: no score of that name; did you mean"),
+        ({"goal": {"objective": "momnts"}}, "goal.objective: no measure 'momnts'; did you mean 'moments'?"),
+        ({"goal": {"objective": ["u", "nearest_record"]}}, "goal.objective: 'nearest_record' is a risk."),
+    ):
+        with pytest.raises(StudyError) as caught:
+            lv.Study.of({**GOOD, **more, **raw})
+        assert [p.startswith(said) for p in caught.value.problems] == [True], caught.value.problems
+
+
+def test_a_grid_beside_the_setting_itself_is_refused():
+    step = {"method": "additive_noise", "variance": 9, "grid": {"variance": [0.1, 0.5]}}
+    with pytest.raises(StudyError, match=r"release 'n': variance and grid.variance are both stated for one step"):
+        lv.Study.of({**GOOD, "release": [{"name": "n", "steps": [step]}]})
 
 
 def test_both_with_and_without_reverse_mapping():

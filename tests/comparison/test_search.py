@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import math
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 import larvatus as lv
 from larvatus.cli.main import main
+from larvatus.comparison.combining import combinations_of
 from larvatus.comparison.found import Drawn, Finalist, Tried
-from larvatus.comparison.goal import Bounds, Goal, bounds_of, loss_of, measures_of
-from larvatus.comparison.search import searched
+from larvatus.comparison.goal import Goal, judge_of, loss_of, measures_for, objective_problems
+from larvatus.comparison.search import Scored, searched
 from larvatus.comparison.search_space import space_of
 from larvatus.core.errors import LarvatusError, MaskError, StudyError
 from larvatus.data.sampled import sampled
@@ -29,16 +31,29 @@ class Faked:
     def __init__(self, risk, loss=lambda v: v) -> None:
         self.risk, self.loss, self.calls = risk, loss, []
 
-    def __call__(self, name, steps, secret, whole):
-        value = steps[0].variance
-        self.calls.append((value, secret, whole))
-        risk = Score("nearest_record", "risk", self.risk(value, secret, whole), chance=0.0)
-        return name, Scores([risk, Score("moments", "loss", self.loss(value))])
+    heavier = 1.0
+
+    def scored(self, draws, left):
+        for draw in draws:
+            try:
+                yield Scored(self.one(draw))
+            except MaskError as error:
+                yield Scored(problem=str(error))
+
+    def one(self, draw):
+        value, secret = draw.steps[0].variance, draw.key(SECRET)
+        self.calls.append((value, secret, draw.whole))
+        risk = Score("nearest_record", "risk", self.risk(value, secret, draw.whole), chance=0.0)
+        return Scores([risk, Score("moments", "loss", self.loss(value))])
+
+    def release(self, draw):
+        self.calls.append((draw.steps[0].variance, draw.key(SECRET), draw.whole))
+        return draw.name
 
 
 def ran(runner, space=NOISE, limits=None, **goal):
     given = Goal(**{"trials": 30, "finalists": 2, "secrets": 4, **goal})
-    judge = bounds_of(limits or {"nearest_record": 0.5})
+    judge = judge_of(limits or {"nearest_record": 0.5})
     return searched(space_of(space), judge, "moments", given, SECRET, runner, lambda *_: None)
 
 
@@ -109,17 +124,16 @@ def test_nothing_keeps_the_limit():
 
 
 def test_an_interruption_gives_the_best_so_far_confirmed():
-    runner = Faked(lambda v, *_: 1 / (1 + v))
-    calls = 0
+    class Interrupted(Faked):
+        asked = 0
 
-    def interrupted(*args):
-        nonlocal calls
-        calls += 1
-        if calls == 8:
-            raise KeyboardInterrupt
-        return runner(*args)
+        def one(self, draw):
+            self.asked += 1
+            if self.asked == 8:
+                raise KeyboardInterrupt
+            return Faked.one(self, draw)
 
-    found = ran(interrupted)
+    found = ran(Interrupted(lambda v, *_: 1 / (1 + v)))
     assert len(found.tried) == 7
     assert "interrupted after 7 of 30" in found.notes[0]
     assert found.chosen is not None
@@ -127,15 +141,14 @@ def test_an_interruption_gives_the_best_so_far_confirmed():
 
 
 def test_a_second_interruption_leaves_the_best_unconfirmed():
-    runner = Faked(lambda v, *_: 1 / (1 + v))
+    class Interrupted(Faked):
+        def one(self, draw):
+            if draw.whole or len(self.calls) == 7:
+                self.calls.append((0, b"", False))
+                raise KeyboardInterrupt
+            return Faked.one(self, draw)
 
-    def interrupted(name, steps, secret, whole):
-        if whole or len(runner.calls) == 7:
-            runner.calls.append((0, b"", False))
-            raise KeyboardInterrupt
-        return runner(name, steps, secret, whole)
-
-    found = ran(interrupted)
+    found = ran(Interrupted(lambda v, *_: 1 / (1 + v)))
     assert found.chosen is None
     assert found.finalists == ()
     assert found.best is not None
@@ -186,17 +199,21 @@ def test_spaces_that_cannot_be_read(space, said):
         space_of(space)
 
 
-def test_limits_are_judged_by_the_upper_end_and_what_did_not_run_breaks_them():
+def test_limits_are_in_the_words_of_a_study():
     score = Score("nearest_record", "risk", 0.1, chance=0.02, s_alone=0.05, interval=(0.08, 0.13))
-    for given, beyond in ((0.1, 0.03), ({"above_chance": 0.1}, 0.01), ({"above_baseline": 0.05}, 0.03), ({"at_most": 0.2}, 0)):
-        assert bounds_of({"nearest_record": given}).violation([score]) == pytest.approx(beyond)
-    assert bounds_of({"rank_window": 1.0}).violation([score]) == math.inf
-    own = Bounds(())
-    assert bounds_of(own) is own
+    for given, beyond in (
+        (0.1, 0.03), ({"above_chance": 0.1}, 0.01), ({"above_baseline": 0.05}, 0.03), ({"at_most": 0.2}, 0),
+        ({"times_chance": 6}, 0.5), ({"at_most": 0.08, "interval": "value"}, 0.02),
+    ):
+        assert judge_of({"nearest_record": given}).violation([score]) == pytest.approx(beyond)
+    assert judge_of({"rank_window": 1.0}).violation([score]) == math.inf
+    assert judge_of("secure").violation([score]) == 0
+    own = SimpleNamespace(violation=lambda scores: 0.0)
+    assert judge_of(own) is own
     of_one = [{"nearest_record": limit} for limit in ("x", {"below": 1}, -1, True)]
     for given in (None, {}, {"nearest_recor": 1}, *of_one):
         with pytest.raises(StudyError, match="limits"):
-            bounds_of(given)
+            judge_of(given)
 
 
 def test_a_limited_attack_must_be_run(data):
@@ -211,10 +228,22 @@ def test_objectives():
     assert loss_of(scores, {"moments": 3, "correlation": 1}) == 1.5
     assert loss_of(scores, lambda found: len(found)) == 3
     assert math.isnan(loss_of(scores, "table"))
-    used = measures_of({"moments": 1, "correlation": 0}, ["table", "correlation"])
-    assert [m.name() for m in used] == ["correlation", "moments"]
-    with pytest.raises(StudyError, match="no measure 'momnts'"):
-        measures_of("momnts", None)
+    used, analysed = measures_for({"moments": 1, "correlation": 0}, ["table", "correlation"])
+    assert ([m.name() for m in used], analysed) == (["correlation", "moments"], False)
+
+
+def test_a_combination_is_an_objective():
+    scores = [Score("moments", "loss", 1.0), Score("correlation", "loss", 3.0)]
+    combine = combinations_of({"worst_loss": {"worst": ["moments", "correlation"]}, "found": {"worst": ["nearest_record"]}})
+    assert loss_of(scores, "worst_loss", combine) == 3
+    assert loss_of(scores, {"worst_loss": 1, "moments": 1}, combine) == 2
+    judge = judge_of({"nearest_record": 1, "marginal": 1}, combine)
+    used, _ = measures_for("worst_loss", None, judge, combine)
+    assert [m.name() for m in used] == ["moments", "correlation", "marginal"]
+    for wrong, said in (("momnts", "did you mean 'moments'"), ("found", "is a risk"), ("nearest_record", "is a risk"),
+                        ({"moments": 0}, "add up to nothing"), ([], "names no measure")):
+        assert said in objective_problems(wrong, combine)[0]
+    assert objective_problems(["worst_loss", "analyses"], combine) == []
 
 
 def test_the_spread_over_secrets_is_told():
@@ -301,4 +330,4 @@ def test_the_command_writes_what_was_tried_and_the_chosen_release(tmp_path, monk
     capsys.readouterr()
     assert main(["search", "study.toml", "-o", "none", "--trials", "3", "-q"]) == 1
     assert "no candidate keeps the limits" in capsys.readouterr().err
-    assert sorted(p.name for p in (tmp_path / "none").iterdir()) == ["confirmed.csv", "tried.csv"]
+    assert sorted(p.name for p in (tmp_path / "none").iterdir()) == [".kept", "confirmed.csv", "tried.csv"]

@@ -11,7 +11,8 @@ import pytest
 
 import larvatus as lv
 from larvatus.core.errors import ReadError, StudyError, WriteError
-from larvatus.data.manifest import Decided, approved_release, beside, verified, write_beside
+from larvatus.data.manifest import Decided, approved_release, beside, write_beside
+from larvatus.data.verifying import verified
 from sample import ROLES, SECRET, people
 
 
@@ -37,9 +38,11 @@ def test_the_public_manifest_tells_what_may_be_told_and_no_more(data, tmp_path):
     assert told["steps"][0]["sentence"]
     assert "0.37" not in public.read_text(encoding="utf-8")
     assert told["files"] == [{
-        "copy": 1, "bytes": (tmp_path / "out.csv").stat().st_size,
+        "copy": 1, "records": 300, "bytes": (tmp_path / "out.csv").stat().st_size,
         "sha256": hashlib.sha256((tmp_path / "out.csv").read_bytes()).hexdigest(),
     }]
+    book = (tmp_path / "out.codebook.csv").read_bytes()
+    assert told["codebook"] == {"bytes": len(book), "sha256": hashlib.sha256(book).hexdigest()}
 
 
 def test_the_internal_one_has_the_rest_but_not_the_secret_and_is_the_owners_alone(data, tmp_path):
@@ -84,13 +87,14 @@ def test_the_file_itself_under_any_name_and_every_change_of_it(data, tmp_path, n
     _, public, internal = written(data, tmp_path, name, "additive_noise")
     (tmp_path / name).rename(tmp_path / "renamed")
     for manifest in (public, internal):
-        assert [v["same"] for v in verified(manifest, [tmp_path / "renamed"])] == [True]
+        found = [(v["what"], v["same"]) for v in verified(manifest, [tmp_path / "renamed"])]
+        assert found == [("copy", True), ("codebook", True)]
     file = tmp_path / "renamed" if (tmp_path / "renamed").is_file() else next((tmp_path / "renamed").iterdir())
     raw = bytearray(file.read_bytes())
     raw[len(raw) // 2] ^= 1
     file.write_bytes(bytes(raw))
-    found, = verified(public, [tmp_path / "renamed"])
-    assert not found["same"]
+    found, book = verified(public, [tmp_path / "renamed"])
+    assert (found["same"], book["same"]) == (False, True)
     assert "other content" in found["why"]
     file.write_bytes(bytes(raw[:-1]))
     assert not verified(public, [tmp_path / "renamed"])[0]["same"]
@@ -111,8 +115,37 @@ def test_a_folder_with_one_part_more_or_less(data, tmp_path):
 def test_every_copy_is_known_by_its_own_hash(data, tmp_path):
     _, public, _ = written(data, tmp_path, "out.csv", "multiple_imputation(copies=3)")
     copies = [tmp_path / f"out-{i}.csv" for i in (3, 1, 2)]
-    assert [(v["same"], v["copy"], v["of"]) for v in verified(public, copies)] == [(True, 3, 3), (True, 1, 3), (True, 2, 3)]
+    found = [(v["same"], v["copy"], v["of"]) for v in verified(public, copies)]
+    assert found == [(True, 3, 3), (True, 1, 3), (True, 2, 3), (True, None, 1)]
+    assert [v["copy"] for v in verified(public, [])] == [1, 2, 3, None]
+    one, *others, _ = verified(public, copies[:1])
+    assert (one["copy"], [(v["same"], v["copy"]) for v in others]) == (3, [(None, 1), (None, 2)])
     assert json.loads(public.read_text(encoding="utf-8"))["copies"] == 3
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_records_and_columns_are_counted_and_the_codebook_is_looked_at(data, tmp_path, name):
+    release, public, _ = written(data, tmp_path, name, "additive_noise")
+    frame = release.frame()
+    shorter = frame.iloc[:-3, 1:]
+    shorter.to_csv(tmp_path / "other.csv", index=False)
+    why = verified(public, [tmp_path / "other.csv"])[0]["why"]
+    assert "297 records where 300 are described and 6 columns where 7 are described" in why
+    told = json.loads(public.read_text(encoding="utf-8"))
+    fewer = {"files": [{**told["files"][0], "records": 9}]}
+    for change, said in (({"columns": 8}, "7 columns where 8"), (fewer, "300 records")):
+        (tmp_path / "forged.json").write_text(json.dumps(told | change), encoding="utf-8")
+        one = verified(tmp_path / "forged.json", [tmp_path / name])[0]
+        assert not one["same"]
+        assert f"its hash is the one described, and yet it has {said}" in one["why"]
+    book = tmp_path / "out.codebook.csv"
+    book.write_text(book.read_text(encoding="utf-8") + "x", encoding="utf-8")
+    assert [v["same"] for v in verified(public, [])] == [True, False]
+    book.unlink()
+    assert [v["same"] for v in verified(public, [])] == [True, None]
+    (tmp_path / name).unlink()
+    with pytest.raises(ReadError, match="no released file lies beside"):
+        verified(public, [])
 
 
 HEAD = '{"format": "larvatus manifest 1"'
@@ -143,7 +176,7 @@ def test_who_approved_which():
     assert approved_release("", None, ["a", "b"]) is None
     assert approved_release("me", None, ["a"]) == "a"
     assert approved_release("me", "b", ["a", "b"]) == "b"
-    with pytest.raises(StudyError, match="--public"):
+    with pytest.raises(StudyError, match="--chosen, or with --public"):
         approved_release("me", None, ["a", "b"])
 
 

@@ -148,12 +148,35 @@ def test_what_has_changed_is_made_again(tmp_path, made, change):
         text = text.replace("0.1, 0.2", "0.11, 0.2")
     else:
         (tmp_path / "out" / "releases" / "noise-variance=0.1.parquet").write_bytes(b"other")
-    with pytest.raises(WriteError, match="exists already"):
+    why = "was changed after an earlier run wrote it" if change == "file" else "whose releases this one would not keep"
+    with pytest.raises(WriteError, match=f"exists already.* {why}"):
         lv.run(study_of(tmp_path, text), tmp_path / "out", secret=secret)
     assert made == []
     found = lv.run(study_of(tmp_path, text), tmp_path / "out", secret=secret, force=True)
     assert len(made) == (1 if change in ("release", "file") else 4)
     assert found == lv.run(study_of(tmp_path, text), tmp_path / "whole", secret=secret)
+
+
+def test_without_a_secret_what_was_made_with_one_is_gone_on_from(tmp_path, made):
+    lv.run(study_of(tmp_path), tmp_path / "out", secret=SECRET)
+    before = {n: raw for n, raw in contents(tmp_path / "out").items() if n.startswith("releases/")}
+    made.clear()
+    found = lv.run(study_of(tmp_path, HEAD + GRID + MORE), tmp_path / "out")
+    assert made == ["more"]
+    assert len(found.reused) == 4
+    assert before.items() <= contents(tmp_path / "out").items()
+    with pytest.raises(WriteError, match="the secret, the data, the settings"):
+        lv.run(study_of(tmp_path, HEAD + GRID + MORE), tmp_path / "out", secret=SECRET)
+
+
+def test_the_count_of_what_was_there_is_of_all_that_is_planned(tmp_path, capsys):
+    from larvatus.cli.main import main
+
+    study_of(tmp_path, HEAD + GRID + ROUNDED)
+    command = ["run", str(tmp_path / "study.toml"), "-o", str(tmp_path / "out")]
+    assert main(command) == 0
+    assert main(command) == 0
+    assert "5 of 6 releases were there already" in " ".join(capsys.readouterr().err.split())
 
 
 def test_two_at_a_time_give_the_same(tmp_path):

@@ -19,7 +19,8 @@ def check(
     original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
     row_order: ReleasedOrder = "checked", intruder: Who = None,
     tier: Annotated[
-        Literal["public", "scientific", "secure"] | None, Parameter(help="access tier whose limits hold; wins over the study's")
+        Literal["public", "scientific", "secure"] | None,
+        Parameter(help="access tier in place of the study's; its other limits hold too"),
     ] = None,
     also: Annotated[list[str] | None, Several, Parameter(help="another release of the same records; repeat it")] = None,
     quiet: Quiet = False, json: Json = False,
@@ -36,7 +37,7 @@ def check(
     from larvatus.walk import check as walk
 
     terminal, study = Terminal(quiet, json), roles.load()
-    limits = study.limits if tier is None else study.limits.model_copy(update={"tier": tier, "every_attack": None})
+    limits = study.limits if tier is None else study.limits.model_copy(update={"tier": tier})
     if not limits:
         raise StudyError(["no limit is stated. Give --study FILE with [limits], or --tier public."], "command line")
     with terminal.progress() as progress:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +13,7 @@ from cyclopts import Parameter
 
 from larvatus.cli.inputs import MaskOptions, RoleOptions, copies_of, data_of, secret_of, toml_value, with_engine
 from larvatus.cli.terminal import Terminal
-from larvatus.core.errors import StudyError, WriteError, nearest_names
+from larvatus.core.errors import LimitWarning, StudyError, WriteError, nearest_names
 from larvatus.data.score import Cell, Row
 from larvatus.reporting.side_by_side import METHOD, side_by_side
 
@@ -29,6 +31,7 @@ Memory = Annotated[str | None, Parameter(help="how much memory may be used, such
 Master = Annotated[str | None, Parameter(help="address of the cluster that engine spark works on")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with the original's; keep it inside")]
 ApprovedBy = Annotated[str, Parameter(show_default=False, help="who approved the release; told in the internal manifest")]
+AtOnce = Annotated[int | None, Parameter(help="releases worked on at a time, 1 or 2; else 2 where that pays")]
 AtRisk = Annotated[Path | None, Parameter(help="write the ids of the records most at risk here; keep it inside")]
 AtRiskShare = Annotated[float, Parameter(help="largest share of the records that --at-risk lists")]
 
@@ -62,7 +65,7 @@ def run(
     why: Annotated[str, Parameter(help="why it was chosen, in your words", show_default=False)] = "",
     intruder: Who = None, approved_by: ApprovedBy = "", engine: EngineName = None, memory: Memory = None,
     master: Master = None,
-    at_once: Annotated[int | None, Parameter(help="releases worked on at a time, 1 or 2; else 2 where that pays")] = None,
+    at_once: AtOnce = None,
     fresh: Annotated[bool, Parameter(negative=(), show_default=False, help="make finished releases anew, too")] = False,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
@@ -81,13 +84,21 @@ def run(
     from larvatus.walk import run as walk
 
     terminal = Terminal(quiet, json)
-    with terminal.progress() as progress:
+    with terminal.progress() as progress, told_at_the_end():
         comparison = walk(
             with_engine(Study.read(study), engine, memory, master), output, secret=secret_of(secret_file), force=force,
             suffix=f".{format}", row_order=row_order, pairings=pairings, public=public, intruder=intruder,
             chosen=chosen, why=why, approved_by=approved_by, at_once=at_once, fresh=fresh, progress=progress,
         )
     _summary(terminal, comparison, output)
+
+
+@contextmanager
+def told_at_the_end() -> Iterator[None]:
+    """Warnings of broken limits are told after the tables, where they are not overlooked."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LimitWarning)
+        yield
 
 
 def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
@@ -109,9 +120,11 @@ def _summary(terminal: Terminal, comparison: Any, output: Path) -> None:
             terminal.say(f"\n{candidate.name}")
             terminal.notes(told)
     if comparison.reused:
-        of = f"{len(comparison.reused)} of {len(comparison.candidates)} releases"
+        of = f"{len(comparison.reused)} of {len(comparison.candidates) + len(comparison.not_made)} releases"
         terminal.hint(f"{of} were there already and were not made again; --fresh with --force makes all anew.")
     terminal.say(f"\nReport: {output / 'report.html'}")
+    for text in comparison.warnings:
+        terminal.warn(text)
     terminal.data(comparison.plain())
 
 

@@ -11,15 +11,16 @@ from cyclopts import Parameter
 
 from larvatus.cli.commands import (
     ApprovedBy,
+    AtOnce,
     EngineName,
     Force,
     Json,
     Memory,
     Output,
     Quiet,
-    Released,
     RowOrder,
     SecretFile,
+    Several,
 )
 from larvatus.cli.inputs import RoleOptions, copies_of, data_of, over, secret_of, with_engine
 from larvatus.cli.terminal import Terminal
@@ -69,12 +70,13 @@ def search(
     study: Path, *, output: Output, secret_file: SecretFile = None, row_order: RowOrder = "random",
     format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the release")] = "parquet",
     trials: Annotated[int | None, Parameter(help="candidates to try, in place of the study's")] = None,
-    approved_by: ApprovedBy = "", engine: EngineName = None, memory: Memory = None,
+    approved_by: ApprovedBy = "", engine: EngineName = None, memory: Memory = None, at_once: AtOnce = None,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Find the release with the least loss under the limits; exit code 1 where none keeps them.
 
-    Ctrl-C ends the search early: the best so far are confirmed with fresh secrets; once more ends that too.
+    Ctrl-C ends the search early: the best so far are confirmed with fresh secrets; once more ends that too. Begun again with
+    the same secret file and folder, it goes on from what was drawn.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ def search(
     with terminal.progress() as progress:
         found = search_study(
             plan, output, secret=secret_of(secret_file), force=force, suffix=f".{format}", row_order=row_order,
-            approved_by=approved_by, progress=progress,
+            approved_by=approved_by, at_once=at_once, progress=progress,
         )
     best: list[Row] = [{"candidate": t.name, "loss": t.loss, "risk": t.risk} for t in ranked(found.tried)[:SHOWN]]
     terminal.table(best, "\nLeast loss among those that kept the limits while exploring")
@@ -120,8 +122,10 @@ def _plain(row: Row) -> dict[str, Cell]:
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 
 
-def verify(manifest: Path, files: Released, *, quiet: Quiet = False, json: Json = False) -> None:
-    """Tell whether a released file is the one that a manifest describes; exit code 1 where it is not.
+def verify(
+    manifest: Path, files: Annotated[list[str] | None, Several] = None, *, quiet: Quiet = False, json: Json = False
+) -> None:
+    """Tell whether released files and the codebook are those that a manifest describes; exit code 1 where one is not.
 
     Parameters
     ----------
@@ -129,17 +133,21 @@ def verify(manifest: Path, files: Released, *, quiet: Quiet = False, json: Json 
         NAME.manifest.json, as it was written beside the release.
     files
         The released file or folder; all of them, or a quoted pattern such as 'out-*.csv', where a release has several copies.
+        Without any, those that lie beside the manifest.
     """
     from larvatus.core.errors import ManifestError
-    from larvatus.data.manifest import verified
+    from larvatus.data.verifying import verified
 
     terminal = Terminal(quiet, json)
-    found = verified(manifest, [Path(f) for f in copies_of(files)])
+    found = verified(manifest, [Path(f) for f in copies_of(files or [])])
     for one in found:
-        if one["same"]:
-            which = f" (copy {one['copy']} of {one['of']})" if one["of"] > 1 else ""
-            terminal.say(f"{one['file']}: is the one described{which}")
+        which = f"copy {one['copy']} of {one['of']}" if one["what"] == "copy" else "the codebook"
+        if one["same"] is None:
+            terminal.say(f"{which} was not looked at: {one['why']}")
+        elif one["same"]:
+            beside = f" ({which})" if one["of"] > 1 or one["what"] == "codebook" else ""
+            terminal.say(f"{one['file']}: is the one described{beside}")
     terminal.data(found)
-    wrong = [one for one in found if not one["same"]]
+    wrong = [one for one in found if one["same"] is False]
     if wrong:
         raise ManifestError("\n".join(f"{one['file']} is not the one described: {one['why']}." for one in wrong))

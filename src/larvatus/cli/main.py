@@ -81,6 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         again = " The same command goes on from what is finished." if given[:1] == ["run"] else ""
+        if given[:1] == ["search"] and "--secret-file" in given:
+            again = " The same command goes on from what was drawn."
         print(f"larvatus: interrupted; nothing was left half-written.{again}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:

@@ -49,6 +49,10 @@ class Terminal:
         if not self.quiet:
             self.err.print(text, markup=False, style="dim")
 
+    def warn(self, text: str) -> None:
+        """What nobody may overlook, on standard error even where nothing else is said."""
+        self.err.print(f"WARNING: {text}", markup=False, style="bold red")
+
     def data(self, value: Any) -> None:
         """The result for a script, where JSON was asked for."""
         if self.as_json:

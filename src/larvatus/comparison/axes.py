@@ -45,7 +45,11 @@ def check_axes(comparison: Comparison, axes: Sequence[str]) -> None:
     """Refuse axes that nothing can be placed on."""
     there = [s.method for c in comparison.candidates for s in with_combined(c.scores, comparison.combine)]
     known = [RISK, LOSS, *dict.fromkeys(there)]
-    problems = [] if axes else ["axes: none is named. Name two or more, such as \"risk\", \"loss\"."]
+    problems = []
+    if len(set(axes)) < 2:
+        named = f"only {axes[0]!r} is named" if axes else "none is named"
+        problems.append(f"axes: {named}, and a frontier needs two or more, such as \"risk\", \"loss\". For the least on one, "
+                        "sort wide() or headline().")
     for axis in axes:
         name, _, figure = axis.partition(".")
         if name not in known:

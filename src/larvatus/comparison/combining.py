@@ -92,6 +92,9 @@ def combinations_of(given: Any) -> tuple[Combination, ...]:
         if not isinstance(raw, Mapping) or not raw or ("worst" in raw and len(raw) > 1):
             problems.append(f"{where}: needs scores with weights, or worst = [\"…\"] alone.")
             continue
+        if isinstance(raw.get("weights"), Mapping):
+            problems.append(f"{where}: scores stand in it directly, such as moments = 0.5, not under weights.")
+            continue
         try:
             made = Combination(name=name, **({"worst": raw["worst"]} if "worst" in raw else {"weights": dict(raw)}))
         except ValidationError as error:

@@ -96,7 +96,8 @@ def _known_to(data: Microdata, intruder: Intruder) -> tuple[str, ...]:
 class Comparison:
     """Candidates in the order they were given, those that could not be made, and what they are judged by.
 
-    `reused` names those that were finished before and not made again.
+    `reused` names those that were finished before and not made again; `warnings` says which of them are approved or published
+    although they break a limit.
     """
 
     candidates: tuple[Candidate, ...]
@@ -105,10 +106,12 @@ class Comparison:
     combine: tuple[Combination, ...] = ()
     limits: Limits = field(default_factory=Limits)
     reused: tuple[str, ...] = field(default=(), compare=False)
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         lost = f", {len(self.not_made)} not made" if self.not_made else ""
-        return f"Comparison of {len(self.candidates)} releases{lost}\n{self.table()}"
+        loud = "".join(f"\nWARNING: {w}" for w in self.warnings)
+        return f"Comparison of {len(self.candidates)} releases{lost}{loud}\n{self.table()}"
 
     def table(self) -> Rows:
         """One row per release and score."""
@@ -133,14 +136,15 @@ class Comparison:
     def tidy(self) -> Rows:
         """Every figure on a row of its own: overall, by sub-group, variable, pair, domain, copy and null."""
         rows: list[Row] = [row for c in self.candidates for s in c.scores for row in _tidy(c.name, s)]
-        rows += [row for c in self.candidates for s in self._combined(c) for row in _tidy(c.name, s)]
+        rows += [row for c in self.candidates for s in self.combined(c) for row in _tidy(c.name, s)]
         rows += [
             {"release": n.name, "score": "", "kind": "", "level": "not made", "of": n.reason, **_figures({})}
             for n in self.not_made
         ]
         return Rows.of(rows)
 
-    def _combined(self, candidate: Candidate) -> tuple[Score, ...]:
+    def combined(self, candidate: Candidate) -> tuple[Score, ...]:
+        """What the scores of a release are combined to."""
         return with_combined(candidate.scores, self.combine)[len(candidate.scores) :]
 
     def frontier(self, *axes: str) -> Rows:
@@ -160,6 +164,10 @@ class Comparison:
             raise StudyError(["limits: none is stated. Give a table of them, or name a tier such as \"public\"."])
         return {c.name: chosen.judge(c.scores, self.combine) for c in self.candidates}
 
+    def held_to_limits(self) -> dict[str, Rows]:
+        """Every limit of every release on a row, with the figure that was judged; nothing where no limit is stated."""
+        return {name: j.rows for name, j in self.judged().items()} if self.limits else {}
+
     def meets(self, limits: Any = None) -> Rows:
         """One row per release: whether it keeps every limit, and which it breaks by how much."""
         rows: list[Row] = [
@@ -172,7 +180,7 @@ class Comparison:
     def decisions(self, names: Collection[str]) -> dict[str, Rows]:
         """Tables for a report on the named releases: limits, combined scores with their parts, and what was not made."""
         out = {"Limits": Rows.of(r for r in self.meets() if r["release"] in names)} if self.limits else {}
-        combined = [row for c in self.candidates if c.name in names for s in self._combined(c) for row in _tidy(c.name, s)]
+        combined = [row for c in self.candidates if c.name in names for s in self.combined(c) for row in _tidy(c.name, s)]
         out["Combined scores and their parts"] = Rows.of(
             {"release": r["release"], "combined": r["score"], "part": r["of"], "value": r["value"]} for r in combined
         )
@@ -208,37 +216,40 @@ class Comparison:
         if self.not_made:
             out["not_made"] = [{"name": n.name, "steps": [dict(s) for s in n.steps], "reason": n.reason} for n in self.not_made]
         if self.combine:
-            out["combined"] = [{"name": c.name, "scores": [s.plain() for s in self._combined(c)]} for c in self.candidates]
+            out["combined"] = [{"name": c.name, "scores": [s.plain() for s in self.combined(c)]} for c in self.candidates]
         if self.limits:
             judged = self.judged().items()
             out["limits"] = {
                 "stated": self.limits.plain(),
                 "releases": [{"name": n, "meets": j.kept, "judged": [dict(r) for r in j.rows]} for n, j in judged],
             }
+        if self.warnings:
+            out["warnings"] = list(self.warnings)
         return out
 
     def html(
         self, edition: Literal["internal", "public"] = "internal", release: str | None = None, chosen: str | None = None,
-        why: str | Sequence[str] = (),
+        why: str | Sequence[str] = (), warned: Sequence[str] = (),
     ) -> str:
         """The report as one HTML text, of all releases or of the one named; the public edition is about one.
 
-        `chosen` names the release that is put forward to the board, and `why` gives reasons beside those of the figures.
+        `chosen` names the release that is put forward to the board, `why` gives reasons beside those of the figures, and
+        `warned` is what stands above them: sentences that must not be overlooked.
         """
         from larvatus.reporting.compose import composed
         from larvatus.reporting.html import rendered
 
-        return rendered(composed(self, edition, release, chosen, (why,) if isinstance(why, str) else tuple(why)))
+        return rendered(composed(self, edition, release, chosen, (why,) if isinstance(why, str) else tuple(why), warned))
 
     def report(
         self, path: str | Path, edition: Literal["internal", "public"] = "internal", force: bool = False,
-        release: str | None = None, chosen: str | None = None, why: str | Sequence[str] = (),
+        release: str | None = None, chosen: str | None = None, why: str | Sequence[str] = (), warned: Sequence[str] = (),
     ) -> Path:
         """Write the report as one HTML file that opens offline; the rest is as for `html`."""
         from larvatus.core.files import write_text
 
         target = Path(path)
-        write_text(target, self.html(edition, release, chosen, why), force)
+        write_text(target, self.html(edition, release, chosen, why, warned), force)
         return target
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.combining import with_combined
-from larvatus.comparison.limits import broken_in_words
 from larvatus.data.score import Cell, Row, Rows, Score
 from larvatus.reporting.glance_words import KEPT, NEARLY, WITHOUT, at_baseline
 from larvatus.reporting.headline import Headline, baseline, excess, headlines, unbeaten
+from larvatus.reporting.held_to_limits import broken_in_words
 from larvatus.reporting.numbers import EXACT, loss, number, plural, quoted, share, times, words
 
 if TYPE_CHECKING:

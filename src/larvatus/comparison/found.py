@@ -91,6 +91,10 @@ class Found:
     chosen: Finalist | None
     release: Release | None
     notes: tuple[str, ...] = ()
+    objective: Any = None
+    limits: Any = None
+    goal: Mapping[str, Any] = field(default_factory=dict)
+    combine: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         said = f"chosen: {self.chosen.candidate.name}" if self.chosen else "no candidate kept the limits"
@@ -122,7 +126,10 @@ class Found:
     def selection(self) -> dict[str, Any]:
         """That a choice was made, and among what: for the internal manifest."""
         return {
-            "candidates_tried": len(self.tried), "kept_the_limits": sum(t.violation <= 0 for t in self.tried),
+            "objective": self.objective if self.objective is not None else "mean of all losses", "limits": self.limits,
+            "combine": dict(self.combine), "goal": dict(self.goal), "candidates_tried": len(self.tried),
+            "could_not_be_made": sum(bool(t.problem) for t in self.tried),
+            "kept_the_limits": sum(t.violation <= 0 for t in self.tried),
             "finalists": [_finite(f.row()) for f in self.finalists],
             "chosen": [told_settings(s) for s in self.chosen.candidate.steps] if self.chosen else None,
             "notes": list(self.notes),

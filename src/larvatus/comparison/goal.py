@@ -7,15 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from larvatus.comparison.combining import Combination, with_combined
+from larvatus.comparison.figures import figure_of, known_scores, upper_end
+from larvatus.comparison.limits import Limits, limits_of, needed_for
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.contracts import Attack, Measure
 from larvatus.data.methods import all_of
 from larvatus.data.score import Score
 
 Objective: TypeAlias = str | Sequence[str] | Mapping[str, float] | Callable[[Sequence[Score]], float] | None
-FIGURES = ("above_chance", "above_baseline", "at_most")
+NAMED = "analyses"  # the score of named analyses, which no measure of that name gives
 
 
 class Judge(Protocol):
@@ -25,15 +28,12 @@ class Judge(Protocol):
 
 
 class Goal(BaseModel):
-    """How a search is carried out; `[goal]` in a study."""
+    """How a search is carried out; `[goal]` in a study. The limits are the study's."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     objective: str | tuple[str, ...] | dict[str, Annotated[float, Field(ge=0)]] | None = Field(
-        default=None, description="measure, measures, or weights of measures whose loss is to be least; all without one"
-    )
-    limits: dict[str, float | dict[str, float]] = Field(
-        default_factory=dict, description="by attack: the most its upper end may reach, or above_chance, above_baseline"
+        default=None, description="measure or combination, several, or weights of several, whose loss is to be least; else all"
     )
     trials: Annotated[int, Field(ge=1, le=100_000)] = Field(default=40, description="candidates to try")
     finalists: Annotated[int, Field(ge=1, le=20)] = Field(default=3, description="candidates to confirm")
@@ -41,89 +41,116 @@ class Goal(BaseModel):
     share: Annotated[float, Field(gt=0, le=1)] = Field(default=1.0, description="share of them that must keep the limits")
     sample: Annotated[int, Field(ge=0)] = Field(default=0, description="records to explore on, about; 0 for all")
 
+    @field_validator("objective", mode="before")
+    @classmethod
+    def _readable(cls, given: Any) -> Any:
+        good = given is None or isinstance(given, str)
+        if isinstance(given, list | tuple):
+            good = all(isinstance(n, str) for n in given)
+        if isinstance(given, Mapping):
+            good = all(isinstance(w, int | float) and not isinstance(w, bool) and w >= 0 for w in given.values())
+        if not good:
+            raise ValueError(f"needs a measure, a list of measures, or measures with weights of at least 0, got {given!r}")
+        return given
+
+    def plain(self) -> dict[str, Any]:
+        """Everything but the objective, as JSON can hold it."""
+        return self.model_dump(mode="json", exclude={"objective"})
+
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """Limits to attacks: upper ends of intervals against what is had without the release."""
+class Held:
+    """Limits with the combinations that they may speak of."""
 
-    limits: tuple[tuple[str, str, float], ...]
+    limits: Limits
+    combine: tuple[Combination, ...] = ()
 
-    def attacks_among(self, given: Any) -> tuple[Attack, ...]:
-        """The attacks to run: those given, of which every limited one must be one; the limited ones where none are given."""
-        limited = tuple(dict.fromkeys(name for name, _, _ in self.limits))
-        run = all_of(Attack, limited if given is None else given)
-        lacking = [n for n in limited if n not in [a.name() for a in run]]
+    def violation(self, scores: Sequence[Score]) -> float:
+        return self.limits.violation(scores, self.combine)
+
+    def attacks_among(self, given: Any) -> Any:
+        """The attacks to run: those given, of which every limited one must be one; else those that the limits need."""
+        needed = needed_for(self.limits, self.combine, "risk")
+        if given is None:
+            return None if self.limits.of_attacks or not needed else needed
+        run = all_of(Attack, given)
+        lacking = [n for n in needed if n not in [a.name() for a in run]]
         if lacking:
             way = "Add it as [[attack]], or leave its limit out."
             raise StudyError([f"limits: {n!r} is limited and not among the attacks. {way}" for n in lacking])
         return run
 
-    def violation(self, scores: Sequence[Score]) -> float:
-        """How far limits are broken, added up; infinite where an attack did not run."""
-        return math.fsum(self._beyond(scores, name, figure, most) for name, figure, most in self.limits)
 
-    @staticmethod
-    def _beyond(scores: Sequence[Score], name: str, figure: str, most: float) -> float:
-        reached = [_reached(s, figure) for s in scores if s.method == name]
-        if not reached or any(math.isnan(v) for v in reached):
-            return math.inf
-        return max(0.0, max(reached) - most)
-
-
-def _reached(score: Score, figure: str) -> float:
-    upper = score.interval[1] if score.interval else score.value
-    chance = score.chance or 0.0
-    return upper - {"at_most": 0.0, "above_chance": chance, "above_baseline": max(chance, score.s_alone or 0.0)}[figure]
+def judge_of(given: Any, combine: Sequence[Combination] = ()) -> Judge:
+    """Limits in the words of `[limits]`, or anything else that judges scores."""
+    if hasattr(given, "violation") and not isinstance(given, Limits):
+        judge: Judge = given
+        return judge
+    limits = limits_of(given, combine)
+    if not limits:
+        raise StudyError(["limits: none is given. State in [limits] the most that an attack may reach, such as "
+                          "nearest_record = { above_chance = 0.01 } (one per cent of the records more than by chance)."])
+    return Held(limits, tuple(combine))
 
 
 def risk_of(scores: Sequence[Score]) -> float:
     """How far the attack that gains most gets beyond what is had without the release, by the upper end of its interval."""
-    return max((_reached(s, "above_baseline") for s in scores if s.kind == "risk" and s.weighs), default=0.0)
+    weigh = [s for s in scores if s.kind == "risk" and s.weighs]
+    found = (figure_of(s, "above_baseline", upper=True) for s in weigh)
+    return max((upper_end(s) if f is None else f for s, f in zip(weigh, found, strict=True)), default=0.0)
 
 
-def bounds_of(given: Any) -> Judge:
-    """Limits from anything that judges scores, or from a table by attack; a number is the most it may reach."""
-    if hasattr(given, "violation"):
-        judge: Judge = given
-        return judge
-    if not isinstance(given, Mapping) or not given:
-        raise StudyError(["limits: none is given. State the most that an attack may reach, such as nearest_record = "
-                          "{ above_chance = 0.01 } (at most one per cent of the records more than by chance)."])
-    problems: list[str] = []
-    limits: list[tuple[str, str, float]] = []
-    for name, limit in given.items():
-        try:
-            all_of(Attack, name)
-        except StudyError as error:
-            problems += [f"limits: {p}" for p in error.problems]
-        figures = limit if isinstance(limit, Mapping) else {"at_most": limit}
-        for figure, most in figures.items():
-            if figure not in FIGURES:
-                problems.append(f"limits.{name}: no such figure {figure!r}; {nearest_names(str(figure), FIGURES)}")
-            elif not isinstance(most, int | float) or isinstance(most, bool) or not most >= 0:
-                problems.append(f"limits.{name}: needs a number of at least 0.")
-            else:
-                limits.append((name, figure, float(most)))
-    if problems:
-        raise StudyError(problems)
-    return Bounds(tuple(limits))
-
-
-def measures_of(objective: Objective, measures: Any) -> Any:
-    """The measures that an objective needs: those named in it, with the settings that were given for them."""
+def names_in(objective: Objective, combine: Sequence[Combination] = ()) -> tuple[str, ...]:
+    """The measures that an objective is made of, parts of combinations in their place; none where it does not name any."""
     if objective is None or callable(objective):
-        return measures
-    names = [objective] if isinstance(objective, str) else list(objective)
+        return ()
+    inside = {c.name: c.parts for c in combine}
+    named = [objective] if isinstance(objective, str) else list(objective)
+    return tuple(dict.fromkeys(p for n in named for p in inside.get(n, (n,))))
+
+
+def objective_problems(objective: Objective, combine: Sequence[Combination] = ()) -> list[str]:
+    """Names in an objective that are no measure and no combination of measures, and weights that add up to nothing."""
+    if objective is None or callable(objective):
+        return []
+    kinds = {**known_scores(), **{c.name: c.kind for c in combine}}
+    named = [objective] if isinstance(objective, str) else list(objective)
+    losses = [n for n, kind in kinds.items() if kind == "loss"]
+    problems = ["objective: names no measure. Name one, or leave it out for the mean of all."] if not named else []
+    for name in named:
+        if name not in kinds:
+            problems.append(f"objective: no measure {name!r}; {nearest_names(name, losses)}")
+        elif kinds[name] == "risk":
+            problems.append(f"objective: {name!r} is a risk. Limit it in [limits]; the objective is a loss.")
+    if isinstance(objective, Mapping) and named and math.fsum(objective.values()) <= 0:
+        problems.append("objective: the weights add up to nothing. Give one measure at least a weight above 0.")
+    return problems
+
+
+def measures_for(
+    objective: Objective, measures: Any, judge: Judge | None = None, combine: Sequence[Combination] = ()
+) -> tuple[Any, bool]:
+    """The measures to run, with the settings that were given for them, and whether the named analyses are to be made.
+
+    These are the ones that the objective is made of and the ones that are limited; all where the objective names none.
+    """
+    limited = needed_for(judge.limits, judge.combine, "loss") if isinstance(judge, Held) else ()
+    names = names_in(objective, combine)
+    everything = not names
+    wanted = [n for n in dict.fromkeys([*names, *limited]) if n != NAMED]
+    analysed = NAMED in (*names, *limited)
+    if everything and measures is None:
+        return None, True
     there = all_of(Measure, measures) if measures is not None else ()
-    lacking = [n for n in names if n not in [m.name() for m in there]]
-    return [*(m for m in there if m.name() in names), *all_of(Measure, lacking)]
+    lacking = [n for n in wanted if n not in [m.name() for m in there]]
+    return [*(m for m in there if everything or m.name() in wanted), *all_of(Measure, lacking)], everything or analysed
 
 
-def loss_of(scores: Sequence[Score], objective: Objective) -> float:
-    """The loss to be least: of a measure, the weighted mean of several, or the mean of all that have one."""
+def loss_of(scores: Sequence[Score], objective: Objective, combine: Sequence[Combination] = ()) -> float:
+    """The loss to be least: of a measure or combination, the weighted mean of several, or the mean of all that have one."""
     if callable(objective):
         return float(objective(scores))
-    losses = {s.method: s.value for s in scores if s.kind == "loss"}
+    losses = {s.method: s.value for s in with_combined(scores, combine) if s.kind == "loss"}
     if objective is None:
         shares = [v for s in scores if s.kind == "loss" and s.weighs and not math.isnan(v := s.lost)]
         return math.fsum(shares) / len(shares) if shares else math.nan
@@ -131,7 +158,4 @@ def loss_of(scores: Sequence[Score], objective: Objective) -> float:
         weights: Mapping[str, float] = objective
     else:
         weights = dict.fromkeys([objective] if isinstance(objective, str) else objective, 1.0)
-    total = math.fsum(weights.values())
-    if total <= 0:
-        raise StudyError(["objective: the weights add up to nothing. Give one measure at least a weight above 0."])
-    return math.fsum(w * losses.get(n, math.nan) for n, w in weights.items()) / total
+    return math.fsum(w * losses.get(n, math.nan) for n, w in weights.items()) / math.fsum(weights.values())

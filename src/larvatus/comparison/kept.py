@@ -1,7 +1,8 @@
 """Finished candidates in a folder that the owner alone can read, so that a run goes on where it stopped.
 
-A candidate is found again by a digest of everything that its release and its scores are made from. The secret enters as a
-one-way digest where it was given; a secret that was drawn for the run is not in it, and none is ever written.
+A candidate is found again by a digest of everything that its release and its scores are made from, and by a one-way digest of
+the secret where one was given. Where none is given, a finished candidate counts whatever it was drawn with. No secret is ever
+written.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from larvatus.data.manifest import INSIDE
 from larvatus.data.microdata import Microdata
 
 FOLDER, CANDIDATE, FILES, WRITTEN = ".kept", "candidate.json", "files", "written.json"
+SECRET = "-"  # what comes after it in a key tells which secret was given
 
 
 def key_of(*parts: str) -> str:
@@ -94,6 +96,12 @@ class Kept:
             return candidate_of(plain["candidate"]) if whole else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+    def like(self, key: str) -> str:
+        """The key of a finished candidate that differs in the secret alone, where there is one; else the key itself."""
+        base = key.rpartition(SECRET)[0]
+        there = sorted(p.name for p in self.folder.glob(f"{base}{SECRET}*")) if base else []
+        return next((name for name in there if self.read(name) is not None), key)
 
     def _whole(self, place: Path, name: str, digest: str) -> bool:
         """A file waiting to be handed over, or one that was and is unchanged."""

@@ -17,6 +17,7 @@ from larvatus.comparison.figures import OF_ATTACKS, figure_of, known_scores
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.methods import validation_problems
 from larvatus.data.score import Row, Rows, Score
+from larvatus.reporting.held_to_limits import broken_in_words
 
 Interval = Literal["upper", "value"]
 Share = Annotated[float, Field(ge=0)]
@@ -28,6 +29,7 @@ WORDS = {
 }
 FIGURE = {name: "value" if name == "at_most" else name for name in WORDS}
 SLACK = 1e-12
+OWN = ("tier", "interval", "every_attack")
 
 
 class Limit(BaseModel):
@@ -66,7 +68,8 @@ class Limit(BaseModel):
 class Limits(BaseModel):
     """Limits by the name of an attack, a measure or a combination, and by access tier.
 
-    `tier` limits every attack that decides between releases; what is stated of an attack by name stands instead of that.
+    `tier` and `every_attack` limit every attack that decides between releases, both where both are stated; what is stated of
+    an attack by name stands instead of that.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -80,11 +83,17 @@ class Limits(BaseModel):
         return bool(self.tier or self.every_attack or self.scores)
 
     @property
-    def of_attacks(self) -> Limit | None:
-        """What every attack must keep."""
-        if self.every_attack is not None or self.tier is None:
-            return self.every_attack
-        return Limit(above_baseline=TIERS[self.tier])
+    def of_attacks(self) -> tuple[Limit, ...]:
+        """What every attack must keep: the tier's limit and the stated one; of the same figure the stricter."""
+        own = self.every_attack
+        if self.tier is None:
+            return (own,) if own is not None else ()
+        tier = Limit(above_baseline=TIERS[self.tier])
+        if own is None:
+            return (tier,)
+        if own.above_baseline is None or own.interval not in (None, self.interval):
+            return (tier, own)
+        return (own.model_copy(update={"above_baseline": min(own.above_baseline, TIERS[self.tier])}),)
 
     def plain(self) -> dict[str, Any]:
         """As a study file holds it."""
@@ -106,12 +115,11 @@ class Limits(BaseModel):
             mine = [s for s in found if s.method == name]
             absent = why.get(name) or _absent(name, combinations, found)
             rows += self._rows(mine, limit) if mine else [_not_run(name, limit, absent)]
-        every = self.of_attacks
-        if every is not None:
-            attacks = [s for s in scores if s.kind == "risk" and s.weighs and s.method not in self.scores]
-            limited = [s for s in scores if s.kind == "risk" and s.method in self.scores]
+        attacks = [s for s in scores if s.kind == "risk" and s.weighs and s.method not in self.scores]
+        limited = [s for s in scores if s.kind == "risk" and s.method in self.scores]
+        failed = [n for n in why if known_scores().get(n) == "risk" and n not in self.scores]
+        for every in self.of_attacks:
             rows += self._rows(attacks, every)
-            failed = [n for n in why if known_scores().get(n) == "risk" and n not in self.scores]
             rows += [_not_run(n, every, why[n]) for n in failed]
             if not attacks and not limited and not failed:
                 rows.append(_not_run("every_attack", every, "no attack was run"))
@@ -166,14 +174,6 @@ class Judgement:
         return "; ".join(broken_in_words(row) for row in self.broken)
 
 
-def broken_in_words(row: Row) -> str:
-    """One broken limit."""
-    judged, most = row["judged"], row["limit"]
-    if not isinstance(judged, float) or not isinstance(most, float):
-        return f"{row['score']}: {row['why']}"
-    return f"{row['score']}: {row['figure']} {judged:.4g}, limit {most:.4g}"
-
-
 def _beyond(row: Row) -> float:
     judged, most = row["judged"], row["limit"]
     return judged - most if isinstance(judged, float) and isinstance(most, float) else math.inf
@@ -207,7 +207,7 @@ def limits_of(given: Any, combinations: Sequence[Combination] = ()) -> Limits:
         return Limits()
     if not isinstance(given, Mapping):
         raise StudyError([f"limits: needs a table, [limits], got {type(given).__name__}."])
-    own = ("tier", "interval", "every_attack")
+    own = OWN
     names = [n for n in given if n not in own]
     problems = _name_problems(names, combinations)
     try:
@@ -230,11 +230,18 @@ def needed_for(limits: Limits, combinations: Sequence[Combination], kind: Litera
 def _told(error: ValidationError, fields: Sequence[str], problems: Sequence[str]) -> list[str]:
     named = [p.split(":")[0] for p in problems]
     said = [p for p in validation_problems("limits", error, fields) if p.split(":")[0] not in named]
-    return [*problems, *said]
+    extra = [item["loc"] for item in error.errors(include_url=False) if item["type"] == "extra_forbidden"]
+    wrong = [_no_figure(str(where[-2]), str(where[-1])) for where in extra if len(where) > 1]
+    return [*problems, *wrong, *(p for p in said if not wrong or "no such setting" not in p)]
+
+
+def _no_figure(name: str, figure: str) -> str:
+    way = "it stands in [limits] itself, for all attacks." if figure in OWN else nearest_names(figure, Limit.model_fields)
+    return f"limits.{name}.{figure}: no such figure; {way}"
 
 
 def _name_problems(names: Sequence[str], combinations: Sequence[Combination]) -> list[str]:
-    known = [*known_scores(), *(c.name for c in combinations), "tier", "interval", "every_attack"]
+    known = [*OWN, *(c.name for c in combinations), *known_scores()]
     return [f"limits.{n}: no score of that name; {nearest_names(n, known)}" for n in names if n not in known]
 
 
@@ -244,7 +251,8 @@ def _figure_problems(limits: Limits, combinations: Sequence[Combination]) -> lis
     out = []
     for name, limit in limits.scores.items():
         beyond = [f for f in OF_ATTACKS if f in limit.stated()] if kinds.get(name) != "risk" else []
-        if name in [c.name for c in combinations] and "worst_group" in limit.stated():
-            beyond.append("worst_group")
         out += [f"limits.{name}.{f}: only attacks have that figure. Limit the score itself: {name} = 0.05." for f in beyond]
+        if name in [c.name for c in combinations] and "worst_group" in limit.stated():
+            out.append(f"limits.{name}.worst_group: a combination is not known by sub-group. Limit its parts, or the score "
+                       f"itself: {name} = 0.05.")
     return out

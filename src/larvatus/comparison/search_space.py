@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from larvatus.core.errors import StudyError
+from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.contracts import Mask
 from larvatus.data.methods import method_of
 
@@ -83,11 +83,12 @@ def space_of(given: Any) -> tuple[Searched, ...]:
 def _searched(place: int, raw: Any, problems: list[str]) -> Searched | None:
     if isinstance(raw, Searched):
         return raw
-    whole = raw if isinstance(raw, Mapping) and "steps" in raw else {"steps": raw}
-    name, steps = str(whole.get("name", "")), whole["steps"]
+    whole = raw if isinstance(raw, Mapping) and "method" not in raw else {"steps": raw}
+    name, steps = str(whole.get("name", "")), whole.get("steps", [])
     steps = list(steps) if isinstance(steps, list | tuple) else [steps]
     where = f"search {name or place!r}"
-    problems += [f"{where}: no such setting {k!r}; name and steps are." for k in whole if k not in ("name", "steps")]
+    known = ("name", "steps")
+    problems += [f"{where}: no such setting {k!r}; {nearest_names(k, known)}" for k in whole if k not in known]
     if not steps:
         problems.append(f"{where}: has no steps.")
         return None
@@ -101,6 +102,11 @@ def _searched(place: int, raw: Any, problems: list[str]) -> Searched | None:
             if not isinstance(part, Mapping):
                 problems.append(f"{where}: {kind} needs settings, such as {kind}.similarity = …")
                 return None
+        if "grid" in plain:
+            problems.append(f"{where}: grid belongs into [[release]]. Here write choice.… = [values] or range.… = [low, high].")
+            return None
+        problems += [f"{where}: {n} is stated twice for one step: as a setting, in range or in choice. Keep one of them."
+                     for n in dict.fromkeys([*spans, *choices]) if (n in plain) + (n in spans) + (n in choices) > 1]
         found = [_range(i, n, v, where, problems) for n, v in spans.items()]
         found += [_choice(i, n, v, where, problems) for n, v in choices.items()]
         axes += _typed([a for a in found if a is not None], plain, where, problems)

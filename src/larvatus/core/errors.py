@@ -16,6 +16,10 @@ class LarvatusWarning(UserWarning):
     """Something that a person should know and that stops nothing."""
 
 
+class LimitWarning(LarvatusWarning):
+    """A release is approved or published although it breaks a limit."""
+
+
 class DiscoveryError(LarvatusError):
     """A method's file does not keep the one-file rule, or no method has that name."""
 

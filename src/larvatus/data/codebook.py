@@ -38,7 +38,7 @@ def codebook(release: Release, original: Microdata, labels: Mapping[str, str] | 
         whole, missing = all(f[name][0] for f in facts), any(f[name][1] for f in facts)
         rows.append({
             "column": name, "label": named.get(name, ""), "type": _type(data, name, whole),
-            "missing": CODES[suffix.lower()] if missing else "none", "masked": "yes" if name in masked else "no",
+            "missing": CODES[suffix.lower()] if missing else "none", "masked": "yes" if name in data.confidential else "no",
             "how": masked.get(name, "released as it is"), "levels": _levels(release, name),
         })
     return Rows.of(rows)

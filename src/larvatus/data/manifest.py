@@ -1,4 +1,4 @@
-"""What lies beside a release: a manifest for the public, one for the inside, and whether a file is the one described.
+"""What lies beside a release: a manifest for the public, and one for the inside.
 
 The public one holds what may be told and the hash of each released file; the internal one everything but the secret. Neither
 has a hash of the source: whoever guesses the originals could check the guess with it.
@@ -6,7 +6,6 @@ has a hash of the source: whoever guesses the originals could check the guess wi
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from larvatus.core.errors import ReadError, StudyError
+from larvatus.core.errors import StudyError
 from larvatus.core.files import check_free, moved_in_place, write_text
 from larvatus.data.codebook import codebook, codebook_path, codebook_text
+from larvatus.data.described_files import described, described_files
 from larvatus.data.methods import told_settings
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release, copy_paths
@@ -35,29 +35,32 @@ class Decided:
     row_order: str = "random"
     constraints: Mapping[str, Any] | None = None
     selection: Mapping[str, Any] | None = None
+    limits: Mapping[str, Any] | None = None
 
 
 def decided_for(study: Any, row_order: str, approved_by: str = "", selection: Mapping[str, Any] | None = None) -> Decided:
-    """What a study and whoever approved the release, now, have decided."""
+    """What a study and whoever approved the release, now, have decided; limits as stated, not judged yet."""
     at = _now() if approved_by else ""
     asked = study.constraints.model_dump(mode="json", exclude_defaults=True)
-    return Decided(approved_by, at, study.purpose, row_order, asked or None, selection)
+    return Decided(approved_by, at, study.purpose, row_order, asked or None, selection, study.limits.plain() or None)
 
 
 def approved_release(approved_by: str, public: str | None, names: Sequence[str]) -> str | None:
-    """The release that somebody approved: the public one, or the only one there is."""
+    """The release that somebody approved: the one that is named, or the only one there is."""
     if not approved_by:
         return None
     if public is None and len(names) > 1:
-        raise StudyError([f"approved_by: {len(names)} releases are planned. Name the one that is approved with --public."])
+        way = "Name the one that is approved with --chosen, or with --public to write its public report."
+        raise StudyError([f"approved_by: {len(names)} releases are planned. {way}"])
     return public or names[0]
 
 
-def approve(internal: Path, by: str) -> None:
-    """Put into an internal manifest who approved its release, now."""
-    told = {**json.loads(internal.read_text(encoding="utf-8")), "approved": {"by": by, "at": _now()}}
+def complete(internal: Path, told: Mapping[str, Any], approved_by: str = "") -> None:
+    """Put what was decided after a release was written into its internal manifest; an earlier approval stays."""
+    approved = {"approved": {"by": approved_by, "at": _now()}} if approved_by else {}
+    whole = {**json.loads(internal.read_text(encoding="utf-8")), **told, **approved}
     with moved_in_place(internal, private=True) as temporary:
-        temporary.write_text(_text(told), encoding="utf-8")
+        temporary.write_text(_text(whole), encoding="utf-8")
 
 
 def _now() -> str:
@@ -83,24 +86,30 @@ def write_beside(
     """Both manifests and the codebook of a release that has been written; the internal one for the owner alone to read."""
     decided = decided or Decided()
     outside, internal = manifest_paths(path, inside)
-    files = described_files(copy_paths(path, len(release.copies)))
+    files = described_files(copy_paths(path, len(release.copies)), [c.rows for c in release.copies])
     for target in beside(path, inside):
         check_free(target, force)
-    told = public_manifest(release, files)
-    write_text(codebook_path(path), codebook_text(codebook(release, original, labels, path.suffix)), force)
+    book = codebook(release, original, labels, path.suffix)
+    write_text(codebook_path(path), codebook_text(book), force)
+    told = public_manifest(release, files, sum(r["masked"] == "yes" for r in book), described(codebook_path(path)))
     write_text(outside, _text(told), force)
     with moved_in_place(internal, private=True) as temporary:
         temporary.write_text(_text(internal_manifest(release, original, told, decided)), encoding="utf-8")
 
 
-def public_manifest(release: Release, files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What may leave with the release; not its name, which may hold settings that are not published."""
+def public_manifest(
+    release: Release, files: Sequence[Mapping[str, Any]], masked: int, book: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What may leave with the release; not its name, which may hold settings that are not published.
+
+    `masked` is how many columns the codebook calls masked, and `book` the size and hash of that codebook.
+    """
     from larvatus import __version__
 
     data = release.data
     return {
         "format": FORMAT, "larvatus": __version__, "records": data.rows, "columns": len(data.released),
-        "masked_columns": len(data.confidential), "copies": len(release.copies),
+        "masked_columns": masked, "copies": len(release.copies),
         "steps": [
             {"method": s.name(), "settings": s.published({data.table.columns[n].kind for n in taken_by(s, data)}),
              "sentence": s.public_sentence(), "columns": list(s.columns) if s.columns else "all that it can mask",
@@ -108,6 +117,7 @@ def public_manifest(release: Release, files: Sequence[Mapping[str, Any]]) -> dic
             for s in release.steps
         ],
         "notes": [str(n) for n in release.notes if n.public], "files": list(files),
+        "codebook": dict(book),
     }
 
 
@@ -119,6 +129,7 @@ def internal_manifest(
     return {
         **public, "name": release.name, "internal": True, "purpose": decided.purpose,
         "approved": {"by": by, "at": at} if by else None, "selection": decided.selection,
+        "limits": {"stated": decided.limits, "kept": None, "verdicts": []} if decided.limits else None,
         "row_order": decided.row_order, "engine": type(original.engine).__name__.lower(),
         "roles": original.roles.model_dump(mode="json", exclude_defaults=True),
         "sub_groups": original.sub_groups.model_dump(mode="json"),
@@ -128,78 +139,6 @@ def internal_manifest(
         "all_settings": [told_settings(s) for s in release.steps],
         "all_notes": [{"kind": n.kind, "text": str(n)} for n in release.notes],
     }
-
-
-def described_files(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """Each copy by its size and hash; a folder by those of its parts."""
-    return [{"copy": i, **_described(path)} for i, path in enumerate(paths, 1)]
-
-
-def _described(path: Path) -> dict[str, Any]:
-    if path.is_dir():
-        parts = sorted(p for p in path.rglob("*") if p.is_file())
-        return {"parts": [{"name": p.relative_to(path).as_posix(), **_described(p)} for p in parts]}
-    try:
-        with path.open("rb") as file:
-            return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-    except OSError as error:
-        raise ReadError(f"{path} cannot be read: {error.strerror}.") from None
-
-
-def verified(manifest: Path, files: Sequence[Path]) -> list[dict[str, Any]]:
-    """Of each file or folder which copy of the release it is, or how it differs from all that are described."""
-    described = _read(manifest)
-    if not files:
-        raise ReadError("verify: no file is named. Name the released file.")
-    return [{"file": str(path), **_matched(path, described)} for path in files]
-
-
-def _matched(path: Path, described: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    if not path.exists():
-        raise ReadError(f"{path} does not exist. Name the released file.")
-    found = _described(path)
-    for known in described:
-        if {k: v for k, v in known.items() if k != "copy"} == found:
-            return {"same": True, "copy": known["copy"], "of": len(described), "why": ""}
-    return {"same": False, "copy": None, "of": len(described), "why": _difference(found, described)}
-
-
-def _difference(found: Mapping[str, Any], described: Sequence[Mapping[str, Any]]) -> str:
-    alike = [d for d in described if ("parts" in d) == ("parts" in found)]
-    if not alike:
-        return "one file, and a folder is described" if "bytes" in found else "a folder, and one file is described"
-    if "parts" in found:
-        have = {p["name"]: p for p in found["parts"]}
-        known = {p["name"]: p for p in alike[0]["parts"]}
-        changed = sum(have[n] != known[n] for n in have.keys() & known.keys())
-        return f"{len(known.keys() - have)} parts lack, {len(have.keys() - known)} are added, {changed} have other content"
-    if found["bytes"] not in [d["bytes"] for d in alike]:
-        sizes = " or ".join(f"{d['bytes']:,}" for d in alike[:3])
-        return f"{found['bytes']:,} bytes, and {sizes} are described"
-    return "as many bytes as described, with other content"
-
-
-def _read(manifest: Path) -> list[Mapping[str, Any]]:
-    try:
-        raw = json.loads(manifest.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ReadError(f"manifest {manifest} cannot be read: {error.strerror}.") from None
-    except ValueError:
-        raw = None
-    files = raw.get("files") if isinstance(raw, dict) and raw.get("format") == FORMAT else None
-    if not isinstance(files, list) or not files or not all(_sound(f) and isinstance(f.get("copy"), int) for f in files):
-        raise ReadError(f"{manifest} is not a manifest of a release. Name the file NAME.manifest.json that lies beside it.")
-    return files
-
-
-def _sound(file: Any) -> bool:
-    """Whether an entry describes a file, or a folder of files."""
-    if not isinstance(file, dict):
-        return False
-    if "parts" in file:
-        parts = file["parts"]
-        return isinstance(parts, list) and all(_sound(p) and isinstance(p.get("name"), str) and "parts" not in p for p in parts)
-    return isinstance(file.get("bytes"), int) and isinstance(file.get("sha256"), str)
 
 
 def _text(value: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from larvatus.core.discovery import discover, load
+from larvatus.core.discovery import discover, file_names, load
 from larvatus.core.errors import DiscoveryError, StudyError, nearest_names
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 
@@ -44,7 +44,7 @@ def built(kind: type[M], name: str, settings: Mapping[str, Any]) -> M:
     try:
         found = load(PACKAGE[kind], name)
     except DiscoveryError:
-        raise StudyError([f"no {_word(kind)} {name!r}; {_known(kind, name)}"]) from None
+        raise StudyError([f"no {_word(kind)} {name!r}; {_elsewhere(name) or _known(kind, name)}"]) from None
     try:
         method: M = found(**settings)
         return method
@@ -116,6 +116,15 @@ def _without_ids(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _word(kind: type[Method]) -> str:
     return kind.__name__.lower()
+
+
+def _elsewhere(name: str) -> str:
+    """Where a method of another kind belongs."""
+    other = next((k for k, package in PACKAGE.items() if name in file_names(package)), None)
+    if other is None:
+        return ""
+    part = "the steps of [[release]]" if other is Mask else f"[[{_word(other)}]]"
+    return f"it is {'an' if other is Attack else 'a'} {_word(other)}, which belongs into {part}."
 
 
 def _known(kind: type[Method], name: str) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from larvatus.reporting.codebook import codebook_table
 from larvatus.reporting.compared import Candidate
-from larvatus.reporting.contents import Block, Listing, Paragraph, Section, Table
+from larvatus.reporting.contents import Block, Fold, Listing, NotesList, Paragraph, Section, Table
 from larvatus.reporting.glance_words import in_words
 from larvatus.reporting.headline import Headline, excess, unbeaten
+from larvatus.reporting.held_to_limits import Held, limits_table
 from larvatus.reporting.live_points import anchor
 from larvatus.reporting.numbers import count, loss, plural, quoted, share, words
 from larvatus.reporting.verdict import NEAR, preferred
@@ -16,30 +18,47 @@ TITLE = "The chosen release"
 
 
 def chosen_section(
-    candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None, why: Sequence[str]
+    candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None, why: Sequence[str],
+    limits: Held | None = None, warned: Sequence[str] = (),
 ) -> Section:
-    """What speaks for the release that was chosen and what against it; that none is chosen where none is."""
+    """What speaks for the release that was chosen and what against it; that none is chosen where none is.
+
+    `warned` is what must not be overlooked: that a release leaves although it breaks a limit.
+    """
+    loud: list[Block] = [NotesList(tuple(("warning", w) for w in warned))] if warned else []
     given: list[Block] = [Paragraph("Reasons given:"), Listing(tuple(why))] if why else []
     if chosen is None:
-        best = preferred(heads)
+        best = preferred(heads, limits)
         said = "None is chosen; the board decides."
         if best is not None and len(heads) > 1:
             said += f" By the rule of the first paragraph it would be {quoted(best.name)}."
-        return Section(TITLE, (Paragraph(said), *given))
+        elif limits is not None and len(heads) > 1:
+            said += " The rule of the first paragraph names none: no release keeps every limit."
+        only = _details(candidates[0], heads[0], limits) if len(heads) == 1 else ()
+        return Section(TITLE, (*loud, Paragraph(said), *given, *only))
     head = next(h for h in heads if h.name == chosen)
     candidate = candidates[head.number - 1]
     said = f"{quoted(head.name)} is put forward for release."
-    reasons = [r for r in (_risk(head), _rank(head, heads), _frontier(head, heads), _rule(head, heads)) if r]
+    against = f"It {limits.in_words(head.name)}." if limits else ""
+    reasons = [r for r in (against, _risk(head), _rank(head, heads), _frontier(head, heads), _rule(head, heads, limits)) if r]
     broken = sum(int(r["released"]) > 0 for r in candidate.rules)
     reasons += [f"It breaks {plural(broken, 'rule')} of {count(len(candidate.rules))}."] if broken else []
-    warned = sum(n.kind == "warning" for n in candidate.notes)
-    reasons += [f"Warnings of its steps: {count(warned)}, on its page."] if warned else []
+    warnings = sum(n.kind == "warning" for n in candidate.notes)
+    reasons += [f"Warnings of its steps: {count(warnings)}, on its page."] if warnings else []
     kept = in_words(candidate.of_kind("risk"), candidate.of_kind("loss"))
     row = (head.name, share(head.risk), share(head.base), loss(head.loss))
     table = Table("The chosen release in figures", ("Release", "Strongest attack", "Without the release", "Mean loss"), (row,),
                   links=(f"#{anchor(head)}",))
-    return Section(TITLE, (Paragraph(said), *given, Paragraph("What the figures say of it, by rule:"),
-                           Listing((*reasons, *([kept] if kept else []))), table))
+    return Section(TITLE, (*loud, Paragraph(said), *given, Paragraph("What the figures say of it, by rule:"),
+                           Listing((*reasons, *([kept] if kept else []))), table, *_details(candidate, head, limits)))
+
+
+def _details(candidate: Candidate, head: Headline, limits: Held | None) -> tuple[Block, ...]:
+    """Every limit with its figure, and the codebook as it lies beside the release."""
+    judged = (limits_table(limits.rows[head.name], head.name),) if limits else ()
+    columns = codebook_table(candidate.codebook)
+    book = (Fold(f"Codebook: {plural(len(columns.rows), 'column')} of the released file", (columns,)),) if columns else ()
+    return (*judged, *book)
 
 
 def _risk(head: Headline) -> str:
@@ -73,8 +92,8 @@ def _frontier(head: Headline, heads: Sequence[Headline]) -> str:
     return f"{quoted(first.name)} has no more risk ({share(first.risk)}) and no more loss ({loss(first.loss)})."
 
 
-def _rule(head: Headline, heads: Sequence[Headline]) -> str:
-    best = preferred(heads)
+def _rule(head: Headline, heads: Sequence[Headline], limits: Held | None) -> str:
+    best = preferred(heads, limits)
     if len(heads) < 2 or best is None:
         return "The rule of the first paragraph names no release." if len(heads) > 1 else ""
     if best.number == head.number:

@@ -23,9 +23,14 @@ class _Chosen:
     def decisions(self, names: Collection[str]) -> Mapping[str, Rows]:
         return self.whole.decisions(names)
 
+    def held_to_limits(self) -> Mapping[str, Rows]:
+        names = {c.name for c in self.candidates}
+        return {n: rows for n, rows in self.whole.held_to_limits().items() if n in names}
+
 
 def composed(
     comparison: Comparison, edition: Edition, release: str | None = None, chosen: str | None = None, why: Sequence[str] = (),
+    warned: Sequence[str] = (),
 ) -> Report:
     """The report of a comparison, or of one of its releases; the public edition is always about one."""
     from larvatus import __version__
@@ -38,7 +43,7 @@ def composed(
         raise LarvatusError(f"report: chosen is no release {chosen!r}; {nearest_names(chosen, names)}")
     if edition == "internal":
         whole = _Chosen(candidates, comparison.about, comparison)
-        return internal(whole, __version__, chosen, tuple(w for w in why if w))
+        return internal(whole, __version__, chosen, tuple(w for w in why if w), tuple(warned))
     if len(candidates) > 1:
         raise LarvatusError(
             f"report: the public edition describes one release and {len(names)} are compared. "

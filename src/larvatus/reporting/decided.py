@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from larvatus.data.score import Cell, Rows
 from larvatus.reporting.compared import Comparison
-from larvatus.reporting.contents import Block, Section, Table
-from larvatus.reporting.numbers import loss
+from larvatus.reporting.contents import Block, Fold, Section, Table
+from larvatus.reporting.held_to_limits import limits_table
+from larvatus.reporting.numbers import loss, plural
 
 
 def decided_section(comparison: Comparison) -> Section | None:
     """A table each for limits, combined scores and releases that were not made; nothing where there is none of them."""
     names = {c.name for c in comparison.candidates}
     blocks: list[Block] = [_table(title, rows) for title, rows in comparison.decisions(names).items() if len(rows)]
+    judged = comparison.held_to_limits()
+    if len(judged) > 1:
+        tables = tuple(limits_table(rows, name) for name, rows in judged.items())
+        blocks.append(Fold(f"Every limit of {plural(len(judged), 'release')}, with the figure that was judged", tables))
     return Section("Limits and choices", tuple(blocks)) if blocks else None
 
 

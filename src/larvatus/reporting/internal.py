@@ -31,6 +31,7 @@ from larvatus.reporting.exactness import exactness_section
 from larvatus.reporting.figures import map_block
 from larvatus.reporting.glance import glance
 from larvatus.reporting.headline import Headline, common_measures, headlines
+from larvatus.reporting.held_to_limits import Held, held
 from larvatus.reporting.limitations import limitations_section
 from larvatus.reporting.numbers import count, listed, of_all, plural, words
 from larvatus.reporting.pages import pages
@@ -55,13 +56,18 @@ class Subject:
     version: str
     chosen: str | None
     why: tuple[str, ...]
+    limits: Held | None
+    warned: tuple[str, ...]
 
 
-def internal(comparison: Comparison, version: str, chosen: str | None = None, why: tuple[str, ...] = ()) -> Report:
-    """The whole internal report; `chosen` is put forward to the board, for the reasons given."""
+def internal(
+    comparison: Comparison, version: str, chosen: str | None = None, why: tuple[str, ...] = (), warned: tuple[str, ...] = (),
+) -> Report:
+    """The whole internal report; `chosen` is put forward to the board, for the reasons given, `warned` stands above it."""
     candidates = comparison.candidates
-    subject = Subject(comparison, headlines(candidates), common_measures(candidates), version, chosen, why)
-    opening: list[Block] = [Paragraph(verdict(subject.heads, len(subject.measures)), "lead")]
+    measures, limits = common_measures(candidates), held(comparison)
+    subject = Subject(comparison, headlines(candidates), measures, version, chosen, why, limits, warned)
+    opening: list[Block] = [Paragraph(verdict(subject.heads, len(subject.measures), limits), "lead")]
     if comparison.about.purpose:
         opening.append(Paragraph(f"Purpose: {comparison.about.purpose}"))
     closing = (
@@ -134,7 +140,8 @@ def _intruder(subject: Subject) -> Section:
 
 
 def _chosen(subject: Subject) -> Section:
-    return chosen_section(subject.comparison.candidates, subject.heads, subject.chosen, subject.why)
+    s = subject
+    return chosen_section(s.comparison.candidates, s.heads, s.chosen, s.why, s.limits, s.warned)
 
 
 def _pages(subject: Subject) -> Section:

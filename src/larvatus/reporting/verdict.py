@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from larvatus.data.score import Row
 from larvatus.reporting.headline import AT_MOST_ABOVE, AT_MOST_TIMES, Headline, excess
+from larvatus.reporting.held_to_limits import Held
 from larvatus.reporting.numbers import count, loss, number, plural, quoted, share, times, words
 
 NEAR = (
@@ -16,31 +17,61 @@ NEAR = (
 ENDING = "This rule weighs whole-file figures of the attacks and measures that were run; it does not decide for you."
 
 
-def verdict(heads: Sequence[Headline], measures: int) -> str:
-    """By the rule: the least loss among releases that keep every attack near its baseline."""
+def verdict(heads: Sequence[Headline], measures: int, limits: Held | None = None) -> str:
+    """By the rule: the least loss among releases that keep the limits, or every attack near its baseline where none are."""
     scored = [h for h in heads if h.risk is not None]
     if not scored:
-        return "No attack was run, so nothing can be said about disclosure risk. " + _least_loss(heads, measures)
+        kept = f" {_counted(heads, limits)}" if limits else ""
+        fit = [h for h in heads if _fit(h, limits)] if limits else []
+        return f"No attack was run, so nothing can be said about disclosure risk.{kept} {_least_loss(fit or heads, measures)}"
     if len(heads) == 1:
-        keeps = "keeps" if _near(scored[0]) else "does not keep"
-        return _said(f"{quoted(scored[0].name)} {keeps} every attack {NEAR}.", "The strongest attack", scored[0], measures)
-    near = [h for h in scored if _near(h)]
-    chosen = preferred(heads)
+        return _said(_alone(heads[0], limits), "The strongest attack", scored[0], measures, limits)
+    chosen = preferred(heads, limits)
     if chosen is None:
-        closest = min(scored, key=_beyond)
-        found = f"None of the {count(len(heads))} releases keeps every attack {NEAR}."
-        return _said(found, f"{quoted(closest.name)} comes closest; its strongest attack", closest, measures)
-    found = f"{count(len(near))} of {count(len(heads))} releases {'keeps' if len(near) == 1 else 'keep'} every attack {NEAR}."
+        closest = min(scored, key=lambda h: (len(limits.broken(h.name)) if limits else 0, _beyond(h)))
+        found = f"None of the {count(len(heads))} releases keeps {_rule(limits)}."
+        lead = f"{quoted(closest.name)} comes closest; its strongest attack"
+        if limits:
+            lead = f"{quoted(closest.name)} breaks the fewest and {limits.in_words(closest.name)}; its strongest attack"
+        return _said(found, lead, closest, measures, limits)
     best = "has the least loss" if chosen.loss is not None else "has the lowest risk"
-    if len(near) == 1:
-        return _said(found, f"It is {quoted(chosen.name)}; its strongest attack", chosen, measures)
-    return _said(found, f"Among these, {quoted(chosen.name)} {best}; its strongest attack", chosen, measures)
+    lead = f"Among these, {quoted(chosen.name)} {best}; its strongest attack"
+    if sum(_fit(h, limits) for h in heads) == 1:
+        lead = f"It is {quoted(chosen.name)}; its strongest attack"
+    return _said(_counted(heads, limits), lead, chosen, measures, limits)
 
 
-def preferred(heads: Sequence[Headline]) -> Headline | None:
-    """The least loss among releases that keep every attack near its baseline, if any does."""
-    near = [h for h in heads if h.risk is not None and _near(h)]
-    return min(near, key=lambda h: (h.loss if h.loss is not None else 0.0, _beyond(h)), default=None)
+def preferred(heads: Sequence[Headline], limits: Held | None = None) -> Headline | None:
+    """The least loss among releases that keep the limits, or every attack near its baseline where none are; if any does."""
+    fit = [h for h in heads if h.risk is not None and _fit(h, limits)]
+    return min(fit, key=lambda h: (h.loss if h.loss is not None else 0.0, _beyond(h)), default=None)
+
+
+def _fit(head: Headline, limits: Held | None) -> bool:
+    """Limits that speak of an attack stand in place of the baselines; limits to losses alone come on top of them."""
+    if limits is None:
+        return _near(head)
+    return limits.kept(head.name) and (limits.of_attacks or _near(head))
+
+
+def _rule(limits: Held | None) -> str:
+    if limits is None:
+        return f"every attack {NEAR}"
+    return "every stated limit" if limits.of_attacks else f"every stated limit and every attack {NEAR}"
+
+
+def _counted(heads: Sequence[Headline], limits: Held | None) -> str:
+    fit = sum(_fit(h, limits) for h in heads)
+    of = f"{count(len(heads))} release{'' if len(heads) == 1 else 's'}"
+    return f"{count(fit)} of {of} {'keeps' if fit == 1 else 'keep'} {_rule(limits)}."
+
+
+def _alone(head: Headline, limits: Held | None) -> str:
+    keeps = "keeps" if _near(head) else "does not keep"
+    if limits is None:
+        return f"{quoted(head.name)} {keeps} every attack {NEAR}."
+    near = "" if limits.of_attacks else f" It {keeps} every attack {NEAR}."
+    return f"{quoted(head.name)} {limits.in_words(head.name)}.{near}"
 
 
 def _beyond(head: Headline) -> float:
@@ -51,9 +82,10 @@ def _near(head: Headline) -> bool:
     return _beyond(head) <= 1
 
 
-def _said(found: str, lead: str, head: Headline, measures: int) -> str:
+def _said(found: str, lead: str, head: Headline, measures: int, limits: Held | None) -> str:
     lost = f"It costs {_lost(head, measures)}." if head.loss is not None else ""
-    parts = [found, f"{lead}, {_risk(head)}.", _upper_end(head), _worst_sub_group(head), lost, ENDING]
+    far = f"That is not {NEAR}." if limits is not None and limits.of_attacks and not _near(head) else ""
+    parts = [found, f"{lead}, {_risk(head)}.", far, _upper_end(head), _worst_sub_group(head), lost, ENDING]
     return " ".join(p for p in parts if p)
 
 

@@ -7,6 +7,7 @@ from larvatus.walk.masking import mask
 from larvatus.walk.measuring import utility
 from larvatus.walk.reading import read
 from larvatus.walk.running import file_stem, run
-from larvatus.walk.searching import advise, search, search_study
+from larvatus.walk.search_studies import search_study
+from larvatus.walk.searching import advise, search
 
 __all__ = ["advise", "check", "compare", "file_stem", "mask", "read", "risk", "run", "search", "search_study", "utility"]

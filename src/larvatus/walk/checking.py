@@ -39,7 +39,7 @@ def check(
     given = as_release(data, release, pairing, row_order=row_order)
     found: list[Score] = []
     not_run: dict[str, str] = {}
-    if asked.tier is not None or (attacks is None and asked.of_attacks is not None):
+    if asked.tier is not None or (attacks is None and asked.of_attacks):
         found += risk(data, given, None, intruder=intruder, also=also, also_pairing=also_pairing, progress=progress)
         have = [s.method for s in found]
         more = [a for a in all_of(Attack, attacks or []) if a.name() not in have or a != type(a)()]

@@ -11,9 +11,10 @@ from typing import Any, Literal
 from larvatus.comparison.candidates import Job, Outcome, Through, can_be_sent, not_made, room_for_two
 from larvatus.comparison.combining import combinations_of
 from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
-from larvatus.comparison.kept import FILES, Kept, data_digest, file_digest, kept_in, key_of
+from larvatus.comparison.kept import FILES, SECRET, Kept, data_digest, file_digest, kept_in, key_of
 from larvatus.comparison.limits import limits_of
 from larvatus.comparison.nulls import Nulls
+from larvatus.comparison.planned import Planned, planned_of
 from larvatus.core.errors import RiskError, RolesError, StudyError
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import checked_secret, stream_key
@@ -32,7 +33,6 @@ from larvatus.data.nulls import checked_resamples
 from larvatus.data.pairing import as_release
 from larvatus.data.release import Release
 from larvatus.data.score import Scores
-from larvatus.study import Planned, planned_of
 from larvatus.walk.attacking import attack_random, risk
 from larvatus.walk.masking import mask
 from larvatus.walk.measuring import measured
@@ -106,7 +106,7 @@ class Work:
             return token_hex(16)
         made = canonical(_with_ids(given.steps, self.folder, self.data.roles.record_id))
         release = "" if isinstance(given, Planned) else " ".join(data_digest(c) for c in given.copies)
-        drawn = "fresh" if secret is None else stream_key(secret, "kept").hex()
+        drawn = "fresh" if secret is None else stream_key(secret, "kept").hex()[:32]
         files = [file_digest(f) for f in held]
         others = [canonical(_with_ids(self.beside[n].steps, self.folder, self.data.roles.record_id)) for n in within]
         scored = [
@@ -115,7 +115,7 @@ class Work:
             constraints_of(self.constraints).model_dump_json(),
         ]
         place = f"{self.row_order} {self.targets.get(label)} {self.pairings} {self.labels}"
-        return key_of(digest, label, made, release, drawn, place, *files, *others, *scored)
+        return key_of(digest, label, made, release, place, *files, *others, *scored) + SECRET + drawn
 
 
 def _with_ids(steps: Sequence[Mask], folder: Path | None, record_id: str | None) -> list[Mask]:
@@ -134,7 +134,10 @@ def compared(
     data, labels = work.data, _labels(given)
     work = replace(work, beside=_beside_others(work, given, labels))
     digest = data_digest(data) if work.kept is not None else ""
-    jobs = [Job(i, n, g, work.key(g, n, secret, digest)) for i, (n, g) in enumerate(zip(labels, given, strict=True))]
+    keys = [work.key(g, n, secret, digest) for n, g in zip(labels, given, strict=True)]
+    if work.kept is not None and secret is None and not fresh:
+        keys = [work.kept.like(k) if k else k for k in keys]
+    jobs = [Job(i, n, g, k) for i, (n, g, k) in enumerate(zip(labels, given, keys, strict=True))]
     check_keys({j.label: j.key or "" for j in jobs})
     ready = {j.place: k for j in jobs if work.kept and j.key and not fresh and (k := work.kept.read(j.key)) is not None}
     if ready:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,16 +15,17 @@ from larvatus.comparison.analyses import check_can_be_made
 from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.kept import FOLDER as KEPT
 from larvatus.comparison.kept import Kept, file_digest, kept_in
+from larvatus.comparison.leaving import decision_on, warnings_of
 from larvatus.comparison.nulls import Nulls
 from larvatus.comparison.told_study import told_study
-from larvatus.core.errors import MaskError, StudyError, WriteError, nearest_names
+from larvatus.core.errors import LimitWarning, MaskError, StudyError, WriteError, nearest_names
 from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import checked_secret
 from larvatus.data.contracts import Measure
 from larvatus.data.copies import copies_asked
 from larvatus.data.intruder import Intruder, intruder_of
-from larvatus.data.manifest import INSIDE, approve, approved_release, beside, decided_for, manifest_paths
+from larvatus.data.manifest import INSIDE, approved_release, beside, complete, decided_for, manifest_paths
 from larvatus.data.methods import all_of
 from larvatus.data.nulls import checked_resamples
 from larvatus.data.release import copy_paths
@@ -46,7 +48,8 @@ def run(
     read; `public` names the release that a public edition of the report is written for, `chosen` the one that the report puts
     forward, for the reasons in `why`; `intruder` stands in for the study's.
     Beside each release lie a codebook and a manifest that may leave with it; manifests with everything but the secret lie in
-    `internal/`, and that of the public release, or else of the chosen or the only one, names who approved it.
+    `internal/`, and that of the public release, or else of the chosen or the only one, names who approved it. A release that is
+    approved or published although it breaks a limit is warned of there, in the report and in `warnings` of what is returned.
     Each release is written as soon as it is scored, and let go. Run again, the same study goes on where it was stopped, and
     makes only what is new in it, unless `fresh` asks for everything anew; `at_once` is that of `compare`.
     """
@@ -68,8 +71,15 @@ def run(
         labels=study.labels, decided=decided_for(study, row_order),
     )
     judged = (study.combine, study.limits, study.purpose, told_study(study.plain()))
+
+    def warned(found: Comparison) -> Comparison:
+        told = replace(found, warnings=warnings_of(found, public, approved, approved_by))
+        for text in told.warnings:
+            warnings.warn(text, LimitWarning, stacklevel=3)
+        return told
+
     if out is None:
-        return compared(work, study.release, judged, secret, at_once, progress)
+        return warned(compared(work, study.release, judged, secret, at_once, progress))
     folder = Path(out)
     targets = _targets(folder, study, suffix)
     with kept_in(folder / KEPT, folder) as kept:
@@ -80,16 +90,19 @@ def run(
             keys.update(found)
             _check_free(kept, folder, targets, study, {} if fresh else found, force)
 
-        comparison = compared(there, study.release, judged, secret, at_once, progress, fresh, check_keys)
+        comparison = warned(compared(there, study.release, judged, secret, at_once, progress, fresh, check_keys))
         made = [keys[c.name] for c in comparison.candidates]
+        forward = chosen or public or approved
         with moved_into(folder) as temporary:
             (temporary / "releases").mkdir()
             for key in made:
                 kept.hand_over(key, temporary)
-            _write_scores(comparison, temporary, public, chosen, why)
+            _write_scores(comparison, temporary, public, forward, why)
             files = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
-        if approved is not None and approved in [c.name for c in comparison.candidates]:
-            approve(manifest_paths(folder / targets[approved], folder / INSIDE)[1], approved_by)
+        for candidate in comparison.candidates:
+            told = decision_on(comparison, candidate, work.who, forward, public, why, comparison.warnings)
+            internal = manifest_paths(folder / targets[candidate.name], folder / INSIDE)[1]
+            complete(internal, told, approved_by if candidate.name == approved else "")
         before = [f for f in kept.written()["files"] if f not in files and (folder / f).is_file()]
         kept.finish(made, [*files, *before])
     return comparison
@@ -103,7 +116,7 @@ def _write_scores(comparison: Comparison, folder: Path, public: str | None, chos
         raise MaskError(f"the release {lost!r}, which the report is about, could not be made: {reason}")
     write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), False)
     write_text(folder / "scores.csv", csv_text(comparison.tidy()), False)
-    comparison.report(folder / "report.html", chosen=chosen, why=why)
+    comparison.report(folder / "report.html", chosen=chosen, why=why, warned=comparison.warnings)
     if public is not None:
         comparison.report(folder / "report_public.html", "public", release=public)
 
@@ -118,10 +131,19 @@ def _check_free(
     if force or not there:
         return
     written = kept.written()
-    ours = written["files"] if set(written["keys"]) <= set(keys.values()) else {}
-    taken = [p for p in there if (name := str(p.relative_to(folder))) not in ours or ours[name] != file_digest(p)]
-    if taken:
-        raise WriteError(f"{taken[0]} exists already. Choose another folder, or overwrite with --force (force=True).")
+    theirs = {p: written["files"].get(str(p.relative_to(folder))) for p in there}
+    kept_all = set(written["keys"]) <= set(keys.values())
+    taken = [p for p in there if theirs[p] is None or not kept_all or theirs[p] != file_digest(p)]
+    if not taken:
+        return
+    way = "Choose another folder, or overwrite with --force (force=True)."
+    changed = next((p for p in taken if theirs[p] is not None and theirs[p] != file_digest(p)), None)
+    if changed is not None:
+        raise WriteError(f"{changed} exists already and was changed after an earlier run wrote it. {way}")
+    if theirs[taken[0]] is not None:
+        raise WriteError(f"{taken[0]} exists already, from an earlier run whose releases this one would not keep: the secret, "
+                         f"the data, the settings, the list of releases or larvatus itself is another. {way}")
+    raise WriteError(f"{taken[0]} exists already. {way}")
 
 
 def _targets(folder: Path, study: Study, suffix: str) -> dict[str, Path]:

@@ -1,0 +1,74 @@
+"""Releases held against the limits that were stated: which are kept, which are broken, and by what figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from larvatus.data.score import Row, Rows
+from larvatus.reporting.compared import Comparison
+from larvatus.reporting.contents import Table
+from larvatus.reporting.numbers import NONE, count, plural, quoted, words
+
+MOST_NAMED = 4
+
+
+def broken_in_words(row: Row) -> str:
+    """One broken limit."""
+    judged, most = row["judged"], row["limit"]
+    if not isinstance(judged, float) or not isinstance(most, float):
+        return f"{row['score']}: {row['why']}"
+    return f"{row['score']}: {row['figure']} {judged:.4g}, limit {most:.4g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Every limit of every release on a row; `of_attacks` where an attack is among what is limited."""
+
+    rows: Mapping[str, Rows]
+    of_attacks: bool
+
+    def broken(self, name: str) -> Sequence[Row]:
+        return [r for r in self.rows[name] if r["kept"] is not True]
+
+    def kept(self, name: str) -> bool:
+        return not self.broken(name)
+
+    def in_words(self, name: str) -> str:
+        """Whether a release keeps the limits, as a sentence after its name."""
+        broken, of = self.broken(name), len(self.rows[name])
+        if not broken:
+            return f"keeps the one limit that is stated{_kept(self.rows[name])}" if of == 1 else f"keeps all {count(of)} limits"
+        named = "; ".join(broken_in_words(r) for r in broken[:MOST_NAMED])
+        more = f"; and {count(len(broken) - MOST_NAMED)} more" if len(broken) > MOST_NAMED else ""
+        return f"breaks {count(len(broken))} of {plural(of, 'limit')} ({named}{more})"
+
+
+def _kept(rows: Rows) -> str:
+    return f" ({broken_in_words(rows[0])})"
+
+
+def held(comparison: Comparison) -> Held | None:
+    """The releases of a comparison against its limits; nothing where none are stated."""
+    rows = comparison.held_to_limits()
+    if not rows:
+        return None
+    attacks = {s.method for c in comparison.candidates for s in c.of_kind("risk")}
+    limited = {r["score"] for own in rows.values() for r in own}
+    return Held(rows, bool(limited & {*attacks, "every_attack"}))
+
+
+def limits_table(rows: Rows, name: str) -> Table:
+    """Every limit with the figure that was judged."""
+    cells = tuple(
+        (words(str(r["score"])), str(r["figure"]), _figure(r["judged"]), _figure(r["limit"]),
+         "kept" if r["kept"] is True else "BROKEN", str(r["why"] or "")) for r in rows
+    )
+    whole = any(c[-1] for c in cells)
+    heads = ("Score", "Figure", "Reached", "Limit", "Verdict", *(["Why"] if whole else []))
+    told = tuple(c if whole else c[:-1] for c in cells)
+    return Table(f"{quoted(name)} against the limits", heads, told, frozenset({0, 1, 4, 5}))
+
+
+def _figure(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else NONE
