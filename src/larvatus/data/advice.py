@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from larvatus.data.advised_constraints import Advised, advised_constraints
 from larvatus.data.contracts import Mask
+from larvatus.data.design import MOST_LEVELS
 from larvatus.data.guessed_rules import Guessed, guessed_rules
 from larvatus.data.mask_opinions import (
     MANY_MISSING,
@@ -27,9 +28,10 @@ from larvatus.data.mask_opinions import (
 from larvatus.data.methods import method_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.relations import Relation, relations
+from larvatus.data.roles import has_order
 from larvatus.data.rules import parsed
 from larvatus.data.sights import Sight, numbered, sights
-from larvatus.data.texts import MANY_NAMES, Text, texts
+from larvatus.data.texts import Text, texts
 
 WIDTH, HARDLY = 110, 0.1
 
@@ -77,12 +79,13 @@ def advice(data: Microdata) -> Advice:
     names = [n for n in data.confidential if n not in data.numeric(data.confidential)]
     written = texts(data, [*data.confidential, *data.non_confidential])
     odd = [t.name for t in written if not t.usable] + [c.name for c in columns if not c.values]
-    odd += [t.name for t in written if t.name in data.non_confidential and t.distinct > MANY_NAMES and t.name not in odd]
+    many = {n: k for n in data.non_confidential if (k := _levels(data, n)) > MOST_LEVELS}
+    odd += [n for n in many if n not in odd]
     constraints = advised_constraints(columns, rules)
     maskable = [n for n in names if n not in odd]
     said = [*opinions(data, columns, related, bool(constraints.seen)), *of_names(written, maskable)]
     seen = [*_shapes(data, columns), *_related(related), *_groups(data), *_told_rules(rules), *_names(data, written, odd)]
-    seen += _left_as_they_are(data, written, running, few, odd)
+    seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])
     return Advice(tuple(seen), tuple(said), rules, constraints, _plan(data, columns, said, maskable, odd, constraints))
 
 
@@ -179,8 +182,14 @@ def _names(data: Microdata, written: Sequence[Text], odd: Sequence[str]) -> list
     return [*out, f"{listed(names)} hold{'s' * (len(names) == 1)} names, which masks of numbers leave out."] if names else out
 
 
+def _levels(data: Microdata, name: str) -> int:
+    """How many names masks would have to take into account one by one."""
+    column = data.table.columns[name]
+    return 0 if column.kind == "number" or has_order(data.roles, name) else len(column.levels)
+
+
 def _left_as_they_are(
-    data: Microdata, written: Sequence[Text], running: Sequence[str], few: Sequence[tuple[str, int]], odd: Sequence[str]
+    running: Sequence[str], few: Sequence[tuple[str, int]], many: Mapping[str, int], odd: Sequence[str]
 ) -> list[str]:
     """What is the matter with columns that leave as they are, and what the study leaves out."""
     out = []
@@ -188,16 +197,12 @@ def _left_as_they_are(
         out.append(f"Released as they are, and only number the records: {listed(running)}. Whoever has the original has the "
                    "pairing: name them in --identifiers.")
     if few:
-        out.append(f"Released as they are, with few different whole numbers: {listed([f'{n} {k}' for n, k in few])}. "
-                   "Masks take them "
-                   f"for amounts; where they are codes, ask again with --nominal {','.join(n for n, _ in few)}.")
-    many = [f"{t.name} {t.distinct:,}" for t in written if t.name in data.non_confidential and t.distinct > MANY_NAMES]
+        out.append(f"Released as they are, with few different whole numbers: {listed([f'{n} {k}' for n, k in few])}. Masks "
+                   f"take them for amounts; where they are codes, ask again with --nominal {','.join(n for n, _ in few)}.")
     if many:
-        out.append(f"Released as they are, with more names than masks can take into account: {listed(many)}, at most "
-                   f"{MANY_NAMES}. "
-                   "Put them into fewer classes.")
-    left = [n for n in odd if any(t.name == n for t in written)]
-    out += [f"Left out of the study, and so not released, until that is settled: {listed(left)}."] if left else []
+        out.append(f"Released as they are, with more names than masks can take into account: "
+                   f"{listed([f'{n} {k:,}' for n, k in many.items()])}, at most {MOST_LEVELS}. Put them into fewer classes.")
+    out += [f"Left out of the study, and so not released, until that is settled: {listed(odd)}."] if odd else []
     return out
 
 
@@ -220,9 +225,10 @@ def _plan(
         planned.append((REVERSED, [{"method": "correlated_noise", "variance": NOISE}, {"method": "reverse_map"}]))
     elif names:
         planned.append(("names changed", []))
-    releases = [{"name": n, "steps": [*s, *beside]} for n, s in planned if _enough(data, s)]
-    sizes = {"smallest": max(data.sub_groups.smallest, min(SMALL, data.rows)), "small": "pool"}
     kept = {role: [n for n in getattr(data.roles, role) if n not in odd] for role in ("confidential", "non_confidential")}
+    rest = replace(data, roles=data.roles.model_copy(update={role: tuple(names) for role, names in kept.items()}))
+    releases = [{"name": n, "steps": [*s, *beside]} for n, s in planned if _enough(rest, s)]
+    sizes = {"smallest": max(data.sub_groups.smallest, min(SMALL, data.rows)), "small": "pool"}
     return {
         "release": releases, "sub_groups": sizes if data.sub_groups.columns else {}, "constraints": dict(constraints.seen),
         "roles": kept if odd else {},

@@ -14,7 +14,7 @@ from larvatus.data.contracts import Array, Block
 from larvatus.data.microdata import Microdata
 
 Floats = NDArray[np.float64]
-FENCES = 3.0
+FENCES, MANY_TIES, DENSE = 3.0, 0.5, 0.3
 DECIMALS = 4  # most that are looked for
 SKEWED, LONG_TAILS, SHORT_TAILS, ZEROS = 1.0, 2.0, -1.0, 0.05
 FEW, FEWEST = 12, 20  # different whole numbers that may be codes; values from which a habit can be told
@@ -34,6 +34,7 @@ class Sight:
     outliers: float
     distinct: int
     decimals: int | None
+    dense: float
     yes_no: bool
     numbering: bool
     constant: bool
@@ -78,8 +79,8 @@ class Sight:
 
     @property
     def coarse(self) -> bool:
-        """Whether values repeat so much that ranks are hardly defined."""
-        return (self.tied > 0.5 and not self.integer) or self.tied > 0.95
+        """Whether values repeat at few places: they are few, or ties leave most of what could occur unused."""
+        return not self.constant and (self.distinct <= FEW or (self.tied > MANY_TIES and self.dense < DENSE))
 
 
 def _most(share: float) -> str:
@@ -115,10 +116,12 @@ def sights(data: Microdata) -> tuple[Sight, ...]:
         decimals = next((d for d, b in enumerate(broken) if there and not b), None)
         spread = float(np.sqrt(overall.square[j, j] / max(there, 1)))
         unit = 10.0 ** -(decimals or 0)
+        steps = _steps(whole, name, unit) if decimals is not None else math.inf
         out.append(Sight(
             name, there, 1 - there / data.rows, zeros / max(there, 1), negative / max(there, 1),
-            tied / max(there, 1), far / max(there, 1), distinct, decimals, distinct == 2 and zeros + ones == there,
-            _numbering(whole, name, there, distinct, decimals), not n,
+            tied / max(there, 1), far / max(there, 1), distinct, decimals, distinct / steps,
+            distinct == 2 and zeros + ones == there,
+            decimals == 0 and FEWEST <= there == distinct == steps, not n,
             float(cubes / n) if n else 0.0, float(fourths / n) - 3 if n else 0.0,
             float(overall.mean_pair[j, j]) / spread if spread > 0 else 0.0,
             unit**2 / (12 * float(inside[j])) if decimals is not None and inside[j] > 0 else 0.0,
@@ -131,19 +134,19 @@ def numbered(data: Microdata, names: Sequence[str]) -> tuple[list[str], list[tup
     whole, running, few = data.ungrouped(), [], []
     for name in data.numeric(names):
         counts = np.add.reduce(data.reduce([name], _counted([name]), np.add))[:, 0]
-        there, decimals = int(counts[0]), 0 if counts[0] and not counts[4] else None
+        there = int(counts[0])
+        if not there or counts[4]:
+            continue
         _, distinct = _ties(whole, name)
-        running += [name] if _numbering(whole, name, there, distinct, decimals) else []
-        few += [(name, distinct)] if decimals == 0 and 1 < distinct <= FEW else []
+        running += [name] if FEWEST <= there == distinct == _steps(whole, name, 1.0) else []
+        few += [(name, distinct)] if 1 < distinct <= FEW else []
     return running, few
 
 
-def _numbering(data: Microdata, name: str, there: int, distinct: int, decimals: int | None) -> bool:
-    """Whether a column holds every whole number between its least and most once, as a running number does."""
-    if decimals != 0 or there < FEWEST or distinct < there:
-        return False
+def _steps(data: Microdata, name: str, unit: float) -> float:
+    """How many multiples of a unit lie between the least and the most of a column: as many as a running number has values."""
     low, high = (float(v) for v in data.table.quantiles(name, [0.0, 1.0])[0])
-    return high - low == there - 1
+    return round((high - low) / unit) + 1
 
 
 def _counted(names: Sequence[str]) -> Callable[[int, Block], Floats]:
