@@ -7,7 +7,6 @@ drawn again, on all records, with secrets that the exploration has not seen, and
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from larvatus.comparison.found import Drawn, Finalist, Found, Tried, ranked
 from larvatus.comparison.goal import Goal, Judge, Objective, loss_of, risk_of
 from larvatus.comparison.search_space import Searched
 from larvatus.core.errors import DiscoveryError, LarvatusError, StudyError
-from larvatus.core.progress import Progress
+from larvatus.core.progress import Clock, Progress
 from larvatus.core.randomness import stream_key
 from larvatus.data.contracts import Mask
 from larvatus.data.methods import canonical
@@ -72,14 +71,15 @@ def _explored(
 ) -> None:
     exploring = stream_key(secret, "search: exploring")
     seen: dict[str, Tried] = {}
-    began = time.monotonic()
+    clock = Clock(goal.trials)
 
     def tried(space: Searched, steps: tuple[Mask, ...]) -> Tried:
         text = canonical(steps)
         if text not in seen:
-            progress(_left(out.tried, goal.trials, time.monotonic() - began), len(out.tried), goal.trials)
+            progress(_left(out.tried, clock), len(out.tried), goal.trials)
             seen[text] = _one(_named(space, steps), steps, judge, objective, exploring, run)
             out.tried.append(seen[text])
+            clock.done()
         return seen[text]
 
     for fixed in (s for s in spaces if not s.axes):
@@ -174,11 +174,8 @@ def _short(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _left(tried: Sequence[Tried], total: int, spent: float) -> str:
+def _left(tried: Sequence[Tried], clock: Clock) -> str:
     """What is being done, the best so far, and about how long it will take."""
     best = next(iter(ranked(tried)), None)
     said = f", least loss under the limits {best.loss:.3g}" if best else ", none keeps the limits yet" if tried else ""
-    if not tried:
-        return "searching"
-    left = spent / len(tried) * (total - len(tried))
-    return f"searching{said}, about {f'{left / 60:.0f} min' if left > 90 else f'{left:.0f} s'} left"
+    return f"searching{said}{clock.left()}"
