@@ -234,7 +234,8 @@ def advised(plan: Mapping[str, Any], data: Microdata, source: str = "", folder: 
     """The study that an advice on data planned: their roles, and releases to compare."""
     groups = data.sub_groups.model_copy(update=plan["sub_groups"])
     raw: dict[str, Any] = {
-        "roles": data.roles.model_dump(mode="json", exclude_defaults=True), "release": plan["release"],
+        "roles": {**data.roles.model_dump(mode="json", exclude_defaults=True), **plan.get("roles", {})},
+        "release": plan["release"],
         "sub_groups": groups.model_dump(mode="json", exclude_defaults=True), "constraints": plan["constraints"],
     }
     return Study.of({**raw, **({"source": source} if source else {})}, folder)

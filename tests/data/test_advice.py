@@ -13,7 +13,8 @@ import scipy.stats
 import larvatus as lv
 from larvatus.cli.main import main
 from larvatus.data.guessed_rules import _solved, guessed_rules
-from larvatus.data.sights import relations, sights
+from larvatus.data.relations import relations
+from larvatus.data.sights import sights
 from larvatus.study import advised
 from sample import ROLES, SECRET, people
 

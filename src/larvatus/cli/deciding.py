@@ -43,6 +43,7 @@ def advise(
     output
         Study file to write, ready to run.
     """
+    from larvatus.core.errors import StudyError
     from larvatus.core.files import check_free, write_text
     from larvatus.study import advised
     from larvatus.walk import advise as walk
@@ -53,17 +54,20 @@ def advise(
     with terminal.progress():
         data = data_of(source, study)
         found = walk(data)
-    if output is not None:
+    terminal.say(found.text())
+    if output is not None and found.plan["release"]:
         place = output.parent
         made = advised(found.plan, data, os.path.relpath(source, place), place)
         write_text(output, found.study_text(made.toml()), force)
-    terminal.say(found.text())
-    if output is not None:
-        terminal.say(f"\nStudy: {output}")
+        terminal.say(f"\nStudy: {output}\nNext:  larvatus run {output} -o out/")
     terminal.data({
         "seen": list(found.seen), "opinions": [{"mask": o.mask, "suits": o.suits, "why": o.why} for o in found.opinions],
         "identities": list(found.rules.identities), "inequalities": list(found.rules.inequalities), "plan": found.plan,
     })
+    if output is not None and not found.plan["release"]:
+        raise StudyError([f"{output} was not written: no column that is left can be masked, or there are too few "
+                          "records. What was "
+                          "seen says why; settle it and ask again."], "advise")
 
 
 def search(

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from larvatus.cli.tables import laid_out
 from larvatus.core.progress import Progress, silent
 from larvatus.data.notes import Note
-from larvatus.data.score import Row, cell_text
+from larvatus.data.score import Row
 
 PATIENCE, QUIET_FOR = 1.0, 5.0
-MOST_NOTES, HEADER = 12, 16
-GAP, TEXT = 2, 14  # between columns, and the least width of one that may be wrapped
+MOST_NOTES = 12
 
 
 class _Output(Console):
@@ -29,6 +29,10 @@ class _Output(Console):
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+
+def _width(console: Console) -> int | None:
+    return console.width if console.is_terminal else None
 
 
 class Terminal:
@@ -42,12 +46,12 @@ class Terminal:
     def say(self, text: str) -> None:
         """A sentence for a person."""
         if not self.quiet and not self.as_json:
-            self.out.print(text, markup=False)
+            self.out.print(wrapped(text, self.width), markup=False, soft_wrap=True)
 
     def hint(self, text: str) -> None:
         """A sentence that is not a result."""
         if not self.quiet:
-            self.err.print(text, markup=False, style="dim")
+            self.err.print(wrapped(text, _width(self.err)), markup=False, style="dim", soft_wrap=True)
 
     def warn(self, text: str) -> None:
         """What nobody may overlook, on standard error even where nothing else is said."""
@@ -59,24 +63,18 @@ class Terminal:
             sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
     def table(self, rows: Sequence[Row], title: str = "") -> None:
-        """A small table."""
+        """A small table: within the width of a terminal, and as wide as it is anywhere else."""
         if self.quiet or self.as_json or not rows:
             return
-        every = list(dict.fromkeys(n for row in rows for n in row))
-        names = _fitting(rows, every, self.out.width)
-        named = Text(title) if title else None
-        shown = Table(title=named, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
-        for name in names:
-            numeric = all(isinstance(r.get(name), int | float | None) for r in rows)
-            side: Literal["left", "right"] = "right" if numeric else "left"
-            head = Text(textwrap.fill(name.replace("_", " "), HEADER))
-            shown.add_column(head, justify=side, overflow="fold", no_wrap=numeric or name == names[0])
-        for row in rows:
-            shown.add_row(*(Text(cell_text(row.get(n))) for n in names))
-        self.out.print(shown)
-        if len(names) < len(every):
-            left = ", ".join(n.replace("_", " ") for n in every if n not in names)
-            self.hint(f"not shown for want of room: {left}; --json has all")
+        if title:
+            self.say(title)
+        for line in laid_out(rows, self.width):
+            self.out.print(Text(line.text, style="bold" if line.heading else ""), soft_wrap=True)
+
+    @property
+    def width(self) -> int | None:
+        """Of the terminal that results go to; none where they go to a file or another program."""
+        return _width(self.out)
 
     def notes(self, notes: Sequence[Note]) -> None:
         """What the steps had to say, warnings first."""
@@ -84,7 +82,7 @@ class Terminal:
         for note in sorted(notes, key=lambda n: order[n.kind])[:MOST_NOTES]:
             style = "yellow" if note.kind == "warning" else ""
             if not self.quiet and not self.as_json:
-                self.out.print(f"{note.kind}: {note}", markup=False, style=style)
+                self.out.print(wrapped(f"{note.kind}: {note}", self.width), markup=False, style=style, soft_wrap=True)
         if len(notes) > MOST_NOTES:
             self.say(f"… and {len(notes) - MOST_NOTES} more notes")
 
@@ -101,23 +99,15 @@ class Terminal:
             watcher.stop()
 
 
-def _fitting(rows: Sequence[Row], names: Sequence[str], width: int) -> list[str]:
-    """The columns there is room for: figures are shown whole or not at all, ends of intervals go first, then the last."""
-    def least(name: str) -> int:
-        cells = max(len(cell_text(r.get(name))) for r in rows)
-        numeric = all(isinstance(r.get(name), int | float | None) for r in rows)
-        words = max(len(line) for line in textwrap.wrap(name.replace("_", " "), HEADER) or [""])
-        return GAP + max(words, cells if numeric or name == names[0] else min(cells, TEXT))
-
-    kept, room = list(names), {n: least(n) for n in names}
-    ends = [n for n in reversed(names) if n.endswith(("_low", "_high"))]
-    rest = [n for n in reversed(names) if n not in ends and n not in names[:2]]
-    for name in (*ends, *rest):
-        if sum(room[n] for n in kept) <= width:
-            break
-        if name in kept:
-            kept = [n for n in kept if n not in ends] if name in ends else [n for n in kept if n != name]
-    return kept
+def wrapped(text: str, width: int | None) -> str:
+    """Lines within a width, what follows a mark at their beginning hanging under its first word."""
+    if width is None:
+        return text
+    out = []
+    for line in text.split("\n"):
+        hang = " " * len(re.match(r"\s*(\* )?", line)[0])  # type: ignore[index]
+        out += textwrap.wrap(line, width, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False) or [""]
+    return "\n".join(out)
 
 
 class _Watcher:
@@ -150,7 +140,7 @@ class _Watcher:
 
     def _line(self) -> None:
         self.said = time.monotonic()
-        self.console.print(f"{self.said - self.began:6.1f} s  {self.status}", markup=False)
+        self.console.print(f"{self.said - self.began:6.1f} s  {self.status}", markup=False, soft_wrap=True)
 
     def stop(self) -> None:
         self.timer.cancel()

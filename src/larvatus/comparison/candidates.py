@@ -17,7 +17,7 @@ from typing import Any
 from larvatus.comparison.comparison import Candidate, NotMade
 from larvatus.core.errors import LarvatusError
 from larvatus.core.memory import usable_memory
-from larvatus.core.progress import Progress, time_left
+from larvatus.core.progress import Clock, Progress
 from larvatus.core.workers import Worker, WorkerGone
 from larvatus.data.methods import told_settings
 from larvatus.data.microdata import Microdata
@@ -64,7 +64,7 @@ class Through:
         state: Callable[[], Any], at_once: int | None, fits: bool, progress: Progress,
     ) -> None:
         self.here, self.there, self.state, self.at_once, self.fits, self.progress = here, there, state, at_once, fits, progress
-        self.waiting, self.total, self.began = deque(jobs), len(jobs), time.monotonic()
+        self.waiting, self.total, self.clock = deque(jobs), len(jobs), Clock(len(jobs))
         self.found: dict[int, Outcome] = {}
         self.first_error: Exception | None = None
         self.lock, self.worker, self.helper = threading.Lock(), None, None
@@ -115,8 +115,8 @@ class Through:
             if self.total == 1:
                 return self.progress(f"{job.label}: {doing}", done, total)
             ready = len(self.found)
-            left = time_left(self.began, ready, self.total)
-            return self.progress(f"release {ready + 1} of {self.total}{left}; {job.label}: {doing}", done, total)
+            said = f"release {ready + 1} of {self.total}{self.clock.left()}; {job.label}: {doing}"
+            return self.progress(said, done, total)
 
         return tell
 
@@ -127,9 +127,10 @@ class Through:
     def _done(self, job: Job, outcome: Outcome) -> None:
         with self.lock:
             self.found[job.place] = outcome
+            self.clock.done()
 
     def _worth_it(self) -> bool:
-        each = (time.monotonic() - self.began) / max(len(self.found), 1)
+        each = (time.monotonic() - self.clock.began) / max(len(self.found), 1)
         return self.at_once is None and self.fits and len(self.waiting) > 1 and each * len(self.waiting) > WORTH
 
     def _start(self) -> None:

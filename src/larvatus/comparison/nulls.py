@@ -7,12 +7,11 @@ of the whole file.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from larvatus.core.errors import LarvatusError
-from larvatus.core.progress import Progress, time_left
+from larvatus.core.progress import Clock, Progress
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
@@ -65,9 +64,9 @@ class Nulls:
 
     def _drawn(self, held: Microdata, rows: int, progress: Progress) -> Found:
         found: Found = [UNPAIRED if m.paired else [] for m in self.methods]
-        began = time.monotonic()
+        clock = Clock(self.resamples)
         for k in range(self.resamples):
-            progress(f"null distribution{time_left(began, k, self.resamples, 3)}", k, self.resamples)
+            progress(f"null distribution{clock.left()}", k, self.resamples)
             random = RecordRandom(stream_key(b"scores are not secret", "null", str(k)))
             drawn = Release("drawn again", (drawn_again(held, rows, random),), paired=False)
             for i, method in enumerate(self.methods):
@@ -78,6 +77,7 @@ class Nulls:
                     values.append(method.score(held, drawn, self.randoms(method)).value)
                 except LarvatusError as error:
                     found[i] = str(error).removeprefix(f"{method.name()}: ")
+            clock.done()
         return found
 
 

@@ -21,7 +21,7 @@ from larvatus.comparison.found import Drawn, Finalist, Found, Tried, ranked
 from larvatus.comparison.goal import Goal, Judge, Objective, loss_of, risk_of
 from larvatus.comparison.search_space import Searched
 from larvatus.core.errors import StudyError
-from larvatus.core.progress import Progress
+from larvatus.core.progress import Progress, in_words
 from larvatus.core.randomness import stream_key
 from larvatus.data.contracts import Mask
 from larvatus.data.methods import canonical
@@ -120,7 +120,7 @@ class _Clock:
         if not self.done:
             return ""
         seconds = self.spent / self.done * draws
-        return f", about {seconds:.0f} s left" if seconds < 120 else f", about {seconds / 60:.0f} min left"
+        return f", {in_words(seconds)} left"
 
 
 def searched(

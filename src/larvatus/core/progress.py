@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
+
+SOON = 0.05  # share of the work that must be done before the time left is told
 
 
 class Progress(Protocol):
@@ -37,9 +39,37 @@ def tell(doing: str, done: int, total: int) -> None:
     _listener.get()(doing, done, total)
 
 
-def time_left(began: float, done: int, of: int, from_: int = 1) -> str:
-    """How much longer it will take as a clause, once so many are done that it can be told."""
-    if done < from_:
-        return ""
-    seconds = (time.monotonic() - began) / done * (of - done)
-    return f", about {seconds:.0f} s left" if seconds < 120 else f", about {seconds / 60:.0f} min left"
+class Clock:
+    """How much longer pieces of work of one kind will take, judged by those that are done.
+
+    Nothing is told before one piece, and a twentieth of all, is done. The first piece also reads and compiles, so that it
+    counts only half once there are others. While a piece is worked on the estimate falls, and never rises.
+    """
+
+    def __init__(self, of: int, now: Callable[[], float] = time.monotonic) -> None:
+        self.of, self.now = of, now
+        self.began = now()
+        self.marks: list[float] = []
+
+    def done(self, pieces: int = 1) -> None:
+        """So many more are done."""
+        self.marks += [self.now()] * pieces
+
+    def left(self) -> str:
+        """The time left as a clause, or nothing where it cannot be told."""
+        ready = len(self.marks)
+        if not 0 < ready < self.of or ready < SOON * self.of:
+            return ""
+        each = (self.marks[-1] - self.began) / ready
+        if ready > 1:
+            each = max((self.marks[-1] - self.marks[0]) / (ready - 1), each / 2)
+        return f", {in_words(each * (self.of - ready) - min(self.now() - self.marks[-1], each))} left"
+
+
+def in_words(seconds: float) -> str:
+    """A time as a person says it when it is only roughly known."""
+    if seconds < 5:
+        return "a few seconds"
+    if seconds < 100:
+        return f"about {5 * round(seconds / 5)} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 100 * 60 else f"about {seconds / 3600:.0f} hours"

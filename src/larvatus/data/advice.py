@@ -1,47 +1,39 @@
-"""Which masks suit the data, and why: what was seen in plain words, with counts and shares and never a value.
-
-The choice between exact moments and kept values follows the characteristics of the data: near normality and straight
-relations speak for sufficiency-based masks, everything else for shuffling. What users accept speaks for released values that
-were collected, which permuting masks and reverse mapping give.
-"""
+"""Which masks suit the data, and why: what was seen in plain words, with counts, shares and figures of shape, never a value."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from larvatus.data.advised_constraints import Advised, advised_constraints
 from larvatus.data.contracts import Mask
+from larvatus.data.design import MOST_LEVELS
 from larvatus.data.guessed_rules import Guessed, guessed_rules
+from larvatus.data.mask_opinions import (
+    MANY_MISSING,
+    MANY_OUTLIERS,
+    MANY_ZEROS,
+    NOISE,
+    REVERSED,
+    SMALL,
+    TAIL,
+    Opinion,
+    listed,
+    of_names,
+    opinions,
+    percent,
+)
 from larvatus.data.methods import method_of
 from larvatus.data.microdata import Microdata
-from larvatus.data.sights import Relation, Sight, relations, sights
+from larvatus.data.relations import Relation, relations
+from larvatus.data.roles import has_order
+from larvatus.data.rules import parsed
+from larvatus.data.sights import Sight, numbered, sights
+from larvatus.data.texts import Text, texts
 
-SMALL, MANY_ZEROS, MANY_OUTLIERS, MANY_MISSING, NAMED = 30, 0.05, 0.01, 0.05, 6
-
-EXACT = (
-    "the columns are near normal and relations straight: means, covariances and regressions come out exactly as from the "
-    "original, and at similarity 0 an intruder learns no more than from S."
-)
-SHUFFLED = (
-    "every column keeps its collected values, zeros included, relations that go one way are kept on average, and an intruder "
-    "learns little more than from S. Users accept collected values more easily than made ones."
-)
-SWAPPED = (
-    "users like it, and it keeps values, but swaps among near ranks are linked easily, and swaps among far ones weaken every "
-    "relation. It is here to compare with."
-)
-AGGREGATED = "means of groups take variance away, and more so with several columns at once."
-IMPUTED = "many values are missing, and each pattern of missing values is a sub-group of its own to sufficiency-based masks."
-
-
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """A mask and what speaks for or against it here."""
-
-    mask: str
-    suits: bool
-    why: str
+WIDTH, HARDLY = 110, 0.1
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,6 +43,7 @@ class Advice:
     seen: tuple[str, ...]
     opinions: tuple[Opinion, ...]
     rules: Guessed
+    constraints: Advised
     plan: Mapping[str, Any]
 
     def __repr__(self) -> str:
@@ -64,31 +57,51 @@ class Advice:
         return "\n\n".join("\n".join([head, *(f"  * {line}" for line in lines)]) for head, lines in parts if lines)
 
     def study_text(self, study: str) -> str:
-        """A study file with what was thought as comments above it."""
-        comments = [f"# {line}" if line else "#" for line in self.text().splitlines()]
-        may = [f"#   {rule}" for rule in self.rules.inequalities]
-        if may:
-            comments += ["#", "# Hold in every record; put those that are meant into rules of [constraints]:", *may]
-        return "\n".join([*comments, "", study])
+        """A study file with what was thought as comments above it, and guesses as comments in its constraints."""
+        comments = [
+            f"# {part}".rstrip() for line in self.text().splitlines()
+            for part in textwrap.wrap(line, WIDTH, subsequent_indent="    ", break_long_words=False) or [""]
+        ]
+        own, body = False, []
+        for line in study.splitlines():
+            if line.startswith("["):
+                own = line.startswith("[constraints")
+            body += [] if own else [line]
+        place = next((i for i, line in enumerate(body) if line.startswith("[[")), len(body))
+        return "\n".join([*comments, "", *body[:place], *self.constraints.toml().splitlines(), "", *body[place:], ""])
 
 
 def advice(data: Microdata) -> Advice:
     """Look at the data and say which masks suit."""
     columns, related, rules = sights(data), relations(data), guessed_rules(data)
-    names = tuple(n for n in data.confidential if n not in data.numeric(data.confidential))
-    seen = [*_shapes(data, columns), *_related(related), *_groups(data), *_told_rules(rules)]
-    if names:
-        seen.append(f"{_listed(names)} hold{'s' if len(names) == 1 else ''} names, which masks of numbers leave out.")
-    opinions = [*_opinions(data, columns, related), *_of_names(names)]
-    return Advice(tuple(seen), tuple(opinions), rules, _plan(data, columns, opinions, names, rules))
+    running, few = numbered(data, data.non_confidential)
+    rules = Guessed(rules.identities, tuple(r for r in rules.inequalities if not {*parsed(r).columns} & {*running}))
+    names = [n for n in data.confidential if n not in data.numeric(data.confidential)]
+    written = texts(data, [*data.confidential, *data.non_confidential])
+    odd = [t.name for t in written if not t.usable] + [c.name for c in columns if not c.values]
+    many = {n: k for n in data.non_confidential if (k := _levels(data, n)) > MOST_LEVELS}
+    odd += [n for n in many if n not in odd]
+    constraints = advised_constraints(columns, rules)
+    maskable = [n for n in names if n not in odd]
+    said = [*opinions(data, columns, related, bool(constraints.seen)), *of_names(written, maskable)]
+    seen = [*_shapes(data, columns), *_related(related), *_groups(data), *_told_rules(rules), *_names(data, written, odd)]
+    seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])
+    return Advice(tuple(seen), tuple(said), rules, constraints, _plan(data, columns, said, maskable, odd, constraints))
 
 
 def _shapes(data: Microdata, columns: Sequence[Sight]) -> list[str]:
-    out = [f"{data.rows:,} records, {len(data.confidential)} confidential columns, {len(columns)} of them numbers."]
-    if any(not c.constant for c in columns):
-        far = [c.name for c in columns if not c.normal and not c.constant]
-        out.append("Near normal inside sub-groups, as far as skewness, tails and ties tell: every column of numbers." if not far
-                   else f"Far from normal inside sub-groups (skewed, long tails, zeros or ties): {_listed(far)}.")
+    count = len(data.confidential)
+    of = "" if len(columns) == count else f", {len(columns)} of them numbers"
+    out = [f"{data.rows:,} records, {count} confidential column{'s' * (count != 1)}{of}."]
+    varying = [c for c in columns if not c.constant]
+    far = [f"{c.name} ({c.not_normal})" for c in varying if not c.normal]
+    if far:
+        out.append(f"Far from normal inside sub-groups: {listed(far)}.")
+    elif varying:
+        most = max(abs(c.skewness) for c in varying)
+        out.append(f"Near normal inside sub-groups, as far as skewness (at most {most:.2f}), tails and ties tell: "
+                   "every column of "
+                   "numbers.")
     facts = (
         ("zeros", "zeros", MANY_ZEROS), ("tied", "values that several records share", 0.2),
         ("outliers", "values far outside the middle half", MANY_OUTLIERS), ("missing", "missing values", MANY_MISSING),
@@ -97,13 +110,29 @@ def _shapes(data: Microdata, columns: Sequence[Sight]) -> list[str]:
     for field, words, least in facts:
         found = [(c.name, getattr(c, field)) for c in columns if getattr(c, field) > least]
         if found:
-            out.append(f"Many {words}: " if least else f"Some {words}: ")
-            out[-1] += ", ".join(f"{n} {share:.0%}" if share >= 0.01 else f"{n} under 1%" for n, share in found[:NAMED])
-            out[-1] += f" and {len(found) - NAMED} more columns." if len(found) > NAMED else "."
+            told = listed([f"{name} {percent(share)}" for name, share in found])
+            out.append(f"{'Many' if least else 'Some'} {words}: {told}.")
+    return out + _kinds(columns)
+
+
+def _kinds(columns: Sequence[Sight]) -> list[str]:
+    """Whole numbers, codes, running numbers, constants, and columns without a value."""
     whole = [c.name for c in columns if c.integer and not c.constant]
-    constant = [c.name for c in columns if c.constant]
-    out += [f"Whole numbers only: {_listed(whole)}. A mask that draws values needs integers in [constraints]."] if whole else []
-    out += [f"Constant in every sub-group, so that no mask can hide anything there: {_listed(constant)}."] if constant else []
+    few = [c for c in columns if c.few]
+    running = [c.name for c in columns if c.numbering]
+    constant = [c.name for c in columns if c.constant and c.values]
+    empty = [c.name for c in columns if not c.values]
+    out = [f"Whole numbers only: {listed(whole)}. The study rounds what masks draw for them."] if whole else []
+    if few:
+        out.append(f"Few different whole numbers: {listed([f'{c.name} {c.distinct}' for c in few])}. Where these are "
+                   "codes and not "
+                   f"counts or amounts, ask again with --nominal {','.join(c.name for c in few)}: then they are "
+                   "masked as names. Noise with "
+                   "reverse_map hardly changes such columns.")
+    if running:
+        out.append(f"Only number the records: {listed(running)}. Name them in --identifiers, or one in --record-id.")
+    out += [f"Constant in every sub-group, so that no mask can hide anything there: {listed(constant)}."] if constant else []
+    out += [f"Without any value, and left out of the study: {listed(empty)}."] if empty else []
     return out
 
 
@@ -113,10 +142,17 @@ def _related(related: Sequence[Relation]) -> list[str]:
         ("one way", "Bent relations, or skewed columns, so that ranks tell more than a line"),
         ("turns", "Relations that seem to turn, which no mask here keeps unless values move little"),
     ):
-        found = [f"{r.first} and {r.second}" for r in related if r.shape == shape]
-        out += [f"{words}: {_listed(found)}."] if found else []
-    if related and all(r.shape == "line" for r in related):
-        out.append("Relations between confidential columns are near straight lines.")
+        shaped = [r for r in related if r.shape == shape]
+        found = [f"{r.first} and {r.second} (Pearson {r.pearson:.2f}, Spearman {r.spearman:.2f})" for r in shaped]
+        out += [f"{words}: {listed(found)}."] if found else []
+    strongest = max((abs(r.spearman) for r in related), default=1.0)
+    if strongest < HARDLY:
+        out.append(f"Confidential columns are hardly related: rank correlations are at most {strongest:.2f} in size.")
+    elif related and all(r.shape == "line" for r in related):
+        most = max(r.gap for r in related)
+        out.append(f"Relations between confidential columns are near straight lines: rank correlations lie at most "
+                   f"{most:.2f} from "
+                   "where lines put them.")
     return out
 
 
@@ -125,8 +161,11 @@ def _groups(data: Microdata) -> list[str]:
         return []
     sizes = data.groups.sizes
     few = sum(n < SMALL for n in sizes)
-    small = f"; {few} have fewer than {SMALL} records and are better pooled" if few else ", none under 30 records"
-    return [f"{len(sizes)} sub-groups{small}."]
+    have = f"none under {SMALL}"
+    if few:
+        have = f"{few} {'has' if few == 1 else 'have'} fewer than {SMALL}, and the study pools them"
+    least = f"{min(sizes):,} record{'s' * (min(sizes) != 1)}"
+    return [f"{len(sizes)} sub-group{'s' * (len(sizes) != 1)}, the smallest of {least}; {have}."]
 
 
 def _told_rules(rules: Guessed) -> list[str]:
@@ -136,51 +175,43 @@ def _told_rules(rules: Guessed) -> list[str]:
     return out
 
 
-def _opinions(data: Microdata, columns: Sequence[Sight], related: Sequence[Relation]) -> list[Opinion]:
-    usable = [c for c in columns if not c.constant]
-    if not usable:
-        return []
-    normal = all(c.normal for c in usable)
-    straight = all(r.shape == "line" for r in related)
-    exact = normal and straight
-    out = [Opinion("sufficiency_based", exact, EXACT if exact else _against_moments(usable, straight))]
-    out.append(Opinion("data_shuffling", True, ("also possible: " if exact else "") + SHUFFLED))
-    out.append(Opinion("rank_swap", False, SWAPPED))
-    loud = [c.name for c in usable if c.outliers > MANY_OUTLIERS]
-    zeros = [c.name for c in usable if c.zeros > MANY_ZEROS]
-    why = [f"outliers of {_listed(loud)} stay where they are and are linked"] if loud else []
-    why += [f"zeros of {_listed(zeros)} become other values"] if zeros else []
-    why += ["variances grow and relations weaken unless analysts correct for it"]
-    noise = "; ".join(why) + ". With reverse_map after it, values are collected ones again."
-    out.append(Opinion("additive_noise", False, noise))
-    out.append(Opinion("microaggregation", False, AGGREGATED))
-    if loud:
-        after = f"after a mask that keeps values: the largest of {_listed(loud)} leave unmodified otherwise."
-        out.append(Opinion("top_coding", True, after))
-    if any(c.missing > MANY_MISSING for c in usable) and exact:
-        out.append(Opinion("multiple_imputation", True, IMPUTED))
+def _names(data: Microdata, written: Sequence[Text], odd: Sequence[str]) -> list[str]:
+    """What is the matter with columns of names, and which hold nothing else."""
+    names = [n for n in data.confidential if n not in data.numeric(data.confidential) and n not in odd]
+    out = [t.sentence() for t in written if t.sentence()]
+    return [*out, f"{listed(names)} hold{'s' * (len(names) == 1)} names, which masks of numbers leave out."] if names else out
+
+
+def _levels(data: Microdata, name: str) -> int:
+    """How many names masks would have to take into account one by one."""
+    column = data.table.columns[name]
+    return 0 if column.kind == "number" or has_order(data.roles, name) else len(column.levels)
+
+
+def _left_as_they_are(
+    running: Sequence[str], few: Sequence[tuple[str, int]], many: Mapping[str, int], odd: Sequence[str]
+) -> list[str]:
+    """What is the matter with columns that leave as they are, and what the study leaves out."""
+    out = []
+    if running:
+        out.append(f"Released as they are, and only number the records: {listed(running)}. Whoever has the original has the "
+                   "pairing: name them in --identifiers.")
+    if few:
+        out.append(f"Released as they are, with few different whole numbers: {listed([f'{n} {k}' for n, k in few])}. Masks "
+                   f"take them for amounts; where they are codes, ask again with --nominal {','.join(n for n, _ in few)}.")
+    if many:
+        out.append(f"Released as they are, with more names than masks can take into account: "
+                   f"{listed([f'{n} {k:,}' for n, k in many.items()])}, at most {MOST_LEVELS}. Put them into fewer classes.")
+    out += [f"Left out of the study, and so not released, until that is settled: {listed(odd)}."] if odd else []
     return out
 
 
-def _against_moments(columns: Sequence[Sight], straight: bool) -> str:
-    far = [c.name for c in columns if not c.normal]
-    why = [f"means and covariances would be exact, but {_listed(far)} would be distributed otherwise"] if far else []
-    why += [] if straight else ["relations are not straight lines, and it keeps straight ones"]
-    return "; ".join(why) + ". Prefer it where only means, covariances and linear regressions are wanted."
-
-
-def _of_names(names: Sequence[str]) -> list[Opinion]:
-    if not names:
-        return []
-    why = f"changes names of {_listed(names)} at random, with frequencies kept in expectation."
-    return [Opinion("post_randomisation", True, f"{why} The probabilities can be published and corrected for.")]
-
-
 def _plan(
-    data: Microdata, columns: Sequence[Sight], opinions: Sequence[Opinion], names: Sequence[str], rules: Guessed
+    data: Microdata, columns: Sequence[Sight], said: Sequence[Opinion], names: Sequence[str], odd: Sequence[str],
+    constraints: Advised,
 ) -> dict[str, Any]:
-    """The parts of a study that follow from the data: small sub-groups pooled, identities kept, releases to compare."""
-    suits = {o.mask for o in opinions if o.suits}
+    """The parts of a study that follow from the data: small sub-groups pooled, rules kept, releases to compare."""
+    suits = {o.mask for o in said if o.suits}
     beside: list[dict[str, Any]] = [{"method": "post_randomisation", "columns": list(names)}] if names else []
     planned: list[tuple[str, list[dict[str, Any]]]] = []
     if any(not c.constant for c in columns):
@@ -188,23 +219,22 @@ def _plan(
             planned.append(("sufficiency-based", [{"method": "sufficiency_based"}]))
         planned.append(("shuffled", [{"method": "data_shuffling"}]))
         if "top_coding" in suits:
-            planned.append(("shuffled, tops cut", [{"method": "data_shuffling"}, {"method": "top_coding", "tail": 0.005}]))
+            planned.append(("shuffled, tops cut", [{"method": "data_shuffling"}, {"method": "top_coding", "tail": TAIL}]))
         if "sufficiency_based" not in suits:
             planned.append(("sufficiency-based, to compare", [{"method": "sufficiency_based"}]))
-        planned.append(("noise, reverse-mapped", [{"method": "correlated_noise", "variance": 0.25}, {"method": "reverse_map"}]))
+        planned.append((REVERSED, [{"method": "correlated_noise", "variance": NOISE}, {"method": "reverse_map"}]))
     elif names:
         planned.append(("names changed", []))
-    releases = [{"name": n, "steps": [*s, *beside]} for n, s in planned if _enough(data, s)]
+    kept = {role: [n for n in getattr(data.roles, role) if n not in odd] for role in ("confidential", "non_confidential")}
+    rest = replace(data, roles=data.roles.model_copy(update={role: tuple(names) for role, names in kept.items()}))
+    releases = [{"name": n, "steps": [*s, *beside]} for n, s in planned if _enough(rest, s)]
     sizes = {"smallest": max(data.sub_groups.smallest, min(SMALL, data.rows)), "small": "pool"}
-    kept = {"rules": list(rules.identities)} if rules.identities else {}
-    return {"release": releases, "sub_groups": sizes if data.sub_groups.columns else {}, "constraints": kept}
+    return {
+        "release": releases, "sub_groups": sizes if data.sub_groups.columns else {}, "constraints": dict(constraints.seen),
+        "roles": kept if odd else {},
+    }
 
 
 def _enough(data: Microdata, steps: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the whole file, at least, has the records that the steps need."""
     return all(method_of(Mask, s).smallest(data) <= data.rows for s in steps)
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:NAMED])
-    return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown

@@ -1,21 +1,23 @@
-"""What can be seen of data before they are masked, in counts and shares: shapes of columns, sub-groups, relations."""
+"""What can be seen of data before they are masked, in counts and shares: shapes of columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.contracts import Array, Block
 from larvatus.data.microdata import Microdata
 
 Floats = NDArray[np.float64]
-FENCES, BENT, TURNS = 3.0, 0.1, 0.2
-ENOUGH = 20
-RANK, SCORE, SQUARE = " rank of ", " score of ", " square of "
+FENCES, MANY_TIES, DENSE = 3.0, 0.5, 0.3
+DECIMALS = 4  # most that are looked for
+SKEWED, LONG_TAILS, SHORT_TAILS, ZEROS = 1.0, 2.0, -1.0, 0.05
+FEW, FEWEST = 12, 20  # different whole numbers that may be codes; values from which a habit can be told
 Run = tuple[float, int, int, int]
 
 
@@ -30,29 +32,64 @@ class Sight:
     negative: float
     tied: float
     outliers: float
-    integer: bool
+    distinct: int
+    decimals: int | None
+    dense: float
+    yes_no: bool
+    numbering: bool
     constant: bool
     skewness: float
     kurtosis: float
+    above: float
+    rounding: float
+
+    @property
+    def integer(self) -> bool:
+        """Whether every value is a whole number."""
+        return self.decimals == 0
 
     @property
     def normal(self) -> bool:
-        """Near enough to normal: no marked skewness, tails or ties."""
-        return abs(self.skewness) <= 1 and self.kurtosis <= 2 and self.zeros <= 0.05 and not self.coarse
+        """Near enough to normal: no marked skewness, tails, zeros or ties."""
+        tails = SHORT_TAILS <= self.kurtosis <= LONG_TAILS
+        return abs(self.skewness) <= SKEWED and tails and self.zeros <= ZEROS and not self.coarse
+
+    @property
+    def not_normal(self) -> str:
+        """What is furthest from normal, as a figure."""
+        told = [
+            (abs(self.skewness) > SKEWED, f"skewness {self.skewness:.2f}"),
+            (self.kurtosis > LONG_TAILS, f"kurtosis {self.kurtosis:.2f}"), (self.zeros > ZEROS, f"{self.zeros:.0%} zeros"),
+            (self.coarse, f"{_most(self.tied)} tied"), (self.kurtosis < SHORT_TAILS, f"kurtosis {self.kurtosis:.2f}"),
+        ]
+        return next((words for there, words in told if there), "")
+
+    @property
+    def few(self) -> bool:
+        """Whether it holds so few whole numbers that they may be codes."""
+        return self.integer and not self.constant and self.distinct <= FEW
+
+    @property
+    def floor(self) -> Literal["seen", "guessed", "none"]:
+        """Whether zero bounds the column: seen where zeros are there, or where a normal column would have gone below."""
+        if self.constant or self.negative or not self.values:
+            return "none"
+        reached = self.zeros > 0 or self.values * _normal_below(-self.above) >= 1
+        return "seen" if reached and self.values >= FEWEST else "guessed"
 
     @property
     def coarse(self) -> bool:
-        """Whether values repeat so much that ranks are hardly defined."""
-        return (self.tied > 0.5 and not self.integer) or self.tied > 0.95
+        """Whether values repeat at few places: they are few, or ties leave most of what could occur unused."""
+        return not self.constant and (self.distinct <= FEW or (self.tied > MANY_TIES and self.dense < DENSE))
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """Two columns: whether the relation is a straight line, only goes one way, or turns."""
+def _most(share: float) -> str:
+    """A share in percent that is 100 only where it is all."""
+    return f"{min(share, 0.99):.0%}" if share < 1 else "100%"
 
-    first: str
-    second: str
-    shape: str
+
+def _normal_below(z: float) -> float:
+    return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
 def sights(data: Microdata) -> tuple[Sight, ...]:
@@ -67,24 +104,57 @@ def sights(data: Microdata) -> tuple[Sight, ...]:
         sd = np.sqrt(np.array([np.diag(m.square) / np.maximum(np.diag(m.count), 1) for m in moments]))
     counts = np.add.reduce(data.reduce(names, _counted(names), np.add))
     sums = np.add.reduce(data.reduce(names, _powers(names, mean, sd), np.add))
+    inside = np.nansum([np.diag(m.square) for m in moments], axis=0) / np.maximum(counts[0], 1)
+    overall = whole.moments(names)[0]
     out = []
     for j, name in enumerate(names):
-        there, zeros, negative, broken = (int(v) for v in counts[:, j])
+        there, zeros, negative, ones, *broken = (int(v) for v in counts[:, j])
         low, high = (float(v) for v in whole.table.quantiles(name, [0.25, 0.75])[0]) if there else (0.0, 0.0)
         far = sum(whole.reduce([name], _far(name, low, high), int.__add__))
         n, cubes, fourths = sums[:, j]
+        tied, distinct = _ties(whole, name)
+        decimals = next((d for d, b in enumerate(broken) if there and not b), None)
+        spread = float(np.sqrt(overall.square[j, j] / max(there, 1)))
+        unit = 10.0 ** -(decimals or 0)
+        steps = _steps(whole, name, unit) if decimals is not None else math.inf
         out.append(Sight(
             name, there, 1 - there / data.rows, zeros / max(there, 1), negative / max(there, 1),
-            _tied(whole, name) / max(there, 1), far / max(there, 1), broken == 0, not n,
+            tied / max(there, 1), far / max(there, 1), distinct, decimals, distinct / steps,
+            distinct == 2 and zeros + ones == there,
+            decimals == 0 and FEWEST <= there == distinct == steps, not n,
             float(cubes / n) if n else 0.0, float(fourths / n) - 3 if n else 0.0,
+            float(overall.mean_pair[j, j]) / spread if spread > 0 else 0.0,
+            unit**2 / (12 * float(inside[j])) if decimals is not None and inside[j] > 0 else 0.0,
         ))
     return tuple(out)
+
+
+def numbered(data: Microdata, names: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:
+    """Columns of numbers that only number the records, and those with few whole numbers, with how many."""
+    whole, running, few = data.ungrouped(), [], []
+    for name in data.numeric(names):
+        counts = np.add.reduce(data.reduce([name], _counted([name]), np.add))[:, 0]
+        there = int(counts[0])
+        if not there or counts[4]:
+            continue
+        _, distinct = _ties(whole, name)
+        running += [name] if FEWEST <= there == distinct == _steps(whole, name, 1.0) else []
+        few += [(name, distinct)] if 1 < distinct <= FEW else []
+    return running, few
+
+
+def _steps(data: Microdata, name: str, unit: float) -> float:
+    """How many multiples of a unit lie between the least and the most of a column: as many as a running number has values."""
+    low, high = (float(v) for v in data.table.quantiles(name, [0.0, 1.0])[0])
+    return round((high - low) / unit) + 1
 
 
 def _counted(names: Sequence[str]) -> Callable[[int, Block], Floats]:
     def count(group: int, block: Block) -> Floats:
         x = block.matrix(names)
-        return np.array([(~np.isnan(x)).sum(0), (x == 0).sum(0), (x < 0).sum(0), (~np.isnan(x) & (x % 1 != 0)).sum(0)], float)
+        there = ~np.isnan(x)
+        broken = [(there & (np.round(x, d) != x)).sum(0) for d in range(DECIMALS + 1)]
+        return np.array([there.sum(0), (x == 0).sum(0), (x < 0).sum(0), (x == 1).sum(0), *broken], float)
 
     return count
 
@@ -104,11 +174,11 @@ def _far(name: str, low: float, high: float) -> Callable[[int, Block], int]:
     return lambda g, b: int(((b[name] < low - reach) | (b[name] > high + reach)).sum()) if reach > 0 else 0
 
 
-def _tied(data: Microdata, name: str) -> int:
-    """How many values are shared by several records."""
+def _ties(data: Microdata, name: str) -> tuple[int, int]:
+    """How many values are shared by several records, and how many different ones there are."""
     start: Run = (np.nan, 0, 0, 0)
     ends = data.carried(name, [name], start, lambda g, carry, block: _runs(carry, block[name]))
-    return sum(tied + (run if run > 1 else 0) for _, run, tied, _ in ends)
+    return sum(tied + (run if run > 1 else 0) for _, run, tied, _ in ends), sum(distinct for *_, distinct in ends)
 
 
 def _runs(carry: Run, values: Array) -> Run:
@@ -117,64 +187,11 @@ def _runs(carry: Run, values: Array) -> Run:
         return carry
     starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]])
     lengths = np.diff(np.r_[starts, len(values)])
+    distinct += len(lengths)
     if values[0] == last:
         lengths[0] += run
+        distinct -= 1
     else:
         tied += run if run > 1 else 0
     closed = lengths[:-1]
-    return float(values[-1]), int(lengths[-1]), tied + int(closed[closed > 1].sum()), distinct + len(lengths)
-
-
-def relations(data: Microdata) -> tuple[Relation, ...]:
-    """Relations between confidential columns of numbers: Pearson's correlation beside Spearman's, and normal scores.
-
-    A straight line with normal errors has Spearman's correlation where Pearson's puts it; otherwise the relation is bent or the
-    columns are skewed. One that turns shows between a score and the square of another, beyond what the score itself explains.
-    """
-    from scipy.special import ndtri
-
-    whole = data.ungrouped()
-    names = whole.numeric(whole.confidential)
-    if len(names) < 2:
-        return ()
-    ranked = whole.ranks({RANK + n: n for n in names})
-    there = np.diag(whole.moments(names)[0].count)
-
-    def score(group: int, block: Block) -> Mapping[str, Array]:
-        z = {n: ndtri(block[RANK + n] / (k + 1)) for n, k in zip(names, there, strict=True)}
-        return {**{SCORE + n: z[n] for n in names}, **{SQUARE + n: z[n] ** 2 for n in names}}
-
-    made = [Column(head + n, "number") for head in (SCORE, SQUARE) for n in names]
-    scored = ranked.map_rows(score, [RANK + n for n in names], made)
-    pearson, spearman = _correlations(whole, names), _correlations(scored, [RANK + n for n in names])
-    both = _correlations(scored, [*(SCORE + n for n in names), *(SQUARE + n for n in names)])
-    out = []
-    for i, j in combinations(range(len(names)), 2):
-        if min(there[i], there[j]) < ENOUGH or np.isnan([pearson[i, j], spearman[i, j]]).any():
-            continue
-        straight = 6 / np.pi * np.arcsin(pearson[i, j] / 2)
-        shape = "line" if abs(spearman[i, j] - straight) <= BENT else "one way"
-        found = [_turning(both, len(names), a, b) for a, b in ((i, j), (j, i))]
-        if max(found) > max(TURNS, 5 / np.sqrt(min(there[i], there[j]))):
-            shape = "turns"
-        out.append(Relation(names[i], names[j], shape))
-    return tuple(out)
-
-
-def _turning(found: Floats, count: int, i: int, j: int) -> float:
-    """How far the square of one score goes with another score, once the first score itself is taken out of both.
-
-    Nothing where the parabola through them turns more than one standard deviation from the middle: it is bent and goes one way.
-    """
-    with_own, with_other, plain = found[i, count + i], found[j, count + i], found[i, j]
-    left = (1 - with_own**2) * (1 - plain**2)
-    curved, sloped = with_other - with_own * plain, plain - with_own * with_other
-    if left <= 1e-9 or abs(sloped) > np.sqrt(2) * abs(curved):
-        return 0.0
-    return abs(float(curved / np.sqrt(left)))
-
-
-def _correlations(data: Microdata, names: Sequence[str]) -> Floats:
-    found = data.moments(names)[0]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(found.scatter / np.sqrt(found.square * found.square.T))
+    return float(values[-1]), int(lengths[-1]), tied + int(closed[closed > 1].sum()), distinct

@@ -17,6 +17,7 @@ from larvatus.data.groups import Settled, settle
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.roles import Small, has_order
+from larvatus.data.texts import texts
 
 KEPT = " kept"
 NOTABLE, ALIKE = 0.1, 1e-7
@@ -86,9 +87,10 @@ def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
         return (f"{step.name()}: needs numbers or names in an order, and {name!r} holds names without one. State it "
                 "(roles.ordered), give a taxonomy (roles.taxonomies), or leave the column out of the step.")
     if data.table.columns[name].kind == "nominal":
-        return (f"{step.name()}: needs numbers, and {name!r} holds text. Add a step for text columns (larvatus list masks), "
-                "remove what is not a number from the column (only empty cells and NA count as missing), or do not declare it "
-                "confidential.")
+        why = "".join(f" in {t.stray + t.dressed:,} of {t.cells:,} cells" for t in texts(data, [name]) if t.spoilt)
+        return (f"{step.name()}: needs numbers, and {name!r} holds text{why}. Add a step for text columns (larvatus list "
+                "masks), remove what is not a number from the column (signs for thousands too; only empty cells and NA count "
+                "as missing), or do not declare it confidential.")
     return (f"{step.name()}: needs names (text, or numeric codes declared nominal), and {name!r} holds numbers. Add a step for "
             "numbers, declare it nominal, or do not declare it confidential.")
 

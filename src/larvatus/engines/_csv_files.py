@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError
+from larvatus.data.texts import MISSING
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK, LONGEST_HEADER = 1 << 24, 10_000
-MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A", "."]
 
 
 def csv_header(path: Path) -> tuple[list[str], str]:
@@ -142,7 +142,7 @@ def _trimmed(column: Any) -> tuple[Any, Any, Any]:
     import pyarrow.compute as pc
 
     trimmed = pc.utf8_trim_whitespace(column)
-    blank = pc.is_in(trimmed, value_set=pa.array(MISSING))
+    blank = pc.is_in(trimmed, value_set=pa.array(list(MISSING)))
     return trimmed, blank, pc.if_else(blank, pa.scalar(None, pa.string()), trimmed)
 
 
