@@ -17,7 +17,7 @@ class Paragraph:
 
     kind: ClassVar[str] = "paragraph"
     text: str
-    tone: Literal["plain", "lead", "quiet"] = "plain"
+    tone: Literal["plain", "lead", "quiet", "paper"] = "plain"  # paper: said in print alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,11 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class SignOff:
-    """Lines to be filled in by hand; each row is headed by who signs."""
+    """What is decided, and lines to be filled in by hand; each row is headed by who signs. On one sheet in print."""
 
     kind: ClassVar[str] = "sign_off"
+    said: str
+    decisions: tuple[str, ...]
     caption: str
     columns: tuple[str, ...]
     rows: tuple[str, ...]
@@ -137,6 +139,7 @@ class Fold:
     kind: ClassVar[str] = "fold"
     summary: str
     blocks: tuple[Block, ...]
+    paper: Literal["line", "worst", "whole"] = "line"  # in print: its summary, the first rows of its tables, or all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,7 @@ class Page:
     anchor: str
     title: str
     blocks: tuple[Block, ...]
+    paper: bool = False  # whether print holds it
 
 
 @dataclass(frozen=True, slots=True)

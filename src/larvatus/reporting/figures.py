@@ -59,7 +59,7 @@ def lanes_blocks(name: str, what: str, heads: Sequence[Headline], lanes: Sequenc
     if all(abs(m.value) < EXACT for lane in lanes for m in lane.marks if m):
         return (Paragraph(f"The {tone} is 0 in every {what} of every release.", "quiet"),)
     whole = lanes_table(f"{name}: {tone} by {what}", what, heads, lanes, tone)
-    return (*_drawn(name, what, heads, lanes, tone), Fold(f"All {plural(len(lanes), what)} as a table", (whole,)))
+    return (*_drawn(name, what, heads, lanes, tone), Fold(f"All {plural(len(lanes), what)} as a table", (whole,), "worst"))
 
 
 def _drawn(name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone) -> tuple[Block, ...]:

@@ -20,7 +20,7 @@ document.querySelectorAll(".table").forEach(function (box) {
 });
 var opened = [];
 addEventListener("beforeprint", function () {
-  opened = Array.from(document.querySelectorAll("details:not([open])"));
+  opened = Array.from(document.querySelectorAll("details:is(.whole, .worst):not([open])"));
   opened.forEach(function (fold) { fold.open = true; });
 });
 addEventListener("afterprint", function () {
