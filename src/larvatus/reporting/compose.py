@@ -23,6 +23,14 @@ class _Chosen:
     def decisions(self, names: Collection[str]) -> Mapping[str, Rows]:
         return self.whole.decisions(names)
 
+    @property
+    def limits(self) -> object:
+        return self.whole.limits
+
+    def explain(self) -> Rows:
+        names = {c.name for c in self.candidates}
+        return Rows.of(r for r in self.whole.explain() if r["release"] in names or not r["release"])
+
 
 def composed(
     comparison: Comparison, edition: Edition, release: str | None = None, chosen: str | None = None, why: Sequence[str] = (),

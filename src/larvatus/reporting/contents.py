@@ -60,6 +60,16 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchTable:
+    """Figures of every row under every release, as JSON, found by typing; on screens with scripts alone."""
+
+    kind: ClassVar[str] = "search_table"
+    caption: str
+    figures: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class HeatCell:
     """A figure as text on a ground of colour, from 0, none, to 1, the deepest."""
 
@@ -163,7 +173,8 @@ class Section:
 
 
 Block: TypeAlias = (
-    Paragraph | Listing | KeyFigures | Table | HeatTable | Figure | LiveMap | Code | SignOff | NotesList | Fold | Page | Section
+    Paragraph | Listing | KeyFigures | Table | SearchTable | HeatTable | Figure | LiveMap | Code | SignOff | NotesList | Fold | Page
+    | Section
 )
 
 

@@ -44,7 +44,7 @@ def glance(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: s
     table = HeatTable("At a glance", _sentence(candidates, heads) + few, spans, tuple(columns), named, NOTE)
     whole = HeatTable("All releases at a glance", _sentence(candidates, heads), spans, tuple(columns), rows, NOTE)
     more = (Fold(f"All {plural(len(heads), 'release')} at a glance", (whole,)),) if few else ()
-    shown = heads if len(heads) <= MOST_RELEASES else first[:MOST_RELEASES]
+    shown = heads if len(heads) <= MOST_RELEASES else _named(heads, chosen)[:MOST_RELEASES]
     items = [(h, in_words(*(candidates[h.number - 1].of_kind(kind) for kind in ("risk", "loss")))) for h in shown]
     said = tuple(f"{quoted(h.name)}: {text}" for h, text in items if text)
     return (table, *([Listing(said)] if said else []), *more)
@@ -52,10 +52,13 @@ def glance(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: s
 
 def first_seen(heads: Sequence[Headline], chosen: str | None) -> tuple[Headline, ...]:
     """All releases where they are few; else the chosen one, the one the rule names, and some that no other beats."""
-    if len(heads) <= MOST_SEEN:
-        return tuple(heads)
-    named = [*(h for h in heads if h.name == chosen), *filter(None, (preferred(heads),)), *spread(unbeaten(heads) or heads)]
-    return tuple(sorted(dict.fromkeys(named), key=lambda h: h.number))
+    return tuple(heads) if len(heads) <= MOST_SEEN else tuple(sorted(_named(heads, chosen), key=lambda h: h.number))
+
+
+def _named(heads: Sequence[Headline], chosen: str | None) -> list[Headline]:
+    best = preferred(heads)
+    named = [*(h for h in heads if h.name == chosen), *([best] if best else []), *spread(unbeaten(heads) or heads)]
+    return list({h.number: h for h in named}.values())
 
 
 def _which(first: Sequence[Headline], heads: Sequence[Headline], chosen: str | None) -> str:

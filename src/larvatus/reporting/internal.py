@@ -37,6 +37,7 @@ from larvatus.reporting.reproduction import reproduction_section
 from larvatus.reporting.rules import rules_section
 from larvatus.reporting.scores import loss_section, risk_section
 from larvatus.reporting.tables import LONG, folded, summary_table
+from larvatus.reporting.told import told_blocks
 from larvatus.reporting.verdict import verdict
 
 MOST_NOTES = 200
@@ -135,7 +136,8 @@ def _intruder(subject: Subject) -> Section:
 
 
 def _chosen(subject: Subject) -> Section:
-    return chosen_section(subject.comparison.candidates, subject.heads, subject.chosen, subject.why)
+    made = chosen_section(subject.comparison.candidates, subject.heads, subject.chosen, subject.why)
+    return Section(made.title, (*made.blocks, *told_blocks(subject.comparison, subject.chosen)))
 
 
 def _pages(subject: Subject) -> Section:

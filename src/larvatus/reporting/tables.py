@@ -16,7 +16,7 @@ from larvatus.reporting.sentences import FEW
 
 MOST_CELLS = 10_000
 MOST_ACROSS = 12
-OVER_RELEASES = "Figures are over all releases; the comparison's own table has each release's."
+OVER_RELEASES = "Figures are over all releases; each release's own can be searched below, and the comparison's table has them."
 LONG = 12
 MEAN_LOSS = (
     " The mean loss is that of the measures beside it, each as a share of what it could lose at most; figures of the measures "
@@ -142,7 +142,7 @@ def rows_table(
     several = len(parts) > 1
     shown, note = within_budget(named, len(kept) + several)
     rows = tuple(
-        (*([release] if several else []), *(_cell(row, n, kind, both) for n in kept)) for release, row in shown
+        (*([release] if several else []), *(_cell(row, n, kind, both, n in variables) for n in kept)) for release, row in shown
     )
     columns = (*(["Release"] if several else []), *(n if n in variables else _title(n, kind, both) for n in kept))
     text = [i + several for i, n in enumerate(kept) if any(isinstance(row.get(n), str) for _, row in named)]
@@ -158,11 +158,11 @@ def _title(name: str, kind: str, both: bool) -> str:
     return TITLES.get(name, words(name).capitalize())
 
 
-def _cell(row: Row, name: str, kind: str, both: bool) -> str:
+def _cell(row: Row, name: str, kind: str, both: bool, variable: bool = False) -> str:
     value: Cell = row.get(name)
     if both and name == "low":
         return interval(value, row.get("high"))
-    if kind == "risk" and name in SHARES:
+    if kind == "risk" and (name in SHARES or (isinstance(value, float) and (variable or " within " in name))):
         return share(value)
     if name == "loss" or (kind == "loss" and name == "value"):
         return loss(value)
