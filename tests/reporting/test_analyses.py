@@ -53,7 +53,7 @@ def test_the_sentence_counts_signs_and_significance(comparison):
     rows = [row("a", -9.0, "changed", "lost"), row("b", 9.0, "", "gained"), row("c", 9.0), row("d", None)]
     said = figure(section(comparison, rows)).sentence
     assert "Of 4\N{NO-BREAK SPACE}coefficients, 1 changed sign (a), 2 changed significance (a (lost), b (gained))" in said
-    assert "at the 5 % level" in said
+    assert "at the 5\N{NO-BREAK SPACE}% level" in said
     assert "and 1 cannot be estimated from the release; the mean overlap is 0.500" in said
 
 
@@ -72,7 +72,7 @@ def test_many_releases_name_the_worst(comparison):
 def test_what_the_correction_does_is_said(comparison):
     better = {"corrected": 10.0, "corrected_low": 8.0, "corrected_high": 12.0, "corrected_overlap": 0.9}
     drawn = figure(section(comparison, [row("a", 9.0, **better)]))
-    assert "corrected, 0.900 instead of 0.500" in drawn.sentence
+    assert "the mean overlap is 0.500 (where the published noise is corrected, 0.900)" in drawn.sentence
     assert "corrected for the noise" in drawn.svg
     assert "corrected for the noise" not in figure(section(comparison, [row("a", 9.0)])).svg
 

@@ -11,6 +11,7 @@ import pytest
 from reporting.browser import PROGRAM, Browser, browser
 from reporting.conftest import built
 from reporting.pictured import pictured
+from reporting.shapes import shaped
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed, so that no page can be opened")
 
@@ -23,7 +24,7 @@ PLACE = f"{MARK}.querySelector('.point').getAttribute('cx')"
 @pytest.fixture(scope="module")
 def files(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
-    made = {"few": built(3), "many": pictured(built(60, 300, 40)), "public": None}
+    made = {"few": built(3), "many": shaped(60, 300, 40), "public": None}
     out = {name: folder / f"{name}.html" for name in made}
     for name in ("few", "many"):
         out[name].write_text(made[name].html(), encoding="utf-8")
@@ -126,6 +127,21 @@ def test_long_tables_can_be_searched(tab, files):
             f"i.dispatchEvent(new Event('input')); }})({box})")
     assert tab.run(f"{box}.querySelectorAll('tbody tr:not([hidden])').length") == 1
     assert tab.run(f"{box}.querySelector('output').textContent") == "1 of 300"
+
+
+def test_every_releases_figure_can_be_found(tab, files):
+    tab.open(files["many"])
+    box = "[...document.querySelectorAll('.search')].find(b => b.dataset.caption.startsWith('Nearest record: risk by sub-group'))"
+    assert tab.run(f"{box}.querySelectorAll('tr').length") == 0, "not made before it is asked for"
+    tab.run(f"{box}.closest('details').open = true; new Promise(done => setTimeout(done, 200))")
+    assert tab.run(f"{box}.querySelector('output').textContent") == "the 100 largest of 18,000"
+    tab.run(f"(i => {{ i.value = 'region=299, 60.'; i.dispatchEvent(new Event('input')); }})({box}.querySelector('input'))")
+    cells = tab.run(f"[...{box}.querySelector('tbody tr').children].map(c => c.textContent)")
+    made = shaped(60, 300, 40).candidates[59]
+    assert tab.run(f"{box}.querySelector('output').textContent") == "1 found"
+    assert cells[:2] == ["region=299, sex=1", "60. noise 59"]
+    figure = next(r["value"] for s in made.scores if s.method == "nearest_record" for r in s.by_group if "=299," in r["sub_group"])
+    assert cells[2] == f"{100 * float(f'{figure:.4g}'):.2f}\u00a0%"
 
 
 @pytest.mark.parametrize("name", ["few", "many", "public"])

@@ -10,7 +10,7 @@ from larvatus.reporting.contents import Block, Figure, Paragraph, Section, Table
 from larvatus.reporting.drawn_releases import drawn_releases
 from larvatus.reporting.headline import Headline
 from larvatus.reporting.interval_lanes import drawn_intervals, interval_lane
-from larvatus.reporting.numbers import NONE, count, loss, number, plural, quoted, words
+from larvatus.reporting.numbers import NONE, SPACE, count, loss, minus, number, plural, quoted, words
 from larvatus.reporting.sentences import FEW
 from larvatus.reporting.side_by_side import METHOD, side_by_side
 from larvatus.reporting.tables import folded, within_budget
@@ -97,7 +97,7 @@ def _changes(rows: Sequence[Row]) -> str:
     level = number(counted[0]["level"]) or 0.0
     said = [_named(signs, "changed sign")] if counted[0]["sign"] is not None else []
     if counted[0]["significance"] is not None:
-        said.append(f"{_named(turned, 'changed significance')} at the {100 * level:g} % level")
+        said.append(f"{_named(turned, 'changed significance')} at the {100 * level:g}{SPACE}% level")
     lost = sum(r["released"] is None for r in counted)
     if lost:
         said.append(f"{count(lost)} cannot be estimated from the release")
@@ -123,7 +123,8 @@ def _better(rows: Sequence[Row]) -> str:
     if not both:
         return ""
     before, after = (sum(p[i] for p in both) / len(both) for i in (0, 1))
-    return f" (where the published noise is corrected, {loss(after)} instead of {loss(before)})"
+    instead = f" instead of {loss(before)}" if len(both) < len(rows) else ""
+    return f" (where the published noise is corrected, {loss(after)}{instead})"
 
 
 def _named(names: Sequence[str], what: str) -> str:
@@ -149,5 +150,5 @@ def _table(name: str, heads: Sequence[Headline], tables: Sequence[Sequence[Row]]
 def _cell(value: object, column: str) -> str:
     if column == "overlap":
         found = number(value if isinstance(value, int | float) else None)
-        return NONE if found is None else f"{found:.3f}"
-    return str(value) if value not in ("", None) else NONE
+        return NONE if found is None else loss(found)
+    return minus(str(value)) if value not in ("", None) else NONE

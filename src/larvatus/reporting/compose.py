@@ -27,6 +27,14 @@ class _Chosen:
         names = {c.name for c in self.candidates}
         return {n: rows for n, rows in self.whole.held_to_limits().items() if n in names}
 
+    @property
+    def limits(self) -> object:
+        return self.whole.limits
+
+    def explain(self) -> Rows:
+        names = {c.name for c in self.candidates}
+        return Rows.of(r for r in self.whole.explain() if r["release"] in names or not r["release"])
+
 
 def composed(
     comparison: Comparison, edition: Edition, release: str | None = None, chosen: str | None = None, why: Sequence[str] = (),

@@ -17,7 +17,7 @@ class Paragraph:
 
     kind: ClassVar[str] = "paragraph"
     text: str
-    tone: Literal["plain", "lead", "quiet"] = "plain"
+    tone: Literal["plain", "lead", "quiet", "paper"] = "plain"  # paper: said in print alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,16 @@ class Table:
     words: frozenset[int] = frozenset({0})
     note: str = ""
     links: tuple[str, ...] = ()  # where the names of the rows lead, one each
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTable:
+    """Figures of every row under every release, as JSON, found by typing; on screens with scripts alone."""
+
+    kind: ClassVar[str] = "search_table"
+    caption: str
+    figures: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +124,11 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class SignOff:
-    """Lines to be filled in by hand; each row is headed by who signs."""
+    """What is decided, and lines to be filled in by hand; each row is headed by who signs. On one sheet in print."""
 
     kind: ClassVar[str] = "sign_off"
+    said: str
+    decisions: tuple[str, ...]
     caption: str
     columns: tuple[str, ...]
     rows: tuple[str, ...]
@@ -137,6 +149,7 @@ class Fold:
     kind: ClassVar[str] = "fold"
     summary: str
     blocks: tuple[Block, ...]
+    paper: Literal["line", "worst", "whole"] = "line"  # in print: its summary, the first rows of its tables, or all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +160,7 @@ class Page:
     anchor: str
     title: str
     blocks: tuple[Block, ...]
+    paper: bool = False  # whether print holds it
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +173,8 @@ class Section:
 
 
 Block: TypeAlias = (
-    Paragraph | Listing | KeyFigures | Table | HeatTable | Figure | LiveMap | Code | SignOff | NotesList | Fold | Page | Section
+    Paragraph | Listing | KeyFigures | Table | SearchTable | HeatTable | Figure | LiveMap | Code | SignOff | NotesList | Fold | Page
+    | Section
 )
 
 

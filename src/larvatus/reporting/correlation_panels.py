@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -59,8 +60,10 @@ def _names(names: Sequence[str], x: float, y: float, cell: float, left: float) -
 
 def _matrix(name: str, names: Sequence[str], matrix: Matrix, x: float, y: float, cell: float, largest: float) -> str:
     out = [heading(x, y + 14, cell * len(names) + GAP - 6, name)]
+    every = math.ceil((text_width(str(len(names))) + 3) / cell)
     for i, a in enumerate(names):
-        out.append(text(x + cell * (i + 0.5), y + NAMES - 5, str(i + 1), "tick", "middle"))
+        if i % every == 0:
+            out.append(text(x + cell * (i + 0.5), y + NAMES - 5, str(i + 1), "tick", "middle"))
         for j, b in enumerate(names):
             value = matrix.get((a, b), matrix.get((b, a)))
             if value is not None and i != j:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from larvatus.reporting.lanes import Lane, Mark
 from larvatus.reporting.numbers import interval, loss, share
-from larvatus.reporting.svg import Scale, diamond, document, dot, line, shortened, text, text_width, tick_text
+from larvatus.reporting.svg import Scale, diamond, document, dot, line, panel_name, shortened, text, text_width, tick_text
 
 WIDTH, NAMES, GAP = 760.0, 270.0, 22.0
 TOP, LANE = 58.0, 21.0
@@ -40,8 +40,7 @@ def drawn_dots(
 
 def _frame(panel: str, scale: Scale, wide: float, bottom: float, tone: Tone) -> str:
     ticks = scale.ticks(4 if wide > 200 else 2)
-    short = shortened(panel, wide)
-    out = [text(scale.start, TOP - 12, short, "panel", hint=panel if short != panel else "")] if panel else []
+    out = [panel_name(scale.start, TOP - 12, panel, wide)] if panel else []
     taken = scale.start - 8
     for t in ticks:
         anchor = "end" if scale(t) > scale.end - 12 else "start" if t == 0 else "middle"

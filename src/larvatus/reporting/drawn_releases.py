@@ -18,13 +18,13 @@ def drawn_releases(heads: Sequence[Headline], scores: Sequence[Score | None]) ->
     if len(there) <= MOST_RELEASES:
         return there, ""
     best = unbeaten([h for h, _ in there])
-    numbers = {h.number for h in _spread(best)} or {h.number for h, _ in there[:MOST_RELEASES]}
+    numbers = {h.number for h in spread(best)} or {h.number for h, _ in there[:MOST_RELEASES]}
     kept = [(h, s) for h, s in there if h.number in numbers]
     why = "from those that no other beats on both risk and loss" if best else "the first ones"
     return kept, f" {count(len(kept))} of {count(len(there))} releases are drawn, {why}."
 
 
-def _spread(best: Sequence[Headline]) -> list[Headline]:
+def spread(best: Sequence[Headline]) -> list[Headline]:
     """As many as may be drawn, evenly from the first to the last."""
     if len(best) <= MOST_RELEASES:
         return list(best)

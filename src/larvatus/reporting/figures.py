@@ -12,9 +12,10 @@ from larvatus.reporting.lanes import Lane, chosen
 from larvatus.reporting.live_points import live_points
 from larvatus.reporting.numbers import EXACT, count, loss, plural, share, words
 from larvatus.reporting.risk_utility_map import drawn_map, points_of
+from larvatus.reporting.searched import search_table
 from larvatus.reporting.sentences import FEW, loss_sentence, map_sentence, risk_sentence
 from larvatus.reporting.strips import drawn_strips
-from larvatus.reporting.tables import lanes_table
+from larvatus.reporting.tables import MOST_ACROSS, lanes_table
 
 MOST_LANES = 30
 FEWER_LANES = 15
@@ -59,7 +60,9 @@ def lanes_blocks(name: str, what: str, heads: Sequence[Headline], lanes: Sequenc
     if all(abs(m.value) < EXACT for lane in lanes for m in lane.marks if m):
         return (Paragraph(f"The {tone} is 0 in every {what} of every release.", "quiet"),)
     whole = lanes_table(f"{name}: {tone} by {what}", what, heads, lanes, tone)
-    return (*_drawn(name, what, heads, lanes, tone), Fold(f"All {plural(len(lanes), what)} as a table", (whole,)))
+    each = search_table(name, what, heads, lanes, tone) if len(heads) > MOST_ACROSS else None
+    tables: tuple[Block, ...] = (whole, each) if each else (whole,)
+    return (*_drawn(name, what, heads, lanes, tone), Fold(f"All {plural(len(lanes), what)} as a table", tables, "worst"))
 
 
 def _drawn(name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone) -> tuple[Block, ...]:

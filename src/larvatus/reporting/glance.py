@@ -7,14 +7,16 @@ from collections.abc import Sequence
 
 from larvatus.data.score import Score
 from larvatus.reporting.compared import Candidate, by_method
-from larvatus.reporting.contents import Block, HeatCell, HeatTable, Listing
-from larvatus.reporting.drawn_releases import MOST_RELEASES
+from larvatus.reporting.contents import Block, Fold, HeatCell, HeatTable, Listing
+from larvatus.reporting.drawn_releases import MOST_RELEASES, spread
 from larvatus.reporting.glance_words import WITHOUT, at_baseline, in_words
 from larvatus.reporting.headline import Headline, baseline, excess, unbeaten
 from larvatus.reporting.nulls import null_beside
-from larvatus.reporting.numbers import EXACT, NONE, count, loss, number, quoted, share, shares, words
+from larvatus.reporting.numbers import EXACT, NONE, count, loss, number, plural, quoted, share, shares, words
 from larvatus.reporting.tables import release_title
+from larvatus.reporting.verdict import preferred
 
+MOST_SEEN = 12
 SLIGHT = 0.1  # losses below this share of the full loss never get the deepest colour, however small all of them are
 NOTE = (
     f"Risk is coloured where an attack does better than {WITHOUT}: by chance or from the non-confidential columns alone. "
@@ -23,8 +25,11 @@ NOTE = (
 )
 
 
-def glance(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> tuple[Block, ...]:
-    """A table with a row per release, and a sentence or two on each where they are few; nothing without scores."""
+def glance(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None = None) -> tuple[Block, ...]:
+    """A table with a row per release, and a sentence or two on each where they are few; nothing without scores.
+
+    Of many releases some stand first and all in a fold.
+    """
     attacks, measures = by_method(candidates, "risk"), by_method(candidates, "loss")
     if not attacks and not measures:
         return ()
@@ -33,11 +38,34 @@ def glance(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> tuple[
     cells = [*(_risk_cells(s) for s in attacks.values()), *(_loss_cells(s) for s in measures.values())]
     rows = tuple((release_title(h, len(heads)), tuple(column[i] for column in cells)) for i, h in enumerate(heads))
     spans = tuple((name, len(of)) for name, of in (("Risk", attacks), ("Loss", measures)) if of)
-    table = HeatTable("At a glance", _sentence(candidates, heads), spans, tuple(columns), rows, NOTE)
-    shown = heads if len(heads) <= MOST_RELEASES else unbeaten(heads)[:MOST_RELEASES]
+    first = first_seen(heads, chosen)
+    named = tuple(rows[h.number - 1] for h in first)
+    few = f" {_which(first, heads, chosen)}" if len(first) < len(heads) else ""
+    table = HeatTable("At a glance", _sentence(candidates, heads) + few, spans, tuple(columns), named, NOTE)
+    whole = HeatTable("All releases at a glance", _sentence(candidates, heads), spans, tuple(columns), rows, NOTE)
+    more = (Fold(f"All {plural(len(heads), 'release')} at a glance", (whole,)),) if few else ()
+    shown = heads if len(heads) <= MOST_RELEASES else _named(heads, chosen)[:MOST_RELEASES]
     items = [(h, in_words(*(candidates[h.number - 1].of_kind(kind) for kind in ("risk", "loss")))) for h in shown]
     said = tuple(f"{quoted(h.name)}: {text}" for h, text in items if text)
-    return (table, Listing(said)) if said else (table,)
+    return (table, *([Listing(said)] if said else []), *more)
+
+
+def first_seen(heads: Sequence[Headline], chosen: str | None) -> tuple[Headline, ...]:
+    """All releases where they are few; else the chosen one, the one the rule names, and some that no other beats."""
+    return tuple(heads) if len(heads) <= MOST_SEEN else tuple(sorted(_named(heads, chosen), key=lambda h: h.number))
+
+
+def _named(heads: Sequence[Headline], chosen: str | None) -> list[Headline]:
+    best = preferred(heads)
+    named = [*(h for h in heads if h.name == chosen), *([best] if best else []), *spread(unbeaten(heads) or heads)]
+    return list({h.number: h for h in named}.values())
+
+
+def _which(first: Sequence[Headline], heads: Sequence[Headline], chosen: str | None) -> str:
+    named = ["the chosen one"] if chosen else []
+    named += ["the one that the rule of the first paragraph names"] if preferred(heads) else []
+    named += ["some that no other beats on both risk and loss" if unbeaten(heads) else "the first of them"]
+    return f"{count(len(first))} of {count(len(heads))} stand here: {', '.join(named)}. All are in the tables further below."
 
 
 def _title(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from larvatus.reporting.analysis_code import COPIES_PYTHON, COPIES_R, PLAIN_PYTHON, PLAIN_R, noise_python, noise_r
 from larvatus.reporting.compared import About, Candidate
 from larvatus.reporting.contents import Block, Code, Fold, Paragraph, Section
-from larvatus.reporting.numbers import count
+from larvatus.reporting.numbers import count, quoted
 
 NOISES = ("additive_noise", "correlated_noise", "bias_and_noise")
 
@@ -25,7 +25,7 @@ def how_to_analyse(candidate: Candidate, about: About) -> Section:
     elif not blocks:
         blocks += _plain(candidate, columns)
     if about.weight:
-        blocks.append(Paragraph(f"Estimates for the population need the weight in {about.weight}."))
+        blocks.append(Paragraph(f"Estimates for the population need the weights in the column {quoted(about.weight)}."))
     return Section("How to analyse the file", tuple(blocks))
 
 
@@ -53,11 +53,11 @@ def _noise(noise: Mapping[str, Any], columns: tuple[str, ...], about: About, wit
         "published, so that this can be taken off again; standard errors in Python count the noise."
     )
     python, r = noise_python(noise, columns, groups), noise_r(noise, columns, groups)
-    return [said, Code("Python", python), Fold("The same in R", (Code("R", r),))]
+    return [said, Code("Python", python), Fold("The same in R", (Code("R", r),), "whole")]
 
 
 def _both(python: str, r: str, **names: Any) -> list[Block]:
-    return [Code("Python", python.format(**names)), Fold("The same in R", (Code("R", r.format(**names)),))]
+    return [Code("Python", python.format(**names)), Fold("The same in R", (Code("R", r.format(**names)),), "whole")]
 
 
 def _within(candidate: Candidate) -> bool:

@@ -18,7 +18,6 @@ from larvatus.reporting.contents import (
     Fold,
     KeyFigure,
     KeyFigures,
-    Listing,
     NotesList,
     Paragraph,
     Report,
@@ -38,11 +37,13 @@ from larvatus.reporting.pages import pages
 from larvatus.reporting.reproduction import reproduction_section
 from larvatus.reporting.rules import rules_section
 from larvatus.reporting.scores import loss_section, risk_section
-from larvatus.reporting.tables import summary_table
+from larvatus.reporting.tables import LONG, folded, summary_table
+from larvatus.reporting.told import told_blocks
 from larvatus.reporting.verdict import verdict
 
 MOST_NOTES = 200
 KINDS = ("warning", "status", "information")
+DECISIONS = ("Released as it is", "Released on these conditions: ", "Not released")
 BOARD = ("Methodologist", "Data owner", "Chair of the board")
 
 
@@ -82,7 +83,8 @@ def internal(
 def _summary(subject: Subject) -> Section:
     table = summary_table(subject.heads, subject.measures)
     drawn = map_block(subject.comparison.candidates, subject.heads, list(subject.measures))
-    return Section("Summary", (*glance(subject.comparison.candidates, subject.heads), drawn, table))
+    seen = glance(subject.comparison.candidates, subject.heads, subject.chosen)
+    return Section("Summary", (*seen, drawn, folded("Releases side by side, as a table", table)))
 
 
 def _decided(subject: Subject) -> Section | None:
@@ -141,11 +143,12 @@ def _intruder(subject: Subject) -> Section:
 
 def _chosen(subject: Subject) -> Section:
     s = subject
-    return chosen_section(s.comparison.candidates, s.heads, s.chosen, s.why, s.limits, s.warned)
+    made = chosen_section(s.comparison.candidates, s.heads, s.chosen, s.why, s.limits, s.warned)
+    return Section(made.title, (*made.blocks, *told_blocks(s.comparison, s.chosen)))
 
 
 def _pages(subject: Subject) -> Section:
-    return pages(subject.comparison.candidates, subject.heads)
+    return pages(subject.comparison.candidates, subject.heads, subject.chosen)
 
 
 def _risk(subject: Subject) -> Section:
@@ -178,10 +181,9 @@ def _reproduction(subject: Subject) -> Section:
 
 def _sign_off(subject: Subject) -> Section:
     what = f"the release “{subject.chosen}”" if subject.chosen else "a release"
-    said = Paragraph(f"By signing, the board states that it has read this report and decided on {what}.")
-    decisions = Listing(("Released as it is", "Released on the conditions named below", "Not released"))
-    lines = SignOff("Decision and signatures", ("Role", "Name", "Decision", "Date", "Signature"), BOARD)
-    return Section("Sign-off", (said, decisions, lines))
+    said = f"By signing, the board states that it has read this report and decided on {what}."
+    columns = ("Role", "Name", "Decision", "Date", "Signature")
+    return Section("Sign-off", (SignOff(said, DECISIONS, "Decision and signatures", columns, BOARD),))
 
 
 def _notes(subject: Subject) -> Section:
@@ -198,7 +200,12 @@ def _notes(subject: Subject) -> Section:
         return Section("Statuses and warnings", (Paragraph("No step and no score had anything to add."),))
     shown = tuple((kind, text + _where(said[kind, text], len(candidates))) for kind, text in items[:MOST_NOTES])
     more = [Paragraph(f"And {count(len(items) - MOST_NOTES)} more.", "quiet")] if len(items) > MOST_NOTES else []
-    return Section("Statuses and warnings", (NotesList(shown), *more))
+    urgent = tuple(item for item in shown if item[0] != KINDS[-1])
+    if len(shown) - len(urgent) <= LONG:
+        return Section("Statuses and warnings", (NotesList(shown), *more))
+    first = NotesList(urgent) if urgent else Paragraph("No step and no score gave a warning.")
+    rest = Fold(f"{plural(len(shown) - len(urgent), 'remark')} of steps and scores", (NotesList(shown[len(urgent) :]), *more))
+    return Section("Statuses and warnings", (first, rest))
 
 
 def _where(names: list[str], of: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from larvatus.data.score import Row
 from larvatus.reporting.numbers import number
-from larvatus.reporting.svg import diamond, document, dot, element, line, shortened, text, text_width
+from larvatus.reporting.svg import diamond, document, dot, element, line, panel_name, shortened, text, text_width
 
 WIDTH, NAMES, GAP = 760.0, 270.0, 22.0
 TOP, LANE, FURTHEST = 58.0, 26.0, 4.0
@@ -73,8 +73,7 @@ def _place(value: float, left: float, wide: float, reach: float) -> float:
 
 def _panel(name: str, left: float, wide: float, bottom: float, reach: float) -> str:
     ends = [_place(v, left, wide, reach) for v in (-1.0, 1.0)]
-    short = shortened(name, wide)
-    out = [text(left, TOP - 12, short, "panel", hint=name if short != name else "")] if name else []
+    out = [panel_name(left, TOP - 12, name, wide)] if name else []
     out.append(element("rect", class_="band", x=ends[0], y=TOP - 4, width=ends[1] - ends[0], height=bottom - TOP + 4))
     middle = sum(ends) / 2
     out.append(line(middle, TOP - 4, middle, bottom, "grid"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 from larvatus.data.score import Cell, cell_text
@@ -11,6 +12,7 @@ NONE = "–"
 SPACE = "\N{NO-BREAK SPACE}"
 EXACT = 1e-9
 LONGEST = 60
+SIGN = re.compile(r"(?<![\w.])-(?=\d)")
 
 
 def number(value: Cell) -> float | None:
@@ -60,7 +62,19 @@ def loss(value: Cell) -> str:
         return f"below{SPACE}10⁻⁹"
     if abs(found) < 0.001:
         return f"below{SPACE}0.001"
-    return f"{found:.3f}" if abs(found) < 100 else cell_text(found)
+    return minus(f"{found:.3f}" if abs(found) < 100 else cell_text(found))
+
+
+def minus(said: str) -> str:
+    """Figures below zero with the sign that is as wide as a digit."""
+    return SIGN.sub("−", said)
+
+
+def in_cell(value: Cell) -> str:
+    """Any value of a table as a reader wants it, and a dash for none."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return (cell_text(value) if isinstance(value, str) else minus(cell_text(value))) or NONE
 
 
 def interval(low: Cell, high: Cell) -> str:

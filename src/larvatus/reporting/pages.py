@@ -15,26 +15,32 @@ from larvatus.reporting.numbers import NONE, count, interval, loss, number, plur
 from larvatus.reporting.rules import rules_block
 from larvatus.reporting.steps import made
 from larvatus.reporting.tables import S_ALONE
+from larvatus.reporting.verdict import preferred
 
 MOST_NOTES = 60
 MOST_GROUPS = 5
 KINDS = ("warning", "status", "information")
 
 
-def pages(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section:
-    """A page each, closed until it is asked for."""
+def pages(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None = None) -> Section:
+    """A page each, closed until it is asked for; print holds that of the release put forward."""
+    best = preferred(heads)
+    paper = chosen or (best.name if best else None)
+    others = len(heads) - (paper is not None)
+    rest = [Paragraph(f"{plural(others, 'page')} of other releases: in the HTML file.", "paper")] if others else []
     opening = Paragraph("Each opens on its own; names and points elsewhere in this report lead here.", "quiet")
-    return Section("Each release", (opening, *(_page(c, h) for c, h in zip(candidates, heads, strict=True))))
+    made_of = [_page(c, h, h.name == paper) for c, h in zip(candidates, heads, strict=True)]
+    return Section("Each release", (opening, *made_of, *rest))
 
 
-def _page(candidate: Candidate, head: Headline) -> Page:
+def _page(candidate: Candidate, head: Headline, paper: bool) -> Page:
     risks, losses = candidate.of_kind("risk"), candidate.of_kind("loss")
     said = in_words(risks, losses)
     blocks: list[Block] = [_figures(head), *([Paragraph(said)] if said else []), *made(candidate)]
     blocks += [_risks(risks), *_worst(head)] if risks else [Paragraph("No attack was run.", "quiet")]
     blocks += [_losses(losses)] if losses else [Paragraph("No loss was measured.", "quiet")]
     blocks += [*rules_block(candidate), _notes(candidate)]
-    return Page(anchor(head), f"{head.number}. {head.name}", tuple(blocks))
+    return Page(anchor(head), f"{head.number}. {head.name}", tuple(blocks), paper)
 
 
 def _figures(head: Headline) -> KeyFigures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from larvatus.reporting.svg import element, line, shortened, text, text_width
+from larvatus.reporting.svg import element, line, panel_name, shortened, text, text_width
 from larvatus.reporting.value_axis import ValueAxis
 
 WIDTH = 760.0
@@ -42,9 +42,7 @@ def columns(n: int, start: float = 0.0) -> list[tuple[float, float]]:
 
 def heading(x: float, y: float, wide: float, name: str, said: str = "") -> str:
     """A panel's name and, below it, its figure in words."""
-    short = shortened(name, wide)
-    top = text(x, y, short, "panel", hint=name if short != name else "")
-    return top + (text(x, y + 15, shortened(said, SMALLER * (wide + 12)), "tick") if said else "")
+    return panel_name(x, y, name, wide) + (text(x, y + 15, shortened(said, SMALLER * (wide + 12)), "tick") if said else "")
 
 
 def steps(ends: Sequence[float], heights: Sequence[float], frame: Frame, class_: str, highest: float) -> str:

@@ -65,7 +65,7 @@ def _changes(name: str, rows: Rows) -> Changes:
 
 def _sentence(found: Sequence[Changes], releases: int) -> str:
     """Where values stay nearest to their rank, and where least."""
-    most, variable, name = max((c.near(v), v, c.name) for c in found for v in c.shares)
+    most, variable, name = max(((c.near(v), v, c.name) for c in found for v in c.shares), key=lambda known: known[0])
     said = f"Values of {variable} stay within {NEAR} ranks of the original for {share(most)} of the records"
     if releases == 1:
         return f"{said}. The further values move, the less the order gives away."

@@ -13,7 +13,7 @@ from larvatus.reporting.figures import lanes_blocks
 from larvatus.reporting.headline import Headline, under
 from larvatus.reporting.lanes import lanes_of
 from larvatus.reporting.nulls import null_blocks
-from larvatus.reporting.numbers import loss, number, quoted, words
+from larvatus.reporting.numbers import EXACT, loss, number, quoted, words
 from larvatus.reporting.pictures import DRAWN_ONLY, pictures
 from larvatus.reporting.side_by_side import METHOD
 from larvatus.reporting.steps import setting_text
@@ -92,19 +92,21 @@ def _range(heads: Sequence[Headline], scores: Sequence[Score | None]) -> str:
     found = [(v, h.name) for h, s in zip(heads, scores, strict=True) if s and (v := number(s.value)) is not None]
     if not found:
         return "It has no finite value for any release."
-    low, high = min(found), max(found)
+    low, high = (end(found, key=lambda known: known[0]) for end in (min, max))
     if low[0] == high[0]:
         return f"The loss is {loss(low[0])}." if len(found) == 1 else f"The loss is {loss(low[0])} for every release."
-    return f"The loss runs from {loss(low[0])} ({quoted(low[1])}) to {loss(high[0])} ({quoted(high[1])})."
+    least = "0, but for rounding" if abs(low[0]) < EXACT else loss(low[0])
+    return f"The loss runs from {least} ({quoted(low[1])}) to {loss(high[0])} ({quoted(high[1])})."
 
 
 def _details(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
     """The tables a score brings along that are not drawn, under their own names; long ones fold."""
     names = dict.fromkeys(name for s in scores if s for name in s.details if (s.method, name) not in DRAWN_ONLY)
+    variables = {str(row.get("variable")) for s in scores if s for row in s.by_variable}
     out: list[Block] = []
     for name in (n for n in names if n != NULL):
         parts = _parts(heads, [s.details.get(name, Rows()) if s else Rows() for s in scores])
-        table = rows_table(f"{title}: {words(name)}", parts, next(s.kind for s in scores if s))
+        table = rows_table(f"{title}: {words(name)}", parts, next(s.kind for s in scores if s), variables)
         if table.rows:
             out.append(folded(f"{words(name).capitalize()}, as a table", table))
     return out

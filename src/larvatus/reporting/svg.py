@@ -13,6 +13,7 @@ from html import escape
 from larvatus.reporting.numbers import EXACT, SPACE
 
 LETTER = 7.4  # mean width of a letter of the figures' type in the widest of the usual system fonts
+BOLD = 1.18  # how much wider letters of names above panels are
 
 
 def element(tag: str, inner: str = "", **attributes: str | float) -> str:
@@ -60,6 +61,12 @@ def shortened(said: str, width: float) -> str:
         return said
     tail = (most - 1) // 2
     return f"{said[: most - 1 - tail]}…{said[len(said) - tail :]}"
+
+
+def panel_name(x: float, y: float, name: str, wide: float) -> str:
+    """What stands above a panel: as much of its name as the panel is wide, the whole of it on request."""
+    short = shortened(name, wide / BOLD)
+    return text(x, y, short, "panel", hint=name if short != name else "")
 
 
 def text_width(said: str) -> float:

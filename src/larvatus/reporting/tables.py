@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from statistics import median
 from typing import Any
 
-from larvatus.data.score import Cell, Row, Rows, Score, cell_text
+from larvatus.data.score import Cell, Row, Rows, Score
 from larvatus.reporting.contents import Block, Fold, Table
 from larvatus.reporting.headline import Headline
 from larvatus.reporting.lanes import Lane, Mark
 from larvatus.reporting.live_points import anchor
-from larvatus.reporting.numbers import EXACT, NONE, SPACE, count, interval, loss, of_all, share, shares, words
+from larvatus.reporting.numbers import EXACT, NONE, SPACE, count, in_cell, interval, loss, of_all, share, shares, words
 from larvatus.reporting.sentences import FEW
 
 MOST_CELLS = 10_000
 MOST_ACROSS = 12
-OVER_RELEASES = "Figures are over all releases; the comparison's own table has each release's."
+OVER_RELEASES = "Figures are over all releases; each release's own can be searched below, and the comparison's table has them."
 LONG = 12
 MEAN_LOSS = (
     " The mean loss is that of the measures beside it, each as a share of what it could lose at most; figures of the measures "
     "themselves are in their own units."
 )
 S_ALONE = f"S{SPACE}alone"
-TITLES = {"s_alone": S_ALONE, "sub_group": "Sub-group"}
+TITLES = {
+    "s_alone": S_ALONE, "x_alone": f"X{SPACE}alone", "sub_group": "Sub-group", "N_U_p": "N·U_p",
+    "U_p": "U_p", "expected_N_U_p": "N·U_p expected",
+}
+NOTES = {
+    "x_alone": "X alone: what the attack gets from the masked columns without the non-confidential ones.",
+    "N_U_p": "U_p: mean squared distance of propensity scores from the share of released records; N·U_p: times the records. "
+             "Expected: what a resample of the original gives by chance.",
+}
 SHARES = frozenset({"value", "chance", "s_alone", "x_alone"})
 
 
@@ -120,8 +128,10 @@ def _mark_text(mark: Mark | None, risk: bool, ends: bool) -> str:
     return share(mark.value) + (f" ({interval(mark.low, mark.high)})" if ends and mark.low is not None else "")
 
 
-def rows_table(caption: str, parts: Sequence[tuple[str, Rows]], kind: str) -> Table:
-    """Rows of any score, one release after another; lower and upper ends become one interval."""
+def rows_table(
+    caption: str, parts: Sequence[tuple[str, Rows]], kind: str, variables: Collection[str] = ()
+) -> Table:
+    """Rows of any score, one release after another; lower and upper ends become one interval; variables keep their names."""
     named = [(release, row) for release, rows in parts for row in rows]
     names = list(dict.fromkeys(name for _, row in named for name in row))
     both = "low" in names and "high" in names
@@ -132,11 +142,12 @@ def rows_table(caption: str, parts: Sequence[tuple[str, Rows]], kind: str) -> Ta
     several = len(parts) > 1
     shown, note = within_budget(named, len(kept) + several)
     rows = tuple(
-        (*([release] if several else []), *(_cell(row, n, kind, both) for n in kept)) for release, row in shown
+        (*([release] if several else []), *(_cell(row, n, kind, both, n in variables) for n in kept)) for release, row in shown
     )
-    columns = (*(["Release"] if several else []), *(_title(n, kind, both) for n in kept))
+    columns = (*(["Release"] if several else []), *(n if n in variables else _title(n, kind, both) for n in kept))
     text = [i + several for i, n in enumerate(kept) if any(isinstance(row.get(n), str) for _, row in named)]
-    return Table(caption, columns, rows, frozenset({0, *text}), note)
+    said = " ".join([note, *(NOTES[n] for n in kept if n in NOTES)]).strip()
+    return Table(caption, columns, rows, frozenset({0, *text}), said)
 
 
 def _title(name: str, kind: str, both: bool) -> str:
@@ -147,12 +158,12 @@ def _title(name: str, kind: str, both: bool) -> str:
     return TITLES.get(name, words(name).capitalize())
 
 
-def _cell(row: Row, name: str, kind: str, both: bool) -> str:
+def _cell(row: Row, name: str, kind: str, both: bool, variable: bool = False) -> str:
     value: Cell = row.get(name)
     if both and name == "low":
         return interval(value, row.get("high"))
-    if kind == "risk" and name in SHARES:
+    if kind == "risk" and (name in SHARES or (isinstance(value, float) and (variable or " within " in name))):
         return share(value)
     if name == "loss" or (kind == "loss" and name == "value"):
         return loss(value)
-    return cell_text(value) or NONE
+    return in_cell(value)

@@ -110,8 +110,10 @@ def _risk(head: Headline) -> str:
     said = f"{words(head.attack.method)}{meaning}, reaches {share(head.risk)}"
     if head.base is None:
         return f"{said}; it has no baseline to be held against"
+    if share(head.risk) == share(head.base):
+        return f"{said}, as much as without the release"
     ratio = f", {times(head.risk, head.base)} as much" if head.base > 0 and head.risk > head.base else ""
-    return f"{said}, against {share(head.base)}{ratio}"
+    return f"{said}, against {share(head.base)} without the release{ratio}"
 
 
 def _upper_end(head: Headline) -> str:

@@ -42,11 +42,6 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     list.addEventListener("change", draw);
     return list;
   }
-  function figureText(axis, value) {
-    if (value === null) return "not known";
-    if (axis.kind === "risk" && value <= 1) return (100 * value).toFixed(value && value < 0.01 ? 2 : 1) + "\u00a0%";
-    return Math.abs(value) < 1e-9 ? "0" : Math.abs(value) < 0.001 ? "below 0.001" : value.toFixed(3);
-  }
   function scale(values, from, to, share) {
     var most = Math.max.apply(null, values.concat(0));
     if (!(most > 1e-9)) most = 1;
@@ -73,10 +68,10 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
   }
   function told(point, x, y) {
     var ends = y.ends && y.ends[point.place], without = y.without && y.without[point.place];
-    var lines = [point.number + ". " + point.name, "↑ " + y.name + ": " + figureText(y, point.y)];
-    if (ends) lines[1] += " (" + figureText(y, ends[0]) + " to " + figureText(y, ends[1]) + ")";
-    if (without !== null && without !== undefined) lines.push("without the release: " + figureText(y, without));
-    lines.push("→ " + x.name + ": " + figureText(x, point.x));
+    var lines = [point.number + ". " + point.name, "↑ " + y.name + ": " + figureText(y.kind, point.y)];
+    if (ends) lines[1] += " (" + figureText(y.kind, ends[0]) + " to " + figureText(y.kind, ends[1]) + ")";
+    if (without !== null && without !== undefined) lines.push("without the release: " + figureText(y.kind, without));
+    lines.push("→ " + x.name + ": " + figureText(x.kind, point.x));
     return lines;
   }
   function labels(points, at, taken) {
@@ -152,7 +147,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       inside.push(part("line", { x1: left, x2: right, y1: sy.at(base), y2: sy.at(base), "class": "reference alone" }));
       taken.push([right - 190, sy.at(base) - 18, right, sy.at(base)]);
       inside.push(part("text", { x: right, y: sy.at(base) - 5, "class": "tick name", "text-anchor": "end" },
-        (Math.min.apply(null, known) < base ? "without the release: at most " : "without the release: ") + figureText(y, base)));
+        (Math.min.apply(null, known) < base ? "without the release: at most " : "without the release: ") + figureText(y.kind, base)));
     }
     var best = unbeaten(points), numbers = best.map(function (p) { return p.number; });
     if (front && best.length) {

@@ -1,3 +1,8 @@
+function figureText(kind, value) {
+  if (value === null) return "not known";
+  if (kind === "risk" && value <= 1) return (100 * value).toFixed(value && value < 0.01 ? 2 : 1) + "\u00a0%";
+  return Math.abs(value) < 1e-9 ? "0" : Math.abs(value) < 0.001 ? "below 0.001" : value.toFixed(3);
+}
 document.querySelectorAll(".table").forEach(function (box) {
   var rows = Array.from(box.querySelectorAll("tbody tr"));
   if (rows.length < 15) return;
@@ -20,7 +25,7 @@ document.querySelectorAll(".table").forEach(function (box) {
 });
 var opened = [];
 addEventListener("beforeprint", function () {
-  opened = Array.from(document.querySelectorAll("details:not([open])"));
+  opened = Array.from(document.querySelectorAll("details:is(.whole, .worst):not([open])"));
   opened.forEach(function (fold) { fold.open = true; });
 });
 addEventListener("afterprint", function () {
