@@ -29,6 +29,7 @@ ENGINES = [*file_names("larvatus.engines"), SMALL]
 
 
 SPARK = "spark"
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"  # Java for minutes: what it compiles best comes too late
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -41,8 +42,8 @@ def spark_session() -> object:
     paths = os.pathsep.join(str(ROOT / part) for part in ("src", "tests", "."))
     try:
         return started("local-cluster[2,1,1024]", **{
-            "spark.sql.shuffle.partitions": "3", "spark.executorEnv.PYTHONPATH": paths,
-            "spark.executorEnv.NUMBA_NUM_THREADS": "1",
+            "spark.executorEnv.PYTHONPATH": paths, "spark.executorEnv.NUMBA_NUM_THREADS": "1",
+            "spark.driver.extraJavaOptions": BRIEF, "spark.executor.extraJavaOptions": BRIEF,
         })
     except EngineError as error:
         pytest.skip(str(error))

@@ -20,7 +20,8 @@ import numpy as np
 from larvatus.core import errors
 from larvatus.core.errors import EngineError, LarvatusError
 from larvatus.data.contracts import Array
-from larvatus.engines._spark_store import Place, Spread, new_folder, written
+from larvatus.engines._chunks import CHUNK
+from larvatus.engines._spark_store import Ints, Place, Spread, new_folder, written
 from larvatus.engines._stored import blank_value
 
 if TYPE_CHECKING:
@@ -30,13 +31,17 @@ Rows = Iterator[dict[str, Array]]
 TYPES = {"float64": "double", "int64": "long", "int32": "int"}
 MARK = re.compile(r"larvatus<([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]*)>")
 PIECE, MOST_TASKS = 1 << 20, 4096
+CODES = ("sub_group", "code")
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A session, the place that all of it shares, how many tasks run at once, and how many rows one may hold."""
+    """A session to work in, the one whose frames come and go, the place that all of it shares, how many tasks run at once,
+    and how many rows one may hold.
+    """
 
     session: SparkSession
+    given: SparkSession
     place: Place
     parallel: int
     memory: int
@@ -59,23 +64,23 @@ class Cluster:
         """What a function makes of each task, in their order."""
         if not tasks:
             return []
-        pickled = _pickler()
-        dumped = [pickled.dumps(task) for task in tasks]
+        given = [dumped(task) for task in tasks]
 
         def work(batches: Iterator[Any]) -> Iterator[Any]:
             import pyarrow as pa
 
-            pickle = _pickler()
             for batch in batches:
                 for at in batch.column(0).to_pylist():
-                    yield pa.record_batch({"at": pa.array([at]), "out": [pickle.dumps(function(pickle.loads(dumped[at])))]})
+                    yield pa.record_batch({"at": pa.array([at]), "out": [dumped(function(loaded(given[at])))]})
 
         found = self.asked(in_arrow(self._numbers(len(tasks)), work, "at long, out binary"))
         by_number = {row[0]: row[1] for row in found}
-        return [pickled.loads(bytes(by_number[i])) for i in range(len(tasks))]
+        return [loaded(bytes(by_number[i])) for i in range(len(tasks))]
 
     def _numbers(self, count: int) -> DataFrame:
-        return self.session.range(0, count, 1, max(min(count, MOST_TASKS), 1))
+        """Numbers of tasks, in few partitions where tasks are small: each costs more than thousands of rows do."""
+        large = -(-count * self.piece // CHUNK)
+        return self.session.range(0, count, 1, max(min(count, max(large, self.parallel), MOST_TASKS), 1))
 
     def frame(self, rows: Callable[[Any], Rows], tasks: Sequence[Any], dtypes: dict[str, str]) -> DataFrame:
         """Rows that tasks read, as a frame that Spark can sort and join."""
@@ -93,9 +98,13 @@ class Cluster:
 
     def sort(
         self, frame: DataFrame, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str], rows: int
-    ) -> list[Spread]:
-        """The wanted columns of all rows in the order of `by`: ranges of keys are sorted apart and written as they come."""
+    ) -> tuple[list[Spread], dict[int, int]]:
+        """The wanted columns of all rows in the order of `by`: ranges of keys are sorted apart and written as they come.
+
+        Beside them, how many rows each value of the first key has, where that is a code.
+        """
         place, folders = self.place, {n: new_folder() for n in wanted}
+        code = by[0] if by[0] in CODES else None
 
         def work(batches: Iterator[Any]) -> Iterator[Any]:
             import pyarrow as pa
@@ -108,15 +117,21 @@ class Cluster:
                 table = pa.Table.from_batches(held)
                 for name, folder in folders.items():
                     written(place, folder, "sorted", at, table.column(name).to_numpy(), dtypes[name])
-                yield pa.record_batch({"at": pa.array([at]), "n": pa.array([table.num_rows])})
+                codes: Ints = np.zeros(table.num_rows, dtype=np.int64) if code is None else table.column(code).to_numpy()
+                there, times = np.unique(codes, return_counts=True)
+                yield pa.record_batch({"at": pa.array(np.full(len(there), at)), "code": pa.array(there), "n": pa.array(times)})
 
         ranges = max(-(-rows // self.piece), 1)
         ordered = frame.repartitionByRange(ranges, *by).sortWithinPartitions(*by)
-        found = sorted((int(r[0]), int(r[1])) for r in self.asked(in_arrow(ordered, work, "at long, n long")))
+        sizes: dict[int, int] = {}
+        counts: dict[int, int] = {}
+        for at, of, n in self.asked(in_arrow(ordered, work, "at long, code long, n long")):
+            sizes[at], counts[of] = sizes.get(at, 0) + n, counts.get(of, 0) + n
+        pieces = [(at, size, f"sorted-{at:015d}") for at, size in sorted(sizes.items())]
         return [
-            Spread.of(place, dtypes[n], [(at, size, f"{folder}/sorted-{at:015d}") for at, size in found], folder)
+            Spread.of(place, dtypes[n], [(at, size, f"{folder}/{file}") for at, size, file in pieces], folder)
             for n, folder in folders.items()
-        ]
+        ], counts
 
     def scatter(self, frame: DataFrame, dtypes: dict[str, str], rows: int) -> tuple[list[Spread], int]:
         """Columns of so many rows with values at the rows that `row` says, missing elsewhere; and how many were put."""
@@ -135,14 +150,15 @@ class Cluster:
                 written(place, folder, "put", first, out, dtypes[name])
             return pa.table({"bucket": pa.array([bucket]), "n": pa.array([len(at)])})
 
-        bucketed = frame.selectExpr("*", f"row div {piece} as bucket")
+        buckets = -(-rows // piece)
+        bucketed = self.by_key(frame.selectExpr("*", f"row div {piece} as bucket"), "bucket", buckets * piece)
         with _without_remark():
             grouped = bucketed.groupBy("bucket").applyInArrow(_guarded_once(work), "bucket long, n long")
         found = {int(r[0]): int(r[1]) for r in self.asked(grouped)}
         out = []
         for name, folder in folders.items():
             pieces = []
-            for bucket in range(-(-rows // piece)):
+            for bucket in range(buckets):
                 first, size = bucket * piece, min(piece, rows - bucket * piece)
                 if bucket not in found:
                     blank = np.full(size, blank_value(dtypes[name]), dtype=dtypes[name])
@@ -150,6 +166,10 @@ class Cluster:
                 pieces.append((first, size, f"{folder}/put-{first:015d}"))
             out.append(Spread.of(place, dtypes[name], pieces, folder))
         return out, sum(found.values())
+
+    def by_key(self, frame: DataFrame, key: str, rows: int) -> DataFrame:
+        """Rows of the same key together, in as many partitions as so many rows need."""
+        return frame.repartition(max(min(-(-rows // max(self.piece, CHUNK)), MOST_TASKS), self.parallel), key)
 
     def asked(self, frame: DataFrame) -> list[Any]:
         """The rows of a small answer; what goes wrong on the way as one error in plain words."""
@@ -161,11 +181,17 @@ class Cluster:
             raise explained(error) from None
 
 
-def _pickler() -> Any:
-    """What PySpark itself sends functions with: it takes those that were written in a session along."""
+def dumped(value: Any) -> bytes:
+    """Bytes as PySpark itself sends functions: it takes those that were written in a session along."""
     from pyspark import cloudpickle
 
-    return cloudpickle
+    return bytes(cloudpickle.dumps(value))
+
+
+def loaded(value: bytes) -> Any:
+    from pyspark import cloudpickle
+
+    return cloudpickle.loads(value)
 
 
 @contextmanager

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -16,6 +17,9 @@ from larvatus.engines._chunks import CHUNK, pieces_of
 from larvatus.engines._spark_jobs import Cluster, Rows
 from larvatus.engines._spark_store import Ints, Piece, Place, Spread, new_folder, written
 from larvatus.engines._stored import blank_value
+
+FEW = 1 << 20  # rows of a table in which a job costs more than the columns that it could take along
+Codes = tuple[int, Array, Ints]  # the first row of some, their new sub-groups, their record ids
 
 
 class Held(Protocol):
@@ -46,6 +50,7 @@ class Moved:
         self.source: Held | None = source
         self.move = move
         self.found: Spread | None = None
+        move.waiting.add(self)
 
     def stored(self) -> Spread:
         ready([self])
@@ -58,13 +63,15 @@ class Moved:
 
 
 def ready(columns: Sequence[Held]) -> None:
-    """Columns in their places, those that make the same move together."""
+    """Columns in their places, those that make the same move together; in a small table, all that wait for it."""
     waiting = {id(c): c for c in columns if isinstance(c, Moved) and c.found is None}
     while waiting:
         move = next(iter(waiting.values())).move
-        together = [c for c in waiting.values() if c.move is move]
         with move.lock:
-            left = [c for c in together if c.found is None]
+            asked = [c for c in waiting.values() if c.move is move]
+            together = list(move.waiting) if move.rows <= FEW else asked
+            move.waiting.difference_update(together)
+            left = [c for c in {id(c): c for c in (*asked, *together)}.values() if c.found is None]
             ready([c.source for c in left if c.source is not None])
             sources = [c.source.stored() for c in left if c.source is not None]
             for column, found in zip(left, move.moved(sources), strict=True):
@@ -78,10 +85,11 @@ class Layout:
     def __init__(self, record: Held, position: Held, rows: int, move: Move | None = None) -> None:
         self.record, self.position, self.rows, self.move = record, position, rows, move
         self.moves: dict[tuple[object, ...], Layout] = {}
+        self.known: dict[tuple[object, ...], tuple[tuple[weakref.ref[Spread], ...], bytes]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class Seen:
     """What a task found in its rows: for each new sub-group how many, and the first and last record; whether ascending."""
 
     low: int
@@ -98,9 +106,8 @@ class _Seen:
 class Assigned:
     """The new sub-group of every row, -1 where it is left out, as tasks found it in one pass."""
 
-    def __init__(self, cluster: Cluster, record: Spread, code: Spread, groups: int) -> None:
-        self.cluster, self.record, self.code = cluster, record, code
-        self.seen: list[_Seen] = cluster.run(partial(_looked, record, code), spans(code.rows, cluster))
+    def __init__(self, cluster: Cluster, record: Spread, code: Spread, seen: Sequence[Seen], groups: int) -> None:
+        self.cluster, self.record, self.code, self.seen = cluster, record, code, seen
         self.sizes = np.zeros(groups, dtype=np.int64)
         digest = hashlib.blake2b(digest_size=16)
         for part in self.seen:
@@ -108,6 +115,21 @@ class Assigned:
             digest.update(part.digest)
         self.fingerprint = digest.hexdigest()
         self.drops = int(self.sizes.sum()) < code.rows
+
+    @classmethod
+    def of(cls, cluster: Cluster, record: Spread, code: Spread, groups: int) -> Assigned:
+        """Sub-groups that lie in a column."""
+        return cls(cluster, record, code, cluster.run(partial(_looked, record, code), spans(code.rows, cluster)), groups)
+
+    @classmethod
+    def made(
+        cls, cluster: Cluster, record: Spread, codes: Callable[[Any], Codes], jobs: Sequence[Any], groups: int
+    ) -> Assigned:
+        """Sub-groups that a function gives for the rows of each job: written and looked at in one pass."""
+        folder = new_folder()
+        found = cluster.run(partial(_written, cluster.place, folder, codes), jobs)
+        code = Spread.of(cluster.place, np.int32, [piece for piece, _ in found], folder)
+        return cls(cluster, record, code, [seen for _, seen in found], groups)
 
     @property
     def in_place(self) -> bool:
@@ -142,7 +164,7 @@ class Assigned:
                 partial(_sorted_at_once, cluster.place, folder, self.record, self.code), [None]), folder)
         dtypes = {"code": "int64", "record": "int64", "row": "int64"}
         keys = cluster.frame(partial(_keys, self.record, self.code), spans(self.code.rows, cluster), dtypes)
-        (back,) = cluster.sort(keys, dtypes, ["code", "record"], ["row"], rows)
+        (back,), _ = cluster.sort(keys, dtypes, ["code", "record"], ["row"], rows)
         numbered = cluster.frame(partial(_numbered, back), spans(back.rows, cluster), {"row": "int64", "new": "int64"})
         (place,), _ = cluster.scatter(numbered, {"new": "int64"}, self.code.rows)
         return place
@@ -154,7 +176,9 @@ class Move:
     def __init__(self, cluster: Cluster, source: Layout | None, assigned: Assigned) -> None:
         self.cluster, self.source, self.assigned = cluster, source, assigned
         self.rows, self.drops, self.lock = int(assigned.sizes.sum()), assigned.drops, threading.RLock()
+        self.waiting: weakref.WeakSet[Moved] = weakref.WeakSet()
         self._place: Spread | None = None
+        self._back: Spread | None = None
 
     @property
     def place(self) -> Spread:
@@ -164,13 +188,26 @@ class Move:
                 self._place = self.assigned.place()
             return self._place
 
+    @property
+    def back(self) -> Spread:
+        """For every new row its old one."""
+        with self.lock:
+            if self._back is None:
+                (self._back,) = put(self.cluster, self.place, [Spread.numbers(self.cluster.place, self.place.rows)], self.rows)
+            return self._back
+
     def moved(self, columns: Sequence[Spread]) -> list[Spread]:
-        """Columns in the new order."""
-        return put(self.cluster, self.place, columns, self.rows)
+        """Columns in the new order; in a small table the old rows' numbers come along, for the way back."""
+        with self.lock:
+            if self._back is not None or self.rows > FEW:
+                return put(self.cluster, self.place, columns, self.rows)
+            number = Spread.numbers(self.cluster.place, self.place.rows)
+            *found, self._back = put(self.cluster, self.place, [*columns, number], self.rows)
+            return found
 
     def returned(self, columns: Sequence[Spread], rows: int) -> list[Spread]:
         """Columns of the new order in the old one; missing where a row was left out."""
-        return taken_back(self.cluster, self.place, columns, rows)
+        return put(self.cluster, self.back, columns, rows)
 
 
 def spans(rows: int, cluster: Cluster) -> list[tuple[int, int]]:
@@ -190,25 +227,22 @@ def put(cluster: Cluster, place: Spread, columns: Sequence[Spread], rows: int) -
     return cluster.scatter(frame, dtypes, rows)[0]
 
 
-def taken_back(cluster: Cluster, place: Spread, columns: Sequence[Spread], rows: int) -> list[Spread]:
-    """Columns in the order before a move."""
-    if max(rows, place.rows) <= cluster.rows:
-        return _at_once(cluster, partial(_back_at_once, cluster.place, place), columns)
-    new = cluster.frame(partial(_kept_places, place), spans(place.rows, cluster), {"row": "int64", "new": "int64"})
-    dtypes = {f"c{i}": c.dtype.name for i, c in enumerate(columns)}
-    values = cluster.frame(partial(_by_row, list(columns)), spans(columns[0].rows, cluster), {"new": "int64", **dtypes})
-    return cluster.scatter(new.join(values, "new").drop("new"), dtypes, rows)[0]
-
-
 def _at_once(cluster: Cluster, function: Any, columns: Sequence[Spread]) -> list[Spread]:
     folders = [new_folder() for _ in columns]
     pieces = cluster.run(function, list(zip(columns, folders, strict=True)))
     return [Spread.of(cluster.place, c.dtype, [p], f) for c, p, f in zip(columns, pieces, folders, strict=True)]
 
 
-def _looked(record: Spread, code: Spread, span: tuple[int, int]) -> _Seen:
-    low, high = span
-    codes, ids = code.read(low, high).astype(np.int64), record.read(low, high)
+def _looked(record: Spread, code: Spread, span: tuple[int, int]) -> Seen:
+    return _seen(*span, code.read(*span).astype(np.int64), record.read(*span))
+
+
+def _written(place: Place, folder: str, codes: Callable[[Any], Codes], job: Any) -> tuple[Piece, Seen]:
+    low, given, ids = codes(job)
+    return written(place, folder, "code", low, given, np.int32), _seen(low, low + len(ids), given.astype(np.int64), ids)
+
+
+def _seen(low: int, high: int, codes: Ints, ids: Ints) -> Seen:
     digest = hashlib.blake2b(codes.tobytes(), digest_size=16).digest()
     step = np.diff(codes)
     in_place = bool(len(codes) and codes[0] >= 0 and (step >= 0).all() and (np.diff(ids)[step == 0] > 0).all())
@@ -218,7 +252,7 @@ def _looked(record: Spread, code: Spread, span: tuple[int, int]) -> _Seen:
     first = np.flatnonzero(np.diff(of, prepend=-1))
     size = np.diff(np.append(first, len(of)))
     ascending = bool(((np.diff(ids) > 0) | (np.diff(of) != 0)).all())
-    return _Seen(low, high, of[first], size, ids[first], ids[first + size - 1], ascending, in_place, digest)
+    return Seen(low, high, of[first], size, ids[first], ids[first + size - 1], ascending, in_place, digest)
 
 
 def _counted(place: Place, folder: str, code: Spread, job: tuple[int, int, Ints]) -> Piece:
@@ -253,18 +287,6 @@ def _numbered(back: Spread, span: tuple[int, int]) -> Rows:
         yield {"row": back.read(low, high), "new": np.arange(low, high)}
 
 
-def _kept_places(place: Spread, span: tuple[int, int]) -> Rows:
-    for low, high in pieces_of(*span):
-        new = place.read(low, high)
-        kept = np.flatnonzero(new >= 0)
-        yield {"row": kept + low, "new": new[kept]}
-
-
-def _by_row(columns: list[Spread], span: tuple[int, int]) -> Rows:
-    for low, high in pieces_of(*span):
-        yield {"new": np.arange(low, high), **{f"c{i}": c.read(low, high) for i, c in enumerate(columns)}}
-
-
 def _placed(place: Spread, columns: list[Spread], span: tuple[int, int]) -> Rows:
     for low, high in pieces_of(*span):
         new = place.read(low, high)
@@ -277,12 +299,4 @@ def _put_at_once(where: Place, place: Spread, rows: int, job: tuple[Spread, str]
     new = place.read()
     out = np.full(rows, blank_value(column.dtype), dtype=column.dtype)
     out[new[new >= 0]] = column.read()[new >= 0]
-    return written(where, folder, "put", 0, out, column.dtype)
-
-
-def _back_at_once(where: Place, place: Spread, job: tuple[Spread, str]) -> Piece:
-    column, folder = job
-    new = place.read()
-    out = np.full(len(new), blank_value(column.dtype), dtype=column.dtype)
-    out[new >= 0] = column.read()[new[new >= 0]]
     return written(where, folder, "put", 0, out, column.dtype)

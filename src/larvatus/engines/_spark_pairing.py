@@ -58,7 +58,8 @@ def _joined(mine: SparkTable, record: Spread, among: Spread, given: Sequence[Spr
     dtypes = {f"c{i}": c.dtype.name for i, c in enumerate(given)}
     rows = room.frame(partial(_rows, record), spans(record.rows, room), {"record": "int64", "row": "int64"})
     values = room.frame(partial(_values, among, list(given)), spans(among.rows, room), {"record": "int64", **dtypes})
-    return room.scatter(rows.join(values, "record").drop("record"), dtypes, mine.rows)
+    joined = room.by_key(rows, "record", record.rows).join(room.by_key(values, "record", record.rows), "record")
+    return room.scatter(joined.drop("record"), dtypes, mine.rows)
 
 
 def _at_once(place: Place, record: Spread, among: Spread, job: tuple[Spread, str]) -> tuple[Piece, int]:

@@ -22,9 +22,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA, OLDEST_SPARK = 17, 4
+SMALL = {  # many small plans: what Spark spends on planning and compiling each is more than it saves
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536", "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+}
 QUIET = {
     "spark.ui.enabled": "false", "spark.eventLog.enabled": "false", "spark.ui.showConsoleProgress": "false",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536", "spark.python.worker.reuse": "true",
+    "spark.python.worker.reuse": "true", "spark.locality.wait": "0", **SMALL,
     "spark.log.structuredLogging.enabled": "false", "spark.log.level": "OFF", "spark.executor.syncLogLevel.enabled": "true",
 }
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -54,6 +58,17 @@ def session_for(source: Any, given: SparkSession | None, master: str | None) -> 
         if active is not None:
             return active
     return started(master or os.environ.get("LARVATUS_MASTER") or "local[*]")
+
+
+def beside(session: SparkSession) -> SparkSession:
+    """A session on the same cluster whose settings are ours; the session itself where it cannot have one beside it."""
+    try:
+        own = session.newSession()
+        for key, value in SMALL.items():
+            own.conf.set(key, value)
+    except Exception:  # a service may refuse either
+        return session
+    return own
 
 
 def is_spark(source: Any) -> bool:

@@ -22,6 +22,7 @@ from larvatus.engines._work_folder import WorkFolder
 
 Ints = NDArray[np.int64]
 Piece = tuple[int, int, str]  # first row, rows, file
+COUNTED = ""  # in place of a file: rows that hold their own numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,11 @@ class Spread:
         return out
 
     @classmethod
+    def numbers(cls, place: Place, rows: int) -> Spread:
+        """The numbers of the rows themselves, for which no file is needed."""
+        return cls(place, np.int64, [COUNTED], [rows])
+
+    @classmethod
     def joined(cls, place: Place, dtype: Any, columns: Sequence[Spread]) -> Spread:
         """The rows of columns, one after the other."""
         sizes = np.concatenate([np.zeros(0, np.int64), *(np.diff(c.ends, prepend=0) for c in columns)])
@@ -159,8 +165,11 @@ class Spread:
         while low < stop:
             first, end = (int(self.ends[i - 1]) if i else 0), int(self.ends[i])
             until = min(end, stop)
-            raw = self.place.read(self.files[i], (low - first + int(self.skips[i])) * width, (until - low) * width)
-            parts.append(np.frombuffer(raw, dtype=self.dtype))
+            at, n = low - first + int(self.skips[i]), until - low
+            if self.files[i] == COUNTED:
+                parts.append(np.arange(at, at + n, dtype=np.int64))
+            else:
+                parts.append(np.frombuffer(self.place.read(self.files[i], at * width, n * width), dtype=self.dtype))
             low, i = until, i + 1
         if len(parts) == 1:
             return parts[0].copy()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import hashlib
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,13 +20,14 @@ from larvatus.data.groups import Groups, Label
 from larvatus.engines import _spark_tasks as tasks
 from larvatus.engines._chunks import CHUNK, pieces_of
 from larvatus.engines._memory_table import decoded, dtype_of, folded, offsets, ties
-from larvatus.engines._spark_jobs import Cluster
-from larvatus.engines._spark_layout import Assigned, Held, Here, Layout, Move, Moved, ready, spans
+from larvatus.engines._spark_jobs import Cluster, dumped, loaded
+from larvatus.engines._spark_layout import Assigned, Codes, Held, Here, Layout, Move, Moved, ready, spans
 from larvatus.engines._spark_pairing import paired_columns
 from larvatus.engines._spark_store import Ints, Piece, Reader, Spread, new_folder, written
 from larvatus.engines._spark_tasks import Slice, Sorted, Target
 
 T = TypeVar("T")
+TOGETHER, MOST_KNOWN = 1 << 22, 64  # rows that are sorted in one pass; reductions that are remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +75,24 @@ class SparkTable:
     def reduce(
         self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
     ) -> list[T]:
-        batches = self._batches(CHUNK)
-        found = self.room.run(partial(tasks.each, self._reader(names), function, names), batches)
-        return folded([g for b in batches for g, _, _ in b], (part for parts in found for part in parts), combine)
+        batches, reader = self._batches(CHUNK), self._reader(names)
+        work = partial(self.room.run, partial(tasks.each, reader, function, names), batches)
+        parts = self._known(reader, names, function, work)
+        return folded([g for b in batches for g, _, _ in b], (part for batch in parts for part in batch), combine)
+
+    def _known(self, reader: Reader, names: Sequence[str], function: Any, work: Callable[[], list[Any]]) -> list[Any]:
+        """What was found before where the same function was asked of the same columns and sub-groups; methods often do."""
+        asked = hashlib.blake2b(dumped((names, function)), digest_size=16).digest()
+        columns = [reader.columns[n] for n in names]
+        key, known = (asked, self.starts.tobytes(), *map(id, columns)), self.layout.known
+        of, before = known.get(key, ((), b""))
+        if before and all(ref() is column for ref, column in zip(of, columns, strict=True)):
+            return list(loaded(before))
+        found = work()
+        while len(known) >= MOST_KNOWN:
+            del known[next(iter(known))]
+        known[key] = tuple(map(weakref.ref, columns)), dumped(found)
+        return found
 
     def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
         out = np.full((len(self.groups), len(probabilities)), np.nan)
@@ -82,7 +101,7 @@ class SparkTable:
         for batch, rows in zip(small, found, strict=True):
             for (g, _, _), row in zip(batch, rows, strict=True):
                 out[g] = row
-        for rows in self._ordered(name, large, None, ["value", "row"]):
+        for rows in self._ordered([name], large, None, ["value", "row"])[0]:
             ordered = rows.columns["value"]
             for i, p in enumerate(probabilities if ordered.rows else ()):
                 spot = p * (ordered.rows - 1)
@@ -96,14 +115,21 @@ class SparkTable:
         work = partial(tasks.ranked, self._reader(list(names.values())), target, dict(names), random)
         found = self._gathered(self.room.run(work, [(n, b) for b in small for n in names]))
         beside: dict[str, Spread] = {}
-        for new, old in names.items() if large else ():
+        for some in self._together(list(names), large):
             if random is None:
-                rows = self._ordered(old, large, None, ["value", "row"])
-                beside[new] = self._put(tasks.shared, self._shared_runs(rows), large, [np.float64])[0]
+                rows = chain(*self._ordered([names[n] for n in some], large, None, ["value", "row"]))
+                put = self._put(tasks.shared, self._shared_runs(list(rows)), large, [np.float64], len(some))
             else:
-                rows = self._ordered(old, large, random, ["row"])
-                beside[new] = self._put(tasks.numbered, self._jobs(rows), large, [np.float64])[0]
+                rows = chain(*self._ordered([names[n] for n in some], large, random, ["row"]))
+                put = self._put(tasks.numbered, self._jobs(rows), large, [np.float64], len(some))
+            beside |= dict(zip(some, put, strict=True))
         return self._with([Column(n, "number") for n in names], found, target, large, beside)
+
+    def _together(self, names: Sequence[str], large: Sequence[Slice]) -> Iterator[Sequence[str]]:
+        """Columns that are sorted in one pass: as many as make a small one."""
+        size = sum(high - low for _, low, high in large)
+        for low, high in pieces_of(0, len(names) if large else 0, max(TOGETHER // max(size, 1), 1)):
+            yield names[low:high]
 
     def _shared_runs(self, rows: Sequence[Sorted]) -> list[tuple[Any, int, int]]:
         """Jobs with the beginning and the end of runs of equal values that go over from one job to the next."""
@@ -131,10 +157,13 @@ class SparkTable:
         found = self._gathered(self.room.run(work, [(n, b) for b in small for n in placed]))
         theirs = [(g, int(other.starts[g]), int(other.starts[g + 1])) for g, _, _ in large]
         beside: dict[str, Spread] = {}
-        for into, (order, values) in placed.items() if large else ():
-            ordered = {r.group: r.columns["value"] for r in other._ordered(values, theirs, None, ["value", "row"])}
-            rows = [r for r in self._ordered(order, large, random, ["row"]) if ordered[r.group].rows]
-            beside[into] = self._put(partial(tasks.received, ordered), self._jobs(rows), large, [np.float64])[0]
+        for some in self._together(list(placed), large):
+            sources = other._ordered([placed[n][1] for n in some], theirs, None, ["value", "row"])
+            given_in = {(r.column, r.group): r.columns["value"] for r in chain(*sources)}
+            orders = self._ordered([placed[n][0] for n in some], large, random, ["row"])
+            rows = [r for r in chain(*orders) if given_in[r.column, r.group].rows]
+            put = self._put(partial(tasks.received, given_in), self._jobs(rows), large, [np.float64], len(some))
+            beside |= dict(zip(some, put, strict=True))
         made = [replace(other.columns[v], name=n, missing=True) for n, (_, v) in placed.items()]
         return self._with(made, found, target, large, beside)
 
@@ -172,7 +201,7 @@ class SparkTable:
         found = self._gathered(self.room.run(work, small))
         beside: dict[str, Spread] = {}
         if large:
-            rows = self._ordered(order, large, random, ["row", "record"], names)
+            (rows,) = self._ordered([order], large, random, ["row", "record"], names)
             aside = Target(self.room.place, new_folder())
             parts = self.room.run(partial(tasks.scanned_over, aside, list(names), start, function, list(made)), rows)
             along = {
@@ -194,7 +223,7 @@ class SparkTable:
         for batch, parts in zip(small, self.room.run(work, small), strict=True):
             found |= {g: part for (g, _, _), part in zip(batch, parts, strict=True)}
         if large:
-            rows = self._ordered(order, large, random, ["row", "record"], names)
+            (rows,) = self._ordered([order], large, random, ["row", "record"], names)
             over = partial(tasks.carried_over, list(names), start, function, random is not None)
             found |= {r.group: part for r, part in zip(rows, self.room.run(over, rows), strict=True)}
         return [found[g] for g in range(len(self.groups))]
@@ -220,26 +249,29 @@ class SparkTable:
         position = Here(self._above(self.layout.position.stored(), theirs.layout.position.stored()))
         above = Layout(Here(both["record"]), position, self.rows + theirs.rows)
         start = SparkTable(columns, self.groups, above, held, self.starts, self.room)
-        return start.laid_out(both["code"], self.groups.columns, labels, fresh=True)
+        assigned = Assigned.of(self.room, both["record"], both["code"], len(labels))
+        return start.laid_out(assigned, self.groups.columns, labels, fresh=True)
 
     def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> SparkTable:
         groups = self.groups
-        code = self._made(partial(_kept, keep), {"code": np.int32}, names)["code"]
-        return self.laid_out(code, groups.columns, groups.labels, groups.declared)
+        assigned = self._assigned(partial(_kept, keep), names, len(groups))
+        return self.laid_out(assigned, groups.columns, groups.labels, groups.declared)
 
     def regroup(
         self, assign: Callable[[int, Block], Array], names: Sequence[str], columns: Sequence[str],
         labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
     ) -> SparkTable:
-        code = self._made(partial(_assigned, assign), {"code": np.int32}, names)["code"]
-        return self.laid_out(code, columns, labels, declared)
+        return self.laid_out(self._assigned(assign, names, len(labels)), columns, labels, declared)
+
+    def _assigned(self, assign: Callable[[int, Block], Array], names: Sequence[str], groups: int) -> Assigned:
+        reader = self._reader(names)
+        return Assigned.made(self.room, reader.record, partial(_coded, reader, assign, names), self._batches(CHUNK), groups)
 
     def laid_out(
-        self, code: Spread, columns: Sequence[str], labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+        self, assigned: Assigned, columns: Sequence[str], labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
         fresh: bool = False,
     ) -> SparkTable:
         """Rows by (code, record id), moved when they are needed; rows of code -1 left out; empty sub-groups not kept."""
-        assigned = Assigned(self.room, self.layout.record.stored(), code, len(labels))
         sizes = assigned.sizes
         there = np.flatnonzero(sizes) if len(labels) > 1 else np.arange(len(labels))
         groups = Groups(
@@ -329,42 +361,52 @@ class SparkTable:
         }
 
     def _ordered(
-        self, name: str, large: Sequence[Slice], random: RecordRandom | None, wanted: Sequence[str], names: Sequence[str] = ()
-    ) -> list[Sorted]:
-        """Sub-groups too large for a task in the order of a column: one sort by (sub-group, value, keyed word, record id)."""
+        self, orders: Sequence[str], large: Sequence[Slice], random: RecordRandom | None, wanted: Sequence[str],
+        names: Sequence[str] = (),
+    ) -> list[list[Sorted]]:
+        """Sub-groups too large for a task in the order of each column: one sort by (sub-group, value, keyed word, record id).
+
+        Columns are sorted together, each with codes of its own for the sub-groups and its rows numbered after the others'.
+        """
         if not large:
-            return []
-        words = None if random is None else ties(random, name)
-        by = ["sub_group", "value", *(() if words is None else ("word",)), "record"]
+            return [[] for _ in orders]
+        by = ["sub_group", "value", *(() if random is None else ("word",)), "record"]
         dtypes = {"sub_group": "int64", "value": "float64", "record": "int64", "row": "int64", "word": "int64"}
         dtypes |= {f"c{i}": np.dtype(dtype_of(self.columns[n])).name for i, n in enumerate(names)}
         kept = [*wanted, *(f"c{i}" for i in range(len(names)))]
         used = {n: dtypes[n] for n in dict.fromkeys([*by, *kept])}
         starts = offsets([high - low for _, low, high in large])
+        size = int(starts[-1])
         jobs = [
-            (k, int(starts[k]) - low, low + a, low + b)
-            for k, (_, low, high) in enumerate(large) for a, b in spans(high - low, self.room)
+            (name, i * len(large) + k, i * size + int(starts[k]) - low, low + a, low + b)
+            for i, name in enumerate(orders) for k, (_, low, high) in enumerate(large) for a, b in spans(high - low, self.room)
         ]
-        reader = self._reader(list(dict.fromkeys([name, *names])))
-        counts = np.zeros(len(large), dtype=np.int64)
-        counted = self.room.run(partial(tasks.there, reader.columns[name]), [(a, b) for _, _, a, b in jobs])
-        np.add.at(counts, [k for k, *_ in jobs], counted)
-        frame = self.room.frame(partial(tasks.present, reader, name, words, list(names), list(used)), jobs, used)
-        found = dict(zip(kept, self.room.sort(frame, used, by, kept, int(starts[-1])), strict=True))
-        ends = offsets(counts.tolist())
+        reader = self._reader(list(dict.fromkeys([*orders, *names])))
+        words = {n: None if random is None else ties(random, n) for n in orders}
+        frame = self.room.frame(partial(tasks.present, reader, words, list(names), list(used)), jobs, used)
+        columns, counts = self.room.sort(frame, used, by, kept, size * len(orders))
+        found = dict(zip(kept, columns, strict=True))
+        ends = offsets([counts.get(k, 0) for k in range(len(orders) * len(large))])
         return [
-            Sorted(g, {n: c.part(int(ends[k]), int(ends[k + 1])) for n, c in found.items()})
-            for k, (g, _, _) in enumerate(large)
+            [
+                Sorted(i, g, {n: c.part(int(ends[k]), int(ends[k + 1])) for n, c in found.items()})
+                for k, (g, _, _) in enumerate(large, i * len(large))
+            ]
+            for i in range(len(orders))
         ]
 
-    def _jobs(self, rows: Sequence[Sorted]) -> list[tasks.Job]:
+    def _jobs(self, rows: Iterable[Sorted]) -> list[tasks.Job]:
         return [(r, a, b) for r in rows for a, b in spans(r.row.rows, self.room)]
 
-    def _put(self, rows: Any, jobs: Sequence[Any], large: Sequence[Slice], dtypes: Sequence[Any]) -> list[Spread]:
-        """Columns of the large sub-groups, one after the other, from rows in another order."""
+    def _put(
+        self, rows: Any, jobs: Sequence[Any], large: Sequence[Slice], dtypes: Sequence[Any], times: int = 1
+    ) -> list[Spread]:
+        """Columns of the large sub-groups, one after the other, from rows in another order; `times` one kind of column."""
         named = {f"c{i}": np.dtype(d).name for i, d in enumerate(dtypes)}
         frame = self.room.frame(rows, jobs, {"row": "int64", **named})
-        return self.room.scatter(frame, named, sum(high - low for _, low, high in large))[0]
+        size = sum(high - low for _, low, high in large)
+        found = self.room.scatter(frame, named, size * times)[0]
+        return found if times == 1 else [found[0].part(i * size, (i + 1) * size) for i in range(times)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,12 +442,14 @@ def _stacked(to: Ints, k: int, group: int, block: Block) -> dict[str, Array]:
     return {"record": 2 * block.record + k, "code": np.full(n, to[group]), "which": np.full(n, float(k))}
 
 
-def _kept(keep: Callable[[int, Block], Array], group: int, block: Block) -> dict[str, Array]:
-    return {"code": np.where(np.asarray(keep(group, block), dtype=bool), group, -1)}
+def _kept(keep: Callable[[int, Block], Array], group: int, block: Block) -> Array:
+    return np.where(np.asarray(keep(group, block), dtype=bool), group, -1)
 
 
-def _assigned(assign: Callable[[int, Block], Array], group: int, block: Block) -> dict[str, Array]:
-    return {"code": np.asarray(assign(group, block))}
+def _coded(reader: Reader, assign: Callable[[int, Block], Array], names: Sequence[str], slices: Sequence[Slice]) -> Codes:
+    blocks = [(g, reader.block(low, high, names)) for g, low, high in slices]
+    codes = np.concatenate([np.broadcast_to(np.asarray(assign(g, b), dtype=np.int32), (len(b),)) for g, b in blocks])
+    return slices[0][1], codes, np.concatenate([b.record for _, b in blocks])
 
 
 def as_spark(table: Table) -> SparkTable:

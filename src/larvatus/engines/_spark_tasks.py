@@ -151,8 +151,12 @@ def carried(
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """Rows of one sub-group in the order of a column: their places among the large sub-groups, and columns beside."""
+    """Rows of one sub-group in the order of a column: their places among the large sub-groups, and columns beside.
 
+    `column` counts the columns that were sorted together.
+    """
+
+    column: int
     group: int
     columns: dict[str, Spread]
 
@@ -169,25 +173,21 @@ class Sorted:
 Job = tuple[Sorted, int, int]
 
 
-def there(column: Spread, span: tuple[int, int]) -> int:
-    """How many values of some rows are there."""
-    return sum(int(np.count_nonzero(~np.isnan(column.read(low, high)))) for low, high in pieces_of(*span))
-
-
 def present(
-    reader: Reader, order: str, words: Words | None, names: Sequence[str], wanted: Sequence[str],
-    job: tuple[int, int, int, int],
+    reader: Reader, words: Mapping[str, Words | None], names: Sequence[str], wanted: Sequence[str],
+    job: tuple[str, int, int, int, int],
 ) -> Rows:
     """Rows with a value: sub-group, value, the word and record id that settle ties, the row, and other columns."""
-    group, start, low_, high_ = job
+    order, group, start, low_, high_ = job
+    word = words[order]
     for low, high in pieces_of(low_, high_):
         block = reader.block(low, high, list(dict.fromkeys([order, *names])))
         at = np.flatnonzero(~np.isnan(block[order]))
         ids = block.record[at]
         out: dict[str, Array] = {"value": block[order][at] + 0.0, "record": ids, "row": at + (low + start)}
         out["sub_group"] = np.full(len(at), group)
-        if words is not None:
-            out["word"] = (words(ids) ^ SIGN).view(np.int64)
+        if word is not None:
+            out["word"] = (word(ids) ^ SIGN).view(np.int64)
         out |= {f"c{i}": block[n][at] for i, n in enumerate(names)}
         yield {n: out[n] for n in wanted}
 
@@ -217,10 +217,10 @@ def shared(job: tuple[Job, int, int]) -> Rows:
     yield {"row": rows.row.read(low, high), "c0": np.repeat((starts + stops + 1) / 2, sizes)}
 
 
-def received(ordered: Mapping[int, Spread], job: Job) -> Rows:
+def received(ordered: Mapping[tuple[int, int], Spread], job: Job) -> Rows:
     """Each row and the value that its rank receives."""
     rows, low_, high_ = job
-    given = ordered[rows.group]
+    given = ordered[rows.column, rows.group]
     m, n = rows.row.rows, given.rows
     for low, high in pieces_of(low_, high_):
         index = -(-np.arange(low + 1, high + 1) * n // m) - 1

@@ -49,7 +49,7 @@ class Arranged:
             dtypes = {"word": "int64", "record": "int64", **{f"c{i}": c.dtype.name for i, c in enumerate(columns)}}
             frame = table.room.frame(partial(_keyed, record, position, columns, order), spans(table.rows, table.room), dtypes)
             wanted = ["record", *(f"c{i}" for i in range(len(columns)))]
-            record, *columns = table.room.sort(frame, dtypes, ["word", "record"], wanted, table.rows)
+            (record, *columns), _ = table.room.sort(frame, dtypes, ["word", "record"], wanted, table.rows)
         self.record, self.columns = record, dict(zip(kept, columns, strict=True))
 
     def batches(self, low: int, high: int) -> Iterator[tuple[Any, Array]]:
@@ -95,7 +95,7 @@ def frame(table: SparkTable, names: Sequence[str]) -> Any:
     leaving, folder = Arranged(table, names, None), new_folder()
     room = table.room
     room.run(partial(_file_in, leaving, room.place, folder), leaving.parts(room.parallel))
-    return room.session.read.parquet(f"{_address(room.place)}/{folder}")
+    return room.given.read.parquet(f"{_address(room.place)}/{folder}")
 
 
 def _address(place: Place) -> str:
