@@ -185,10 +185,18 @@ def fill_known(
         for j in range(p):
             plain = bias[j] == 0 and noise[j] == 0
             at = x[j, t]
+            b, s, total, flat, twice = -1.0, -1.0, 1.0, 0.0, 0.0
             for i in range(n):
-                if plain:
-                    b, s = bias_sd[j, i], noise_sd[j, i]
-                    one[i], two[i] = closed_pair(at, z[j, i], b * b, s * s)
+                if plain:  # closed_pair, with what only the spreads decide reckoned once for all records that share them
+                    if bias_sd[j, i] != b or noise_sd[j, i] != s:
+                        b, s = bias_sd[j, i], noise_sd[j, i]
+                        total = s * s + b * b * at * at
+                        flat = -0.5 * math.log(total) - LOG_ROOT_TWO_PI
+                        twice = b * b * s * s / total
+                    d = z[j, i] - at
+                    one[i] = flat - 0.5 * d * d / total
+                    mean = absolute_mean((s * s + b * b * at * z[j, i]) / total, twice)
+                    two[i] = one[i] + math.log(max(mean, 1e-300))
                 elif not (np.isnan(at) or np.isnan(z[j, i])):
                     one[i], two[i] = law_pair(at, z[j, i], bias_sd[j, i], noise_sd[j, i], bias[j], noise[j])
             add_column(one, at, z[j], like[t])
