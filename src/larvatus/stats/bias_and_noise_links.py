@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 KERNELS = ("likelihood", "paper", "coherent")
 PAIRS, TIE = 1_000_000, 1e-11
+FAR = 60.0  # log odds against the best beyond which a record adds nothing: a billion of them, less than 1e-17
 Fill = Callable[[Floats, Floats, Floats], None]
 
 
@@ -51,21 +55,21 @@ def weigh(
     """
     rows, n = logs.shape
     for t in range(rows):
-        best = absent[t]
-        for i in range(n):
-            if cells[i] == cell[t]:
-                best = max(best, logs[t, i])
-        total = math.exp(absent[t] - best) if absent[t] > -np.inf else 0.0
         first = -np.inf
+        for i in range(n):
+            if logs[t, i] > first and cells[i] == cell[t]:
+                first = logs[t, i]
+        best = max(first, absent[t])
+        total = math.exp(absent[t] - best) if absent[t] > -np.inf else 0.0
         at = logs[t, own[t]] if own[t] >= 0 else np.inf
         above = at + TIE * (1.0 + abs(at)) if own[t] >= 0 else np.inf
         below = at - TIE * (1.0 + abs(at)) if own[t] >= 0 else np.inf
+        least = min(best - FAR, below)
         for i in range(n):
-            if cells[i] != cell[t]:
-                continue
             here = logs[t, i]
+            if here < least or cells[i] != cell[t]:
+                continue
             total += math.exp(here - best)
-            first = max(first, here)
             if here > above:
                 better[t] += 1
             elif here >= below:
@@ -126,22 +130,36 @@ class Pool:
 
 
 def linked_by(pool: Pool, fill: Fill, step: Callable[[int], None] = lambda done: None) -> Links:
-    """Links of every target under each kernel, never holding more than a few million pairs."""
+    """Links of every target under each kernel, on all cores, each of them holding a million pairs at most."""
     targets, n = pool.x.shape[1], pool.z.shape[1]
     out = Links.empty(len(KERNELS), targets)
     background = normal_background(pool.z, pool.correlated)
     candidates = np.bincount(pool.cells, minlength=int(pool.cell.max(initial=0)) + 1)[pool.cell].astype(np.float64)
     absent = [pool.absent(k, background, np.maximum(candidates, 1.0)) for k in KERNELS]
     size = max(1, PAIRS // max(n, 1))
-    like, paper = np.empty((min(size, targets), n)), np.empty((min(size, targets), n))
-    for start in range(0, targets, size):
-        rows = slice(start, min(start + size, targets))
-        k = rows.stop - rows.start
-        fill(np.ascontiguousarray(pool.x[:, rows]), like[:k], paper[:k])
-        for i, logs in enumerate((like[:k], paper[:k], like[:k])):
+    blocks = [slice(start, min(start + size, targets)) for start in range(0, targets, size)]
+    workers = min(os.cpu_count() or 1, len(blocks))
+    spare: SimpleQueue[tuple[Floats, Floats]] = SimpleQueue()
+    for _ in range(workers):
+        spare.put((np.empty((min(size, targets), n)), np.empty((min(size, targets), n))))
+
+    def work(rows: slice) -> int:
+        held = spare.get()
+        like, paper = (v[: rows.stop - rows.start] for v in held)
+        fill(np.ascontiguousarray(pool.x[:, rows]), like, paper)
+        for i, logs in enumerate((like, paper, like)):
             if i == 2:
                 logs -= background
             weigh(logs, pool.cell[rows], pool.cells, pool.own[rows], absent[i][rows], out.better[i, rows], out.tied[i, rows],
                   out.top[i, rows], out.own[i, rows])
-        step(rows.stop)
+        spare.put(held)
+        return int(rows.stop)
+
+    if workers < 2:
+        for rows in blocks:
+            step(work(rows))
+        return out
+    with ThreadPoolExecutor(workers) as threads:
+        for done in threads.map(work, blocks):
+            step(done)
     return out

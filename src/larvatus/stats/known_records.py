@@ -102,7 +102,7 @@ class _Chain:
     bias_sd: Floats
     noise_sd: Floats
     steps: Floats
-    chosen: Floats
+    hint: NDArray[np.int32]
     summed: Floats
     match: Ints
     taken: Ints
@@ -152,7 +152,7 @@ class Chains:
             bias_sd = np.array([[p.quantile(low)] for p in q.bias_prior])
             noise_sd = np.array([[p.quantile(high)] for p in q.noise_prior])
         chain = _Chain(
-            bias_sd, noise_sd, np.full((len(q.x), 3), 0.3), np.empty((known, n)), np.empty((known, n)),
+            bias_sd, noise_sd, np.full((len(q.x), 3), 0.3), np.empty((known, n), dtype=np.int32), np.empty((known, n)),
             np.empty(known, dtype=np.int64), np.empty(n, dtype=np.int64),
         )
         self._propose(chain)
@@ -162,7 +162,7 @@ class Chains:
     def _propose(self, chain: _Chain) -> None:
         q = self.problem
         propose_from(q.x, q.z, q.cell, q.cells, chain.bias_sd, chain.noise_sd, q.bias, q.noise, q.carried, q.background,
-                     q.usual, q.spare + q.x.shape[1] > 0, chain.chosen, chain.summed)
+                     q.usual, q.spare + q.x.shape[1] > 0, chain.hint, chain.summed)
 
     def _walked(
         self, chain: _Chain, c: int, sweeps: int, adapt: bool, counted: bool, what: str
@@ -182,7 +182,7 @@ class Chains:
             sd, free, left = np.empty((part, 2 * len(prior))), np.empty((part, n)), np.empty(part)
             walk_on(
                 q.x, q.z, chain.bias_sd, chain.noise_sd, q.bias, q.noise, q.carried, background, usual, absent, q.spare, prior,
-                chain.steps, adapt, chain.chosen, chain.summed, chain.match, chain.taken, q.own, chain.done, len(trace), c,
+                chain.steps, adapt, chain.hint, chain.summed, chain.match, chain.taken, q.own, chain.done, len(trace), c,
                 *self.key, trace, self.counts if counted else np.zeros((0, n)), every, 1 if adapt or counted else INNER, sd,
                 free, left,
             )

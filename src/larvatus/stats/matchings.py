@@ -19,6 +19,7 @@ from larvatus.stats.bias_and_noise_kernels import APART, law_pair
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Hints = NDArray[np.int32]
 UNIFORM_SHARE, AWAY_SHARE = 0.1, 0.1
 UNIT = 2.0**-53
 WANTED = 0.35
@@ -57,30 +58,45 @@ def pair_weight(
 @kernel(error_model="numpy")
 def propose_from(
     x: Floats, z: Floats, cell: Ints, cells: Ints, bias_sd: Floats, noise_sd: Floats, bias: Ints, noise: Ints, carried: bool,
-    background: Floats, usual: Floats, away: bool, chosen: Floats, summed: Floats,
+    background: Floats, usual: Floats, away: bool, hint: Hints, summed: Floats,
 ) -> None:
-    """Records × released: what each record proposes, and its running sum; a tenth is spread evenly over the cell."""
+    """Records × released: running sums of what each record proposes, and for each n-th of the way the place that is reached.
+
+    A tenth is spread evenly over the cell.
+    """
     n = z.shape[1]
+    share = 1.0 - AWAY_SHARE if away else 1.0
+    fit = np.empty(n)
     for m in range(x.shape[1]):
         top = -np.inf
         count = 0
         for i in range(n):
-            chosen[m, i] = -np.inf
             if cells[i] == cell[m]:
                 count += 1
-                chosen[m, i] = pair_weight(x, m, z, i, bias_sd, noise_sd, bias, noise, carried, usual) - background[i]
-                top = max(top, chosen[m, i])
+                fit[i] = pair_weight(x, m, z, i, bias_sd, noise_sd, bias, noise, carried, usual) - background[i]
+                top = max(top, fit[i])
         total = 0.0
         for i in range(n):
-            chosen[m, i] = math.exp(chosen[m, i] - top) if cells[i] == cell[m] else 0.0
-            total += chosen[m, i]
-        share = 1.0 - AWAY_SHARE if away else 1.0
+            fit[i] = math.exp(fit[i] - top) if cells[i] == cell[m] else 0.0
+            total += fit[i]
         run = 0.0
+        place = 0
         for i in range(n):
             if cells[i] == cell[m]:
-                chosen[m, i] = share * ((1.0 - UNIFORM_SHARE) * chosen[m, i] / total + UNIFORM_SHARE / count)
-            run += chosen[m, i]
+                run += share * ((1.0 - UNIFORM_SHARE) * fit[i] / total + UNIFORM_SHARE / count)
             summed[m, i] = run
+            while place < n and place < run * n:
+                hint[m, place] = i
+                place += 1
+        for k in range(place, n):
+            hint[m, k] = n - 1
+
+
+@kernel(inline="always")
+def chosen(summed: Floats, m: int, i: int) -> float:
+    """How likely record m proposes released record i: the difference of two sums, so that one table is held, not two."""
+    found: float = summed[m, i] - summed[m, i - 1] if i > 0 else summed[m, 0]
+    return found
 
 
 @kernel()
@@ -101,13 +117,18 @@ def begin(summed: Floats, cell: Ints, cells: Ints, match: Ints, taken: Ints, awa
 
 
 @kernel()
-def proposed(summed: Floats, chosen: Floats, m: int, u: float, away: bool) -> int:
-    """The released record that record m proposes, or -1, to be absent; one it cannot have where its cell holds none."""
+def proposed(hint: Hints, summed: Floats, m: int, u: float, away: bool) -> int:
+    """The released record that record m proposes, or -1, to be absent; one it cannot have where its cell holds none.
+
+    The search begins where an n-th of the way leads: one or two places are looked at, however many there are.
+    """
     if away and u >= 1.0 - AWAY_SHARE:
         return -1
     n = summed.shape[1]
-    go: int = min(int(np.searchsorted(summed[m], min(u, summed[m, n - 1] * (1 - 1e-16)), side="right")), n - 1)
-    while go > 0 and chosen[m, go] <= 0:  # rounding at the end of the cell
+    go: int = hint[m, min(int(u * n), n - 1)]
+    while go < n - 1 and summed[m, go] <= u:
+        go += 1
+    while go > 0 and chosen(summed, m, go) <= 0:  # rounding at the end of the cell
         go -= 1
     return go
 
@@ -115,7 +136,7 @@ def proposed(summed: Floats, chosen: Floats, m: int, u: float, away: bool) -> in
 @kernel(error_model="numpy")
 def match_once(
     x: Floats, z: Floats, bias_sd: Floats, noise_sd: Floats, bias: Ints, noise: Ints, carried: bool, background: Floats,
-    usual: Floats, absent: Floats, spare: int, chosen: Floats, summed: Floats, match: Ints, taken: Ints, current: Floats,
+    usual: Floats, absent: Floats, spare: int, hint: Hints, summed: Floats, match: Ints, taken: Ints, current: Floats,
     present: Any, now: int, inner: Any, chain: int, k0: Any, k1: Any, counts: Floats,
 ) -> Any:
     """As many proposals as there are known records, at fixed spreads; how many records are in the file afterwards.
@@ -131,15 +152,15 @@ def match_once(
         w = four(now, step, 2 * chain, 2 + inner, k0, k1)
         m = min(int(unit(w[0]) * known), known - 1)
         i = match[m]
-        go = proposed(summed, chosen, m, unit(w[1]), away)
+        go = proposed(hint, summed, m, unit(w[1]), away)
         other = taken[go] if go >= 0 else -1
-        nothing = go >= 0 and chosen[m, go] <= 0
-        if nothing or go == i or (other >= 0 and (i < 0 or chosen[other, i] <= 0)):  # stays, or may not have that place so
+        nothing = go >= 0 and chosen(summed, m, go) <= 0
+        if nothing or go == i or (other >= 0 and (i < 0 or chosen(summed, other, i) <= 0)):  # stays, or may not have it so
             if len(counts):
                 counts[m, i] += 1.0
         else:
-            here = chosen[m, i] if i >= 0 else AWAY_SHARE
-            there = chosen[m, go] if go >= 0 else AWAY_SHARE
+            here = chosen(summed, m, i) if i >= 0 else AWAY_SHARE
+            there = chosen(summed, m, go) if go >= 0 else AWAY_SHARE
             mine = absent[m]
             if go >= 0:
                 mine = pair_weight(x, m, z, go, bias_sd, noise_sd, bias, noise, carried, usual) - background[go]
@@ -169,11 +190,12 @@ def match_once(
             continue
         w = four(now, known + step, 2 * chain, 2 + inner, k0, k1)
         m = min(int(unit(w[0]) * known), known - 1)
-        go = proposed(summed, chosen, m, unit(w[1]), away) if match[m] < 0 else -1
-        if go >= 0 and taken[go] >= 0 and chosen[m, go] > 0:
+        go = proposed(hint, summed, m, unit(w[1]), away) if match[m] < 0 else -1
+        if go >= 0 and taken[go] >= 0 and chosen(summed, m, go) > 0:
             other = taken[go]
             mine = pair_weight(x, m, z, go, bias_sd, noise_sd, bias, noise, carried, usual) - background[go]
-            log_ratio = mine + absent[other] - absent[m] - current[other] + math.log(chosen[other, go] / chosen[m, go])
+            log_ratio = mine + absent[other] - absent[m] - current[other]
+            log_ratio += math.log(chosen(summed, other, go) / chosen(summed, m, go))
             if unit(w[2]) < math.exp(min(log_ratio, 0.0)):
                 match[m], current[m], taken[go] = go, mine, m
                 match[other], current[other] = -1, absent[other]
@@ -183,7 +205,7 @@ def match_once(
 @kernel(error_model="numpy")
 def walk_on(
     x: Floats, z: Floats, bias_sd: Floats, noise_sd: Floats, bias: Ints, noise: Ints, carried: bool, background: Floats,
-    usual: Floats, absent: Floats, spare: int, prior: Floats, steps: Floats, adapt: bool, chosen: Floats, summed: Floats,
+    usual: Floats, absent: Floats, spare: int, prior: Floats, steps: Floats, adapt: bool, hint: Hints, summed: Floats,
     match: Ints, taken: Ints, own: Ints, first: int, sweeps: int, chain: int, k0: Any, k1: Any, trace: Floats, counts: Floats,
     every: int, inner: int, kept_sd: Floats, kept_free: Floats, kept_left: Floats,
 ) -> None:
@@ -207,7 +229,7 @@ def walk_on(
     for sweep in range(sweeps):
         now = first + sweep
         present = match_once(
-            x, z, bias_sd, noise_sd, bias, noise, carried, background, usual, absent, spare, chosen, summed, match, taken,
+            x, z, bias_sd, noise_sd, bias, noise, carried, background, usual, absent, spare, hint, summed, match, taken,
             current, present, now, np.int64(0), chain, k0, k1, counts,  # a typed zero: a plain one is compiled for itself
         )
         for j in range(len(prior)):
@@ -262,7 +284,7 @@ def walk_on(
             kept_free[at] = 0.0
             for again in range(inner):
                 present = match_once(
-                    x, z, bias_sd, noise_sd, bias, noise, carried, background, usual, absent, spare, chosen, summed, match,
+                    x, z, bias_sd, noise_sd, bias, noise, carried, background, usual, absent, spare, hint, summed, match,
                     taken, current, present, first + sweep, 1 + again, chain, k0, k1, counts,
                 )
                 kept_left[at] += max(spare + present, 0) / inner
