@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from larvatus.papers.figures import column, rows
 from larvatus.papers.frame import Claim, Experiment, Holds, Judge, Paper, Summary, Table, shown, slip
@@ -20,6 +20,7 @@ from larvatus.papers.paper_003_measured import (
 )
 from larvatus.papers.paper_003_surveys import QUICK_ROWS, household_survey, school_survey
 from larvatus.papers.remarks import outside
+from larvatus.papers.verdicts import Row
 
 SHORT = f"{QUICK_ROWS:,} records, and as many fewer clusters"
 NO_FILE = ("the survey file was not published with the paper; the figure beside it is that of a stand-in of the same shape "
@@ -142,6 +143,11 @@ def _squares() -> str:
             "point alone had been averaged: the column is no mean over records, and says nothing of its own.")
 
 
+def _remark(rows: Sequence[Row]) -> str:
+    over = {r.measured.seeds for r in rows if r.measured and r.published.row.startswith("U_c")}
+    return " ".join((*(f"Clusters over {n} seeds." for n in over), outside(rows))).strip()
+
+
 PAPER = Paper(
     "003", "Global measures of data utility for microdata masked for disclosure limitation",
     experiments=(
@@ -157,9 +163,9 @@ PAPER = Paper(
               note="Bivariate t₂, |ρ| = .75 (datasets.heavy_tails), drawn afresh by seed; simulated data and micro + noise "
               "carry the exact sample moments, so that Model I gives 0.000; swaps within 500 ranks either way. The second row "
               "that is printed as G = 500 is taken for 750. Clusters, which take longest, are made for fewer seeds.",
-              remark=outside),
+              remark=_remark),
         Table("2", "printed", also=("clustered",), within={"Micro + Noise/U_p (Model I)": 0.005},
-              note="F(10, 10) and a regression on it; otherwise as Table 1.", remark=outside),
+              note="F(10, 10) and a regression on it; otherwise as Table 1.", remark=_remark),
         Table("3.1", "eight", note="Measured is the share of seeds. A correlation of nothing has no sign: the mirror image "
               "stands for the eighth data set. Clusters are made of cells."),
         Table("3", "household survey", cannot={"": NO_FILE.format("household_heads")}),
