@@ -73,7 +73,10 @@ ROWS = [
 
 
 def test_sentences_come_from_the_rows():
-    assert remarks.outside(ROWS).startswith("Outside: a in 1 column, b in 1 column; 1 of 2 are printed lower than measured.")
+    said = remarks.outside(ROWS)
+    assert said == "Outside: a in 1 column, b in 1 column; 1 of 2 are printed lower than measured. Why is not known."
+    many = [Row(ROWS[0].published, Measured(2.0, 1.0, 3.0, 1.0, 3.0, 20), "in band")] * 100
+    assert remarks.outside([*ROWS, *many]).endswith("No more than chance would put there.")
     assert remarks.outside(ROWS[:1]) == ""
     assert remarks.by_kind(ROWS, ["links", "probability"]) == (
         "In band: 1 of 3 links (1 of the others printed lower than measured; DATA2), 1 of 1 probability.")

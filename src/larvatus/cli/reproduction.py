@@ -45,7 +45,12 @@ def reproduce(
     terminal, where = Terminal(quiet, json), where_of(data, quick)
     folder = None if afresh else kept or usual_folder()
     with terminal.progress() as progress:
-        found = reproduced(tables, seeds, where, folder, jobs, progress, as_kept)
+        try:
+            found = reproduced(tables, seeds, where, folder, jobs, progress, as_kept)
+        except KeyboardInterrupt:
+            terminal.hint(f"What was measured is kept in {folder}: the same command goes on, and --as-kept shows it."
+                          if folder else "Nothing is kept with --afresh.")
+            raise
         if output is not None:
             from larvatus.reporting.html import rendered
 

@@ -29,7 +29,8 @@ def closing(found: Reproduction) -> str:
 
     from larvatus import __version__
 
-    asked = f"{found.seeds} seeds where figures are random" + (", in a hurry: fewer" if found.quick else "")
+    most = max((t.seeds for t in found.tables), default=0)
+    asked = f"up to {most} seeds where figures are random, each table says how many" + (", in a hurry" if found.quick else "")
     return f"larvatus {__version__}, {datetime.now(UTC):%d %B %Y}, {asked}."
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from larvatus.papers.figures import column, rows
 from larvatus.papers.frame import Claim, Experiment, Holds, Judge, Paper, Summary, Table, shown, slip
-from larvatus.papers.paper_003_figures import figures
+from larvatus.papers.paper_003_figures import MEASURES, figures
 from larvatus.papers.paper_003_measured import (
     CORRELATIONS,
     FLEXIBLE,
@@ -20,6 +20,7 @@ from larvatus.papers.paper_003_measured import (
 )
 from larvatus.papers.paper_003_surveys import QUICK_ROWS, household_survey, school_survey
 from larvatus.papers.remarks import outside
+from larvatus.papers.verdicts import Row
 
 SHORT = f"{QUICK_ROWS:,} records, and as many fewer clusters"
 NO_FILE = ("the survey file was not published with the paper; the figure beside it is that of a stand-in of the same shape "
@@ -128,6 +129,23 @@ def _tails(found: Mapping[str, Summary]) -> tuple[Holds, str]:
                      f"original gives: {said}")
 
 
+def _race(found: Mapping[str, Summary]) -> tuple[Holds, str]:
+    both = {m: [found[f"3/{m}/{r}"].mean for r in ("Age+Race10", "Age+Mar10")] for m in MEASURES}
+    agree = [(race < marital) == (m != "U_m") for m, (race, marital) in both.items()]
+    return "holds" if all(agree) else "holds in part", "on the stand-in, races against marital statuses: " + "; ".join(
+        f"{m} {race:.3g} against {marital:.3g}" for m, (race, marital) in both.items())
+
+
+def _income(found: Mapping[str, Summary]) -> tuple[Holds, str]:
+    more: dict[str, float] = {}
+    for m in MEASURES:
+        values = {r: found[f"3/{m}/{r}"].mean for r in rows("003", "3")}
+        more[m] = max(abs(values[f"{r}+Inc20"] - values[r]) for r in values if f"{r}+Inc20" in values) / max(values.values())
+    holds: Holds = "holds" if max(v for m, v in more.items() if m != "U_c (G = 1250)") < 0.02 else "holds in part"
+    return holds, "on the stand-in, what it adds, as a share of the largest value of the measure: " + ", ".join(
+        f"{m} {v:.1%}" for m, v in more.items())
+
+
 def _second_order(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     share = [found[f"4 order logit/{a}"].mean for a in rows("003", "4 order")]
     verdict: Holds = "holds" if min(share) == 1 else "holds in part"
@@ -140,6 +158,11 @@ def _squares() -> str:
     alike = sum((m - half) ** 2 <= s + half and s - half <= (m + half) ** 2 for m, s in pairs)
     return (f"In {alike} of {len(pairs)} rows U_s is the square of U_m to the last printed digit (.14349² = .02059), as if one "
             "point alone had been averaged: the column is no mean over records, and says nothing of its own.")
+
+
+def _remark(rows: Sequence[Row]) -> str:
+    over = {r.measured.seeds for r in rows if r.measured and r.published.row.startswith("U_c")}
+    return " ".join((*(f"Clusters over {n} seeds." for n in over), outside(rows))).strip()
 
 
 PAPER = Paper(
@@ -157,9 +180,9 @@ PAPER = Paper(
               note="Bivariate t₂, |ρ| = .75 (datasets.heavy_tails), drawn afresh by seed; simulated data and micro + noise "
               "carry the exact sample moments, so that Model I gives 0.000; swaps within 500 ranks either way. The second row "
               "that is printed as G = 500 is taken for 750. Clusters, which take longest, are made for fewer seeds.",
-              remark=outside),
+              remark=_remark),
         Table("2", "printed", also=("clustered",), within={"Micro + Noise/U_p (Model I)": 0.005},
-              note="F(10, 10) and a regression on it; otherwise as Table 1.", remark=outside),
+              note="F(10, 10) and a regression on it; otherwise as Table 1.", remark=_remark),
         Table("3.1", "eight", note="Measured is the share of seeds. A correlation of nothing has no sign: the mirror image "
               "stands for the eighth data set. Clusters are made of cells."),
         Table("3", "household survey", cannot={"": NO_FILE.format("household_heads")}),
@@ -187,6 +210,9 @@ PAPER = Paper(
         Claim("A propensity model with enough terms prefers micro + noise to swapping.", _reversed, ("flexible",)),
         Claim("All measures but clustering with G = 1250 order the strategies as Figure 1 does.",
               _arrows("figure 1", ("U_p", "U_c (G = 2500)", "U_m", "U_s"), ("U_c (G = 1250)",)), ("household survey",)),
+        Claim("Every measure but U_m finds swapped races more useful than swapped marital statuses.", _race,
+              ("household survey",)),
+        Claim("Microaggregating incomes besides engenders negligible further distortion.", _income, ("household survey",)),
         Claim("U_p orders the school releases appropriately, U_m and U_s do not.", _arrows("4 order", ("U_p",), ("U_m", "U_s")),
               ("school survey",)),
         Claim("A second-order logistic regression orders them appropriately too.", _second_order, ("school survey",)),

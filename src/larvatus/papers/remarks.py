@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from larvatus.papers.verdicts import Row
+from larvatus.papers.verdicts import BY_CHANCE, Row
 
 MOST = 6
 
 
 def outside(rows: Sequence[Row]) -> str:
-    """Which rows lie outside in how many columns, and on which side."""
+    """Which rows lie outside in how many columns, on which side, and whether these are more than chance would put there."""
     wrong = [r for r in rows if r.verdict == "outside"]
     if not wrong:
         return ""
@@ -21,7 +21,9 @@ def outside(rows: Sequence[Row]) -> str:
     said = ", ".join(f"{name} in {by_row[name]} column{'s' if by_row[name] > 1 else ''}" for name in first[:MOST])
     more = f" and {len(first) - MOST} more" if len(first) > MOST else ""
     low = sum(_above(r) < 0 for r in wrong)
-    return f"Outside: {said}{more}; {low} of {len(wrong)} are printed lower than measured. Why, was not found."
+    random = sum(r.measured.low < r.measured.high for r in rows if r.measured)
+    why = "No more than chance would put there." if len(wrong) <= BY_CHANCE * random else "Why is not known."
+    return f"Outside: {said}{more}; {low} of {len(wrong)} are printed lower than measured. {why}"
 
 
 def by_kind(rows: Sequence[Row], kinds: Sequence[str]) -> str:

@@ -94,7 +94,10 @@ def _shape(found: Mapping[str, Summary]) -> tuple[Holds, str]:
 
 
 def _refused(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    return "holds in part", "; ".join(f"{name}: {why}" for name, why in refusals().items())
+    alike: dict[str, list[str]] = {}
+    for name, why in refusals().items():
+        alike.setdefault(why.removeprefix("reverse_map: ").replace(name, "it").removeprefix("it: "), []).append(name)
+    return "holds in part", "; ".join(f"not after {', '.join(names)}: {why}" for why, names in alike.items())
 
 
 def _experiment(n: int, most: int) -> Experiment:

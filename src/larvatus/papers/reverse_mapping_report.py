@@ -55,7 +55,8 @@ def figure(own: Mapping[str, Mapping[Key, Summary]]) -> Figure:
                         body += _cell(x + each * s + j * (each - 4) / len(sizes), y + 2, (each - 4) / len(sizes),
                                       found[n, shape, name], most, f"{title}, {name}, {shape}, n = {n:,}")
     said = (f"Z minus Y: blue where reverse mapping lowers risk or loss, orange where it raises them. In every field from left "
-            f"to right n = {', '.join(f'{n:,}' for n in sizes)}; N normal, S skewed, Z zero-inflated, D discrete data.")
+            f"to right n = {', '.join(f'{n:,}' for n in sizes)}; N normal, S skewed, Z zero-inflated, D discrete data. "
+            "Empty fields: no difference, as the mask itself only puts values in another order.")
     return Figure("What reverse mapping adds, by mask, shape and size", said,
                   document("What reverse mapping adds", said, WIDTH, bottom + 10, body))
 

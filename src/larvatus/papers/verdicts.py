@@ -14,6 +14,7 @@ from larvatus.papers.frame import FEWEST, Claim, Figures, Holds, Paper, Table
 Verdict = Literal["exact", "in band", "outside", "too few seeds", "cannot be reproduced"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 LOW, HIGH = 0.01, 0.99
+BY_CHANCE = 1 - (HIGH - LOW)  # share of figures of the same law that lie outside
 T = TypeVar("T")
 ENOUGH = 100  # seeds from which percentiles make the band; with fewer it is where one more draw would lie
 ROUNDING = 1e-9
@@ -87,7 +88,7 @@ class Checked:
         said = ", ".join(f"{self.count(k)} {k}" for k in VERDICTS if self.count(k))
         held = [r.measured for r in self.rows if r.measured and r.verdict in ("in band", "outside")]
         random = [m for m in held if m.low < m.high]
-        by_chance = round((1 - (HIGH - LOW)) * len(random))
+        by_chance = round(BY_CHANCE * len(random))
         return said + (f" (about {by_chance} of {len(random)} would lie outside by chance)" if by_chance else "")
 
 
