@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from larvatus.cli.commands import Force, Json, Quiet, SecretFile
 from larvatus.cli.inputs import data_of, secret_of
+from larvatus.cli.options import Force, Json, Quiet, SecretFile
 from larvatus.cli.terminal import Terminal
 from larvatus.core.errors import WriteError
 from larvatus.core.files import check_free, write_text
