@@ -28,7 +28,9 @@ def candidates(many: int) -> list[dict[str, object]]:
 
 
 LIGHT = (["rank_disclosure"], ["moments"])
-USUAL = (["nearest_record", "posterior_match", "rank_window"], ["propensity", "moments", "correlation", "marginal", "ecdf_mean"])
+USUAL = (
+    ["nearest_record", "posterior_match", "rank_window"], ["propensity", "moments", "correlation", "marginal", "ecdf_mean"],
+)
 
 
 def compared(data: lv.Microdata, many: int, at_once: int = 1, scores: tuple[list[str], list[str]] = LIGHT) -> lv.Comparison:
