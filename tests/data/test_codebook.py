@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 import larvatus as lv
 from larvatus.core.errors import StudyError
 from larvatus.data.codebook import codebook, codebook_text
+from larvatus.data.manifest import write_beside
 from larvatus.reporting.codebook import codebook_table
 from sample import ROLES, SECRET, people
 
@@ -107,3 +109,18 @@ def test_labels_in_a_study_are_checked():
         lv.Study.of({**raw, "labels": {"pay": 3}})
     with pytest.raises(StudyError, match="needs a table"):
         lv.Study.of({**raw, "labels": ["x"]})
+
+
+def test_a_weight_is_called_the_same_in_the_codebook_and_in_the_manifest(tmp_path):
+    frame = people(300, missing=False).assign(weight=2.0)
+    data = lv.read(frame, confidential=["wealth", "rooms"], non_confidential=["age"], weight="weight")
+    for steps, how in ((["additive_noise"], "released as it is"),
+                       (["sampling(rate=0.5)", "additive_noise"], "recomputed for the records that are released")):
+        release = lv.mask(data, *steps, secret=SECRET)
+        rows = by_column(codebook(release, data))
+        assert (rows["weight"]["masked"], rows["weight"]["how"]) == ("no", how)
+        release.write(tmp_path / "out.csv", force=True)
+        write_beside(release, data, tmp_path / "out.csv", force=True)
+        told = json.loads((tmp_path / "out.manifest.json").read_text(encoding="utf-8"))
+        assert told["masked_columns"] == sum(r["masked"] == "yes" for r in rows.values()) == 2
+        assert told["columns"] == len(rows) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -274,6 +275,42 @@ def test_planned_releases_are_compared_made_here_and_kept(tmp_path, made):
     assert made == []
     with pytest.raises(StudyError, match="at_once: 1 or 2"):
         lv.compare(data, [planned], at_once=3)
+
+
+def test_releases_are_let_go_and_nothing_per_record_is_held(monkeypatch):
+    data = lv.read(people(120), confidential=["income", "wealth"], non_confidential=["age"])
+    alive: list[int] = []
+    mask = larvatus.walk.mask
+
+    def counted(*args, **kwargs):
+        gc.collect()
+        alive.append(sum(type(o) is lv.Release for o in gc.get_objects()))
+        return mask(*args, **kwargs)
+
+    monkeypatch.setattr("larvatus.walk.comparing.mask", counted)
+    planned = {"name": "n", "steps": [{"method": "additive_noise", "grid": {"variance": [0.1 * i for i in range(1, 13)]}}]}
+    found = lv.compare(data, [planned], ["nearest_record"], ["moments"], secret=SECRET, at_once=1)
+    assert len(alive) == 12
+    assert max(alive) == alive[0]
+    assert all(s.by_record is None and s.records is None for c in found.candidates for s in c.scores)
+
+
+def test_the_same_comparison_on_disk(tmp_path):
+    study_of(tmp_path)
+    tables = []
+    for engine in ("memory", "duckdb"):
+        data = lv.read(tmp_path / "people.parquet", confidential=["income", "wealth"], non_confidential=["age"], engine=engine)
+        planned = {"name": "n", "steps": [{"method": "additive_noise", "grid": {"variance": [0.1, 1.0]}}, "reverse_map"]}
+        made = lv.compare(
+            data, [planned, {"name": "s", "steps": ["data_shuffling"]}], ["nearest_record"], ["moments", "correlation"],
+            limits={"nearest_record": {"above_chance": 0.1}}, combine={"both": {"worst": ["moments", "correlation"]}},
+            secret=SECRET, keep=tmp_path / engine,
+        )
+        tables.append((made.wide(), made.meets().column("meets"), [c.name for c in made.candidates]))
+    (memory, *rest), (disk, *other) = tables
+    assert rest == other
+    for one, two in zip(memory, disk, strict=True):
+        assert one == pytest.approx(two, abs=1e-9)
 
 
 def test_progress_tells_the_place_and_the_time_left(tmp_path):

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from larvatus.cli.commands import Json
+from larvatus.cli.options import Json
 from larvatus.cli.terminal import Terminal
 from larvatus.core.discovery import discover, file_names
 from larvatus.core.errors import DiscoveryError, nearest_names

@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from larvatus.cli.commands import Json, Pairing, Quiet, Released, ReleasedOrder, Several, Who
 from larvatus.cli.inputs import RoleOptions, copies_of, data_of
-from larvatus.cli.terminal import Terminal
+from larvatus.cli.options import Also, Json, Pairing, Quiet, Released, ReleasedOrder, Who, opened
 from larvatus.core.errors import StudyError
 from larvatus.data.score import Row
 
@@ -22,7 +21,7 @@ def check(
         Literal["public", "scientific", "secure"] | None,
         Parameter(help="access tier in place of the study's; its other limits hold too"),
     ] = None,
-    also: Annotated[list[str] | None, Several, Parameter(help="another release of the same records; repeat it")] = None,
+    also: Also = None,
     quiet: Quiet = False, json: Json = False,
 ) -> int:
     """Tell whether a released file keeps the study's limits; the exit code is 4 where one is broken.
@@ -36,11 +35,10 @@ def check(
     """
     from larvatus.walk import check as walk
 
-    terminal, study = Terminal(quiet, json), roles.load()
-    limits = study.limits if tier is None else study.limits.model_copy(update={"tier": tier})
-    if not limits:
-        raise StudyError(["no limit is stated. Give --study FILE with [limits], or --tier public."], "command line")
-    with terminal.progress() as progress:
+    with opened(roles, quiet, json) as (terminal, study, progress):
+        limits = study.limits if tier is None else study.limits.model_copy(update={"tier": tier})
+        if not limits:
+            raise StudyError(["no limit is stated. Give --study FILE with [limits], or --tier public."], "command line")
         data = data_of(original, study)
         found = walk(
             data, copies_of(released), limits, study.attack, study.measure, combine=study.combine, analyses=study.analysis,

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from larvatus.cli.commands import (
+from larvatus.cli.inputs import RoleOptions, copies_of, data_of, over, secret_of, with_engine
+from larvatus.cli.options import (
     ApprovedBy,
     AtOnce,
     EngineName,
@@ -22,7 +23,7 @@ from larvatus.cli.commands import (
     SecretFile,
     Several,
 )
-from larvatus.cli.inputs import RoleOptions, copies_of, data_of, over, secret_of, with_engine
+from larvatus.cli.summaries import told_at_the_end
 from larvatus.cli.terminal import Terminal
 from larvatus.data.score import Cell, Row
 
@@ -97,7 +98,7 @@ def search(
     terminal, plan = Terminal(quiet, json), with_engine(Study.read(study), engine, memory)
     if trials is not None:
         plan = plan.model_copy(update={"goal": over(type(plan.goal), plan.goal, {"trials": trials})})
-    with terminal.progress() as progress:
+    with terminal.progress() as progress, told_at_the_end():
         found = search_study(
             plan, output, secret=secret_of(secret_file), force=force, suffix=f".{format}", row_order=row_order,
             approved_by=approved_by, at_once=at_once, progress=progress,
@@ -113,6 +114,8 @@ def search(
         raise SearchError("no candidate keeps the limits. Widen the ranges, try other masks, release fewer or coarser columns, "
                           "or state other limits.")
     terminal.say(f"\nChosen: {found.chosen.candidate.name}\nReport: {output / 'report.html'}")
+    for text in found.warnings:
+        terminal.warn(text)
 
 
 def _spread(row: Row) -> Row:

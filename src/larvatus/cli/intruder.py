@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from larvatus.cli.commands import Force, Json, Quiet, SecretFile
 from larvatus.cli.inputs import secret_of
+from larvatus.cli.options import Force, Json, Quiet, SecretFile
 from larvatus.cli.scenarios import LEVEL, LITTLE, MORE, SMALL, UNCLEAR, Asked, scenarios
 from larvatus.cli.terminal import Terminal
 from larvatus.core.errors import RiskError, WriteError

@@ -13,7 +13,7 @@ from typing import Any
 from cyclopts import App, CycloptsError
 
 from larvatus import __version__
-from larvatus.cli import catalogue, checking, commands, deciding, intruder, reproduction
+from larvatus.cli import catalogue, checking, commands, deciding, intruder, reproduction, scoring
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, LarvatusWarning
 
@@ -37,8 +37,8 @@ app.command(
         "named by --method: 'larvatus mask --method NAME --help' lists them. Example: --method additive_noise --variance 0.25"
     ),
 )
-app.command(commands.risk)
-app.command(commands.utility)
+app.command(scoring.risk)
+app.command(scoring.utility)
 app.command(intruder.intruder)
 app.command(checking.check)
 app.command(commands.demo)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from larvatus.cli.commands import Force, Json, Quiet
+from larvatus.cli.options import Force, Json, Quiet
 from larvatus.cli.terminal import Terminal
 from larvatus.core.errors import LarvatusError
 

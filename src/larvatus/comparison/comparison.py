@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,12 +39,14 @@ class Candidate:
 
     @classmethod
     def of(cls, name: str, release: Release, scores: Scores, codebook: Rows = Rows()) -> Candidate:  # noqa: B008 (frozen)
+        """Without figures per record: many candidates are held at once, and lv.risk gives those of one."""
         steps = tuple(told_settings(s) for s in release.steps)
         public = tuple({"method": s.name(), **s.published(_kinds(s, release.data))} for s in release.steps)
         sentences = tuple(s.public_sentence() for s in release.steps)
         permutes = _permuted(release.steps) and not len(release.rules)
         rows, copies = release.data.rows, len(release.copies)
-        return cls(name, steps, sentences, public, release.notes, rows, scores, permutes, copies, release.rules, codebook)
+        light = Scores(replace(s, by_record=None, records=None) for s in scores)
+        return cls(name, steps, sentences, public, release.notes, rows, light, permutes, copies, release.rules, codebook)
 
     def of_kind(self, kind: Literal["risk", "loss"]) -> tuple[Score, ...]:
         """Its risks or its losses."""

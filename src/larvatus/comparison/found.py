@@ -95,6 +95,7 @@ class Found:
     limits: Any = None
     goal: Mapping[str, Any] = field(default_factory=dict)
     combine: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         said = f"chosen: {self.chosen.candidate.name}" if self.chosen else "no candidate kept the limits"

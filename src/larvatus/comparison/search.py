@@ -28,7 +28,7 @@ from larvatus.data.methods import canonical
 from larvatus.data.release import Release
 from larvatus.data.score import Scores
 
-FAR, TWO = 5, 2
+FAR, TWO, SOON = 5, 2, 0.05
 EXPLORING = "exploring"
 T = TypeVar("T")
 
@@ -116,8 +116,8 @@ class _Clock:
         self.began = now
 
     def left(self, draws: float) -> str:
-        """How much longer so many draws take, as a clause, once one was made."""
-        if not self.done:
+        """How much longer so many draws take, as a clause, once a twentieth of all were made."""
+        if self.done < max(1.0, SOON * (self.done + draws)):
             return ""
         seconds = self.spent / self.done * draws
         return f", {in_words(seconds)} left"

@@ -14,7 +14,6 @@ from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
 from larvatus.comparison.kept import FILES, SECRET, Kept, data_digest, file_digest, kept_in, key_of
 from larvatus.comparison.limits import limits_of
 from larvatus.comparison.nulls import Nulls
-from larvatus.comparison.planned import Planned, planned_of
 from larvatus.core.errors import RiskError, RolesError, StudyError
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import checked_secret, stream_key
@@ -33,6 +32,7 @@ from larvatus.data.nulls import checked_resamples
 from larvatus.data.pairing import as_release
 from larvatus.data.release import Release
 from larvatus.data.score import Scores
+from larvatus.study import Planned, planned_of
 from larvatus.walk.attacking import attack_random, risk
 from larvatus.walk.masking import mask
 from larvatus.walk.measuring import measured

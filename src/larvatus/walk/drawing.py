@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +77,11 @@ class Drawing:
             ]
         except LarvatusError as error:
             return Scored(problem=str(error), fatal=isinstance(error, StudyError | DiscoveryError))
-        found = Scores(replace(s, by_record=None, records=None) for s in scores)
-        key = self.key(draw)
+        candidate, key = Candidate.of(draw.name, made, Scores(scores)), self.key(draw)
         if self.kept is not None and key is not None:
             with self.kept.adding(key) as place:
-                self.kept.write(place, Candidate.of(draw.name, made, found))
-        return Scored(found)
+                self.kept.write(place, candidate)
+        return Scored(candidate.scores)
 
 
 def _scored_there(work: Drawing, draw: Draw) -> Scored:

@@ -74,10 +74,10 @@ def search_study(
         _check_free(kept, Path(out), mine, f"chosen{suffix}", secret, force)
         found, keys = found_in(kept)
         with moved_into(Path(out)) as folder:
-            more = _write(study, data, found, folder, Path(out), suffix, row_order, approved_by, secret, kept, progress)
+            more, loud = _write(study, data, found, folder, Path(out), suffix, row_order, approved_by, secret, kept, progress)
             files = [str(p.relative_to(folder)) for p in sorted(folder.rglob("*")) if p.is_file()]
         kept.finish([mine, *dict.fromkeys(keys), *more], files)
-    return found
+    return replace(found, warnings=loud)
 
 
 def _check_free(kept: Kept, out: Path, mine: str, release: str, secret: bytes | None, force: bool) -> None:
@@ -100,12 +100,12 @@ def _check_free(kept: Kept, out: Path, mine: str, release: str, secret: bytes | 
 def _write(
     study: Study, data: Microdata, found: Found, folder: Path, out: Path, suffix: str, row_order: Literal["random", "keep"],
     approved_by: str, secret: bytes | None, kept: Kept, progress: Progress,
-) -> list[str]:
-    """Everything a search leaves; the keys of what is kept of the last comparison."""
+) -> tuple[list[str], tuple[str, ...]]:
+    """Everything a search leaves; the keys of what is kept of the last comparison, and what must not be overlooked."""
     write_text(folder / "tried.csv", csv_text(found.table()), False)
     write_text(folder / "confirmed.csv", csv_text(found.confirmed()), False)
     if found.release is None or found.chosen is None:
-        return []
+        return [], ()
     release = found.release
     chosen = study.with_release(release.name, found.chosen.candidate.steps, out.absolute())
     chosen.write(folder / "study.toml", False)
@@ -125,7 +125,7 @@ def _write(
     write_text(folder / "scores.json", json.dumps(told.plain(), indent=1, ensure_ascii=False), False)
     write_text(folder / "scores.csv", csv_text(told.tidy()), False)
     told.report(folder / "report.html", chosen=release.name, why=found.notes, warned=told.warnings)
-    return keys
+    return keys, told.warnings
 
 
 def _approved_before(target: Path, folder: Path, out: Path, approved_by: str) -> dict[str, Any]:

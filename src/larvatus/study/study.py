@@ -6,61 +6,29 @@ import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
-from larvatus.comparison.combining import Combination, combinations_of
+from larvatus.comparison.combining import Combination
 from larvatus.comparison.goal import Goal, objective_problems
-from larvatus.comparison.limits import Limits, limits_of
-from larvatus.comparison.planned import Planned, releases, tables, tried
-from larvatus.comparison.search_space import Searched, space_of
-from larvatus.core.discovery import file_names
+from larvatus.comparison.limits import Limits
+from larvatus.comparison.search_space import Searched
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
-from larvatus.core.memory import bytes_of
-from larvatus.data.analyses import Analysis, analyses_of, analysis_problems
+from larvatus.data.analyses import Analysis, analysis_problems
 from larvatus.data.chosen import MARK
-from larvatus.data.codebook import label_problems, read_labels
-from larvatus.data.constraints import Constraints, constraint_fields, constraint_problems, step_problems
+from larvatus.data.codebook import label_problems
+from larvatus.data.constraints import Constraints
 from larvatus.data.contracts import Attack, Mask, Measure, Method
-from larvatus.data.domains import Domain, domain_of, domain_problems
+from larvatus.data.domains import Domain, domain_problems
 from larvatus.data.intruder import Intruder
 from larvatus.data.methods import method_of, validation_problems
 from larvatus.data.microdata import Microdata
-from larvatus.data.nulls import FEWEST, MOST
-from larvatus.data.roles import Roles, SubGroups, released_columns, role_problems
+from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.taxonomy import with_taxonomies
-
-V = TypeVar("V", bound=BaseModel)
-
-
-class Utility(BaseModel):
-    """How losses are measured, whatever the measure."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    null: Annotated[int, Field(ge=0, le=MOST)] = Field(
-        default=0, description="resamples of the original that every loss is held against; 0 for none, 200 will do"
-    )
-
-    @model_validator(mode="after")
-    def _enough(self) -> Self:
-        if 0 < self.null < FEWEST:
-            raise ValueError(f"null must be 0 or at least {FEWEST}")
-        return self
-
-
-SECTIONS: Mapping[str, type[BaseModel]] = {
-    "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints, "utility": Utility,
-    "goal": Goal,
-}
-LATER = ("folder", "combine", "limits")
-MEANT = {
-    "risk": "attacks are named in [[attack]].", "risks": "attacks are named in [[attack]].",
-    "utilities": "measures are named in [[measure]].", "mask": "masks are the steps of [[release]].",
-    "objective": "it stands in [goal].", "tier": "it stands in [limits].", "grid": "it stands in a step of [[release]].",
-}
+from larvatus.study.parts import LATER, MEANT, SECTIONS, Utility, about_constraints, against_source, decisions, part
+from larvatus.study.planned import Planned
 
 
 def _reader(kind: type[Method]) -> BeforeValidator:
@@ -122,8 +90,8 @@ class Study(BaseModel):
     def of(cls, raw: Mapping[str, Any], folder: Path | None = None, where: str = "study") -> Study:
         """A study from plain values, after a look at the source's columns where it can be found."""
         problems: list[str] = []
-        parts = {name: _part(name, raw[name], problems) for name in raw if name in cls.model_fields and name not in LATER}
-        parts |= _decisions(raw, problems)
+        parts = {name: part(name, raw[name], problems) for name in raw if name in cls.model_fields and name not in LATER}
+        parts |= decisions(raw, problems)
         problems += [f"goal.{p}" for p in objective_problems(parts.get("goal", Goal()).objective, parts.get("combine", ()))]
         known = [n for n in cls.model_fields if n != "folder"]
         problems += [f"{n}: no such part of a study; {MEANT.get(n) or nearest_names(n, known)}" for n in raw if n not in known]
@@ -133,7 +101,7 @@ class Study(BaseModel):
                 parts["roles"] = roles = with_taxonomies(roles, folder)
             except LarvatusError as error:
                 problems.append(f"roles: {error}")
-            problems += _against_source(str(raw.get("source", "")), folder, roles, groups)
+            problems += against_source(str(raw.get("source", "")), folder, roles, groups)
             known_to = released_columns(roles, groups)
             problems += [
                 f"intruder.known: {n!r} is not a released column; {nearest_names(n, known_to)}"
@@ -142,7 +110,7 @@ class Study(BaseModel):
             problems += domain_problems(parts.get("domain", ()), known_to)
             problems += analysis_problems(parts.get("analysis", ()), known_to)
             problems += label_problems(parts.get("labels", {}), known_to)
-            problems += _about_constraints(parts.get("constraints", Constraints()), roles, groups, parts.get("release", ()))
+            problems += about_constraints(parts.get("constraints", Constraints()), roles, groups, parts.get("release", ()))
         problems = list(dict.fromkeys(problems))
         if not problems:
             try:
@@ -243,106 +211,3 @@ def advised(plan: Mapping[str, Any], data: Microdata, source: str = "", folder: 
 
 def _method(method: Method) -> dict[str, Any]:
     return {"method": method.name(), **method.model_dump(mode="json", exclude_defaults=True)}
-
-
-def _part(name: str, value: Any, problems: list[str]) -> Any:
-    """One part of a study, its problems added to the list."""
-    if name == "goal" and isinstance(value, Mapping):
-        value = {k: v for k, v in value.items() if k != "limits"}
-    if name in SECTIONS:
-        return _section(name, SECTIONS[name], value, problems)
-    if name == "release":
-        return releases(value, problems)
-    if name in ("attack", "measure"):
-        method: type[Method] = Attack if name == "attack" else Measure
-        made = [tried(f"{name} {i}", method, v, problems) for i, v in enumerate(tables(name, value, problems), 1)]
-        return [m for m in made if m is not None]
-    if name == "search":
-        try:
-            return space_of(tables(name, value, problems))
-        except StudyError as error:
-            problems += error.problems
-            return ()
-    if name == "labels":
-        return read_labels(value, problems)
-    if name == "domain":
-        found = [_domain(i, v, problems) for i, v in enumerate(tables(name, value, problems), 1)]
-        return [d for d in found if d is not None]
-    if name == "analysis":
-        try:
-            return analyses_of(tables(name, value, problems))
-        except StudyError as error:
-            problems += error.problems
-            return ()
-    if not isinstance(value, str):
-        problems.append(f"{name}: needs text, got {type(value).__name__}.")
-    elif name == "engine" and value not in (engines := ["auto", *file_names("larvatus.engines")]):
-        problems.append(f"engine: there is no {value!r}; {nearest_names(value, engines)}")
-    elif name == "memory":
-        try:
-            bytes_of(value)
-        except LarvatusError as error:
-            problems.append(str(error))
-    return value
-
-
-def _decisions(raw: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """Combinations and limits: what releases are judged by. `[goal] limits` is another place for the same words."""
-    out: dict[str, Any] = {}
-    try:
-        if "combine" in raw:
-            out["combine"] = combinations_of(raw["combine"])
-        in_goal = "limits" in raw["goal"] if isinstance(raw.get("goal"), Mapping) else False
-        if in_goal and "limits" in raw:
-            problems.append("limits: are stated in [limits] and in [goal]. Keep [limits], with all of them in it: it holds for "
-                            "run, check and search.")
-        elif in_goal or "limits" in raw:
-            out["limits"] = limits_of(raw["goal"]["limits"] if in_goal else raw["limits"], out.get("combine", ()))
-    except StudyError as error:
-        problems += error.problems
-    return out
-
-
-def _domain(place: int, given: Any, problems: list[str]) -> Domain | None:
-    try:
-        return domain_of(given)
-    except StudyError as error:
-        problems += [p.replace("domain", f"domain {place}", 1) for p in error.problems]
-        return None
-
-
-def _section(name: str, kind: type[V], value: Any, problems: list[str]) -> V:
-    if not isinstance(value, Mapping):
-        way = " Measures are named in [[measure]]." if kind is Utility else ""
-        problems.append(f"{name}: needs a table, [{name}], got {type(value).__name__}.{way}")
-        return kind()
-    try:
-        return kind(**value)
-    except ValidationError as error:
-        fields = constraint_fields(value) if kind is Constraints else list(kind.model_fields)
-        if kind is Goal:
-            fields.append("limits")
-        problems += validation_problems(name, error, fields)
-        return kind()
-
-
-def _about_constraints(asked: Constraints, roles: Roles, groups: SubGroups, releases: Sequence[Planned]) -> list[str]:
-    """Constraints against the roles, and against the steps of every release."""
-    problems = constraint_problems(asked, roles, groups)
-    for planned in releases if asked and not problems else ():
-        problems += [f"release {planned.name!r}: {p}" for p in step_problems(asked, planned.steps)]
-    return problems
-
-
-def _against_source(source: str, folder: Path | None, roles: Roles, sub_groups: SubGroups) -> list[str]:
-    """Roles against the columns of the source, where there is one."""
-    if not source:
-        return role_problems(roles, sub_groups)
-    from larvatus.engines.memory import Memory
-
-    path = Path(source) if folder is None else folder / source
-    try:
-        return role_problems(roles, sub_groups, Memory().names(path))
-    except LarvatusError as error:
-        return [f"source: {error}", *role_problems(roles, sub_groups)]
-
