@@ -56,6 +56,7 @@ SECTIONS: Mapping[str, type[BaseModel]] = {
     "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints, "utility": Utility,
     "goal": Goal,
 }
+ADVISED = "'larvatus advise DATA.csv --confidential A,B -o study.toml' writes one to begin with."
 LATER = ("folder", "combine", "limits")
 
 
@@ -117,11 +118,12 @@ class Study(BaseModel):
         """Load a study file; every problem in it is named in one error."""
         file = Path(path)
         if not file.is_file():
-            raise StudyError(["there is no such file; name a study in TOML."], str(path))
+            raise StudyError([f"there is no such file. Name a study in TOML; {ADVISED}"], str(path))
         try:
             raw = tomllib.loads(file.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise StudyError([f"it is not TOML: {error}."], file.name) from None
+            hint = "" if file.suffix == ".toml" else f" It should be a study; {ADVISED}"
+            raise StudyError([f"it is not TOML: {error}.{hint}"], file.name) from None
         return cls.of(raw, file.parent, file.name)
 
     @classmethod

@@ -24,8 +24,12 @@ ReleasedOrder = Annotated[
     Literal["checked", "keep"], Parameter(help="keep: the released rows are known to be in the original's order")
 ]
 SecretFile = Annotated[Path | None, Parameter(help="file with the secret, 16 bytes or more; a fresh one is made without it")]
-EngineName = Annotated[str | None, Parameter(help="where the work is done: memory, duckdb, spark, or auto by size")]
-Memory = Annotated[str | None, Parameter(help="how much memory may be used, such as 2GB")]
+EngineName = Annotated[str | None, Parameter(
+    help="where the work is done: memory, duckdb, spark, or auto by size [default: auto]"
+)]
+Memory = Annotated[str | None, Parameter(
+    help="most memory that engine duckdb may use, such as 500MB or 2GB; what is free without it"
+)]
 Master = Annotated[str | None, Parameter(help="address of the cluster that engine spark works on")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with the original's; keep it inside")]
 ApprovedBy = Annotated[str, Parameter(show_default=False, help="who approved the release; told in the internal manifest")]
@@ -36,20 +40,23 @@ ACROSS, MOST_ROWS = 4, 24
 Several = Parameter(negative=())
 Released = Annotated[list[str], Several]
 Steps = Annotated[list[str] | None, Several, Parameter(help="one step such as 'additive_noise(variance=0.25)'; repeat it")]
-Attacks = Annotated[list[str] | None, Several, Parameter(help="attack such as 'nearest_record(within=[1, 5])'; repeat it")]
+Attacks = Annotated[list[str] | None, Several, Parameter(
+    help="attack such as 'nearest_record(within=[1, 5])'; repeat it; all without it"
+)]
 Who = Annotated[
     str | None, Parameter(help="who attacks: worst, realistic, or with changes 'realistic(error=0.1)'; wins over the study")
 ]
 Analyses = Annotated[list[str] | None, Several, Parameter(
     help="analysis such as 'FEDTAX ~ AGI + STATETAX', 'logistic: …' or 'mean = [\"AGI\"]'; repeat it; wins over the study"
 )]
-Measures = Annotated[list[str] | None, Several, Parameter(help="measure such as 'correlation'; repeat it")]
+Measures = Annotated[list[str] | None, Several, Parameter(help="measure such as 'correlation'; repeat it; all without it")]
 Domains = Annotated[
     list[str] | None, Several,
     Parameter(name="--domain", help="also measure inside parts: REGION, 'AGE >= 65', 'INCOME: 0.25, 0.5, 0.75'; repeat it"),
 ]
 Null = Annotated[
-    int | None, Parameter(name="--null", help="resamples of the original to hold every loss against; 200 will do")
+    int | None,
+    Parameter(name="--null", help="resamples of the original to hold every loss against; 200 will do; none without it"),
 ]
 
 
@@ -295,6 +302,7 @@ def _scores(terminal: Terminal, scores: Any) -> None:
     for note in dict.fromkeys([*(n for score in scores for n in score.notes), *scores.not_run]):
         terminal.hint(f"note: {note}")
     terminal.table(scores.table())
+    long: list[str] = []
     for score in scores:
         if score.method == METHOD:
             _analyses(terminal, score)
@@ -302,12 +310,16 @@ def _scores(terminal: Terminal, scores: Any) -> None:
         for name, rows in (*score.details.items(), ("variable", score.by_variable)):
             if len(rows) <= MOST_ROWS:
                 terminal.table(rows, f"\n{score.method}: {name.replace('_', ' ')}")
+            else:
+                long.append(f"{score.method}: {name.replace('_', ' ')} ({len(rows):,} rows)")
         if len(score.by_group) > 1:
             worst = sorted(score.by_group, key=_worst_first)[:10]
             terminal.table(worst, f"\n{score.method}: worst sub-groups")
         if len(score.by_domain):
             worst = sorted(score.by_domain, key=_worst_first)[:10]
             terminal.table(worst, f"\n{score.method}: worst parts of domains")
+    if long and not terminal.as_json:
+        terminal.hint(f"\nToo long to be shown here: {', '.join(long)}. --json has all.")
     terminal.data([s.plain() for s in scores])
 
 

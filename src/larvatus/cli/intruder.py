@@ -25,9 +25,9 @@ def intruder(
     study: Path | None = None, *,
     output: Written = None,
     known_records: Annotated[int, Parameter(help="other records whose values the intruder knows (L); runs Markov chains")] = 0,
-    threshold: Annotated[float, Parameter(help="probability above which the intruder makes a link")] = 0.0,
+    threshold: Annotated[float, Parameter(help="probability, from 0 to 1, above which the intruder makes a link")] = 0.0,
     kernel: Annotated[str, Parameter(help="strongest, likelihood, paper or coherent")] = "strongest",
-    targets: Annotated[int | None, Parameter(help="attack only so many records, drawn at random")] = None,
+    targets: Annotated[int | None, Parameter(help="attack only so many records, drawn at random; all without it")] = None,
     secret_file: SecretFile = None, force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Ask whether to publish the size of bias and noise: nine maskings, each attacked with and without its parameters.
