@@ -99,7 +99,7 @@ def test_every_sentence_has_its_figure():
     assert said["", "limits"] == "1\xa0release of 2 keeps every limit; “a” has the least loss of these (0.005)."
     assert "reaches 30" in said["b", "nearest_record"]
     assert "30 times as much as without the release" in said["b", "nearest_record"]
-    assert said["a", "nearest_record"].startswith("No attack does better than without the release")
+    assert said["a", "nearest_record"].startswith("No attack is shown to do better than without the release")
     assert said["a", "moments"] == "Means and standard deviations: kept exactly."
     assert said["b", "correlation"].startswith("Correlations: changed, a loss of 0.3")
     assert "most in correlation" in said["b", "mean"]

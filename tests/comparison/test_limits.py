@@ -109,7 +109,7 @@ def test_combined_scores_are_limited_and_shown_with_their_parts():
     ({"limits": {"nearest_recrod": 0.1}}, "limits.nearest_recrod: no score of that name; did you mean 'nearest_record'?"),
     ({"limits": {"nearest_record": {"above_chnce": 1}}},
      "limits.nearest_record.above_chnce: no such figure; did you mean 'above_chance'"),
-    ({"limits": {"nearest_record": {}}}, "limits.nearest_record: value error, a limit needs a number"),
+    ({"limits": {"nearest_record": {}}}, "limits.nearest_record: a limit needs a number"),
     ({"limits": {"nearest_record": -0.1}}, "limits.nearest_record.at_most: input should be greater than or equal to 0"),
     ({"limits": {"moments": {"above_chance": 1}}}, "limits.moments.above_chance: only attacks have that figure."),
     ({"limits": {"tier": "open"}}, "limits.tier: input should be 'public', 'scientific' or 'secure'"),

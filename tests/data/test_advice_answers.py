@@ -202,6 +202,16 @@ def test_few_whole_numbers_and_running_numbers_are_pointed_out():
     assert suits(named)["post_randomisation"] is True
 
 
+def test_a_weight_that_points_to_records_is_pointed_out():
+    rng = np.random.default_rng(10)
+    frame = normal().assign(weight=rng.integers(1, 4000, N), age=rng.integers(20, 70, N))
+    own = (~frame.weight.duplicated(keep=False)).mean()
+    found = advised(frame, confidential=["a"], non_confidential=["age"], weight="weight")
+    said = sentence(found, "Released as they are, with values")
+    assert f"weight {own:.0%} of the records" in said
+    assert "age" not in said.split(":")[1]
+
+
 def test_names_of_records_are_left_out_and_other_names_are_not():
     frame = normal().assign(who=[f"person {i}" for i in range(N)], job=["x", "y"] * (N // 2),
                             remark=[f"r {i}" for i in range(N)], empty=np.nan)

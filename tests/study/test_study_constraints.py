@@ -86,7 +86,7 @@ def test_a_run_obeys_and_reports(folder):
       "constraints.rules: rule 'totl = wage + rent': no released column 'totl'; did you mean 'total'?"]),
     ({"rules": ["region <= 3"]}, ["constraints.rules: rule 'region <= 3': 'region' holds text"]),
     ({"rules": ["tax <", "wage <= 3"], "repair": "clip", "bounds": {"wage": {}}},
-     ["constraints.bounds.wage: value error, a bound needs", "constraints.rules.0: rule 'tax <' cannot be read",
+     ["constraints.bounds.wage: a bound needs", "constraints.rules.0: rule 'tax <' cannot be read",
       "constraints.repair: input should be 'nearest'"]),
     ({"rule": ["tax <= wage"]}, ["constraints.rule: no such setting; did you mean 'rules'"]),
     ({"rules": ["tax <= wage"], "repair": "redraw"}, ["release 'exact': constraints.repair: redraw needs steps"]),

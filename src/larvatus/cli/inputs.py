@@ -28,8 +28,10 @@ class RoleOptions:
 
     study: Annotated[Path | None, Parameter(help="study file with roles and everything else")] = None
     confidential: Annotated[str | None, Parameter(help="columns to be masked, comma between them")] = None
-    non_confidential: Annotated[str | None, Parameter(help="columns released as they are")] = None
-    sub_groups: Annotated[str | None, Parameter(help="columns whose cross-classification masks run within")] = None
+    non_confidential: Annotated[str | None, Parameter(help="columns released as they are, comma between them")] = None
+    sub_groups: Annotated[str | None, Parameter(
+        help="columns whose cross-classification masks run within; the whole file without it"
+    )] = None
     identifiers: Annotated[str | None, Parameter(help="columns that are never released")] = None
     weight: Annotated[str | None, Parameter(help="survey weight, released as it is")] = None
     record_id: Annotated[str | None, Parameter(help="column that names each record; never released")] = None
@@ -37,8 +39,12 @@ class RoleOptions:
     taxonomy: Annotated[list[str] | None, Parameter(
         negative=(), help="hierarchy of a column of names, COLUMN=FILE.csv with columns from leaf to root; repeat it",
     )] = None
-    engine: Annotated[str | None, Parameter(help="where the work is done: memory, duckdb, spark, or auto by size")] = None
-    memory: Annotated[str | None, Parameter(help="how much memory may be used, such as 2GB")] = None
+    engine: Annotated[str | None, Parameter(
+        help="where the work is done: memory, duckdb, spark, or auto by size [default: auto]"
+    )] = None
+    memory: Annotated[str | None, Parameter(
+        help="most memory that engine duckdb may use, such as 500MB or 2GB; what is free without it"
+    )] = None
     master: Annotated[str | None, Parameter(help="address of the cluster that engine spark works on")] = None
 
     def about_small(self) -> dict[str, Any]:
@@ -63,13 +69,19 @@ class RoleOptions:
 class MaskOptions(RoleOptions):
     """Roles, and what becomes of small sub-groups when they are masked."""
 
-    smallest: Annotated[int | None, Parameter(help="fewest records a sub-group may have")] = None
-    small: Annotated[str | None, Parameter(help="what becomes of smaller ones: refuse, pool or suppress")] = None
+    smallest: Annotated[int | None, Parameter(
+        help="fewest records a sub-group may have; what the mask needs without it"
+    )] = None
+    small: Annotated[str | None, Parameter(
+        help="what becomes of smaller ones: refuse, pool or suppress [default: refuse]"
+    )] = None
     constraint: Annotated[list[str] | None, Parameter(
         negative=(), help="a rule that every record obeys, such as 'TAXINC <= AGI'; repeat it",
     )] = None
-    integers: Annotated[str | None, Parameter(help="confidential columns that leave as whole numbers")] = None
-    repair: Annotated[str | None, Parameter(help="how rules are met: nearest, redraw or reverse_map")] = None
+    integers: Annotated[str | None, Parameter(
+        help="confidential columns that leave as whole numbers, comma between them"
+    )] = None
+    repair: Annotated[str | None, Parameter(help="how rules are met: nearest, redraw or reverse_map [default: nearest]")] = None
 
     def about_small(self) -> dict[str, Any]:
         return {"smallest": self.smallest, "small": self.small}
@@ -156,7 +168,10 @@ def secret_of(path: Path | None) -> bytes | None:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise ReadError(f"secret file {path} cannot be read: {error.strerror}.") from None
+        raise ReadError(
+            f"secret file {path} cannot be read: {error.strerror}. Write 16 random bytes or more into it (head -c 32 "
+            f"/dev/urandom | base64 > {path}), or leave --secret-file out for a fresh secret that nobody keeps."
+        ) from None
     try:
         return checked_secret(raw.removesuffix(b"\n").removesuffix(b"\r"))
     except LarvatusError as error:

@@ -75,6 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given[:1] == ["mask"] and "--method" in given[:-1] and {"--help", "-h"} & set(given):
             catalogue.describe(given[given.index("--method") + 1])
     except CycloptsError:
+        name = given[0] if given and given[0] in app else ""
+        print(f"larvatus {name} --help".replace("  ", " ") + " says what there is.", file=sys.stderr)
         return WRONG_INPUT
     except LarvatusError as error:
         print(f"larvatus: {error}", file=sys.stderr)

@@ -23,8 +23,12 @@ ReleasedOrder = Annotated[
     Literal["checked", "keep"], Parameter(help="keep: the released rows are known to be in the original's order")
 ]
 SecretFile = Annotated[Path | None, Parameter(help="file with the secret, 16 bytes or more; a fresh one is made without it")]
-EngineName = Annotated[str | None, Parameter(help="where the work is done: memory, duckdb, spark, or auto by size")]
-Memory = Annotated[str | None, Parameter(help="how much memory may be used, such as 2GB")]
+EngineName = Annotated[str | None, Parameter(
+    help="where the work is done: memory, duckdb, spark, or auto by size [default: auto]"
+)]
+Memory = Annotated[str | None, Parameter(
+    help="most memory that engine duckdb may use, such as 500MB or 2GB; what is free without it"
+)]
 Master = Annotated[str | None, Parameter(help="address of the cluster that engine spark works on")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with the original's; keep it inside")]
 ApprovedBy = Annotated[str, Parameter(show_default=False, help="who approved the release; told in the internal manifest")]
@@ -35,20 +39,23 @@ AtRiskShare = Annotated[float, Parameter(help="largest share of the records that
 Several = Parameter(negative=())
 Released = Annotated[list[str], Several]
 Steps = Annotated[list[str] | None, Several, Parameter(help="one step such as 'additive_noise(variance=0.25)'; repeat it")]
-Attacks = Annotated[list[str] | None, Several, Parameter(help="attack such as 'nearest_record(within=[1, 5])'; repeat it")]
+Attacks = Annotated[list[str] | None, Several, Parameter(
+    help="attack such as 'nearest_record(within=[1, 5])'; repeat it; all without it"
+)]
 Who = Annotated[
     str | None, Parameter(help="who attacks: worst, realistic, or with changes 'realistic(error=0.1)'; wins over the study")
 ]
 Analyses = Annotated[list[str] | None, Several, Parameter(
     help="analysis such as 'FEDTAX ~ AGI + STATETAX', 'logistic: …' or 'mean = [\"AGI\"]'; repeat it; wins over the study"
 )]
-Measures = Annotated[list[str] | None, Several, Parameter(help="measure such as 'correlation'; repeat it")]
+Measures = Annotated[list[str] | None, Several, Parameter(help="measure such as 'correlation'; repeat it; all without it")]
 Domains = Annotated[
     list[str] | None, Several,
     Parameter(name="--domain", help="also measure inside parts: REGION, 'AGE >= 65', 'INCOME: 0.25, 0.5, 0.75'; repeat it"),
 ]
 Null = Annotated[
-    int | None, Parameter(name="--null", help="resamples of the original to hold every loss against; 200 will do")
+    int | None,
+    Parameter(name="--null", help="resamples of the original to hold every loss against; 200 will do; none without it"),
 ]
 Chosen = Annotated[str | None, Parameter(help="name of the release that the report puts forward to the board")]
 Public = Annotated[str | None, Parameter(help="name of the release to write report_public.html for")]

@@ -87,6 +87,7 @@ def told_scores(terminal: Terminal, scores: Any) -> None:
     for note in dict.fromkeys([*(n for score in scores for n in score.notes), *scores.not_run]):
         terminal.hint(f"note: {note}")
     terminal.table(scores.table())
+    long: list[str] = []
     for score in scores:
         if score.method == METHOD:
             _analyses(terminal, score)
@@ -94,12 +95,16 @@ def told_scores(terminal: Terminal, scores: Any) -> None:
         for name, rows in (*score.details.items(), ("variable", score.by_variable)):
             if len(rows) <= MOST_ROWS:
                 terminal.table(rows, f"\n{score.method}: {name.replace('_', ' ')}")
+            else:
+                long.append(f"{score.method}: {name.replace('_', ' ')} ({len(rows):,} rows)")
         if len(score.by_group) > 1:
             worst = sorted(score.by_group, key=_worst_first)[:10]
             terminal.table(worst, f"\n{score.method}: worst sub-groups")
         if len(score.by_domain):
             worst = sorted(score.by_domain, key=_worst_first)[:10]
             terminal.table(worst, f"\n{score.method}: worst parts of domains")
+    if long and not terminal.as_json:
+        terminal.hint(f"\nToo long to be shown here: {', '.join(long)}. --json has all.")
     terminal.data([s.plain() for s in scores])
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from larvatus.comparison.combining import with_combined
 from larvatus.data.score import Cell, Row, Rows, Score
 from larvatus.reporting.glance_words import KEPT, NEARLY, WITHOUT, at_baseline
-from larvatus.reporting.headline import Headline, baseline, excess, headlines, unbeaten
+from larvatus.reporting.headline import Headline, baseline, excess, headlines
 from larvatus.reporting.held_to_limits import broken_in_words
 from larvatus.reporting.numbers import EXACT, loss, number, plural, quoted, share, times, words
 
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from larvatus.comparison.comparison import Candidate, Comparison
 
 
-TOGETHER = "together"
+TOGETHER, TELLING = "together", 0.1
+NAMES = {
+    "acceptance": "values that occur in the original", "cluster": "clusters of records",
+    "ecdf_max": "the joint distribution where it differs most", "ecdf_mean": "the joint distribution on average",
+    "inequality": "inequality", "propensity": "likeness to the original in the eyes of a model that tells files apart",
+    "regression_overlap": "coefficients of regressions", "table": "cross-tabulations", **KEPT,
+}
 
 
 def explained(comparison: Comparison) -> Rows:
@@ -33,14 +39,16 @@ def _row(about: str, release: str, sentence: str, score: str, figure: Cell) -> R
 
 
 def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
-    """Who is unbeaten, and who keeps the limits at the least loss."""
+    """What S alone gives, who is unbeaten, and who keeps the limits at the least loss."""
+    rows = _without(comparison)
     if len(heads) < 2:
-        return []
-    rows = []
-    for h in unbeaten(heads):
-        attack = h.attack.method if h.attack else ""
-        beaten = f"No other release has both a lower risk and a lower loss: risk {share(h.risk)}, loss {loss(h.loss)}."
-        rows.append(_row(TOGETHER, h.name, beaten, attack, h.risk))
+        return rows
+    for head, top in _unbeaten(comparison, heads):
+        gives = f"no attack is shown to do better than {WITHOUT}"
+        if top is not None:
+            gives = f"{_reached(top, top.value)} by {words(top.method)}, {_reached(top, baseline(top) or 0.0)} {WITHOUT}"
+        said = f"No other release gives away less and loses less: {gives}; loss {loss(head.loss)}."
+        rows.append(_row(TOGETHER, head.name, said, top.method if top else "", top.value if top else 0.0))
     if comparison.limits:
         kept = [n for n, j in comparison.judged().items() if j.kept]
         some = [h for h in heads if h.name in kept]
@@ -51,15 +59,58 @@ def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
     return rows
 
 
+def _without(comparison: Comparison) -> list[Row]:
+    """The attack to which S alone gives away most: no mask of confidential columns answers for that."""
+    scores = [s for c in comparison.candidates for s in c.of_kind("risk") if s.weighs and number(s.s_alone) is not None]
+    top = max(scores, key=lambda s: (number(s.s_alone) or 0.0) - (number(s.chance) or 0.0), default=None)
+    if top is None or (number(top.s_alone) or 0.0) - (number(top.chance) or 0.0) < TELLING:
+        return []
+    said = (f"Columns that leave as they are give {share(top.s_alone)} to {words(top.method)} without any masked one, where "
+            f"chance gives {share(top.chance)}. No mask helps against that: release fewer of them, or coarser ones, the weight "
+            "included.")
+    return [_row(TOGETHER, "", said, top.method, top.s_alone)]
+
+
+def _unbeaten(comparison: Comparison, heads: tuple[Headline, ...]) -> list[tuple[Headline, Score | None]]:
+    """Releases that no other one beats on both what it gives away beyond what is had without it, and loss; least first."""
+    placed = []
+    for candidate, head in zip(comparison.candidates, heads, strict=True):
+        if head.risk is not None and head.loss is not None:
+            top = next(iter(_beyond(candidate)), None)
+            placed.append((top.value - (baseline(top) or 0.0) if top else 0.0, head.loss, head, top))
+    out: list[tuple[Headline, Score | None]] = []
+    least = float("inf")
+    for _, lost, head, top in sorted(placed, key=lambda p: p[:2]):
+        if lost < least:
+            out.append((head, top))
+            least = lost
+    return out
+
+
+def _beyond(candidate: Candidate) -> list[Score]:
+    """The attacks that are shown to do better than without the release, furthest first."""
+    weigh = [s for s in candidate.of_kind("risk") if s.weighs and number(s.value) is not None]
+    return sorted((s for s in weigh if not at_baseline(s)), key=excess, reverse=True)
+
+
+def _reached(score: Score | None, value: Cell) -> str:
+    """A figure of an attack: a share, but for correlations."""
+    found = number(value)
+    if score is not None and "correlation" in score.meaning and found is not None:
+        return f"{found:.2f}"
+    return share(value)
+
+
 def _risks(candidate: Candidate) -> list[Row]:
     """The attacks that do better than without the release, furthest first; or that none does."""
     known = [s for s in candidate.of_kind("risk") if number(s.value) is not None]
     weigh = [s for s in known if s.weighs]
-    beyond = sorted((s for s in weigh if not at_baseline(s)), key=excess, reverse=True)
+    beyond = _beyond(candidate)
     rows = [_row("risk", candidate.name, _gained(s), s.method, s.value) for s in beyond]
     if weigh and not beyond:
-        top = max(weigh, key=excess)
-        said = f"No attack does better than {WITHOUT}; {words(top.method)} comes furthest with {share(top.value)}."
+        top = max(weigh, key=lambda s: s.value - (baseline(s) or 0.0))
+        gets = f"{_reached(top, top.value)}, and {_reached(top, baseline(top) or 0.0)} {WITHOUT}"
+        said = f"No attack is shown to do better than {WITHOUT}; {words(top.method)} comes furthest: {gets}."
         rows.append(_row("risk", candidate.name, said, top.method, top.value))
     return rows
 
@@ -68,10 +119,10 @@ def _gained(score: Score) -> str:
     base, name = baseline(score) or 0.0, words(score.method)
     than = f"with nothing to be had {WITHOUT}"
     if base > 0:
-        than = f"{times(score.value, base)} as much as {WITHOUT} ({share(base)})"
+        than = f"{times(score.value, base)} as much as {WITHOUT} ({_reached(score, base)})"
     near = ", still near it" if excess(score) <= 1 else ""
     means = f" ({score.meaning})" if score.meaning else ""
-    return f"{name[:1].upper()}{name[1:]}{means} reaches {share(score.value)}, {than}{near}."
+    return f"{name[:1].upper()}{name[1:]}{means} reaches {_reached(score, score.value)}, {than}{near}."
 
 
 def _losses(comparison: Comparison, candidate: Candidate) -> list[Row]:
@@ -83,14 +134,13 @@ def _losses(comparison: Comparison, candidate: Candidate) -> list[Row]:
 
 
 def _lost(score: Score) -> str:
-    what = KEPT.get(score.method, words(score.method))
+    what = NAMES.get(score.method, words(score.method))
     what = f"{what[:1].upper()}{what[1:]}"
     if abs(score.value) < EXACT:
         return f"{what}: kept exactly."
-    where = _most(score)
-    if score.value < NEARLY:
-        return f"{what}: nearly kept, a loss of {loss(score.value)}{where}."
-    return f"{what}: changed, a loss of {loss(score.value)}{where}."
+    how = "nearly kept" if round(score.lost, 3) < NEARLY else "changed"
+    means = f" ({score.meaning})" if score.meaning else ""
+    return f"{what}: {how}, a loss of {loss(score.value)}{means}{_most(score)}."
 
 
 def _most(score: Score) -> str:
@@ -98,7 +148,11 @@ def _most(score: Score) -> str:
     parts = [(number(r.get("value")), str(r["part"])) for r in score.details.get("parts", ()) if "part" in r]
     columns = [(number(r.get("loss")), str(r.get("variable"))) for r in score.by_variable]
     known = [(v, n) for v, n in parts or columns if v is not None]
-    return f", most in {max(known)[1]} ({loss(max(known)[0])})" if len(known) > 1 else ""
+    if len(known) < 2 or max(known)[0] < EXACT:
+        return ""
+    most, where = max(known)
+    by_itself = "" if most >= score.value else "; of columns by themselves"
+    return f"{by_itself}, most in {where} ({loss(most)})"
 
 
 def _limits(comparison: Comparison, candidate: Candidate) -> list[Row]:

@@ -103,7 +103,7 @@ def nearest_names(name: str, known: Iterable[str], most: int = 3) -> str:
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
     if not names:
         return "there are none."
-    if any(_numeric(n) for n in names):
+    if any(_numeric(n) for n in names) and not _numeric(name):
         return f"there are {len(names)}, some of them numbers: has the file a header line?"
     shown = ", ".join(names[:8]) + (f" … ({len(names)} in all)" if len(names) > 8 else "")
     return f"there are: {shown}."

@@ -30,10 +30,10 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.relations import Relation, relations
 from larvatus.data.roles import has_order
 from larvatus.data.rules import parsed
-from larvatus.data.sights import Sight, numbered, sights
+from larvatus.data.sights import Sight, numbered, own_values, sights
 from larvatus.data.texts import Text, texts
 
-WIDTH, HARDLY = 110, 0.1
+WIDTH, HARDLY, TELLING = 110, 0.1, 0.1
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -85,6 +85,7 @@ def advice(data: Microdata) -> Advice:
     maskable = [n for n in names if n not in odd]
     said = [*opinions(data, columns, related, bool(constraints.seen)), *of_names(written, maskable)]
     seen = [*_shapes(data, columns), *_related(related), *_groups(data), *_told_rules(rules), *_names(data, written, odd)]
+    seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= TELLING and n not in running})
     seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])
     return Advice(tuple(seen), tuple(said), rules, constraints, _plan(data, columns, said, maskable, odd, constraints))
 
@@ -186,6 +187,13 @@ def _levels(data: Microdata, name: str) -> int:
     """How many names masks would have to take into account one by one."""
     column = data.table.columns[name]
     return 0 if column.kind == "number" or has_order(data.roles, name) else len(column.levels)
+
+
+def _telling(own: Mapping[str, float]) -> list[str]:
+    """Columns that leave as they are and by themselves point to records."""
+    told = listed([f"{n} {percent(s)}" for n, s in own.items()])
+    return [f"Released as they are, with values that no other record has: {told} of the records. Whoever knows such a value "
+            "finds its record, whatever the mask: round it, put it into classes, or leave it out."] if own else []
 
 
 def _left_as_they_are(

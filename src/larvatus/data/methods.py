@@ -71,10 +71,10 @@ def validation_problems(where: str, error: ValidationError, fields: Sequence[str
             said[name] = f"{name}: no such setting; {nearest_names(str(item['loc'][-1]), fields)}"
         elif item["type"] == "missing":
             said[name] = f"{name}: is needed."
-        elif item["type"] == "value_error" and repr(item["input"]) in item["msg"]:
+        elif item["type"] == "value_error" and (isinstance(item["input"], Mapping) or repr(item["input"]) in item["msg"]):
             said[name] = f"{name}: {item['msg'].removeprefix('Value error, ')}."
         elif name not in said:
-            said[name] = f"{name}: {_lower(item['msg'])}, got {item['input']!r}."
+            said[name] = f"{name}: {_lower(item['msg'].removeprefix('Value error, '))}, got {item['input']!r}."
     return list(said.values())
 
 

@@ -17,6 +17,7 @@ def _names(value: Any) -> Any:
     return value
 
 
+OFFERED = 40
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 Small = Literal["refuse", "pool", "suppress"]
 
@@ -66,7 +67,8 @@ def released_columns(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
 def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] | None = None) -> list[str]:
     """Everything wrong with the roles, each with a way out; with `existing`, names are checked against the file."""
     problems = [] if roles.confidential else [
-        "roles.confidential: no column is named, so there is nothing to mask. Name at least one."
+        "roles.confidential: no column is named, so there is nothing to mask. Name at least one"
+        f"{_offered(existing)}."
     ]
     spoken = {
         "confidential": roles.confidential,
@@ -87,6 +89,14 @@ def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] |
         extra = {"nominal": roles.nominal, "ordered": tuple(roles.ordered), "taxonomies": tuple(roles.taxonomies)}
         problems += _missing({**spoken, **extra}, existing)
     return problems
+
+
+def _offered(existing: Sequence[str] | None) -> str:
+    """The columns there are, as many as can be read at a glance."""
+    if not existing:
+        return ""
+    more = f" and {len(existing) - OFFERED} more" if len(existing) > OFFERED else ""
+    return f" (--confidential A,B on the command line); there are: {', '.join(existing[:OFFERED])}{more}"
 
 
 def _contradictions(spoken: dict[str, tuple[str, ...]]) -> Iterable[str]:

@@ -143,6 +143,13 @@ def numbered(data: Microdata, names: Sequence[str]) -> tuple[list[str], list[tup
     return running, few
 
 
+def own_values(data: Microdata, names: Sequence[str]) -> dict[str, float]:
+    """Of columns of numbers the share of records whose value no other record has."""
+    asked, whole = data.numeric(names), data.ungrouped()
+    there = np.add.reduce(data.reduce(asked, _counted(asked), np.add))[0] if asked else ()
+    return {n: float(k - _ties(whole, n)[0]) / data.rows for n, k in zip(asked, there, strict=True)}
+
+
 def _steps(data: Microdata, name: str, unit: float) -> float:
     """How many multiples of a unit lie between the least and the most of a column: as many as a running number has values."""
     low, high = (float(v) for v in data.table.quantiles(name, [0.0, 1.0])[0])

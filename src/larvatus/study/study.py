@@ -38,6 +38,8 @@ def _reader(kind: type[Method]) -> BeforeValidator:
 AnyAttack = Annotated[SerializeAsAny[Attack], _reader(Attack)]
 AnyMeasure = Annotated[SerializeAsAny[Measure], _reader(Measure)]
 
+ADVISED = "'larvatus advise DATA.csv --confidential A,B -o study.toml' writes one to begin with."
+
 
 class Study(BaseModel):
     """Everything a walk needs to know. Without attacks or measures, every one there is runs with its defaults."""
@@ -79,11 +81,12 @@ class Study(BaseModel):
         """Load a study file; every problem in it is named in one error."""
         file = Path(path)
         if not file.is_file():
-            raise StudyError(["there is no such file; name a study in TOML."], str(path))
+            raise StudyError([f"there is no such file. Name a study in TOML; {ADVISED}"], str(path))
         try:
             raw = tomllib.loads(file.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise StudyError([f"it is not TOML: {error}."], file.name) from None
+            hint = "" if file.suffix == ".toml" else f" It should be a study; {ADVISED}"
+            raise StudyError([f"it is not TOML: {error}.{hint}"], file.name) from None
         return cls.of(raw, file.parent, file.name)
 
     @classmethod
