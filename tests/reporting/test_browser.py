@@ -131,7 +131,8 @@ def test_long_tables_can_be_searched(tab, files):
 
 def test_every_releases_figure_can_be_found(tab, files):
     tab.open(files["many"])
-    box = "[...document.querySelectorAll('.search')].find(b => b.dataset.caption.startsWith('Nearest record: risk by sub-group'))"
+    name = "Nearest record: risk by sub-group"
+    box = f"[...document.querySelectorAll('.search')].find(b => b.dataset.caption.startsWith('{name}'))"
     assert tab.run(f"{box}.querySelectorAll('tr').length") == 0, "not made before it is asked for"
     tab.run(f"{box}.closest('details').open = true; new Promise(done => setTimeout(done, 200))")
     assert tab.run(f"{box}.querySelector('output').textContent") == "the 100 largest of 18,000"
@@ -140,7 +141,8 @@ def test_every_releases_figure_can_be_found(tab, files):
     made = shaped(60, 300, 40).candidates[59]
     assert tab.run(f"{box}.querySelector('output').textContent") == "1 found"
     assert cells[:2] == ["region=299, sex=1", "60. noise 59"]
-    figure = next(r["value"] for s in made.scores if s.method == "nearest_record" for r in s.by_group if "=299," in r["sub_group"])
+    rows = next(s.by_group for s in made.scores if s.method == "nearest_record")
+    figure = next(r["value"] for r in rows if "=299," in r["sub_group"])
     assert cells[2] == f"{100 * float(f'{figure:.4g}'):.2f}\u00a0%"
 
 

@@ -79,7 +79,7 @@ def test_print_holds_the_page_of_the_chosen_release_and_no_other(paper, files):
 def test_long_tables_keep_their_worst_rows_and_say_where_the_rest_is(paper, files):
     tab = printed(paper, files["groups"])
     rows = tab.run(f"{SHOWN % 'details.worst table'}.map(t => [...t.tBodies[0].rows].filter(r => r.checkVisibility()).length)")
-    assert rows and max(rows) == 5
+    assert max(rows) == 5
     said = tab.run(f"{SHOWN % '.only-worst'}.map(e => e.textContent)")
     assert "The first 5 of 300 rows; the full table is in the HTML file." in said
 

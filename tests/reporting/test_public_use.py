@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import larvatus as lv
@@ -122,7 +124,27 @@ def test_what_is_preserved_is_said_by_rule(comparison, parsed):
 @pytest.mark.parametrize(("text", "said"), [
     ("45 values above 76.85172065 were replaced; their mean is 7762829", "45 values above about 76.9 were replaced; their mean "
      "is about 7,760,000"),
-    ("12,345 values of a_12345 above 0.25", "12,345 values of a_12345 above 0.25"), ("in 1.234e-05", "in about 1.23e-05"),
+    ("12,345 values of a_12345 above 0.25 were", "12,345 values of a_12345 above about 0.25 were"),
+    ("11 values of year 2019 in (region=7, sex=2) below -87 were replaced; their mean weighted by w is 96.4",
+     "11 values of year 2019 in (region=7, sex=2) below about -87 were replaced; their mean weighted by w is about 96"),
+    ("in 1.2345e-05", "in about 1.23e-05"), ("45 values of x above 1234 were", "45 values of x above about 1,230 were"),
 ])
 def test_long_figures_in_public_notes_are_rounded(text, said):
     assert public_note(Note(text, public=True, promise=True)) == said
+
+
+def test_other_public_notes_keep_what_the_study_states():
+    text = "records were drawn again, up to 30 times. Every record obeys: x <= 550; about 45 above 12."
+    assert public_note(Note(text, public=True)) == text
+
+
+def test_what_is_rounded_is_the_figure_of_the_note_a_mask_writes():
+    """Top coding by a share of whole numbers tells where the tail begins, and not exactly."""
+    table = {"age": np.repeat(np.arange(20.0, 60.0), 10), "one": np.ones(400)}
+    table["age"][-1] = 103.0
+    data = lv.read(pa.table(table), confidential=["age"])
+    release = lv.mask(data, lv.masks.TopCoding(tail=0.05, replacement="mean"), secret=b"s" * 16, name="it")
+    (told,) = [n for n in release.notes if n.public]
+    html = lv.compare(data, [release], measures=["moments"]).html("public")
+    assert str(told) not in html
+    assert re.search(r"values of age above about \d+ were replaced; their mean is about \d+", html)

@@ -18,8 +18,8 @@ print(found.estimate, found.interval(0.95))
 '''
 COPIES_R = '''\
 copies <- lapply(1:{copies}, function(i) arrow::read_parquet(sprintf("release-%d.parquet", i)))
-q <- sapply(copies, function(d) mean(d[[{column!r}]]))
-u <- sapply(copies, function(d) var(d[[{column!r}]]) / nrow(d))
+q <- sapply(copies, function(d) mean(d[[{quoted}]]))
+u <- sapply(copies, function(d) var(d[[{quoted}]]) / nrow(d))
 m <- length(copies)
 b <- var(q)
 total <- mean(u) + b / m
@@ -34,7 +34,7 @@ print(release[{column!r}].mean())
 '''
 PLAIN_R = '''\
 release <- arrow::read_parquet("release.parquet")
-mean(release[[{column!r}]])
+mean(release[[{quoted}]])
 '''
 
 
@@ -79,7 +79,7 @@ def noise_r(noise: Mapping[str, Any], columns: Sequence[str], groups: Sequence[s
         spread = "diag((b * colMeans(z^2) + v * diag(cov(z))) / (1 + b + v), length(v))"
     tail = "cov2cor(corrected)\n"
     if len(columns) > 1:
-        tail += "solve(corrected[-1, -1], corrected[-1, 1])  # slopes of the first column on the others\n"
+        tail += "solve(corrected[-1, -1, drop = FALSE], corrected[-1, 1])  # slopes of the first column on the others\n"
     return (
         f"{head}z_by_group <- split(release[columns], groups)\n"
         f"noise <- Reduce(`+`, lapply(z_by_group, function(z) nrow(z) / nrow(release) * {spread}))\n"
@@ -88,7 +88,12 @@ def noise_r(noise: Mapping[str, Any], columns: Sequence[str], groups: Sequence[s
 
 
 def _vector(names: Sequence[str]) -> str:
-    return f"c({', '.join(json.dumps(n, ensure_ascii=False) for n in names)})"
+    return f"c({', '.join(map(in_r, names))})"
+
+
+def in_r(name: str) -> str:
+    """A name as text of R, which knows the escapes of JSON."""
+    return json.dumps(name, ensure_ascii=False)
 
 
 def _numbers(values: Mapping[str, float], columns: Sequence[str]) -> str:

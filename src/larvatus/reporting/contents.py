@@ -173,8 +173,8 @@ class Section:
 
 
 Block: TypeAlias = (
-    Paragraph | Listing | KeyFigures | Table | SearchTable | HeatTable | Figure | LiveMap | Code | SignOff | NotesList | Fold | Page
-    | Section
+    Paragraph | Listing | KeyFigures | Table | SearchTable | HeatTable | Figure | LiveMap | Code | SignOff | NotesList | Fold
+    | Page | Section
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from larvatus.reporting.analysis_code import COPIES_PYTHON, COPIES_R, PLAIN_PYTHON, PLAIN_R, noise_python, noise_r
+from larvatus.reporting.analysis_code import COPIES_PYTHON, COPIES_R, PLAIN_PYTHON, PLAIN_R, in_r, noise_python, noise_r
 from larvatus.reporting.compared import About, Candidate
 from larvatus.reporting.contents import Block, Code, Fold, Paragraph, Section
 from larvatus.reporting.numbers import count, quoted
@@ -35,7 +35,7 @@ def _copies(copies: int, columns: tuple[str, ...]) -> list[Block]:
         "them: the estimate is the mean over copies; its variance is the mean of the copies' variances plus the variance "
         f"between the copies' estimates divided by {count(copies)} (partially synthetic data; Reiter 2003)."
     )
-    return [said, *_both(COPIES_PYTHON, COPIES_R, copies=copies, column=columns[0])]
+    return [said, *_both(COPIES_PYTHON, COPIES_R, columns[0], copies=copies)]
 
 
 def _plain(candidate: Candidate, columns: tuple[str, ...]) -> list[Block]:
@@ -43,7 +43,7 @@ def _plain(candidate: Candidate, columns: tuple[str, ...]) -> list[Block]:
         "No correction is needed or possible: analyse the file as if it were the collected one, and keep the losses in mind."
         if candidate.publishable else "The masking is not described here, so that no correction can be given."
     )
-    return [said, *_both(PLAIN_PYTHON, PLAIN_R, column=columns[0])] if columns else [said]
+    return [said, *_both(PLAIN_PYTHON, PLAIN_R, columns[0])] if columns else [said]
 
 
 def _noise(noise: Mapping[str, Any], columns: tuple[str, ...], about: About, within: bool) -> list[Block]:
@@ -56,7 +56,8 @@ def _noise(noise: Mapping[str, Any], columns: tuple[str, ...], about: About, wit
     return [said, Code("Python", python), Fold("The same in R", (Code("R", r),), "whole")]
 
 
-def _both(python: str, r: str, **names: Any) -> list[Block]:
+def _both(python: str, r: str, column: str, **more: int) -> list[Block]:
+    names = {"column": column, "quoted": in_r(column), **more}
     return [Code("Python", python.format(**names)), Fold("The same in R", (Code("R", r.format(**names)),), "whole")]
 
 

@@ -1,4 +1,8 @@
-"""What steps say to the public, with every long figure rounded: a bound in full is somebody's own value."""
+"""What steps say to the public, with figures rounded: a bound or a mean in full is somebody's own value.
+
+Promises state bounds and means of the data: however short, these lose a digit and are called approximate, since the outermost
+value that is kept may be a whole number. Elsewhere only long figures are taken for values.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,26 @@ import re
 
 from larvatus.data.notes import Note
 
-FIGURE = re.compile(r"(?<![\w.,])[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w,]|\.\d)")
+NUMBER = r"[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w,]|\.\d)"
+FIGURE = re.compile(rf"(?<![\w.,]){NUMBER}")
+STATED = re.compile(rf"(?<=\babove |\bbelow )({NUMBER})|(?<=\bis )({NUMBER})")
 DIGITS = 3
-LONG = 5  # digits that a figure needs to be taken for a value; four in a promise, which states bounds and means
+LEAST = 2
+LONG = 5  # digits that a figure needs to be taken for a value
 
 
 def public_note(note: Note) -> str:
     """The note's text; counts have separators and stay as they are."""
-    least = LONG - note.promise
-    return FIGURE.sub(lambda found: _rounded(found.group(), least), str(note))
+    said = FIGURE.sub(lambda found: _rounded(found.group()) if _digits(found.group()) >= LONG else found.group(), str(note))
+    return STATED.sub(lambda found: _rounded(found.group()), said) if note.promise else said
 
 
-def _rounded(figure: str, least: int) -> str:
-    if len(re.sub(r"e.*|[-−.]", "", figure).strip("0")) < least:
-        return figure
-    value = float(f"{float(figure.replace('−', '-')):.{DIGITS}g}")
+def _digits(figure: str) -> int:
+    return len(re.sub(r"e.*|[-−.]", "", figure).strip("0"))
+
+
+def _rounded(figure: str) -> str:
+    digits = min(DIGITS, max(LEAST, _digits(figure) - 1))
+    value = float(f"{float(figure.replace('−', '-')):.{digits}g}")
     said = f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.{DIGITS}g}"
     return f"about {said}"
