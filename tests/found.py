@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -33,12 +35,26 @@ BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"  # Java for 
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def _only_here() -> None:
+    """Fail where another process of the same run has a session already: each takes two executors and a minute."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    if run is None:
+        return
+    mark = Path(tempfile.gettempdir()) / f"larvatus-one-session-{run}"
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        pytest.fail("two processes of one run start a Spark session. Is the run grouped (--dist loadgroup)?")
+    atexit.register(mark.unlink, missing_ok=True)
+
+
 @cache
 def spark_session() -> object:
     """One session for the whole run: two executors, each a process of its own, bound to this machine."""
     from larvatus.core.errors import EngineError
     from larvatus.engines._spark_session import started
 
+    _only_here()
     paths = os.pathsep.join(str(ROOT / part) for part in ("src", "tests", "."))
     try:
         return started("local-cluster[2,1,1024]", **{

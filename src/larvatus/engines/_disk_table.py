@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.core.errors import EngineError
 from larvatus.core.kernels import one_blas_thread
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, RowFunction, Table
@@ -20,6 +19,7 @@ from larvatus.data.groups import Groups, Label
 from larvatus.engines import _disk_sorting as sorting
 from larvatus.engines._chunks import CHUNK, pieces_of
 from larvatus.engines._disk_pairing import paired_columns
+from larvatus.engines._laid_out import LaidOut, replaced
 from larvatus.engines._layout import Above, Held, Here, Layout, Move, Moved, Room, fingerprint, rechunked
 from larvatus.engines._memory_table import carried_along, decoded, dtype_of, folded, offsets, scanned_along, ties
 from larvatus.engines._stored import WIDE, Ints, Stored, scatter
@@ -30,7 +30,7 @@ AHEAD = 2
 
 
 @dataclass(frozen=True, slots=True)
-class DiskTable:
+class DiskTable(LaidOut):
     """Columns by name, all to be read in the order of rows of one layout; `starts` holds where each sub-group begins."""
 
     columns: Mapping[str, Column]
@@ -42,23 +42,9 @@ class DiskTable:
     source: Any = field(default=None, repr=False)
     stacked: tuple[str, DiskTable, DiskTable] | None = field(default=None, repr=False)
 
-    @property
-    def rows(self) -> int:
-        return self.layout.rows
-
     def block(self, low: int, high: int, names: Sequence[str]) -> Block:
         record = self.layout.record.stored().read(low, high)
         return Block(record, {n: self.held[n].stored().read(low, high) for n in names})
-
-    def slices(self, size: int | None = None) -> Iterator[tuple[int, int, int]]:
-        for g in range(len(self.groups)):
-            low, high = int(self.starts[g]), int(self.starts[g + 1])
-            for a, b in pieces_of(low, high, size or max(high - low, 1)):
-                yield g, a, b
-
-    def blocks(self, names: Sequence[str]) -> Iterator[tuple[int, Block]]:
-        for g, low, high in self.slices(CHUNK):
-            yield g, self.block(low, high, names)
 
     def counts(self, names: Sequence[str]) -> Mapping[Label, int]:
         levels = [self.columns[n].levels for n in names]
@@ -160,14 +146,7 @@ class DiskTable:
         return self._mapped(function, names, made, CHUNK)
 
     def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> DiskTable:
-        most = self.room.whole(len(names) + len(made) + 1)
-        for g, size in enumerate(self.groups.sizes):
-            if size > most:
-                raise EngineError(
-                    f"a whole sub-group is needed at once, and ({self.groups.name(g)}) has {size:,} records: at most {most:,} "
-                    f"of these columns fit in the memory that may be used ({self.room.memory / 1e9:.3g} GB). Allow more, "
-                    "use finer sub-groups, or a method that works in blocks (larvatus describe says which do)."
-                )
+        self.refuse_larger(self.room, len(names) + len(made) + 1, "may be used")
         return self._mapped(function, names, made, None)
 
     def _mapped(self, function: RowFunction, names: Sequence[str], made: Sequence[Column], size: int | None) -> DiskTable:
@@ -194,12 +173,8 @@ class DiskTable:
     def _with(self, columns: Any, new: Mapping[str, Stored]) -> DiskTable:
         return replace(
             self, columns={**self.columns, **{c.name: c for c in columns}},
-            held=self._replaced({n: Here(c) for n, c in new.items()}),
+            held=replaced(self.held, {n: Here(c) for n, c in new.items()}),
         )
-
-    def _replaced(self, new: Mapping[str, Held]) -> dict[str, Held]:
-        """The columns with new ones; what a replaced column was exactly is not kept."""
-        return {**{n: h for n, h in self.held.items() if n.removeprefix(" exact ") not in new}, **new}
 
     def _dtype(self, name: str) -> np.dtype[np.generic]:
         return np.dtype(dtype_of(self.columns[name]) if name in self.columns else np.int64)
@@ -273,9 +248,8 @@ class DiskTable:
     def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> DiskTable:
         theirs = as_disk(other)
         columns = {new: replace(theirs.columns[old], name=new) for new, old in names.items()}
-        return replace(
-            self, columns={**self.columns, **columns}, held=self._replaced(paired_columns(self, theirs, names, columns, partly))
-        )
+        found = paired_columns(self, theirs, names, columns, partly)
+        return replace(self, columns={**self.columns, **columns}, held=replaced(self.held, found))
 
     def stack(self, other: Table, names: Sequence[str], indicator: str) -> DiskTable:
         theirs = as_disk(other)

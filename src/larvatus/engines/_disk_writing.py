@@ -96,7 +96,7 @@ def _in_order(table: Any, names: Sequence[str], order: Words | None) -> Rows:
             block = {c: h.stored().read(low, low + len(record)) for c, h in columns.items()}
             yield {"word": key, "record": record, **block}
 
-    if table.rows * (len(ways) + 2) <= table.room.rows * 4:
+    if table.room.arranges(table.rows, len(ways) + 2):
         parts = list(rows())
         whole = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
         at = np.lexsort((whole["record"], whole["word"]))

@@ -40,6 +40,10 @@ class Room:
         """How many rows of so many columns may be sorted at once on each core."""
         return max(self.rows * 12 // (2 * columns + 2), 1)
 
+    def arranges(self, rows: int, columns: int) -> bool:
+        """Whether so much may be put in order in memory on its way out."""
+        return rows * columns <= self.rows * 4
+
     def whole(self, columns: int) -> int:
         """How many records of so many columns a method may be handed at once: it needs several times their size."""
         return max(self.rows, int(self.memory / (2 * 8 * 8 * max(columns, 1))))

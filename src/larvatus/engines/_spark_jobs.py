@@ -31,6 +31,7 @@ Rows = Iterator[dict[str, Array]]
 TYPES = {"float64": "double", "int64": "long", "int32": "int"}
 MARK = re.compile(r"larvatus<([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]*)>")
 PIECE, MOST_TASKS = 1 << 20, 4096
+FEW = 1 << 20  # rows of a table in which a job costs more than the columns that it could take along
 CODES = ("sub_group", "code")
 
 
@@ -55,6 +56,10 @@ class Cluster:
     def held(self, columns: int) -> int:
         """How many rows of so many columns a task may sort."""
         return max(self.rows * 12 // (2 * columns + 2), 1)
+
+    def arranges(self, rows: int, columns: int) -> bool:
+        """Whether so much may be put in order on the driver, which is to hold all of it."""
+        return rows <= max(self.rows, FEW)
 
     def whole(self, columns: int) -> int:
         """How many records of so many columns a method may be handed at once: it needs several times their size."""

@@ -14,11 +14,10 @@ import numpy as np
 
 from larvatus.data.contracts import Array
 from larvatus.engines._chunks import CHUNK, pieces_of
-from larvatus.engines._spark_jobs import Cluster, Rows
+from larvatus.engines._spark_jobs import FEW, Cluster, Rows
 from larvatus.engines._spark_store import Ints, Piece, Place, Spread, new_folder, written
 from larvatus.engines._stored import blank_value
 
-FEW = 1 << 20  # rows of a table in which a job costs more than the columns that it could take along
 Codes = tuple[int, Array, Ints]  # the first row of some, their new sub-groups, their record ids
 
 

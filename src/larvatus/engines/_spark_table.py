@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -13,25 +13,27 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.core.errors import EngineError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, RowFunction, Table
 from larvatus.data.groups import Groups, Label
+from larvatus.engines import _spark_ordering as ordering
 from larvatus.engines import _spark_tasks as tasks
-from larvatus.engines._chunks import CHUNK, pieces_of
-from larvatus.engines._memory_table import decoded, dtype_of, folded, offsets, ties
+from larvatus.engines._chunks import CHUNK
+from larvatus.engines._laid_out import LaidOut, Slice, replaced
+from larvatus.engines._memory_table import decoded, dtype_of, folded, offsets
+from larvatus.engines._spark_described import Described, coded, kept, made_by, stacked
 from larvatus.engines._spark_jobs import Cluster, dumped, loaded
-from larvatus.engines._spark_layout import Assigned, Codes, Held, Here, Layout, Move, Moved, ready, spans
+from larvatus.engines._spark_layout import Assigned, Held, Here, Layout, Move, Moved, ready
 from larvatus.engines._spark_pairing import paired_columns
-from larvatus.engines._spark_store import Ints, Piece, Reader, Spread, new_folder, written
-from larvatus.engines._spark_tasks import Slice, Sorted, Target
+from larvatus.engines._spark_store import Ints, Piece, Reader, Spread, new_folder
+from larvatus.engines._spark_tasks import Target
 
 T = TypeVar("T")
-TOGETHER, MOST_KNOWN = 1 << 22, 64  # rows that are sorted in one pass; reductions that are remembered
+MOST_KNOWN = 64  # reductions that are remembered
 
 
 @dataclass(frozen=True, slots=True)
-class SparkTable:
+class SparkTable(LaidOut):
     """Columns by name in the order of rows of one layout; `starts` holds where each sub-group begins."""
 
     columns: Mapping[str, Column]
@@ -46,28 +48,13 @@ class SparkTable:
         """A method's function may refer to its data: what travels to executors is the description, not the rows."""
         return Described, (dict(self.columns), self.groups)
 
-    @property
-    def rows(self) -> int:
-        return self.layout.rows
-
     def block(self, low: int, high: int, names: Sequence[str]) -> Block:
-        return self._reader(names).block(low, high, names)
-
-    def slices(self, size: int | None = None) -> Iterator[Slice]:
-        for g in range(len(self.groups)):
-            low, high = int(self.starts[g]), int(self.starts[g + 1])
-            for a, b in pieces_of(low, high, size or max(high - low, 1)):
-                yield g, a, b
-
-    def blocks(self, names: Sequence[str]) -> Iterator[tuple[int, Block]]:
-        reader = self._reader(names)
-        for g, low, high in self.slices(CHUNK):
-            yield g, reader.block(low, high, names)
+        return self.reader(names).block(low, high, names)
 
     def counts(self, names: Sequence[str]) -> Mapping[Label, int]:
         levels = [self.columns[n].levels for n in names]
         total: dict[tuple[int, ...], int] = {}
-        for part in self.room.run(partial(tasks.counted, self._reader(names), names), self._batches(CHUNK)):
+        for part in self.room.run(partial(tasks.counted, self.reader(names), names), self._batches(CHUNK)):
             for codes, times in part.items():
                 total[codes] = total.get(codes, 0) + times
         return {decoded(codes, levels): total[codes] for codes in sorted(total)}
@@ -75,7 +62,7 @@ class SparkTable:
     def reduce(
         self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
     ) -> list[T]:
-        batches, reader = self._batches(CHUNK), self._reader(names)
+        batches, reader = self._batches(CHUNK), self.reader(names)
         work = partial(self.room.run, partial(tasks.each, reader, function, names), batches)
         parts = self._known(reader, names, function, work)
         return folded([g for b in batches for g, _, _ in b], (part for batch in parts for part in batch), combine)
@@ -101,7 +88,7 @@ class SparkTable:
         for batch, rows in zip(small, found, strict=True):
             for (g, _, _), row in zip(batch, rows, strict=True):
                 out[g] = row
-        for rows in self._ordered([name], large, None, ["value", "row"])[0]:
+        for rows in ordering.ordered(self, [name], large, None, ["value", "row"])[0]:
             ordered = rows.columns["value"]
             for i, p in enumerate(probabilities if ordered.rows else ()):
                 spot = p * (ordered.rows - 1)
@@ -112,37 +99,19 @@ class SparkTable:
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> SparkTable:
         small, large = self._by_size(self.room.rows)
         target = Target(self.room.place, new_folder())
-        work = partial(tasks.ranked, self._reader(list(names.values())), target, dict(names), random)
+        work = partial(tasks.ranked, self.reader(list(names.values())), target, dict(names), random)
         found = self._gathered(self.room.run(work, [(n, b) for b in small for n in names]))
         beside: dict[str, Spread] = {}
-        for some in self._together(list(names), large):
+        for some in ordering.together(list(names), large):
             if random is None:
-                rows = chain(*self._ordered([names[n] for n in some], large, None, ["value", "row"]))
-                put = self._put(tasks.shared, self._shared_runs(list(rows)), large, [np.float64], len(some))
+                rows = chain(*ordering.ordered(self, [names[n] for n in some], large, None, ["value", "row"]))
+                runs = ordering.shared_runs(self.room, list(rows))
+                put = ordering.put(self.room, tasks.shared, runs, large, [np.float64], len(some))
             else:
-                rows = chain(*self._ordered([names[n] for n in some], large, random, ["row"]))
-                put = self._put(tasks.numbered, self._jobs(rows), large, [np.float64], len(some))
+                rows = chain(*ordering.ordered(self, [names[n] for n in some], large, random, ["row"]))
+                put = ordering.put(self.room, tasks.numbered, ordering.jobs_of(self.room, rows), large, [np.float64], len(some))
             beside |= dict(zip(some, put, strict=True))
         return self._with([Column(n, "number") for n in names], found, target, large, beside)
-
-    def _together(self, names: Sequence[str], large: Sequence[Slice]) -> Iterator[Sequence[str]]:
-        """Columns that are sorted in one pass: as many as make a small one."""
-        size = sum(high - low for _, low, high in large)
-        for low, high in pieces_of(0, len(names) if large else 0, max(TOGETHER // max(size, 1), 1)):
-            yield names[low:high]
-
-    def _shared_runs(self, rows: Sequence[Sorted]) -> list[tuple[Any, int, int]]:
-        """Jobs with the beginning and the end of runs of equal values that go over from one job to the next."""
-        jobs = self._jobs(rows)
-        ends = self.room.run(tasks.runs, jobs)
-        begins, stops = [low for _, low, _ in jobs], [high for _, _, high in jobs]
-        for i in range(1, len(jobs)):
-            if jobs[i][0] is jobs[i - 1][0] and ends[i][0] == ends[i - 1][2]:
-                begins[i] = begins[i - 1] if ends[i - 1][3] == jobs[i - 1][1] else ends[i - 1][3]
-        for i in range(len(jobs) - 2, -1, -1):
-            if jobs[i][0] is jobs[i + 1][0] and ends[i][2] == ends[i + 1][0]:
-                stops[i] = stops[i + 1] if ends[i + 1][1] == jobs[i + 1][2] else ends[i + 1][1]
-        return list(zip(jobs, begins, stops, strict=True))
 
     def place(
         self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Table | None = None
@@ -152,17 +121,18 @@ class SparkTable:
         sizes = np.maximum(np.diff(self.starts), np.diff(other.starts)[: len(self.groups)])
         small, large = self._by_size(self.room.rows, sizes)
         target = Target(self.room.place, new_folder())
-        reader = self._reader([o for o, _ in placed.values()])
+        reader = self.reader([o for o, _ in placed.values()])
         work = partial(tasks.placed, reader, target, dict(placed), random, given, other.starts)
         found = self._gathered(self.room.run(work, [(n, b) for b in small for n in placed]))
         theirs = [(g, int(other.starts[g]), int(other.starts[g + 1])) for g, _, _ in large]
         beside: dict[str, Spread] = {}
-        for some in self._together(list(placed), large):
-            sources = other._ordered([placed[n][1] for n in some], theirs, None, ["value", "row"])
+        for some in ordering.together(list(placed), large):
+            sources = ordering.ordered(other, [placed[n][1] for n in some], theirs, None, ["value", "row"])
             given_in = {(r.column, r.group): r.columns["value"] for r in chain(*sources)}
-            orders = self._ordered([placed[n][0] for n in some], large, random, ["row"])
+            orders = ordering.ordered(self, [placed[n][0] for n in some], large, random, ["row"])
             rows = [r for r in chain(*orders) if given_in[r.column, r.group].rows]
-            put = self._put(partial(tasks.received, given_in), self._jobs(rows), large, [np.float64], len(some))
+            jobs = ordering.jobs_of(self.room, rows)
+            put = ordering.put(self.room, partial(tasks.received, given_in), jobs, large, [np.float64], len(some))
             beside |= dict(zip(some, put, strict=True))
         made = [replace(other.columns[v], name=n, missing=True) for n, (_, v) in placed.items()]
         return self._with(made, found, target, large, beside)
@@ -171,14 +141,7 @@ class SparkTable:
         return self._mapped(function, names, made, self._batches(CHUNK))
 
     def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> SparkTable:
-        most = self.room.whole(len(names) + len(made) + 1)
-        for g, size in enumerate(self.groups.sizes):
-            if size > most:
-                raise EngineError(
-                    f"a whole sub-group is needed at once, and ({self.groups.name(g)}) has {size:,} records: at most {most:,} "
-                    f"of these columns fit in the memory that a task may use ({self.room.memory / 1e9:.3g} GB). Allow more, "
-                    "use finer sub-groups, or a method that works in blocks (larvatus describe says which do)."
-                )
+        self.refuse_larger(self.room, len(names) + len(made) + 1, "a task may use")
         return self._mapped(function, names, made, self._batches(None))
 
     def _mapped(
@@ -186,7 +149,7 @@ class SparkTable:
     ) -> SparkTable:
         columns = {**self.columns, **{c.name: c for c in made}}
         target = Target(self.room.place, new_folder())
-        work = partial(tasks.mapped, self._reader(names), target, function, list(names), columns)
+        work = partial(tasks.mapped, self.reader(names), target, function, list(names), columns)
         found = self._gathered(self.room.run(work, batches))
         return self._with([replace(columns[n], missing=True) for n in found], found, target)
 
@@ -197,18 +160,19 @@ class SparkTable:
         wanted = list(dict.fromkeys([order, *names]))
         small, large = self._by_size(self.room.rows * 2 // (len(wanted) + len(made) + 1))
         target = Target(self.room.place, new_folder())
-        work = partial(tasks.scanned, self._reader(wanted), target, order, list(names), start, function, random, list(made))
+        work = partial(tasks.scanned, self.reader(wanted), target, order, list(names), start, function, random, list(made))
         found = self._gathered(self.room.run(work, small))
         beside: dict[str, Spread] = {}
         if large:
-            (rows,) = self._ordered([order], large, random, ["row", "record"], names)
+            (rows,) = ordering.ordered(self, [order], large, random, ["row", "record"], names)
             aside = Target(self.room.place, new_folder())
             parts = self.room.run(partial(tasks.scanned_over, aside, list(names), start, function, list(made)), rows)
             along = {
                 r.group: [Spread.of(self.room.place, dtype_of(c), p[c.name], aside.of(f"{c.name} {r.group}")) for c in made]
                 for r, p in zip(rows, parts, strict=True)
             }
-            put = self._put(partial(tasks.returned, along), self._jobs(rows), large, [dtype_of(c) for c in made])
+            jobs, dtypes = ordering.jobs_of(self.room, rows), [dtype_of(c) for c in made]
+            put = ordering.put(self.room, partial(tasks.returned, along), jobs, large, dtypes)
             beside = {c.name: column for c, column in zip(made, put, strict=True)}
         return self._with([replace(c, missing=True) for c in made], found, target, large, beside)
 
@@ -218,12 +182,12 @@ class SparkTable:
     ) -> list[T]:
         wanted = list(dict.fromkeys([order, *names]))
         small, large = self._by_size(self.room.held(len(wanted)))
-        work = partial(tasks.carried, self._reader(wanted), order, list(names), start, function, random)
+        work = partial(tasks.carried, self.reader(wanted), order, list(names), start, function, random)
         found: dict[int, T] = {}
         for batch, parts in zip(small, self.room.run(work, small), strict=True):
             found |= {g: part for (g, _, _), part in zip(batch, parts, strict=True)}
         if large:
-            (rows,) = self._ordered([order], large, random, ["row", "record"], names)
+            (rows,) = ordering.ordered(self, [order], large, random, ["row", "record"], names)
             over = partial(tasks.carried_over, list(names), start, function, random is not None)
             found |= {r.group: part for r, part in zip(rows, self.room.run(over, rows), strict=True)}
         return [found[g] for g in range(len(self.groups))]
@@ -231,7 +195,7 @@ class SparkTable:
     def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> SparkTable:
         theirs = as_spark(other)
         columns = {new: replace(theirs.columns[old], name=new) for new, old in names.items()}
-        held = self._replaced(paired_columns(self, theirs, names, partly))
+        held = replaced(self.held, paired_columns(self, theirs, names, partly))
         return replace(self, columns={**self.columns, **columns}, held=held)
 
     def stack(self, other: Table, names: Sequence[str], indicator: str) -> SparkTable:
@@ -241,7 +205,7 @@ class SparkTable:
         parts = []
         for k, table in enumerate((self, theirs)):
             to = np.array([index[label] for label in table.groups.labels], dtype=np.int64)
-            parts.append(table._made(partial(_stacked, to, k), {"record": np.int64, "code": np.int32, "which": np.float64}))
+            parts.append(table._made(partial(stacked, to, k), {"record": np.int64, "code": np.int32, "which": np.float64}))
         both = {n: self._above(parts[0][n], parts[1][n]) for n in parts[0]}
         columns = {n: self.columns[n] for n in names} | {indicator: Column(indicator, "number", integer=True)}
         held: dict[str, Held] = {n: Here(self._above(self.held[n].stored(), theirs.held[n].stored())) for n in names}
@@ -254,7 +218,7 @@ class SparkTable:
 
     def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> SparkTable:
         groups = self.groups
-        assigned = self._assigned(partial(_kept, keep), names, len(groups))
+        assigned = self._assigned(partial(kept, keep), names, len(groups))
         return self.laid_out(assigned, groups.columns, groups.labels, groups.declared)
 
     def regroup(
@@ -264,8 +228,8 @@ class SparkTable:
         return self.laid_out(self._assigned(assign, names, len(labels)), columns, labels, declared)
 
     def _assigned(self, assign: Callable[[int, Block], Array], names: Sequence[str], groups: int) -> Assigned:
-        reader = self._reader(names)
-        return Assigned.made(self.room, reader.record, partial(_coded, reader, assign, names), self._batches(CHUNK), groups)
+        reader = self.reader(names)
+        return Assigned.made(self.room, reader.record, partial(coded, reader, assign, names), self._batches(CHUNK), groups)
 
     def laid_out(
         self, assigned: Assigned, columns: Sequence[str], labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
@@ -293,12 +257,12 @@ class SparkTable:
         return replace(self, groups=groups, layout=after, held=held, starts=offsets(groups.sizes))
 
     def materialise(self) -> SparkTable:
-        self._reader(list(self.held))
+        self.reader(list(self.held))
         return self
 
     # --- how tasks are cut and their pieces put together -------------------------------------------------------------------
 
-    def _reader(self, names: Sequence[str]) -> Reader:
+    def reader(self, names: Sequence[str]) -> Reader:
         """Columns in their places, and the means to read them."""
         ready([self.layout.record, *(self.held[n] for n in names)])
         return Reader(self.layout.record.stored(), {n: self.held[n].stored() for n in names})
@@ -345,111 +309,16 @@ class SparkTable:
                           for (_, low, _), a, b in zip(large, starts, starts[1:], strict=False)]
                 column = Spread.joined(place, dtype_of(c), [part for _, part in sorted(parts, key=lambda p: p[0])])
             new[c.name] = Here(column)
-        return replace(self, columns={**self.columns, **{c.name: c for c in columns}}, held=self._replaced(new))
-
-    def _replaced(self, new: Mapping[str, Held]) -> dict[str, Held]:
-        """The columns with new ones; what a replaced column was exactly is not kept."""
-        return {**{n: h for n, h in self.held.items() if n.removeprefix(" exact ") not in new}, **new}
+        return replace(self, columns={**self.columns, **{c.name: c for c in columns}}, held=replaced(self.held, new))
 
     def _made(self, function: Any, dtypes: Mapping[str, Any], names: Sequence[str] = ()) -> dict[str, Spread]:
         """Columns beside the table, from blocks."""
         folder = new_folder()
-        work = partial(_made_by, self._reader(names), self.room.place, folder, function, dict(dtypes), list(names))
+        work = partial(made_by, self.reader(names), self.room.place, folder, function, dict(dtypes), list(names))
         found = self.room.run(work, self._batches(CHUNK))
         return {
             n: Spread.of(self.room.place, d, [f[n] for f in found], f"{folder}-{n}") for n, d in dtypes.items()
         }
-
-    def _ordered(
-        self, orders: Sequence[str], large: Sequence[Slice], random: RecordRandom | None, wanted: Sequence[str],
-        names: Sequence[str] = (),
-    ) -> list[list[Sorted]]:
-        """Sub-groups too large for a task in the order of each column: one sort by (sub-group, value, keyed word, record id).
-
-        Columns are sorted together, each with codes of its own for the sub-groups and its rows numbered after the others'.
-        """
-        if not large:
-            return [[] for _ in orders]
-        by = ["sub_group", "value", *(() if random is None else ("word",)), "record"]
-        dtypes = {"sub_group": "int64", "value": "float64", "record": "int64", "row": "int64", "word": "int64"}
-        dtypes |= {f"c{i}": np.dtype(dtype_of(self.columns[n])).name for i, n in enumerate(names)}
-        kept = [*wanted, *(f"c{i}" for i in range(len(names)))]
-        used = {n: dtypes[n] for n in dict.fromkeys([*by, *kept])}
-        starts = offsets([high - low for _, low, high in large])
-        size = int(starts[-1])
-        jobs = [
-            (name, i * len(large) + k, i * size + int(starts[k]) - low, low + a, low + b)
-            for i, name in enumerate(orders) for k, (_, low, high) in enumerate(large) for a, b in spans(high - low, self.room)
-        ]
-        reader = self._reader(list(dict.fromkeys([*orders, *names])))
-        words = {n: None if random is None else ties(random, n) for n in orders}
-        frame = self.room.frame(partial(tasks.present, reader, words, list(names), list(used)), jobs, used)
-        columns, counts = self.room.sort(frame, used, by, kept, size * len(orders))
-        found = dict(zip(kept, columns, strict=True))
-        ends = offsets([counts.get(k, 0) for k in range(len(orders) * len(large))])
-        return [
-            [
-                Sorted(i, g, {n: c.part(int(ends[k]), int(ends[k + 1])) for n, c in found.items()})
-                for k, (g, _, _) in enumerate(large, i * len(large))
-            ]
-            for i in range(len(orders))
-        ]
-
-    def _jobs(self, rows: Iterable[Sorted]) -> list[tasks.Job]:
-        return [(r, a, b) for r in rows for a, b in spans(r.row.rows, self.room)]
-
-    def _put(
-        self, rows: Any, jobs: Sequence[Any], large: Sequence[Slice], dtypes: Sequence[Any], times: int = 1
-    ) -> list[Spread]:
-        """Columns of the large sub-groups, one after the other, from rows in another order; `times` one kind of column."""
-        named = {f"c{i}": np.dtype(d).name for i, d in enumerate(dtypes)}
-        frame = self.room.frame(rows, jobs, {"row": "int64", **named})
-        size = sum(high - low for _, low, high in large)
-        found = self.room.scatter(frame, named, size * times)[0]
-        return found if times == 1 else [found[0].part(i * size, (i + 1) * size) for i in range(times)]
-
-
-@dataclass(frozen=True, slots=True)
-class Described:
-    """What executors know of a table: its columns and sub-groups. A verb inside a function of rows has nothing to work on."""
-
-    columns: Mapping[str, Column]
-    groups: Groups
-
-    @property
-    def rows(self) -> int:
-        return sum(self.groups.sizes)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise EngineError(f"a function of rows asks for {name} of a whole table, which a task on a cluster does not have.")
-
-
-def _made_by(
-    reader: Reader, place: Any, folder: str, function: Any, dtypes: Mapping[str, Any], names: Sequence[str],
-    slices: Sequence[Slice],
-) -> dict[str, Piece]:
-    parts = [function(g, reader.block(low, high, names)) for g, low, high in slices]
-    first = slices[0][1]
-    return {
-        n: written(place, f"{folder}-{n}", "made", first, np.concatenate([p[n] for p in parts]), d) for n, d in dtypes.items()
-    }
-
-
-def _stacked(to: Ints, k: int, group: int, block: Block) -> dict[str, Array]:
-    n = len(block)
-    return {"record": 2 * block.record + k, "code": np.full(n, to[group]), "which": np.full(n, float(k))}
-
-
-def _kept(keep: Callable[[int, Block], Array], group: int, block: Block) -> Array:
-    return np.where(np.asarray(keep(group, block), dtype=bool), group, -1)
-
-
-def _coded(reader: Reader, assign: Callable[[int, Block], Array], names: Sequence[str], slices: Sequence[Slice]) -> Codes:
-    blocks = [(g, reader.block(low, high, names)) for g, low, high in slices]
-    codes = np.concatenate([np.broadcast_to(np.asarray(assign(g, b), dtype=np.int32), (len(b),)) for g, b in blocks])
-    return slices[0][1], codes, np.concatenate([b.record for _, b in blocks])
 
 
 def as_spark(table: Table) -> SparkTable:

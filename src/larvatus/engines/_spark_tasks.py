@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from larvatus.core.kernels import one_blas_thread
 from larvatus.data.contracts import Array, Block, Column, RowFunction, Words
 from larvatus.engines._chunks import CHUNK, pieces_of
+from larvatus.engines._laid_out import Slice
 from larvatus.engines._memory_table import carried_along, dtype_of, scanned_along, ties
 from larvatus.engines._spark_jobs import Rows
 from larvatus.engines._spark_store import Piece, Place, Reader, Spread, written
 from larvatus.stats.ranks import average_ranks, by_rank, keyed_order, keyed_ranks
 
 T = TypeVar("T")
-Slice = tuple[int, int, int]  # sub-group, from, to
 SIGN = np.uint64(1 << 63)
 
 

@@ -18,7 +18,6 @@ from larvatus.engines import _spark_reading as reading
 from larvatus.engines import _spark_writing as writing
 from larvatus.engines._sources import checked_names, column_names, keyed_order_of
 from larvatus.engines._spark_jobs import Cluster
-from larvatus.engines._spark_layout import FEW
 from larvatus.engines._spark_session import beside, is_spark, parallel_tasks, session_for
 from larvatus.engines._spark_store import Place, Shared
 from larvatus.engines._spark_table import SparkTable, as_spark
@@ -92,7 +91,7 @@ class Spark:
         """The named columns: the kind of frame the source was, or a Spark frame."""
         held, source = as_spark(table), as_spark(like).source
         if source.kind in ("pandas", "polars", "pyarrow"):
-            small = held.rows <= max(held.room.rows, FEW)  # this process will hold all of it anyway
+            small = held.room.arranges(held.rows, len(names))
             batches = None if small else writing.Arranged(held, names, None).batches(0, held.rows)
             return _disk_writing.frame(held, names, source, batches)
         if self._shared is not None and self._shared not in _GIVEN_OUT:
