@@ -73,15 +73,20 @@ class Found:
         return np.where(self.there, self.success(kernel, threshold), np.nan)
 
     def kernels(self, names: Sequence[str], threshold: float, best: str, share: float) -> Rows:
-        """What each kernel finds, and the mean probability of its correct links; so large a share of targets is in the file."""
+        """What each kernel finds, the mean probability of its correct links, and that of the truth over all targets.
+
+        So large a share of the targets is in the file.
+        """
         rows: list[Row] = []
         for name in names:
             hit = self.success(name, threshold)
-            sure = self.links.own[KERNELS.index(name)][: self._in_file][self.there & (hit > 0)]
+            own = self.links.own[KERNELS.index(name)][: self._in_file]
+            sure = own[self.there & (hit > 0)]
             rows.append({
                 "kernel": name, "value": share * float(hit[self.there].mean()), "correct": float(hit[self.there].sum()),
                 "probability": float(sure.mean()) if len(sure) else None,
-                "deviation": float(sure.std(ddof=1)) if len(sure) > 1 else None, "reported": name == best,
+                "deviation": float(sure.std(ddof=1)) if len(sure) > 1 else None, "truth": share * float(own[self.there].mean()),
+                "reported": name == best,
             })
         return Rows.of(rows)
 
