@@ -71,6 +71,18 @@ def test_more_columns_multiply_and_the_laws_of_the_mask_are_used():
         assert supposed.value < told.value + 2.5 * (high - low)
 
 
+def test_many_pairs_in_one_column_are_looked_at_nearby_only_and_found_alike(monkeypatch):
+    data = data2(600)
+    release = lv.mask(data, "bias_and_noise(bias_sd=0.01, noise_ratio=0.05)", secret=SECRET)
+    all_ = scored(data, release)
+    monkeypatch.setattr("larvatus.risks._bayesian_links.MANY", 1)
+    monkeypatch.setattr("larvatus.risks._bayesian_links.linked_by", lambda *a: pytest.fail("all records were looked at"))
+    near = scored(data, release)
+    assert np.array_equal(near.by_record, all_.by_record)
+    for a, b in zip(near.details["thresholds"], all_.details["thresholds"], strict=True):
+        assert a == pytest.approx(b, abs=1e-9)
+
+
 def test_what_the_intruder_is_not_told_is_unknown():
     data = data2()
     release = lv.mask(data, LIGHT, secret=SECRET)
@@ -215,7 +227,7 @@ def risen(files, few, many, **settings):
     found = []
     for seed in range(files):
         data = data2(seed=seed)
-        release = lv.mask(data, LIGHT, secret=SECRET)
+        release = lv.mask(data, LIGHT, secret=SECRET + bytes([seed]))  # the same secret would draw the same noise
         found.append([known(data, release, records, kernel="likelihood", **settings).by_record for records in (few, many)])
     less, more = np.concatenate(found, axis=1)
     both = ~np.isnan(less + more)

@@ -20,12 +20,14 @@ from larvatus.risks._bayesian_pools import Candidates, Gathered, candidates
 from larvatus.stats.bias_and_noise_kernels import fill_known
 from larvatus.stats.bias_and_noise_links import KERNELS, Fill, Links, Pool, linked_by, weigh
 from larvatus.stats.bias_and_noise_priors import TOLERANCE, SpreadPrior, enough_nodes, fill_unknown, nodes_of
+from larvatus.stats.bias_and_noise_windows import fits, linked_nearby
 
 if TYPE_CHECKING:
     from larvatus.risks.bayesian_intruder import BayesianIntruder
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+MANY = 4_000_000  # pairs from which on it pays to look near a target only
 SURE = 0.01  # coefficient of variation of what is known without being told
 THRESHOLDS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
@@ -73,15 +75,20 @@ class Found:
         return np.where(self.there, self.success(kernel, threshold), np.nan)
 
     def kernels(self, names: Sequence[str], threshold: float, best: str, share: float) -> Rows:
-        """What each kernel finds, and the mean probability of its correct links; so large a share of targets is in the file."""
+        """What each kernel finds, the mean probability of its correct links, and that of the truth over all targets.
+
+        So large a share of the targets is in the file.
+        """
         rows: list[Row] = []
         for name in names:
             hit = self.success(name, threshold)
-            sure = self.links.own[KERNELS.index(name)][: self._in_file][self.there & (hit > 0)]
+            own = self.links.own[KERNELS.index(name)][: self._in_file]
+            sure = own[self.there & (hit > 0)]
             rows.append({
                 "kernel": name, "value": share * float(hit[self.there].mean()), "correct": float(hit[self.there].sum()),
                 "probability": float(sure.mean()) if len(sure) else None,
-                "deviation": float(sure.std(ddof=1)) if len(sure) > 1 else None, "reported": name == best,
+                "deviation": float(sure.std(ddof=1)) if len(sure) > 1 else None, "truth": share * float(own[self.there].mean()),
+                "reported": name == best,
             })
         return Rows.of(rows)
 
@@ -137,7 +144,7 @@ def attacked(
         for links, code in ((out.links, c.cell), *(((out.x_alone, np.zeros_like(c.cell)),) if cells else ())):
             pool = Pool(np.ascontiguousarray(c.x[:, at]), c.z, code[at], code[:n], c.own[at], present, asked.correlated)
             told = _Clock(f"bayesian_intruder: {len(at):,} targets against {n:,} records")
-            _put(links, linked_by(pool, fill, lambda done, told=told, at=at: told("", done, len(at))), c.rows[at])  # type: ignore[misc]
+            _put(links, _linked(c, pool, fill, unknown, told), c.rows[at])
         if not cells:
             _put(out.x_alone, out.links.of(c.rows[at]), c.rows[at])
         out.tried[c.rows[at]] = True
@@ -153,6 +160,16 @@ def attacked(
         short = f", all there are, where {asked.known_records:,} were asked for" if fewest < asked.known_records else ""
         out.said.append(f"each of {int(out.there.sum()):,} targets was attacked with {count} other records known{short}")
     return out
+
+
+def _linked(c: Candidates, pool: Pool, fill: Fill, unknown: bool, told: _Clock) -> Links:
+    targets = pool.x.shape[1]
+    plain = not unknown and not c.bias.any() and not c.noise.any()
+    if plain and targets * c.records >= MANY and fits(pool, c.bias_sd, c.noise_sd):
+        return linked_nearby(
+            pool, float(c.bias_sd[0, 0]), float(c.noise_sd[0, 0]), lambda done: told("", done, targets)
+        )
+    return linked_by(pool, fill, lambda done: told("", done, targets))
 
 
 def _few_absent(at: Ints, n: int) -> Ints:
