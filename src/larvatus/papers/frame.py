@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from larvatus.reporting.contents import Block
 
 Figures = Mapping[str, float]
+NOT_YET = "the same command without --as-kept runs it"
 FEWEST = 10  # seeds below which a random figure that differs is not called outside, nor a band shown of it
 Holds = Literal["holds", "holds in part", "does not hold", "slip"]
 
