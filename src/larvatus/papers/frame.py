@@ -99,12 +99,18 @@ Judge = Callable[[Mapping[str, Summary]], tuple[Holds, str]]
 class Claim:
     """A sentence of a paper, or a slip in it; `judge` says from measured figures whether it holds, and shows the evidence.
 
-    `experiments` are those whose figures it needs: none for a slip that the printed figures themselves show.
+    `experiments` are those whose figures it needs, or any of which will do: none for a slip that printed figures show.
     """
 
     says: str
     judge: Judge
     experiments: tuple[str, ...] = ()
+    any_of: bool = False
+
+    def lacks(self, missing: Mapping[str, str]) -> str:
+        """Why it cannot be judged, from why experiments were not run."""
+        found = [missing[e] for e in self.experiments if e in missing]
+        return found[0] if found and (not self.any_of or len(found) == len(self.experiments)) else ""
 
 
 Drawer = Callable[[Where], Sequence["Block"]]

@@ -76,11 +76,8 @@ def reproduced(
         if paper.number in whole and paper.studied is not None:
             studies[paper.number] = tuple(paper.studied(found))
         if paper.number in whole:
-            out_claims += [
-                judged(paper, c, found, next((missing[paper.number, e] for e in c.experiments
-                                              if (paper.number, e) in missing), ""))
-                for c in paper.claims
-            ]
+            own = {e: why for (number, e), why in missing.items() if number == paper.number}
+            out_claims += [judged(paper, c, found, c.lacks(own)) for c in paper.claims]
     return Reproduction(tuple(p for p, _ in asked), tuple(out_tables), tuple(out_claims), seeds, where.quick, studies)
 
 
