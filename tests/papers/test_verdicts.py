@@ -105,3 +105,11 @@ def test_tables_are_chosen_by_name():
         chosen(["00x"])
     with pytest.raises(DiscoveryError, match="no table '000/77'"):
         chosen(["000/77"])
+
+
+@pytest.mark.parametrize(("any_of", "missing", "said"), [
+    (False, {"a": "no file"}, "no file"), (True, {"a": "no file"}, ""), (True, {"a": "no file", "b": "no"}, "no file"),
+    (False, {"c": "no"}, ""),
+])
+def test_a_claim_lacks_what_it_needs(any_of, missing, said):
+    assert Claim("so", lambda f: ("holds", ""), ("a", "b"), any_of).lacks(missing) == said

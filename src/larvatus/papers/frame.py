@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from larvatus.reporting.contents import Block
 
 Figures = Mapping[str, float]
+NOT_YET = "the same command without --as-kept runs it"
 FEWEST = 10  # seeds below which a random figure that differs is not called outside, nor a band shown of it
 Holds = Literal["holds", "holds in part", "does not hold", "slip"]
 
@@ -98,12 +99,18 @@ Judge = Callable[[Mapping[str, Summary]], tuple[Holds, str]]
 class Claim:
     """A sentence of a paper, or a slip in it; `judge` says from measured figures whether it holds, and shows the evidence.
 
-    `experiments` are those whose figures it needs: none for a slip that the printed figures themselves show.
+    `experiments` are those whose figures it needs, or any of which will do: none for a slip that printed figures show.
     """
 
     says: str
     judge: Judge
     experiments: tuple[str, ...] = ()
+    any_of: bool = False
+
+    def lacks(self, missing: Mapping[str, str]) -> str:
+        """Why it cannot be judged, from why experiments were not run."""
+        found = [missing[e] for e in self.experiments if e in missing]
+        return found[0] if found and (not self.any_of or len(found) == len(self.experiments)) else ""
 
 
 Drawer = Callable[[Where], Sequence["Block"]]

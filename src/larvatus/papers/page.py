@@ -44,7 +44,7 @@ def page(found: Reproduction, where: Where) -> Report:
 
 def _key_figures(found: Reproduction) -> KeyFigures:
     rows = [r for t in found.tables for r in t.rows]
-    names = [v for v in VERDICTS if v != "too few seeds" or any(r.verdict == v for r in rows)]
+    names = [v for v in VERDICTS if v not in ("too few seeds", "not run") or any(r.verdict == v for r in rows)]
     return KeyFigures(tuple(
         KeyFigure(n, f"{sum(r.verdict == n for r in rows):,}", f"of {len(rows):,} published figures") for n in names
     ))
@@ -100,7 +100,7 @@ def _lines(found: Reproduction) -> Iterator[str]:
 
 
 def _anchor(table: Checked) -> str:
-    return f"table-{table.name.replace('/', '').replace('.', '')}"
+    return f"table-{table.name.replace('/', '').replace('.', '').replace(' ', '-')}"
 
 
 def _table_lines(table: Checked) -> Iterator[str]:

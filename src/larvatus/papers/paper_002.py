@@ -103,7 +103,8 @@ def _kernel(found: Mapping[str, Summary]) -> tuple[Holds, str]:
 
 KINDS = ("links", "probability", "deviation")
 PAPER = Paper(
-    "002", "A Bayesian approach to disclosure: bias and noise, and an intruder who links by posterior probability",
+    "002", ("Additive noise and multiplicative bias as disclosure limitation techniques for continuous microdata: a "
+            "simulation study"),
     experiments=(
         Experiment("scenarios", scenarios, seeds=REPLICATIONS, quick=3), Experiment("records", records, quick=20),
         Experiment("others known", others_known, seeds=20, quick=1),

@@ -65,7 +65,7 @@ def _all(
     """Figures of a table by its rows, and 1 for every stated step that does not gain utility."""
     some = (QUICK_ROWS // 40, QUICK_ROWS // 20) if quick else groups
     columns = ["U_p", *(f"U_c (G = {g})" for g in groups), "U_m", "U_s"]
-    exact = QUICK_POINTS if quick else 20_000
+    exact = QUICK_POINTS if quick else 5000
     own = {label: _measured(table, steps(label), some, seed, exact) for label in rows("003", number_of)}
     out: dict[str, float] = {}
     for column, key in zip(columns, ("U_p", "U_c 0", "U_c 1", "U_m", "U_s"), strict=True):

@@ -83,9 +83,9 @@ def _rounded(found: Found) -> tuple[Holds, str]:
 
 
 CLAIM_EXPERIMENTS = (
-    Experiment("linked", linked, quick=5), Experiment("swapped", swapped, seeds=50, quick=2),
-    Experiment("sampled", sampled, quick=20), Experiment("constrained", constrained, seeds=50, quick=3),
-    Experiment("intersected", intersected, seeds=5, quick=1), Experiment("limited", limited, seeds=50, quick=2),
+    Experiment("linked", linked, quick=5), Experiment("swapped", swapped, seeds=100, quick=2),
+    Experiment("sampled", sampled, quick=20), Experiment("constrained", constrained, seeds=100, quick=3),
+    Experiment("intersected", intersected, seeds=5, quick=1), Experiment("limited", limited, seeds=100, quick=2),
 )
 CLAIMS = (
     Claim("Rounding: 100 % at base 10, ~100 % at base 50, < 5 % at base 100 are re-identified (Table 11).", _rounded,

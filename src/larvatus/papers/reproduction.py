@@ -9,12 +9,11 @@ from pathlib import Path
 
 from larvatus.core.progress import Progress, silent
 from larvatus.papers.catalogue import chosen
-from larvatus.papers.frame import Experiment, Paper, Where
+from larvatus.papers.frame import NOT_YET, Experiment, Paper, Where
 from larvatus.papers.runner import run
 from larvatus.papers.verdicts import Checked, Judged, checked, judged, measured
 from larvatus.reporting.contents import Block
 
-NOT_YET = "it was not run yet: the same command without --as-kept runs it"
 HOW_TO_GET = {
     "census.csv": (
         "it is the Census reference file of the CASC project (1,080 records, 13 columns: a weight, incomes, taxes), a public "
@@ -71,15 +70,14 @@ def reproduced(
     studies: dict[str, tuple[Block, ...]] = {}
     for paper, tables in asked:
         found = {k: v for (number, _), seen in results.items() if number == paper.number for k, v in measured(seen).items()}
-        out_tables += [checked(paper, t, found, missing.get((paper.number, t.experiment), ""), where.quick) for t in tables]
+        for t in tables:
+            lacking = next((missing[paper.number, e] for e in t.experiments if (paper.number, e) in missing), "")
+            out_tables.append(checked(paper, t, found, lacking, where.quick))
         if paper.number in whole and paper.studied is not None:
             studies[paper.number] = tuple(paper.studied(found))
         if paper.number in whole:
-            out_claims += [
-                judged(paper, c, found, next((missing[paper.number, e] for e in c.experiments
-                                              if (paper.number, e) in missing), ""))
-                for c in paper.claims
-            ]
+            own = {e: why for (number, e), why in missing.items() if number == paper.number}
+            out_claims += [judged(paper, c, found, c.lacks(own)) for c in paper.claims]
     return Reproduction(tuple(p for p, _ in asked), tuple(out_tables), tuple(out_claims), seeds, where.quick, studies)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -10,7 +10,7 @@ from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, MaskError
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
-from larvatus.datasets.shapes import SHAPES, Shape, shapes
+from larvatus.datasets.shapes import Shape, shapes
 from larvatus.papers.frame import Figures, Where
 from larvatus.papers.measuring import attacked, measured, number, secret
 from larvatus.walk import mask, read
@@ -63,13 +63,13 @@ def refusals() -> dict[str, str]:
     return out
 
 
-def studied(n: int, seed: int, where: Where) -> Figures:
-    """Risk and loss of Y and of Z for every mask and shape at one size; what cannot be measured is left out."""
+def studied(n: int, kinds: Sequence[Shape], seed: int, where: Where) -> Figures:
+    """Risk and loss of Y and of Z for every mask at one size and of these shapes; what cannot be measured is left out."""
     if where.quick and n > QUICK_MOST:
         return {}
     out: dict[str, float] = {}
     refused = refusals()
-    for shape in SHAPES:
+    for shape in kinds:
         data = data_of(n, shape, seed)
         for name in masks():
             if name not in refused:

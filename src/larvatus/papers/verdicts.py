@@ -9,9 +9,9 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 
 from larvatus.papers.figures import Published, published, title
-from larvatus.papers.frame import FEWEST, Claim, Figures, Holds, Paper, Table
+from larvatus.papers.frame import FEWEST, NOT_YET, Claim, Figures, Holds, Paper, Table
 
-Verdict = Literal["exact", "in band", "outside", "too few seeds", "cannot be reproduced"]
+Verdict = Literal["exact", "in band", "outside", "too few seeds", "cannot be reproduced", "not run"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 LOW, HIGH = 0.01, 0.99
 BY_CHANCE = 1 - (HIGH - LOW)  # share of figures of the same law that lie outside
@@ -114,14 +114,15 @@ def measured(seeds: Sequence[Figures]) -> dict[str, Measured]:
 def checked(
     paper: Paper, table: Table, found: Mapping[str, Measured], missing: str = "", quick: bool = False
 ) -> Checked:
-    """A table's rows with their verdicts; `missing` says why nothing of it was measured."""
+    """A table's rows with their verdicts; `missing` says why some or all of it was not measured."""
     out = []
     random = paper.experiment(table.experiment).seeds != 1
     for figure in published(paper.number, table.number, table.symmetric):
         now = found.get(figure.name)
-        reason = missing or _beginning(table.cannot, figure.name) or ("" if now else "the experiment gives no such figure")
+        impossible = _beginning(table.cannot, figure.name)
+        reason = ("" if now else missing) or impossible or ("" if now else "the experiment gives no such figure")
         if reason:
-            out.append(Row(figure, now, "cannot be reproduced", reason))
+            out.append(Row(figure, now, "not run" if reason == NOT_YET else "cannot be reproduced", reason))
         elif now is not None:
             out.append(Row(figure, now, _verdict(table, figure, now, random)))
     seeds = max((r.measured.seeds for r in out if r.measured), default=0)

@@ -33,9 +33,9 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def reasons(table: Checked) -> list[str]:
-    """Why rows cannot be reproduced, each reason once."""
-    found = dict.fromkeys(r.because for r in table.rows if r.because)
-    return [f"Cannot be reproduced, because {reason}." for reason in found]
+    """Why rows cannot be reproduced, or were not run, each reason once."""
+    found = dict.fromkeys((r.verdict, r.because) for r in table.rows if r.because)
+    return [f"{verdict.capitalize()}{': ' if verdict == 'not run' else ', because '}{reason}." for verdict, reason in found]
 
 
 def over_seeds(table: Checked) -> str:
