@@ -275,6 +275,16 @@ def test_on_data_with_a_sample_to_explore_on(data):
     assert [s.method for s in found.chosen.draws[0].scores] == ["nearest_record", "correlation"]
 
 
+def test_named_analyses_are_an_objective(data):
+    goal, asked, limits = Goal(trials=3, finalists=1, secrets=1), {"mean": ["income"]}, {"nearest_record": 1.0, "analyses": 2.0}
+    found = lv.search(data, NOISE, limits, "analyses", analyses=[asked], goal=goal, secret=SECRET)
+    assert found.chosen is not None
+    assert [s.method for s in found.chosen.draws[0].scores] == ["nearest_record", "analyses"]
+    with pytest.raises(StudyError, match="'analyses' is named, and no analysis is") as caught:
+        lv.search(data, NOISE, limits, "analyses", goal=goal, secret=SECRET)
+    assert [p.split(":")[0] for p in caught.value.problems] == ["objective", "limits"]
+
+
 def test_without_optuna_it_says_what_to_install(data, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(LarvatusError, match=r"larvatus\[search\]"):
