@@ -51,10 +51,10 @@ class Faked:
         return draw.name
 
 
-def ran(runner, space=NOISE, limits=None, **goal):
+def ran(runner, space=NOISE, limits=None, progress=lambda *_: None, **goal):
     given = Goal(**{"trials": 30, "finalists": 2, "secrets": 4, **goal})
     judge = judge_of(limits or {"nearest_record": 0.5})
-    return searched(space_of(space), judge, "moments", given, SECRET, runner, lambda *_: None)
+    return searched(space_of(space), judge, "moments", given, SECRET, runner, progress)
 
 
 def test_the_least_loss_under_the_limit_is_found():
@@ -109,6 +109,15 @@ def test_the_secrets_that_confirm_are_fresh_and_the_release_is_drawn_with_one_th
     assert SECRET not in {*exploring, *fresh}
     assert fresh[-1] == fresh[0]
     assert found.chosen is not None
+
+
+def test_progress_tells_the_best_so_far_and_the_time_left():
+    said: list[tuple[str, int]] = []
+    ran(Faked(lambda v, *_: 1 / (1 + v)), trials=12, progress=lambda doing, done, total: said.append((doing, done)))
+    assert said[0] == ("searching", 0)
+    assert [done for doing, done in said if doing.startswith("searching")] == sorted(done for d, done in said if d[0] == "s")
+    assert any(doing.startswith("searching, least loss under the limits 4, about ") and " left" in doing for doing, _ in said)
+    assert any(doing.startswith("confirming: noise variance=") and "secret 3, about " in doing for doing, _ in said)
 
 
 def test_among_equal_losses_the_least_risk_is_chosen():
