@@ -51,10 +51,10 @@ class Faked:
         return draw.name
 
 
-def ran(runner, space=NOISE, limits=None, **goal):
+def ran(runner, space=NOISE, limits=None, progress=lambda *_: None, **goal):
     given = Goal(**{"trials": 30, "finalists": 2, "secrets": 4, **goal})
     judge = judge_of(limits or {"nearest_record": 0.5})
-    return searched(space_of(space), judge, "moments", given, SECRET, runner, lambda *_: None)
+    return searched(space_of(space), judge, "moments", given, SECRET, runner, progress)
 
 
 def test_the_least_loss_under_the_limit_is_found():
@@ -109,6 +109,15 @@ def test_the_secrets_that_confirm_are_fresh_and_the_release_is_drawn_with_one_th
     assert SECRET not in {*exploring, *fresh}
     assert fresh[-1] == fresh[0]
     assert found.chosen is not None
+
+
+def test_progress_tells_the_best_so_far_and_the_time_left():
+    said: list[tuple[str, int]] = []
+    ran(Faked(lambda v, *_: 1 / (1 + v)), trials=12, progress=lambda doing, done, total: said.append((doing, done)))
+    assert said[0] == ("searching", 0)
+    assert [done for doing, done in said if doing.startswith("searching")] == sorted(done for d, done in said if d[0] == "s")
+    assert any(doing.startswith("searching, least loss under the limits 4, about ") and " left" in doing for doing, _ in said)
+    assert any(doing.startswith("confirming: noise variance=") and "secret 3, about " in doing for doing, _ in said)
 
 
 def test_among_equal_losses_the_least_risk_is_chosen():
@@ -273,6 +282,16 @@ def test_on_data_with_a_sample_to_explore_on(data):
     assert "chosen among 6 candidates" in found.notes[0]
     assert not any(n.public for n in found.release.notes if n.step == "search")
     assert [s.method for s in found.chosen.draws[0].scores] == ["nearest_record", "correlation"]
+
+
+def test_named_analyses_are_an_objective(data):
+    goal, asked, limits = Goal(trials=3, finalists=1, secrets=1), {"mean": ["income"]}, {"nearest_record": 1.0, "analyses": 2.0}
+    found = lv.search(data, NOISE, limits, "analyses", analyses=[asked], goal=goal, secret=SECRET)
+    assert found.chosen is not None
+    assert [s.method for s in found.chosen.draws[0].scores] == ["nearest_record", "analyses"]
+    with pytest.raises(StudyError, match="'analyses' is named, and no analysis is") as caught:
+        lv.search(data, NOISE, limits, "analyses", goal=goal, secret=SECRET)
+    assert [p.split(":")[0] for p in caught.value.problems] == ["objective", "limits"]
 
 
 def test_without_optuna_it_says_what_to_install(data, monkeypatch):

@@ -162,6 +162,9 @@ def test_limits_that_changed_are_judged_anew_without_making_anything_again(folde
     assert ran("--chosen", "noise", "--json") == 0
     assert "2 of 2 releases were there already" in " ".join(capsys.readouterr().err.split())
     assert inside(folder, "noise")["limits"]["kept"] is True
+    (folder / "out" / "internal" / "noise.internal.json").unlink()
+    assert ran("--chosen", "noise", "-q") == 0
+    assert inside(folder, "noise")["limits"]["kept"] is True
 
 
 def test_neither_the_secret_nor_a_value_is_in_what_is_written_beside(folder):

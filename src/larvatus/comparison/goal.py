@@ -146,6 +146,14 @@ def measures_for(
     return [*(m for m in there if everything or m.name() in wanted), *all_of(Measure, lacking)], everything or analysed
 
 
+def analyses_problems(objective: Objective, judge: Judge, combine: Sequence[Combination], analyses: Sequence[Any]) -> list[str]:
+    """That named analyses are to be lost least of, or are limited, where none is named."""
+    limited = needed_for(judge.limits, judge.combine, "loss") if isinstance(judge, Held) else ()
+    asked = [what for what, names in (("objective", names_in(objective, combine)), ("limits", limited)) if NAMED in names]
+    way = "Add [[analysis]], such as formula = \"income ~ age\"."
+    return [f"{what}: {NAMED!r} is named, and no analysis is. {way}" for what in asked] if not analyses else []
+
+
 def loss_of(scores: Sequence[Score], objective: Objective, combine: Sequence[Combination] = ()) -> float:
     """The loss to be least: of a measure or combination, the weighted mean of several, or the mean of all that have one."""
     if callable(objective):

@@ -55,10 +55,15 @@ def approved_release(approved_by: str, public: str | None, names: Sequence[str])
     return public or names[0]
 
 
-def complete(internal: Path, told: Mapping[str, Any], approved_by: str = "") -> None:
-    """Put what was decided after a release was written into its internal manifest; an earlier approval stays."""
+def complete(public: Path, internal: Path, told: Mapping[str, Any], approved_by: str = "") -> None:
+    """Put what was decided after a release was written into its internal manifest; an earlier approval stays.
+
+    Where somebody has removed that manifest, what the public one tells is where it begins again.
+    """
     approved = {"approved": {"by": approved_by, "at": _now()}} if approved_by else {}
-    whole = {**json.loads(internal.read_text(encoding="utf-8")), **told, **approved}
+    before = json.loads((internal if internal.is_file() else public).read_text(encoding="utf-8"))
+    internal.parent.mkdir(mode=0o700, exist_ok=True)
+    whole = {**before, "internal": True, **told, **approved}
     with moved_in_place(internal, private=True) as temporary:
         temporary.write_text(_text(whole), encoding="utf-8")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from larvatus.data.score import Row, Rows
 from larvatus.reporting.compared import Comparison
 from larvatus.reporting.contents import Table
-from larvatus.reporting.numbers import NONE, count, plural, quoted, words
+from larvatus.reporting.numbers import EXACT, NONE, count, plural, quoted, words
 
 MOST_NAMED = 4
 
@@ -71,4 +71,6 @@ def limits_table(rows: Rows, name: str) -> Table:
 
 
 def _figure(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else NONE
+    if not isinstance(value, float):
+        return NONE
+    return "0" if abs(value) < EXACT else f"{value:.4g}"

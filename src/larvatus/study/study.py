@@ -139,10 +139,10 @@ class Study(BaseModel):
 
     def with_release(self, name: str, steps: Sequence[Mask], folder: Path) -> Study:
         """The same study with one release in place of the search, to lie in another folder: files are found from there."""
-        start = self.folder or Path()
+        start, names = self.folder or Path(), [r.name for r in self.release]
         who = self.intruder.model_copy(update={
             "file": _from(folder, start, self.intruder.file) if self.intruder.file else None,
-            "also": tuple(_from(folder, start, n) for n in self.intruder.also),
+            "also": tuple(n if n in names else _from(folder, start, n) for n in self.intruder.also),
         })
         moved = tuple(
             s.model_copy(update={"where": MARK + _from(folder, start, s.where[len(MARK) :])})

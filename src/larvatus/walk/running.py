@@ -73,13 +73,10 @@ def run(
     judged = (study.combine, study.limits, study.purpose, told_study(study.plain()))
 
     def warned(found: Comparison) -> Comparison:
-        told = replace(found, warnings=warnings_of(found, public, approved, approved_by))
-        for text in told.warnings:
-            warnings.warn(text, LimitWarning, stacklevel=3)
-        return told
+        return replace(found, warnings=warnings_of(found, public, approved, approved_by))
 
     if out is None:
-        return warned(compared(work, study.release, judged, secret, at_once, progress))
+        return _told_loudly(warned(compared(work, study.release, judged, secret, at_once, progress)))
     folder = Path(out)
     targets = _targets(folder, study, suffix)
     with kept_in(folder / KEPT, folder) as kept:
@@ -101,10 +98,17 @@ def run(
             files = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
         for candidate in comparison.candidates:
             told = decision_on(comparison, candidate, work.who, forward, public, why, comparison.warnings)
-            internal = manifest_paths(folder / targets[candidate.name], folder / INSIDE)[1]
-            complete(internal, told, approved_by if candidate.name == approved else "")
+            manifests = manifest_paths(folder / targets[candidate.name], folder / INSIDE)
+            complete(*manifests, told, approved_by if candidate.name == approved else "")
         before = [f for f in kept.written()["files"] if f not in files and (folder / f).is_file()]
         kept.finish(made, [*files, *before])
+    return _told_loudly(comparison)
+
+
+def _told_loudly(comparison: Comparison) -> Comparison:
+    """Warn of limits that are broken by what leaves, once everything is written."""
+    for text in comparison.warnings:
+        warnings.warn(text, LimitWarning, stacklevel=3)
     return comparison
 
 

@@ -77,13 +77,17 @@ def search_study(
             more, loud = _write(study, data, found, folder, Path(out), suffix, row_order, approved_by, secret, kept, progress)
             files = [str(p.relative_to(folder)) for p in sorted(folder.rglob("*")) if p.is_file()]
         kept.finish([mine, *dict.fromkeys(keys), *more], files)
+    for text in loud:
+        warnings.warn(text, LimitWarning, stacklevel=2)
     return replace(found, warnings=loud)
 
 
 def _check_free(kept: Kept, out: Path, mine: str, release: str, secret: bytes | None, force: bool) -> None:
     """Refuse to overwrite anything unasked, but for what this same search has written before it was stopped."""
-    names = [*WRITTEN, f"releases/{release}"]
-    there = [n for n in names if (out / n).exists()]
+    stem = Path(release).stem
+    inner = [p for name in ("releases", INSIDE) for p in sorted((out / name).glob(f"{stem}[-.]*")) if p.is_file()]
+    names = [*WRITTEN, f"releases/{release}", *(str(p.relative_to(out)) for p in inner)]
+    there = [n for n in dict.fromkeys(names) if (out / n).exists()]
     if force or not there:
         return
     written: Mapping[str, Any] = kept.written()
@@ -111,8 +115,6 @@ def _write(
     chosen.write(folder / "study.toml", False)
     compared_, keys = _compared(chosen, study, data, release, secret, kept, progress)
     told = replace(compared_, warnings=warnings_of(compared_, None, release.name if approved_by else None, approved_by))
-    for text in told.warnings:
-        warnings.warn(text, LimitWarning, stacklevel=4)
     target = folder / "releases" / f"chosen{suffix}"
     for inner, mode in (("releases", 0o777), (INSIDE, 0o700)):
         (folder / inner).mkdir(mode=mode)
@@ -121,7 +123,7 @@ def _write(
     write_beside(release, data, target, decided=decided, labels=study.labels, inside=folder / INSIDE)
     why = "; ".join(found.notes)
     decision = decision_on(told, told.candidates[0], study.intruder_here(), release.name, None, why, told.warnings)
-    complete(manifest_paths(target, folder / INSIDE)[1], decision | _approved_before(target, folder, out, approved_by))
+    complete(*manifest_paths(target, folder / INSIDE), decision | _approved_before(target, folder, out, approved_by))
     write_text(folder / "scores.json", json.dumps(told.plain(), indent=1, ensure_ascii=False), False)
     write_text(folder / "scores.csv", csv_text(told.tidy()), False)
     told.report(folder / "report.html", chosen=release.name, why=found.notes, warned=told.warnings)

@@ -9,7 +9,7 @@ from typing import Any
 
 from larvatus.comparison.combining import Combination, combinations_of
 from larvatus.comparison.found import Found
-from larvatus.comparison.goal import Goal, Held, Objective, judge_of, measures_for, objective_problems
+from larvatus.comparison.goal import Goal, Held, Objective, analyses_problems, judge_of, measures_for, objective_problems
 from larvatus.comparison.kept import Kept, data_digest, kept_in
 from larvatus.comparison.search import searched
 from larvatus.comparison.search_space import space_of
@@ -17,6 +17,7 @@ from larvatus.core.errors import StudyError
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import checked_secret
 from larvatus.data.advice import Advice, advice
+from larvatus.data.analyses import analyses_of
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.sampled import sampled
@@ -59,7 +60,7 @@ def search_kept(
     if at_once not in (None, 1, 2):
         raise StudyError([f"at_once: 1 or 2 candidates can be worked on at a time, got {at_once!r}."])
     spaces, judge = space_of(space), judge_of(limits, combine)
-    problems = objective_problems(objective, combine)
+    problems = objective_problems(objective, combine) + analyses_problems(objective, judge, combine, analyses_of(analyses))
     if problems:
         raise StudyError(problems)
     if isinstance(judge, Held):
