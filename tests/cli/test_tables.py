@@ -69,6 +69,8 @@ def test_where_even_one_column_has_no_room_beside_the_first_rows_are_turned():
     assert max(map(len, shown(rows, 30).splitlines())) <= 30
     assert shown(rows, 30).splitlines()[:3] == [
         "release  shuffledandtopcodedat", "         once", "value    123,456"]
+    rows = [{"release": "shuffledandtopcodedatonce", "v": i, "why": "becauseofallthisandmoreofit"} for i in range(5)]
+    check_all_there(rows, shown(rows, 40), 40)
 
 
 def test_texts_give_way_before_columns_are_folded():
