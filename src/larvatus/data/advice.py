@@ -84,7 +84,9 @@ def advice(data: Microdata) -> Advice:
     constraints = advised_constraints(columns, rules)
     maskable = [n for n in names if n not in odd]
     said = [*opinions(data, columns, related, bool(constraints.seen)), *of_names(written, maskable)]
-    seen = [*_shapes(data, columns), *_related(related), *_groups(data), *_told_rules(rules), *_names(data, written, odd)]
+    perhaps = constraints.guessed.get("rules", ())
+    seen = [*_shapes(data, columns), *_related(related), *_groups(data), *_told_rules(rules.identities, perhaps)]
+    seen += _names(data, written, odd)
     seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= TELLING and n not in running})
     seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])
     return Advice(tuple(seen), tuple(said), rules, constraints, _plan(data, columns, said, maskable, odd, constraints))
@@ -169,11 +171,9 @@ def _groups(data: Microdata) -> list[str]:
     return [f"{len(sizes)} sub-group{'s' * (len(sizes) != 1)}, the smallest of {least}; {have}."]
 
 
-def _told_rules(rules: Guessed) -> list[str]:
-    out = [f"Holds in every record: {rule}. Masked apart, the columns would no longer add up." for rule in rules.identities]
-    if rules.inequalities:
-        out.append(f"Also holds in every record, perhaps by accident: {', '.join(rules.inequalities)}.")
-    return out
+def _told_rules(identities: Sequence[str], perhaps: Sequence[str]) -> list[str]:
+    out = [f"Holds in every record: {rule}. Masked apart, the columns would no longer add up." for rule in identities]
+    return [*out, f"Also holds in every record, perhaps by accident: {', '.join(perhaps)}."] if perhaps else out
 
 
 def _names(data: Microdata, written: Sequence[Text], odd: Sequence[str]) -> list[str]:
