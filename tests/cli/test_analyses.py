@@ -31,7 +31,7 @@ def utility(*more: str) -> int:
 def test_tables_for_a_person(folder, capsys):
     assert utility("--analysis", "income ~ wealth + age", "--analysis", 'mean = ["income"]') == 0
     out, err = capsys.readouterr()
-    assert "income ~ wealth + age " in out
+    assert "\nincome ~ wealth + age\n" in out
     assert "intercept" in out
     assert "mean of income" in out
     assert "overlap" in out

@@ -188,3 +188,11 @@ def test_only_files_numbered_from_one_are_copies(folder):
     assert copies_of(["b-[12].csv", "x.csv"]) == ["b-1.csv", "b-2.csv", "x.csv"]
     for whole in ("a-*.csv", "part-*.csv", "b-*.csv", "[ab]-[12].csv", "none-*.csv", "a-1.csv"):
         assert copies_of([whole]) == [whole]
+
+
+def test_notes_of_some_attacks_say_whose_they_are(folder, capsys):
+    mask(capsys, "--method", "additive_noise", "--pairing", "pairs.parquet")
+    _, _, err = ran(capsys, "risk", "in.csv", "out.parquet", "--pairing", "pairs.parquet", *ROLES, "--intruder", "realistic",
+                    "--method", "nearest_record", "--method", "value_disclosure")
+    assert "note: nearest_record: the intruder's numbers have a relative error of 0.05" in err
+    assert "note: value_disclosure: intruder.error makes no difference to this attack" in err

@@ -64,6 +64,15 @@ def test_what_fits_is_one_table_what_does_not_is_folded_and_few_rows_are_turned(
     assert [line.split("  ")[0] for line in turned][:3] == ["release", "attack", "figure 0"]
 
 
+def test_where_even_one_column_has_no_room_beside_the_first_rows_are_turned():
+    rows = [{"release": "shuffledandtopcodedatonce", "value": 123456.0 + i, "chance": 0.25} for i in range(5)]
+    assert max(map(len, shown(rows, 30).splitlines())) <= 30
+    assert shown(rows, 30).splitlines()[:3] == [
+        "release  shuffledandtopcodedat", "         once", "value    123,456"]
+    rows = [{"release": "shuffledandtopcodedatonce", "v": i, "why": "becauseofallthisandmoreofit"} for i in range(5)]
+    check_all_there(rows, shown(rows, 40), 40)
+
+
 def test_texts_give_way_before_columns_are_folded():
     rows = [{"release": "noise, reverse-mapped, to compare", "attack": "probabilistic_linkage", "value": 0.5}] * 4
     lines = shown(rows, 50).splitlines()

@@ -14,7 +14,7 @@ import larvatus as lv
 from larvatus.cli.main import main
 from larvatus.data.guessed_rules import _solved, guessed_rules
 from larvatus.data.relations import relations
-from larvatus.data.sights import sights
+from larvatus.data.sights import _runs, sights
 from larvatus.study import advised
 from sample import ROLES, SECRET, people
 
@@ -46,6 +46,17 @@ def test_counts_and_shapes_against_an_oracle():
         low, high = np.quantile(x, [0.25, 0.75])
         assert abs(sight.outliers - ((x < low - 3 * (high - low)) | (x > high + 3 * (high - low))).mean()) <= 2 / len(x)
     assert [s.integer for s in found.values()] == [False, False, True]
+
+
+def test_ties_and_different_values_do_not_depend_on_blocks():
+    values = np.sort(np.random.default_rng(2).integers(0, 30, 200)).astype(float)
+    counts = np.unique(values, return_counts=True)[1]
+    for cuts in ([], [1], [50, 51, 52], [100, 100, 199], list(range(1, 200))):
+        carry = (np.nan, 0, 0, 0)
+        for block in np.split(values, cuts):
+            carry = _runs(carry, block)
+        _, run, tied, distinct = carry
+        assert (tied + (run if run > 1 else 0), distinct) == (counts[counts > 1].sum(), len(counts))
 
 
 def test_shapes_are_those_inside_sub_groups():

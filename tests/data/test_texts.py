@@ -24,6 +24,7 @@ def of(cells: list[str]):
     (["01.02.2020", "3/4/99", "2020-01-31 12:00", "12:30", "2020.1.31"], {"dates": 5, "dated": True}),
     (["1234.56", "2020.01", "0.5", ".5", "1e3", "-7"], {"numbers": 6, "dates": 0}),
     (["007", "012", "100"], {"codes": 2, "spoilt": False, "usable": True}),
+    (["07", *NUMBERS[:40]], {"codes": 1, "numbers": 40, "spoilt": False, "usable": True}),
     (["a", "b", "c", "36-45"], {"numbers": 0, "dressed": 0, "dates": 0, "usable": True}),
     (["0", "1", "1", "0", "1", "x"], {"numbers": 5, "stray": 1, "spoilt": True, "usable": True}),
     ([f"person {i}" for i in range(60)], {"naming": True, "usable": False}),

@@ -66,9 +66,10 @@ def advise(
         "identities": list(found.rules.identities), "inequalities": list(found.rules.inequalities), "plan": found.plan,
     })
     if output is not None and not found.plan["release"]:
-        raise StudyError([f"{output} was not written: no column that is left can be masked, or there are too few "
-                          "records. What was "
-                          "seen says why; settle it and ask again."], "advise")
+        raise StudyError([
+            f"{output} was not written: no column that is left can be masked, or there are too few records. What was seen says "
+            "why; settle it and ask again."
+        ], "advise")
 
 
 def search(

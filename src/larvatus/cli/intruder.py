@@ -27,7 +27,7 @@ def intruder(
     study: Path | None = None, *,
     output: Written = None,
     known_records: Annotated[int | None, Parameter(help="other records the intruder knows values of (L); runs chains")] = None,
-    threshold: Annotated[float | None, Parameter(help="probability, from 0 to 1, above which the intruder makes a link")] = None,
+    threshold: Annotated[float | None, Parameter(help="probability (0 to 1) above which the intruder makes a link")] = None,
     kernel: Annotated[str | None, Parameter(help="strongest, likelihood, paper or coherent")] = None,
     targets: Annotated[int | None, Parameter(help="attack only so many records, drawn at random; all without it")] = None,
     bias_centre: Centre = None, bias_cv: Variation = None,

@@ -84,7 +84,7 @@ def _losses(candidates: Sequence[Any]) -> list[Row]:
 
 def told_scores(terminal: Terminal, scores: Any) -> None:
     """Every score of one release, with its details where they are few."""
-    for note in dict.fromkeys([*(n for score in scores for n in score.notes), *scores.not_run]):
+    for note in [*_notes(scores), *scores.not_run]:
         terminal.hint(f"note: {note}")
     terminal.table(scores.table())
     long: list[str] = []
@@ -106,6 +106,15 @@ def told_scores(terminal: Terminal, scores: Any) -> None:
     if long and not terminal.as_json:
         terminal.hint(f"\nToo long to be shown here: {', '.join(long)}. --json has all.")
     terminal.data([s.plain() for s in scores])
+
+
+def _notes(scores: Any) -> list[str]:
+    """What scores have to say, each sentence once, with whose it is where it is not everybody's."""
+    by: dict[str, list[str]] = {}
+    for score in scores:
+        for note in dict.fromkeys(score.notes):
+            by.setdefault(note, []).append(score.method)
+    return [note if len(whose) == len(scores) else f"{', '.join(whose)}: {note}" for note, whose in by.items()]
 
 
 def _worst_first(row: Row) -> float:

@@ -84,7 +84,9 @@ def advice(data: Microdata) -> Advice:
     constraints = advised_constraints(columns, rules)
     maskable = [n for n in names if n not in odd]
     said = [*opinions(data, columns, related, bool(constraints.seen)), *of_names(written, maskable)]
-    seen = [*_shapes(data, columns), *_related(related), *_groups(data), *_told_rules(rules), *_names(data, written, odd)]
+    perhaps = constraints.guessed.get("rules", ())
+    seen = [*_shapes(data, columns), *_related(related), *_groups(data), *_told_rules(rules.identities, perhaps)]
+    seen += _names(data, written, odd)
     seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= TELLING and n not in running})
     seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])
     return Advice(tuple(seen), tuple(said), rules, constraints, _plan(data, columns, said, maskable, odd, constraints))
@@ -100,9 +102,8 @@ def _shapes(data: Microdata, columns: Sequence[Sight]) -> list[str]:
         out.append(f"Far from normal inside sub-groups: {listed(far)}.")
     elif varying:
         most = max(abs(c.skewness) for c in varying)
-        out.append(f"Near normal inside sub-groups, as far as skewness (at most {most:.2f}), tails and ties tell: "
-                   "every column of "
-                   "numbers.")
+        out.append(f"Near normal inside sub-groups, as far as skewness (at most {most:.2f}), tails and ties tell: every "
+                   "column of numbers.")
     facts = (
         ("zeros", "zeros", MANY_ZEROS), ("tied", "values that several records share", 0.2),
         ("outliers", "values far outside the middle half", MANY_OUTLIERS), ("missing", "missing values", MANY_MISSING),
@@ -125,11 +126,9 @@ def _kinds(columns: Sequence[Sight]) -> list[str]:
     empty = [c.name for c in columns if not c.values]
     out = [f"Whole numbers only: {listed(whole)}. The study rounds what masks draw for them."] if whole else []
     if few:
-        out.append(f"Few different whole numbers: {listed([f'{c.name} {c.distinct}' for c in few])}. Where these are "
-                   "codes and not "
-                   f"counts or amounts, ask again with --nominal {','.join(c.name for c in few)}: then they are "
-                   "masked as names. Noise with "
-                   "reverse_map hardly changes such columns.")
+        out.append(f"Few different whole numbers: {listed([f'{c.name} {c.distinct}' for c in few])}. Where these are codes "
+                   f"and not counts or amounts, ask again with --nominal {','.join(c.name for c in few)}: then they are "
+                   "masked as names. Noise with reverse_map hardly changes such columns.")
     if running:
         out.append(f"Only number the records: {listed(running)}. Name them in --identifiers, or one in --record-id.")
     out += [f"Constant in every sub-group, so that no mask can hide anything there: {listed(constant)}."] if constant else []
@@ -151,9 +150,8 @@ def _related(related: Sequence[Relation]) -> list[str]:
         out.append(f"Confidential columns are hardly related: rank correlations are at most {strongest:.2f} in size.")
     elif related and all(r.shape == "line" for r in related):
         most = max(r.gap for r in related)
-        out.append(f"Relations between confidential columns are near straight lines: rank correlations lie at most "
-                   f"{most:.2f} from "
-                   "where lines put them.")
+        out.append("Relations between confidential columns are near straight lines: rank correlations lie at most "
+                   f"{most:.2f} from where lines put them.")
     return out
 
 
@@ -169,11 +167,9 @@ def _groups(data: Microdata) -> list[str]:
     return [f"{len(sizes)} sub-group{'s' * (len(sizes) != 1)}, the smallest of {least}; {have}."]
 
 
-def _told_rules(rules: Guessed) -> list[str]:
-    out = [f"Holds in every record: {rule}. Masked apart, the columns would no longer add up." for rule in rules.identities]
-    if rules.inequalities:
-        out.append(f"Also holds in every record, perhaps by accident: {', '.join(rules.inequalities)}.")
-    return out
+def _told_rules(identities: Sequence[str], perhaps: Sequence[str]) -> list[str]:
+    out = [f"Holds in every record: {rule}. Masked apart, the columns would no longer add up." for rule in identities]
+    return [*out, f"Also holds in every record, perhaps by accident: {', '.join(perhaps)}."] if perhaps else out
 
 
 def _names(data: Microdata, written: Sequence[Text], odd: Sequence[str]) -> list[str]:
@@ -192,8 +188,8 @@ def _levels(data: Microdata, name: str) -> int:
 def _telling(own: Mapping[str, float]) -> list[str]:
     """Columns that leave as they are and by themselves point to records."""
     told = listed([f"{n} {percent(s)}" for n, s in own.items()])
-    return [f"Released as they are, with values that no other record has: {told} of the records. Whoever knows such a value "
-            "finds its record, whatever the mask: round it, put it into classes, or leave it out."] if own else []
+    return [f"Released as they are, with values that no other record has: {told} of the records. Whoever knows such a "
+            "value finds its record, whatever the mask: round it, put it into classes, or leave it out."] if own else []
 
 
 def _left_as_they_are(
@@ -202,13 +198,13 @@ def _left_as_they_are(
     """What is the matter with columns that leave as they are, and what the study leaves out."""
     out = []
     if running:
-        out.append(f"Released as they are, and only number the records: {listed(running)}. Whoever has the original has the "
-                   "pairing: name them in --identifiers.")
+        out.append(f"Released as they are, and only number the records: {listed(running)}. Whoever has the original has "
+                   "the pairing: name them in --identifiers.")
     if few:
         out.append(f"Released as they are, with few different whole numbers: {listed([f'{n} {k}' for n, k in few])}. Masks "
                    f"take them for amounts; where they are codes, ask again with --nominal {','.join(n for n, _ in few)}.")
     if many:
-        out.append(f"Released as they are, with more names than masks can take into account: "
+        out.append("Released as they are, with more names than masks can take into account: "
                    f"{listed([f'{n} {k:,}' for n, k in many.items()])}, at most {MOST_LEVELS}. Put them into fewer classes.")
     out += [f"Left out of the study, and so not released, until that is settled: {listed(odd)}."] if odd else []
     return out

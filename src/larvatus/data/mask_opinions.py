@@ -56,14 +56,14 @@ def opinions(data: Microdata, columns: Sequence[Sight], related: Sequence[Relati
     out.append(Opinion("data_shuffling", True, ("also possible: " if exact else "") + _shuffled(usable, related)))
     if loud:
         which = ", ".join(f"{c.name} ({percent(c.outliers)} far out)" for c in loud[:NAMED])
-        out.append(Opinion("top_coding", True, f"after a mask that keeps values: the largest of {which} leave "
-                                               "unmodified otherwise. "
-                           f"The study cuts the outermost {TAIL:.1%}."))
+        why = (f"after a mask that keeps values: the largest of {which} leave unmodified otherwise. The study cuts the "
+               f"outermost {TAIL:.1%}.")
+        out.append(Opinion("top_coding", True, why))
     if gone and exact:
         which = ", ".join(f"{c.name} {percent(c.missing)}" for c in gone[:NAMED])
-        out.append(Opinion("multiple_imputation", True, f"values are missing ({which}), and to sufficiency-based "
-                                                        "masks each pattern "
-                           "of missing values is a sub-group of its own, which may become too small."))
+        why = (f"values are missing ({which}), and to sufficiency-based masks each pattern of missing values is a sub-group of "
+               "its own, which may become too small; its regressions use the values that are there.")
+        out.append(Opinion("multiple_imputation", True, why))
     out.append(Opinion("rank_swap", False, _swapped(data, len(usable))))
     out.append(Opinion("additive_noise", False, _noise(usable, loud)))
     out.append(Opinion("correlated_noise", False, _mapped(data, len(usable))))
@@ -75,13 +75,12 @@ def _moments(columns: Sequence[Sight], related: Sequence[Relation], rounded: boo
     skewed, tails = max(abs(c.skewness) for c in columns), max((c.kurtosis for c in columns), key=abs)
     straight = f" and relations straight (rank correlations at most {max(r.gap for r in related):.2f} off)" if related else ""
     why = (f"columns are near normal (skewness at most {skewed:.2f}, excess kurtosis {tails:.2f}){straight}: means, "
-           "covariances and "
-           "linear regressions come out as from the original, to rounding and in every sub-group, and distributions nearly so. "
-           "At similarity 0 an intruder learns no more than from S.")
+           "covariances and linear regressions come out as from the original, to rounding and in every sub-group, and "
+           "distributions nearly so. At similarity 0 an intruder learns no more than from S.")
     if not rounded:
         return why
-    return (f"{why} [constraints] end the exactness: rounding alone adds up to {_small(max(c.rounding for c in columns))} to a "
-            "variance.")
+    return (f"{why} [constraints] end the exactness: rounding alone adds up to {_small(max(c.rounding for c in columns))} "
+            "to a variance.")
 
 
 def _small(share: float) -> str:
@@ -115,11 +114,10 @@ def _swapped(data: Microdata, count: int) -> str:
     left = f"{others:,.0f}" if others >= 1.5 else "hardly any"
     columns = "the one column" if count == 1 else f"all {count} columns"
     return (
-        "it keeps collected values, which users accept most easily, but every swap weakens relations, and more so the farther "
-        f"values move, while near ones give records away: in windows of {WINDOW:.0%} of the ranks, {left} other "
-        f"record{'s' * (left != '1')} of a sub-group would fit a target in {columns}, were they unrelated. It is not "
-        "in the study; add "
-        'steps = [{ method = "rank_swap" }] to see it.'
+        "it keeps collected values, which users accept most easily, but every swap weakens relations, and more so the "
+        f"farther values move, while near ones give records away: in windows of {WINDOW:.0%} of the ranks, {left} other "
+        f"record{'s' * (left != '1')} of a sub-group would fit a target in {columns}, were they unrelated. It is not in "
+        'the study; add steps = [{ method = "rank_swap" }] to see it.'
     )
 
 
@@ -137,21 +135,18 @@ def _mapped(data: Microdata, count: int) -> str:
     weaker = f", weakens those with S by {1 - 1 / math.sqrt(1 + NOISE):.0%}" if data.non_confidential else ""
     keeps = f"that is correlated as the columns are keeps correlations among them{weaker}, and still" if count > 1 else "still"
     return (
-        f"noise of variance {NOISE} {keeps} leaves records near their places. It is in the study as {REVERSED!r}: reverse_map "
-        "after it gives collected values again."
+        f"noise of variance {NOISE} {keeps} leaves records near their places. It is in the study as {REVERSED!r}: "
+        "reverse_map after it gives collected values again."
     )
 
 
 def _aggregated(count: int) -> str:
     if count == 1:
-        return (f"means of groups of {K} in one column take little variance away, but move values little, too: who "
-                "knows a value "
-                "finds its group.")
-    return (f"means of groups of {K} take variance away, and more so the more columns are grouped at once ({count} "
-            "here); columns "
-            f"grouped apart give records away where their groups cross. With reverse_map after common groups, a link "
-            "is right once "
-            f"in {K} at most.")
+        return (f"means of groups of {K} in one column take little variance away, but move values little, too: who knows a "
+                "value finds its group.")
+    return (f"means of groups of {K} take variance away, and more so the more columns are grouped at once ({count} here); "
+            "columns grouped apart give records away where their groups cross. With reverse_map after common groups, a "
+            f"link on these columns alone is right once in {K} at most.")
 
 
 def of_names(texts: Sequence[Text], names: Sequence[str]) -> list[Opinion]:
@@ -160,6 +155,6 @@ def of_names(texts: Sequence[Text], names: Sequence[str]) -> list[Opinion]:
         return []
     levels = {t.name: t.distinct for t in texts}
     told = [f"{n} ({levels[n]} different)" if n in levels else n for n in names]
-    return [Opinion("post_randomisation", True, f"changes names of {listed(told)} at random, with frequencies kept in "
-                                                "expectation. "
-                    "The probabilities can be published and corrected for.")]
+    why = (f"changes names of {listed(told)} at random, with frequencies kept in expectation. The probabilities can be "
+           "published and corrected for.")
+    return [Opinion("post_randomisation", True, why)]

@@ -68,18 +68,15 @@ class Text:
             said = []
             if self.dressed:
                 said.append(f"{self.dressed:,} of {of} are numbers with signs that numbers here do not have (for "
-                            "thousands, a comma "
-                            "for decimals, a currency, per cent)")
+                            "thousands, a comma for decimals, a currency, per cent)")
             if self.stray:
                 are = "is no number" if self.stray == 1 else "are no numbers"
                 said.append(f"{self.stray:,} of {of} {are}")
-            return (f"{self.name}: {' and '.join(said)}, so that the whole column was read as names. Correct these "
-                    "cells in the "
-                    f"file, or empty them, and ask again; say --nominal {self.name} where these are codes.")
+            return (f"{self.name}: {' and '.join(said)}, so that the whole column was read as names. Correct these cells "
+                    f"in the file, or empty them, and ask again; say --nominal {self.name} where these are codes.")
         if self.naming:
-            return (f"{self.name}: {self.distinct:,} different names in {of}, as identifiers and remarks have; no "
-                    "mask of names "
-                    f"hides them. Name it in --identifiers, or put it into fewer classes.")
+            return (f"{self.name}: {self.distinct:,} different names in {of}, as identifiers and remarks have; no mask of "
+                    "names hides them. Name it in --identifiers, or put it into fewer classes.")
         return ""
 
 
