@@ -112,7 +112,8 @@ def test_no_rare_original_is_public(which, mask):
 
 
 FEW = re.compile(  # a limit that a mask states is no count
-    r"(?<![\d.,=])(?<!fewer than )(?<!rarer than )[1-9](?:\u00a0| )(?:of \d[\d,]* )?(?:records?|values?|people|persons?)\b[^<]{0,40}"
+    r"(?<![\d.,=])(?<!fewer than )(?<!rarer than )[1-9](?:\u00a0| )(?:of \d[\d,]* )?"
+    r"(?:records?|values?|people|persons?)\b[^<]{0,40}"
 )
 
 
