@@ -14,6 +14,7 @@ import pytest
 from reporting.browser import PROGRAM, browser
 from reporting.conftest import built
 from reporting.pictured import pictured
+from reporting.shapes import shaped
 
 CSS = files("larvatus.reporting").joinpath("templates/report.css").read_text(encoding="utf-8")
 AXE = os.environ.get("LARVATUS_AXE", "")
@@ -97,15 +98,18 @@ def test_every_table_has_heads_and_a_caption(page):
 
 @pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed, so that no page can be checked in it")
 @pytest.mark.skipif(not AXE, reason="no axe.min.js: install axe-core-python, or name one in LARVATUS_AXE")
+@pytest.mark.parametrize("shape", [(3, 6, 3), (14, 20, 16)], ids=["few", "many"])
 @pytest.mark.parametrize("edition", ["internal", "public"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(edition, scheme, tmp_path):
+def test_axe_finds_nothing(edition, scheme, shape, tmp_path):
     file = tmp_path / "page.html"
-    file.write_text(pictured(built(1 if edition == "public" else 3)).html(edition), encoding="utf-8")
+    made = shaped(*shape)
+    file.write_text(made.html(edition, made.candidates[0].name if edition == "public" else None), encoding="utf-8")
     with browser() as tab:
         tab.media(scheme)
         tab.open(file)
         tab.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        tab.run("new Promise(done => setTimeout(done, 200))")
         tab.run(Path(AXE).read_text(encoding="utf-8") + ";0")
         found = json.loads(tab.run("axe.run().then(r => JSON.stringify(r.violations.map(v => [v.id, v.nodes[0].html])))"))
     assert found == []

@@ -88,6 +88,25 @@ def test_a_click_opens_the_page_of_the_release(tab, files):
     assert tab.run("document.activeElement.id") == "release-2"
 
 
+def test_a_link_opens_every_fold_around_the_page_it_leads_to(tab, files):
+    tab.open(files["many"])
+    folds = "[...document.querySelectorAll('details')].filter(d => d.contains(document.querySelector('#release-30')))"
+    assert tab.run(f"{folds}.map(d => d.open)") == [False, False]
+    link = "[...document.querySelectorAll('table a[href=\\'#release-30\\']')][0]"
+    tab.run(f"{link}.closest('details').open = true")
+    tab.point_at(link, click=True)
+    assert tab.run("new Promise(done => setTimeout(() => done(location.hash), 300))") == "#release-30"
+    assert tab.run(f"{folds}.map(d => d.open)") == [True, True]
+    assert tab.run("document.activeElement.id") == "release-30"
+
+
+def test_a_fold_opens_from_the_keyboard(tab, files):
+    tab.open(files["few"])
+    tab.run("document.querySelector('main details:not(.page) > summary').focus()")
+    tab.press("Enter", 13)
+    assert tab.run("new Promise(done => setTimeout(() => done(document.activeElement.parentElement.open), 100))")
+
+
 def test_the_map_works_without_a_mouse(tab, files):
     tab.open(files["few"])
     tab.run("document.querySelector('.live a[tabindex=\"0\"]').focus()")

@@ -26,8 +26,8 @@ TOKEN = re.compile(
     r'''|(?P<name>[A-Za-z.][\w.]*(?:::\w+)?|`[^`\n]+`)|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<sign><-|[-+*/^=,:])'''
 )
 KNOWN = {
-    "release", "columns", "groups", "v", "b", "z", "z_by_group", "noise", "corrected", "copies", "q", "u", "m", "total", "df", "i",
-    "d", "drop", "TRUE", "FALSE", "function", "`+`",
+    "release", "columns", "groups", "v", "b", "z", "z_by_group", "noise", "corrected", "copies", "q", "u", "m", "total", "df",
+    "i", "d", "drop", "TRUE", "FALSE", "function", "`+`",
     "as.data.frame", "arrow::read_parquet", "c", "interaction", "factor", "rep", "nrow", "split", "Reduce", "lapply", "diag",
     "cov", "colMeans", "length", "cov2cor", "solve", "sapply", "sprintf", "mean", "var", "qt", "sqrt",
 }

@@ -126,7 +126,7 @@ def _intruder(subject: Subject) -> Section:
     about = subject.comparison.about
     known = about.intruder_knows
     whole = {*about.confidential, *about.non_confidential, *about.sub_groups} <= set(known)
-    columns = "all released columns" if whole else f"{plural(len(known), 'column')}: {listed(known, 20)}"
+    columns = "all released columns" if whole else f"{listed(known, 20)} ({plural(len(known), 'column')})"
     text = (
         f"Somebody who holds the release and wants to learn whose record is whose, or what a value was. "
         f"{about.intruder + ' ' if about.intruder else ''}"

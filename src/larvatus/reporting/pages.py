@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from larvatus.data.score import Cell, Score
 from larvatus.reporting.compared import Candidate
-from larvatus.reporting.contents import Block, KeyFigure, KeyFigures, NotesList, Page, Paragraph, Section, Table
+from larvatus.reporting.contents import Block, Fold, KeyFigure, KeyFigures, NotesList, Page, Paragraph, Section, Table
+from larvatus.reporting.glance import first_seen
 from larvatus.reporting.glance_words import at_baseline, in_words
 from larvatus.reporting.headline import Headline, baseline
 from larvatus.reporting.live_points import anchor
@@ -29,8 +30,12 @@ def pages(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: st
     others = len(heads) - (paper is not None)
     rest = [Paragraph(f"{plural(others, 'page')} of other releases: in the HTML file.", "paper")] if others else []
     opening = Paragraph("Each opens on its own; names and points elsewhere in this report lead here.", "quiet")
-    made_of = [_page(c, h, h.name == paper) for c, h in zip(candidates, heads, strict=True)]
-    return Section("Each release", (opening, *made_of, *rest))
+    all_pages = [_page(c, h, h.name == paper) for c, h in zip(candidates, heads, strict=True)]
+    seen = {h.number for h in first_seen(heads, chosen)}
+    first = [page for page, h in zip(all_pages, heads, strict=True) if h.number in seen]
+    later = tuple(page for page, h in zip(all_pages, heads, strict=True) if h.number not in seen)
+    fold = [Fold(plural(len(later), "other release"), later)] if later else []
+    return Section("Each release", (opening, *first, *fold, *rest))
 
 
 def _page(candidate: Candidate, head: Headline, paper: bool) -> Page:

@@ -7,6 +7,7 @@ released figure would give the original figure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -24,12 +25,13 @@ from larvatus.reporting.preserved import preserved
 from larvatus.reporting.public_notes import public_note
 from larvatus.reporting.released_histograms import released_histograms
 from larvatus.reporting.steps import step_texts
-from larvatus.reporting.tables import within_budget
+from larvatus.reporting.tables import folded, within_budget
 
 SMALLEST = 10
 DECIMALS = 2
 MOST_LANES = 30
 NAME = "the release"
+SMALL = f"Sub-groups of fewer than {SMALLEST} records are not shown."
 
 
 def public(candidate: Candidate, about: About, version: str) -> Report:
@@ -89,13 +91,13 @@ def _losses(candidate: Candidate, about: About) -> Section:
     for name, score in there.items():
         blocks += _by_variable(words(name).capitalize(), score, about)
         blocks += _histograms(score, about)
+    columns = {words(n).capitalize(): _released(s, about) for n, s in there.items()}
     groups = {words(n).capitalize(): _large(lanes_of([s], "by_group"), about) for n, s in there.items()}
-    return Section("What analysts lose", (*blocks, *_by_group(groups)))
+    return Section("What analysts lose", (*blocks, *_table("column", columns), *_table("sub-group", groups, SMALL)))
 
 
 def _by_variable(title: str, score: Score, about: About) -> list[Block]:
-    released = {*about.confidential, *_as_they_are(about)}
-    lanes = [_rounded(lane) for lane in lanes_of([score], "by_variable") if lane.name in released]
+    lanes = _released(score, about)
     if not lanes:
         return []
     caption = f"{title}: loss by column"
@@ -104,8 +106,14 @@ def _by_variable(title: str, score: Score, about: About) -> list[Block]:
         return [Paragraph(f"{caption}: below 0.01 for each of them.", "quiet")]
     sentence = f"The largest loss is that of {worst.name}: {rounded_text(worst.worst)}."
     if len(lanes) > MOST_LANES:
-        sentence += f" The {MOST_LANES} largest of {count(len(lanes))} are drawn."
+        sentence += f" The {MOST_LANES} largest of {count(len(lanes))} are drawn; all are in the table below."
     return [Figure(caption, sentence, drawn_dots(caption, sentence, [NAME], lanes[:MOST_LANES], "loss"))]
+
+
+def _released(score: Score, about: About) -> list[Lane]:
+    """Rounded losses of the columns that leave."""
+    released = {*about.confidential, *_as_they_are(about)}
+    return [_rounded(lane) for lane in lanes_of([score], "by_variable") if lane.name in released]
 
 
 def _histograms(score: Score, about: About) -> list[Block]:
@@ -120,16 +128,21 @@ def _large(lanes: Sequence[Lane], about: About) -> list[Lane]:
     return [lane for lane in lanes if lane.records is not None and lane.records >= SMALLEST and lane.name not in small]
 
 
-def _by_group(groups: dict[str, list[Lane]]) -> list[Block]:
-    """One row per sub-group, one column per measure, no counts: a count left out could be had by subtraction."""
-    names = sorted({lane.name for lanes in groups.values() for lane in lanes})
+def _table(what: str, measured: dict[str, list[Lane]], note: str = "") -> list[Block]:
+    """One row per column or sub-group, one column per measure, no counts: a count left out could be had by subtraction."""
+    names = sorted({lane.name for lanes in measured.values() for lane in lanes}, key=_in_order)
     if len(names) < 2:
         return []
-    found = {title: {lane.name: lane.worst for lane in lanes} for title, lanes in groups.items() if lanes}
+    found = {title: {lane.name: lane.worst for lane in lanes} for title, lanes in measured.items() if lanes}
     rows = [(n, *(rounded_text(values.get(n)) for values in found.values())) for n in names]
-    shown, note = within_budget(rows, len(found) + 1)
-    note = f"{note} Sub-groups of fewer than {SMALLEST} records are not shown.".strip()
-    return [Table("Losses by sub-group", ("Sub-group", *found), tuple(shown), note=note)]
+    shown, left_out = within_budget(rows, len(found) + 1)
+    table = Table(f"Losses by {what}", (what.capitalize(), *found), tuple(shown), note=f"{left_out} {note}".strip())
+    return [folded(f"Losses by {what}, as a table", table)]
+
+
+def _in_order(name: str) -> list[tuple[int, str]]:
+    """Numbers inside names by their size."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _rounded(lane: Lane) -> Lane:

@@ -35,4 +35,5 @@ def _together(rows: list[Row]) -> tuple[Block, ...]:
     whole = [s for name, s in said if not name]
     each = [f"{quoted(name)}: {s[:1].lower()}{s[1:]}" for name, s in said if name]
     more = [f"And {count(len(each) - MOST)} more that no other beats; the map shows them."] if len(each) > MOST else []
-    return (Paragraph("What the scores say of all releases together, by rule:"), Listing((*whole, *each[:MOST], *more)))
+    lead = "What the scores say of all releases together, by rule, each under its own strongest attack:"
+    return (Paragraph(lead), Listing((*whole, *each[:MOST], *more)))

@@ -145,9 +145,22 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     if (known.length) {
       var base = Math.max.apply(null, known);
       inside.push(part("line", { x1: left, x2: right, y1: sy.at(base), y2: sy.at(base), "class": "reference alone" }));
-      taken.push([right - 190, sy.at(base) - 18, right, sy.at(base)]);
-      inside.push(part("text", { x: right, y: sy.at(base) - 5, "class": "tick name", "text-anchor": "end" },
-        (Math.min.apply(null, known) < base ? "without the release: at most " : "without the release: ") + figureText(y.kind, base)));
+      var named = (Math.min.apply(null, known) < base ? "without the release: at most " : "without the release: ") + figureText(y.kind, base);
+      var long = 7.2 * named.length, places = [];
+      [sy.at(base) - 5, sy.at(base) + 15].forEach(function (at) {
+        [right - long, left + 4, (left + right - long) / 2].forEach(function (start) {
+          var room = [start, at - 13, start + long, at + 4];
+          var met = points.filter(function (p) {
+            var e = (y.ends && y.ends[p.place]) || [p.y, p.y];
+            var top = Math.min(sy.at(Math.max(p.y, e[1])), sy.at(p.y) - 6), foot = Math.max(sy.at(Math.min(p.y, e[0])), sy.at(p.y) + 6);
+            return sx.at(p.x) + 6 > room[0] && sx.at(p.x) - 6 < room[2] && foot > room[1] && top < room[3];
+          }).length;
+          if (at + 4 <= bottom + 2) places.push([met, room, start, at]);
+        });
+      });
+      places.sort(function (a, b) { return a[0] - b[0]; });
+      taken.push(places[0][1]);
+      inside.push(part("text", { x: places[0][2], y: places[0][3], "class": "tick name" }, named));
     }
     var best = unbeaten(points), numbers = best.map(function (p) { return p.number; });
     if (front && best.length) {
