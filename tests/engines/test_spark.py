@@ -113,8 +113,9 @@ def test_a_release_that_was_written_reads_back_as_it_was(session, small, tmp_pat
     assert close(there.value, before.value)
 
 
-def test_moments_are_kept_in_sub_groups_larger_than_a_task_may_hold(session):
-    """Both sub-groups have some 200 records, and a task may hold 60 of a column and is refused a whole one."""
+def test_moments_are_kept_in_sub_groups_larger_than_a_task_may_hold(session, monkeypatch):
+    """Both sub-groups have some 200 records, and a task may hold 60 of a column and is refused a whole sub-group."""
+    monkeypatch.setattr("larvatus.masks.sufficiency_based.HELD", 100)
     people_here = people(400, seed=8, missing=False)
     engine = Spark(session=session, rows=60)
     engine._memory = 50_000
