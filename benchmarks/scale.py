@@ -8,9 +8,10 @@ shuffle, score (moments, correlations, marginals, value disclosure), write the r
 above that of the process after the same job on a small file. `--save` keeps the results in benchmarks/scale.json.
 
 With `--engine spark` the same job runs on two workers of one core each, processes of their own (local-cluster[2,1,1024]),
-and the bytes that went from one task to another through shuffles are counted. `--task-rows` is how many rows one task may
+and the bytes that went from one task to another through shuffles are counted, as Spark itself reports them, beside the
+processor time of all its processes, which a busy machine does not change. `--task-rows` is how many rows one task may
 hold: with fewer than a sub-group has, every order is made by Spark, as it would be with a billion rows. `--save` keeps
-these results in benchmarks/scale_spark.json.
+these results beside the others, under "spark".
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def cluster(rows: str | None) -> object:
     from larvatus.engines._spark_session import started
     from larvatus.engines.spark import Spark
 
-    session = started("local-cluster[2,1,1024]", **{"spark.sql.shuffle.partitions": "8"})
+    session = started("local-cluster[2,1,1024]")
     return Spark(session=session, rows=int(rows) if rows else None)
 
 
@@ -80,6 +81,21 @@ def shuffled() -> dict[str, float]:
     return {
         "bytes": sum(e.totalShuffleWrite() for e in executors), "task_seconds": sum(e.totalDuration() for e in executors) / 1e3,
     }
+
+
+def processor_seconds() -> float:
+    """What this process and all that it started, executors and their Pythons too, have used of processors."""
+    parents, used = {}, {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            found = entry.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:  # gone meanwhile
+            continue
+        parents[int(entry.parent.name)], used[int(entry.parent.name)] = int(found[1]), sum(map(int, found[11:15]))
+    own = {os.getpid()}
+    while more := {p for p, q in parents.items() if q in own} - own:
+        own |= more
+    return sum(used[p] for p in own) / os.sysconf("SC_CLK_TCK")
 
 
 def job(source: Path, folder: Path, engine: str, memory: str | None, times: dict[str, float]) -> int:
@@ -112,13 +128,14 @@ def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | N
     job(small, folder, engine, memory, {})
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
     before, times = status("VmRSS"), {}
-    moved = shuffled() if engine == "spark" else {}
+    moved = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
     rows = job(source, folder, engine, memory, times)
     total = sum(times.values())
-    after = shuffled() if engine == "spark" else {}
+    after = {**shuffled(), "processors": processor_seconds()} if engine == "spark" else {}
     print(json.dumps({
         **({"bytes_shuffled_per_row": round((after["bytes"] - moved["bytes"]) / rows, 1),
             "task_seconds": round(after["task_seconds"] - moved["task_seconds"], 1),
+            "processor_microseconds_per_row": round((after["processors"] - moved["processors"]) / rows * 1e6, 2),
             "task_rows": int(memory) if memory else None} if moved else {}),
         "engine": engine, "rows": rows, "seconds": round(total, 1), "microseconds_per_row": round(total / rows * 1e6, 3),
         "peak_gb": round((status("VmHWM") - before) / 1e9, 2), "steps": {k: round(v, 1) for k, v in times.items()},
@@ -160,22 +177,22 @@ def main() -> int:
         asked = given.task_rows if given.engine else given.memory
         found = measured([int(r) for r in given.rows], asked, Path(folder), given.engine)
     machine = {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
+    target = HERE / "scale.json"
+    before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
     if given.engine:
+        same = {(f["rows"], f["task_rows"]) for f in found}
+        kept = [k for k in before.get("spark", {}).get("jobs", ()) if (k["rows"], k["task_rows"]) not in same]
+        before["spark"] = {"machine": machine, "workers": 2, "jobs": sorted([*kept, *found], key=lambda k: k["rows"])}
         if given.save:
-            target = HERE / "scale_spark.json"
-            kept = json.loads(target.read_text(encoding="utf-8"))["jobs"] if target.exists() else []
-            same = {(f["rows"], f["task_rows"]) for f in found}
-            jobs = [*(k for k in kept if (k["rows"], k["task_rows"]) not in same), *found]
-            target.write_text(json.dumps({"machine": machine, "workers": 2, "jobs": jobs}, indent=1) + "\n", encoding="utf-8")
+            target.write_text(json.dumps(before, indent=1) + "\n", encoding="utf-8")
         return 0
     disk = [f for f in found if f["engine"] == "duckdb"]
     ratio = disk[-1]["microseconds_per_row"] / disk[0]["microseconds_per_row"]
     peak = max(f["peak_gb"] for f in disk) * 1e9
     print(f"time per row, largest against smallest: {ratio:.2f} (limit {LIMIT_RATIO}); peak {peak / 1e9:.2f} GB (limit 4)")
     if given.save:
-        kept = {"machine": machine,
-                "memory": given.memory, "ratio": round(ratio, 2), "jobs": found}
-        (HERE / "scale.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        now = {"machine": machine, "memory": given.memory, "ratio": round(ratio, 2), "jobs": found}
+        target.write_text(json.dumps({**before, **now}, indent=1) + "\n", encoding="utf-8")
     return int(ratio > LIMIT_RATIO or peak > LIMIT_MEMORY)
 
 

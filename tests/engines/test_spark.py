@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import spark_session
+from found import ROOT, spark_session
 from larvatus.core.errors import EngineError, MaskError, ReadError, WriteError
 from larvatus.engines import _spark_jobs as jobs
 from larvatus.engines import _spark_session as sessions
@@ -113,8 +113,9 @@ def test_a_release_that_was_written_reads_back_as_it_was(session, small, tmp_pat
     assert close(there.value, before.value)
 
 
-def test_moments_are_kept_in_sub_groups_larger_than_a_task_may_hold(session):
-    """Both sub-groups have some 200 records, and a task may hold 60 of a column and is refused a whole one."""
+def test_moments_are_kept_in_sub_groups_larger_than_a_task_may_hold(session, monkeypatch):
+    """Both sub-groups have some 200 records, and a task may hold 60 of a column and is refused a whole sub-group."""
+    monkeypatch.setattr("larvatus.masks.sufficiency_based.HELD", 100)
     people_here = people(400, seed=8, missing=False)
     engine = Spark(session=session, rows=60)
     engine._memory = 50_000
@@ -197,7 +198,8 @@ def test_errors_of_spark_are_put_in_plain_words():
 
 
 @pytest.mark.slow
-def test_executors_without_the_package_are_found_out_before_anything_is_read(tmp_path):
+@pytest.mark.parametrize("lacks", ["larvatus", "everything"])
+def test_executors_without_the_package_are_found_out_before_anything_is_read(tmp_path, lacks):
     """A Python without larvatus: the probe fails, and one error says what to install."""
     code = (
         "import sys, larvatus as lv; from larvatus.engines.spark import Spark\n"
@@ -206,14 +208,16 @@ def test_executors_without_the_package_are_found_out_before_anything_is_read(tmp
         "try:\n    lv.read('in.csv', confidential=['x'], engine=Spark(session=s))\n"
         "except lv.LarvatusError as e:\n    print('SAID', e)\n"
     )
-    (tmp_path / "python").write_text(f"#!/bin/sh\nunset PYTHONPATH\nexec {sys.executable} -S \"$@\"\n", encoding="utf-8")
+    (tmp_path / "none" / "larvatus").mkdir(parents=True)
+    lacking = "raise ModuleNotFoundError(\"No module named 'larvatus'\")\n"
+    (tmp_path / "none" / "larvatus" / "__init__.py").write_text(lacking, encoding="utf-8")
+    way = f"PYTHONPATH={tmp_path / 'none'}:$PYTHONPATH exec {sys.executable}"
+    way = way if lacks == "larvatus" else f"unset PYTHONPATH; exec {sys.executable} -S"
+    (tmp_path / "python").write_text(f"#!/bin/sh\n{way} \"$@\"\n", encoding="utf-8")
     (tmp_path / "python").chmod(0o755)
     (tmp_path / "in.csv").write_text("x\n1\n2\n3\n", encoding="utf-8")
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
-    assert "SAID" in done.stdout, done.stderr[-2000:]
-    assert "Java" not in done.stdout
-    assert "executors" in done.stdout
+    said = in_a_process(code, tmp_path)
+    assert "SAID the executors cannot import larvatus. Install the same version" in said
 
 
 def test_plans_and_logs_hold_no_value(session, small):
@@ -241,6 +245,54 @@ def test_plans_and_logs_hold_no_value(session, small):
     logs = [p for p in (sessions._room().path / "home" / "work").rglob("std*") if p.is_file()]
     assert logs
     assert not any(b"123456789" in p.read_bytes() for p in logs)
+
+
+def in_a_process(code: str, folder: Path, **more: str) -> str:
+    """What a program prints that has a session of its own."""
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(ROOT / part) for part in ("src", "tests")), **more}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_an_event_log_that_a_user_keeps_holds_no_value(tmp_path):
+    (tmp_path / "events").mkdir()
+    kept = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": (tmp_path / "events").as_uri(), "spark.log.level": "INFO"}
+    code = (
+        "import larvatus as lv; from larvatus.engines.spark import Spark\n"
+        "from larvatus.engines._spark_session import started; from sample import ROLES, people\n"
+        f"s = started('local[2]', **{kept!r})\n"
+        "table = people(240).assign(name='a name 123456789'); table.loc[3, 'income'] = 123456789.125\n"
+        "data = lv.read(table, **ROLES, engine=Spark(session=s, rows=60))\n"
+        "lv.mask(data, 'data_shuffling').write('out')\ns.stop()\n"
+    )
+    in_a_process(code, tmp_path)
+    logs = [p for p in (tmp_path / "events").rglob("*") if p.is_file() and p.stat().st_size]
+    assert any(b"rangepartitioning" in p.read_bytes() for p in logs)
+    assert not any(b"123456789" in p.read_bytes() or b"1.23456789" in p.read_bytes() for p in logs)
+
+
+@pytest.mark.slow
+def test_the_command_runs_on_a_cluster_and_gives_the_release_of_memory(small, tmp_path):
+    small.to_csv(tmp_path / "in.csv", index=False)
+    (tmp_path / "secret").write_bytes(SECRET)
+    (tmp_path / "secret").chmod(0o600)
+    (tmp_path / "study.toml").write_text(
+        'source = "in.csv"\n[roles]\nconfidential = ["income", "wealth", "rooms"]\nnon_confidential = ["age", "job"]\n'
+        '[sub_groups]\ncolumns = ["region", "sex"]\nsmall = "pool"\n'
+        '[[release]]\nname = "noise"\nsteps = [{ method = "additive_noise" }]\n'
+        '[[attack]]\nmethod = "value_disclosure"\n[[measure]]\nmethod = "moments"\n', encoding="utf-8",
+    )
+    for engine, more in (("memory", ""), ("spark", " --master local-cluster[2,1,1024]")):
+        in_a_process(
+            "from larvatus.cli.main import main; import sys\n"
+            f"sys.argv = 'larvatus run study.toml --secret-file secret -o {engine} --engine {engine}{more}'.split()\n"
+            "sys.exit(main())\n", tmp_path,
+        )
+    one, other = (pd.concat(map(pd.read_parquet, sorted((tmp_path / e).rglob("*.parquet")))) for e in ("memory", "spark"))
+    pd.testing.assert_frame_equal(one, other, check_exact=False, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.slow

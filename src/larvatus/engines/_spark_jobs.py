@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Rows = Iterator[dict[str, Array]]
 TYPES = {"float64": "double", "int64": "long", "int32": "int"}
+LACKING = re.compile(r"No module named '?(larvatus|numba|numpy|scipy|pandas|pyarrow|pydantic|threadpoolctl|pyspark)\b")
 MARK = re.compile(r"larvatus<([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]*)>")
 PIECE, MOST_TASKS = 1 << 20, 4096
 FEW = 1 << 20  # rows of a table in which a job costs more than the columns that it could take along
@@ -261,7 +262,7 @@ def explained(error: Exception) -> LarvatusError:
         name, text = (base64.b64decode(part).decode() for part in found.groups())
         kind = getattr(errors, name, EngineError)
         return EngineError(text) if kind is errors.StudyError else kind(text)
-    if "No module named 'larvatus" in said or "No module named 'numba'" in said:
+    if LACKING.search(said):
         return EngineError(
             "the executors cannot import larvatus. Install the same version of it, with what it needs, in the Python that they "
             "run (spark.pyspark.python), or ship an environment with spark.archives."
