@@ -45,6 +45,17 @@ def test_a_release_at_its_baseline_is_not_beaten_for_what_s_alone_gives():
         "without the release."
 
 
+def test_attacks_that_decide_nothing_are_told_apart():
+    """Shuffled values keep totals and relations: it would not be true that no attack gains from them."""
+    totals = Score("aggregate_disclosure", "risk", 1.0, "share of totals found", chance=0.0, weighs=False)
+    alike = Score("attribute_inference", "risk", 0.1, "share predicted", chance=0.1, weighs=False)
+    rows = [text for _, _, text in said(released("a", attack("nearest_record", 0.01, 0.01), totals, alike))]
+    assert rows[0].startswith("No attack that decides between releases is shown to do better than without the release; nearest")
+    assert rows[1].startswith("Aggregate disclosure (share of totals found) reaches 100 %, with nothing to be had without")
+    assert rows[1].endswith("It does not decide between releases: any that keeps relations and totals gives some of it.")
+    assert len(rows) == 2
+
+
 def test_small_differences_of_s_alone_are_not_made_much_of():
     rows = said(released("a", attack("nearest_record", 0.3, 0.01, 0.05)))
     assert not any(text.startswith("Columns that leave") for *_, text in rows)

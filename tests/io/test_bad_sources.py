@@ -53,6 +53,15 @@ def test_text_where_numbers_are_needed_names_the_column_and_not_the_value(tmp_pa
     assert VALUE not in str(caught.value)
 
 
+def test_text_among_numbers_that_leave_as_they_are_is_counted(tmp_path):
+    path = tmp_path / "file.csv"
+    cells = [*(f"{i}.5,{i}" for i in range(60)), f"{VALUE} or so,3"]
+    path.write_text("s,x\n" + "\n".join(cells) + "\n", encoding="utf-8")
+    with pytest.raises(RolesError, match=r"'s' is nominal with 61 levels.*1 of 61 cells are not plain numbers") as caught:
+        lv.mask(lv.read(path, confidential="x", non_confidential="s"), "sufficiency_based", secret=SECRET)
+    assert VALUE not in str(caught.value)
+
+
 def test_a_path_that_is_not_there_offers_what_lies_beside_it(tmp_path):
     (tmp_path / "households.csv").write_text("x\n1\n", encoding="utf-8")
     with pytest.raises(ReadError, match=r"did you mean 'households\.csv'\?"):

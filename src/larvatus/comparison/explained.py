@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 TOGETHER, TELLING = "together", 0.1
+ASIDE = "It does not decide between releases: any that keeps relations and totals gives some of it."
 NAMES = {
     "acceptance": "values that occur in the original", "cluster": "clusters of records",
     "ecdf_max": "the joint distribution where it differs most", "ecdf_mean": "the joint distribution on average",
@@ -44,7 +45,7 @@ def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
     if len(heads) < 2:
         return rows
     for head, top in _unbeaten(comparison, heads):
-        gives = f"no attack is shown to do better than {WITHOUT}"
+        gives = _none(next(c for c in comparison.candidates if c.name == head.name))
         if top is not None:
             gives = f"{_reached(top, top.value)} by {words(top.method)}, {_reached(top, baseline(top) or 0.0)} {WITHOUT}"
         said = f"No other release gives away less and loses less: {gives}; loss {loss(head.loss)}."
@@ -87,10 +88,13 @@ def _unbeaten(comparison: Comparison, heads: tuple[Headline, ...]) -> list[tuple
     return out
 
 
-def _beyond(candidate: Candidate) -> list[Score]:
-    """The attacks that are shown to do better than without the release, furthest first."""
-    weigh = [s for s in candidate.of_kind("risk") if s.weighs and number(s.value) is not None]
-    return sorted((s for s in weigh if not at_baseline(s)), key=excess, reverse=True)
+def _known(candidate: Candidate, weighs: bool) -> list[Score]:
+    return [s for s in candidate.of_kind("risk") if s.weighs == weighs and number(s.value) is not None]
+
+
+def _beyond(candidate: Candidate, weighs: bool = True) -> list[Score]:
+    """The attacks that are shown to do better than without the release, furthest first: those that decide, or the others."""
+    return sorted((s for s in _known(candidate, weighs) if not at_baseline(s)), key=excess, reverse=True)
 
 
 def _reached(score: Score | None, value: Cell) -> str:
@@ -102,17 +106,20 @@ def _reached(score: Score | None, value: Cell) -> str:
 
 
 def _risks(candidate: Candidate) -> list[Row]:
-    """The attacks that do better than without the release, furthest first; or that none does."""
-    known = [s for s in candidate.of_kind("risk") if number(s.value) is not None]
-    weigh = [s for s in known if s.weighs]
-    beyond = _beyond(candidate)
+    """The attacks that do better than without the release, furthest first, or that none does; then those that do not decide."""
+    weigh, beyond, aside = _known(candidate, True), _beyond(candidate), _beyond(candidate, False)
     rows = [_row("risk", candidate.name, _gained(s), s.method, s.value) for s in beyond]
     if weigh and not beyond:
         top = max(weigh, key=lambda s: s.value - (baseline(s) or 0.0))
         gets = f"{_reached(top, top.value)}, and {_reached(top, baseline(top) or 0.0)} {WITHOUT}"
-        said = f"No attack is shown to do better than {WITHOUT}; {words(top.method)} comes furthest: {gets}."
-        rows.append(_row("risk", candidate.name, said, top.method, top.value))
-    return rows
+        said = f"{_none(candidate)}; {words(top.method)} comes furthest: {gets}."
+        rows.append(_row("risk", candidate.name, said[:1].upper() + said[1:], top.method, top.value))
+    return rows + [_row("risk", candidate.name, f"{_gained(s)} {ASIDE}", s.method, s.value) for s in aside]
+
+
+def _none(candidate: Candidate) -> str:
+    which = " that decides between releases" if _beyond(candidate, False) else ""
+    return f"no attack{which} is shown to do better than {WITHOUT}"
 
 
 def _gained(score: Score) -> str:

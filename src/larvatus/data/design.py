@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from larvatus.core.errors import RolesError
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
+from larvatus.data.texts import texts
 
 MOST_LEVELS = 50
 
@@ -70,9 +71,13 @@ def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True) 
             terms += _numeric(data, name)
             continue
         if len(column.levels) > MOST_LEVELS:
+            spoilt = "".join(
+                f" It was read as names because {t.stray + t.dressed:,} of {t.cells:,} cells are not plain numbers: correct or "
+                "empty these cells where it should be numbers." for t in texts(data, [name]) if t.spoilt
+            )
             raise RolesError(
                 f"{name!r} is nominal with {len(column.levels)} levels; at most {MOST_LEVELS} can enter as indicators. "
-                "Make it a sub-group, or recode it."
+                f"Make it a sub-group, or recode it.{spoilt}"
             )
         first = 1 if drop_first else 0
         terms += [Term(f"{name}={v}", name, level=i) for i, v in enumerate(column.levels) if i >= first]
