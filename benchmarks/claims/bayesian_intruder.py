@@ -24,7 +24,7 @@ def _pool(n: int) -> Pool:
     return Pool(x, z, everybody, everybody, np.arange(n))
 
 
-def claim_closed_form() -> Claim:
+def claim_bayesian_closed_form() -> Claim:
     pool = _pool(1000)
     fill = fill_stated(pool.z, np.array([0.2 / 6]), np.array([19 / 6]))
     pairs = np.random.default_rng(2).normal(size=(1000, 1000))
@@ -34,7 +34,7 @@ def claim_closed_form() -> Claim:
     )
 
 
-def claim_quadrature() -> Claim:
+def claim_bayesian_quadrature() -> Claim:
     pool = _pool(1000)
     closed = fill_stated(pool.z, np.array([0.2 / 6]), np.array([19 / 6]))
     unknown = fill_nodes(pool.z, nodes_of(*paper_priors(pool.z)))
@@ -44,7 +44,7 @@ def claim_quadrature() -> Claim:
     )
 
 
-def claim_sweeps_linear_in_known_records() -> Claim:
+def claim_bayesian_sweeps_linear_in_known_records() -> Claim:
     """Against 4,000 released records the tables of proposals outgrow a core's own cache with 200 known records already.
 
     With 1,000 they do so between 200 and 800, and a step then costs 1.6 times as much: 6.7 × for 4 × the known records.
@@ -65,7 +65,7 @@ def claim_sweeps_linear_in_known_records() -> Claim:
     )
 
 
-def claim_blocks() -> MemoryClaim:
+def claim_bayesian_blocks() -> MemoryClaim:
     return MemoryClaim(
         "Bayesian intruder, peak memory of 2,000 targets against 100,000 records, all pairs", 250.0,
         "their values (250 × is 0.2 GB)", BLOCKS + """
@@ -76,7 +76,7 @@ def work():
     )
 
 
-def claim_hundred_thousand_targets() -> MemoryClaim:
+def claim_bayesian_hundred_thousand_targets() -> MemoryClaim:
     """Run in full: all of 100,000 targets against 100,000 records, with the least bias and noise of paper 002."""
     return MemoryClaim(
         "Bayesian intruder, peak memory of 100,000 targets against 100,000 records", 250.0, "their values (250 × is 0.2 GB)",

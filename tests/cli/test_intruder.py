@@ -90,6 +90,25 @@ def test_both_intruders_attack_the_same_targets_and_that_is_said(folder, capsys,
     assert all(r["targets"] == 17 and r["maskings"] == 2 for r in again["scenarios"])
 
 
+def test_masking_the_same_drawn_targets_again_does_not_make_them_more():
+    class Found:
+        details, chance, s_alone = {"kernels": []}, 0.1, 0.1
+
+        def __init__(self, hits):
+            self.by_record = np.array([*hits, np.nan])
+
+    def width(one_file, times):
+        pairs = scenarios._Pairs([("unknown", 0), ("released", 0)], one_file)
+        for _ in range(times):
+            pairs.add([Found([0, 1, 0, 1]), Found([1, 0, 1, 1])])
+        row = pairs.row(0)
+        assert row["difference"] == pytest.approx(0.25)
+        return row["difference_high"] - row["difference_low"]
+
+    assert width(True, 5) == pytest.approx(width(True, 1))
+    assert width(False, 5) < 0.6 * width(False, 1)
+
+
 def test_where_few_targets_can_be_afforded_both_have_those_few(folder, capsys, monkeypatch):
     monkeypatch.setattr("larvatus.risks.bayesian_intruder.BUDGET", 1e4)
     monkeypatch.setattr("larvatus.risks.bayesian_intruder.FEWEST", 20)

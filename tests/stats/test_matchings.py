@@ -168,7 +168,7 @@ FILES, LIGHT = 3, (0.01 / 6, 0.01)
 
 @pytest.mark.parametrize("told", [True, False])
 def test_the_truth_becomes_more_probable_when_all_others_are_known_under_light_masking(told):
-    """Records of files like the paper's second population: a sign test, and the figures that METHODS quotes, 0.31 to 0.62.
+    """Records of files like the paper's second population: a sign test, and figures reported before: 0.31 to 0.62.
 
     The prior of those who are not told is centred at a hundredth, with a coefficient of variation of 2.
     """

@@ -39,6 +39,7 @@ class _Pairs:
     """Credits of the same targets won by each of the four: told or not, by the target alone or with known records."""
 
     ways: Sequence[tuple[str, int]]
+    one_file: bool
     record: list[NDArray[np.int64]] = field(default_factory=list)
     credit: list[Floats] = field(default_factory=list)
     scores: list[list[Any]] = field(default_factory=list)
@@ -66,12 +67,14 @@ class _Pairs:
         credit = np.concatenate(self.credit, axis=1)
         gain = credit[told] - credit[hidden]
         targets = len(self.record[0])
-        if targets < self.among and len(self.record) > 1:  # a target drawn once is not more targets by being masked again
-            gain = np.mean([c[told] - c[hidden] for c in self.credit], axis=0)
+        if targets < self.among and self.one_file:  # a target drawn at random is not more targets by being masked again
+            _, of = np.unique(np.concatenate(self.record), return_inverse=True)
+            gain = np.bincount(of, gain) / np.bincount(of)
         low, high = (self.share * v for v in paired(gain))
         out: dict[str, Any] = {
             "published": self.share * float(credit[told].mean()), "not_published": self.share * float(credit[hidden].mean()),
-            "difference": self.share * float(gain.mean()), "difference_low": low, "difference_high": high,
+            "difference": self.share * float((credit[told] - credit[hidden]).mean()),
+            "difference_low": low, "difference_high": high,
             "verdict": LITTLE if high <= SMALL + 1e-9 else MORE if low > SMALL else UNCLEAR,
             "targets": targets, "records": self.among, "maskings": len(self.record),
         }
@@ -161,7 +164,7 @@ def _attacked(
 
     known = settings.get("known_records", 0)
     ways = [(p, n) for p in ("unknown", "released") for n in dict.fromkeys((0, known))]
-    pairs = _Pairs(ways)
+    pairs = _Pairs(ways, all(data is sources[0] for data in sources))
     for r, data in enumerate(sources):
         mine = secret if secret is None or r == 0 else hashlib.blake2b(secret + r.to_bytes(4, "big"), digest_size=32).digest()
         release = mask(data, step, secret=mine)
