@@ -17,7 +17,7 @@ from larvatus.reporting.sentences import FEW, loss_sentence, map_sentence, risk_
 from larvatus.reporting.strips import drawn_strips
 from larvatus.reporting.tables import MOST_ACROSS, lanes_table
 
-MOST_LANES = 30
+MOST_LANES = 20
 FEWER_LANES = 15
 MOST_STRIPS = 80
 

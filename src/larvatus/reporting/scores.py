@@ -21,6 +21,7 @@ from larvatus.reporting.tables import MOST_ACROSS, attack_table, folded, rows_ta
 
 MOST_PAIRS = 60
 WORST = 3
+OUTLIERS = "outliers"  # read by boards, so that it stands open
 
 
 def risk_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section:
@@ -108,7 +109,8 @@ def _details(title: str, heads: Sequence[Headline], scores: Sequence[Score | Non
         parts = _parts(heads, [s.details.get(name, Rows()) if s else Rows() for s in scores])
         table = rows_table(f"{title}: {words(name)}", parts, next(s.kind for s in scores if s), variables)
         if table.rows:
-            out.append(folded(f"{words(name).capitalize()}, as a table", table))
+            summary = f"{words(name).capitalize()}, as a table"
+            out.append(folded(summary, table) if name == OUTLIERS else Fold(summary, (table,)))
     return out
 
 
@@ -134,4 +136,4 @@ def _pairs(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]
         Rows(tuple(sorted(s.by_pair, key=lambda r: -(number(r.get("loss")) or 0.0))[:each])) if s else Rows() for s in scores
     ]
     table = rows_table(f"{title}: the pairs that lost most", _parts(heads, worst), "loss")
-    return folded("The pairs that lost most", table)
+    return Fold("The pairs that lost most", (table,), "worst" if len(heads) == 1 else "line")

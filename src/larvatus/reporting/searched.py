@@ -11,7 +11,7 @@ from larvatus.reporting.lanes import Lane
 from larvatus.reporting.numbers import count
 
 MOST_FIGURES = 40_000
-DIGITS = 4
+DECIMALS = 4
 NOTE = "Type words of a {what} and of a release to find its figure; the largest come first. This needs a browser with scripts."
 
 
@@ -22,7 +22,12 @@ def search_table(name: str, what: str, heads: Sequence[Headline], lanes: Sequenc
         return None
     figures = json.dumps({
         "what": what, "tone": tone, "releases": [f"{h.number}. {h.name}" for h in heads], "rows": [lane.name for lane in lanes],
-        "values": [[None if m is None else float(f"{m.value:.{DIGITS}g}") for m in lane.marks] for lane in lanes],
+        "values": [[None if m is None else _short(m.value) for m in lane.marks] for lane in lanes],
     }, ensure_ascii=False, separators=(",", ":"))
     caption = f"{name}: {tone} by {what} and release, {count(found)} figures"
     return SearchTable(caption, figures, NOTE.format(what=what))
+
+
+def _short(value: float) -> float:
+    """As many digits as are shown: four decimals, of small figures two digits."""
+    return round(value, DECIMALS) if abs(value) >= 0.001 else float(f"{value:.2g}")
