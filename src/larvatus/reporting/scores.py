@@ -33,19 +33,19 @@ def risk_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> 
         "Risk is the success of an attack. It is to be read beside what chance gives and what the non-confidential "
         "columns alone (S alone) give, because that much is lost whatever the mask. Intervals are over records, at 95 %."
     )
-    return Section("Risk", (opening, *(_attack(name, heads, scores) for name, scores in methods.items())))
+    return Section("Risk", (opening, *(_attack(name, heads, scores, _count(candidates)) for name, scores in methods.items())))
 
 
-def _attack(name: str, own: Sequence[Headline], scores: Sequence[Score | None]) -> Section:
+def _attack(name: str, own: Sequence[Headline], scores: Sequence[Score | None], methods: int) -> Section:
     title = words(name).capitalize()
     heads = under(own, scores)
     overall = attack_table(f"{title}: all releases", heads, scores)
     blocks: list[Block] = [_meaning(scores), folded("All releases, as a table", overall)]
     blocks += pictures(heads, scores)
     blocks += _details(title, heads, scores)
-    blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "risk")
+    blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "risk", methods)
     if any(s and len(s.by_variable) for s in scores):
-        blocks += lanes_blocks(title, "variable", heads, lanes_of(scores, "by_variable"), "risk")
+        blocks += lanes_blocks(title, "variable", heads, lanes_of(scores, "by_variable"), "risk", methods)
     return Section(title, tuple(blocks))
 
 
@@ -58,23 +58,29 @@ def loss_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> 
         "Loss is what an analyst of the release misses; 0 is best. Different measures have different units."
     )
     inside = domain_blocks(heads, methods)
-    return Section("Loss", (opening, *inside, *(_measure(name, heads, scores) for name, scores in methods.items())))
+    each = (_measure(name, heads, scores, _count(candidates)) for name, scores in methods.items())
+    return Section("Loss", (opening, *inside, *each))
 
 
-def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Section:
+def _count(candidates: Sequence[Candidate]) -> int:
+    """How many attacks and measures there are."""
+    return len(by_method(candidates, "risk")) + len(by_method(candidates, "loss"))
+
+
+def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None], methods: int) -> Section:
     title = words(name).capitalize()
     blocks: list[Block] = [_meaning(scores), Paragraph(_range(heads, scores))]
     blocks += null_blocks(title, heads, scores)
     blocks += pictures(heads, scores)
     if any(s and len(s.by_variable) for s in scores):
-        blocks += lanes_blocks(title, "variable", heads, lanes_of(scores, "by_variable"), "loss")
+        blocks += lanes_blocks(title, "variable", heads, lanes_of(scores, "by_variable"), "loss", methods)
         blocks += _wide_variables(title, heads, scores)
     if any(s and len(s.by_pair) for s in scores):
         blocks.append(_pairs(title, heads, scores))
     blocks += _details(title, heads, scores)
-    blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "loss")
+    blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "loss", methods)
     if any(s and len(s.by_domain) for s in scores):
-        blocks += lanes_blocks(title, "domain part", heads, lanes_of(scores, "by_domain"), "loss")
+        blocks += lanes_blocks(title, "domain part", heads, lanes_of(scores, "by_domain"), "loss", methods)
     return Section(title, tuple(blocks))
 
 
