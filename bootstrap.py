@@ -27,7 +27,7 @@ DEMO, LOOK = ROOT / "demo", ROOT / "look"
 EXTRAS: dict[str, frozenset[str]] = {
     "demo": frozenset(),
     "look": frozenset({"dev"}),
-    "gallery": frozenset(),
+    "gallery": frozenset({"analysis"}),
     "docs": frozenset(),
     "test": frozenset({"dev", "spark"}),
     "check": frozenset({"dev", "spark"}),

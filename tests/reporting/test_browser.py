@@ -162,7 +162,7 @@ def test_every_releases_figure_can_be_found(tab, files):
     assert cells[:2] == ["region=299, sex=1", "60. noise 59"]
     rows = next(s.by_group for s in made.scores if s.method == "nearest_record")
     figure = next(r["value"] for r in rows if "=299," in r["sub_group"])
-    assert cells[2] == f"{100 * float(f'{figure:.4g}'):.2f}\u00a0%"
+    assert cells[2] == f"{100 * round(figure, 4):.2f}\u00a0%"
 
 
 @pytest.mark.parametrize("name", ["few", "many", "public"])

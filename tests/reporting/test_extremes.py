@@ -92,7 +92,7 @@ def test_a_release_that_lacks_a_method_is_said_to_be_off_the_map(comparison, par
 
 def test_only_the_worst_are_drawn_and_all_are_in_the_table(comparison, parsed):
     page = parsed(comparison(2, groups=300).html())
-    assert "30 worst of" in page.text
+    assert "20 worst of" in page.text
     assert all(page.text.count(f"region={g}, sex={g % 2} ") >= 4 for g in range(300)), "sizes, one attack, two measures"
     assert "rows are shown" not in page.text
 

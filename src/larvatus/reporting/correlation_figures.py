@@ -12,6 +12,7 @@ from larvatus.reporting.correlation_panels import Matrix, Panel, drawn_correlati
 from larvatus.reporting.drawn_releases import Scored, drawn_releases
 from larvatus.reporting.headline import Headline
 from larvatus.reporting.numbers import EXACT, loss, number, plural, quoted, words
+from larvatus.reporting.sentences import FEW
 
 MOST_COLUMNS, MOST_PLACES = 15, 2
 
@@ -19,15 +20,16 @@ MOST_COLUMNS, MOST_PLACES = 15, 2
 def correlation_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
     """One figure of the columns that changed most, and folded ones of the sub-groups that changed most."""
     drawn, left_out = drawn_releases(heads, scores)
-    inside = [figure for head, score in drawn for figure in _sub_groups(head, score)]
+    places = MOST_PLACES if len(heads) <= FEW else 1
+    inside = [figure for head, score in drawn for figure in _sub_groups(head, score, places)]
     fold = [Fold("The same for the sub-groups that changed most", tuple(inside))] if inside else []
     return [*_figure(drawn, left_out), *fold]
 
 
-def _sub_groups(head: Headline, score: Score) -> list[Block]:
+def _sub_groups(head: Headline, score: Score, most: int) -> list[Block]:
     """The correlations inside the sub-groups that changed most under one release."""
     rows = score.details.get("sub_group_pairs", Rows())
-    places = [str(p) for p in dict.fromkeys(rows.column("sub_group"))][:MOST_PLACES]
+    places = [str(p) for p in dict.fromkeys(rows.column("sub_group"))][:most]
     out: list[Block] = []
     for place in places:
         there = replace(score, by_pair=Rows.of(r for r in rows if r.get("sub_group") == place))

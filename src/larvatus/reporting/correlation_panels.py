@@ -13,6 +13,7 @@ from larvatus.reporting.svg import document, element, shortened, text, text_widt
 GAP, LEFT, TOP, NAMES = 16.0, 150.0, 30.0, 36.0
 WRITTEN = 8  # columns up to which the figures stand in the cells
 LARGEST = 40.0
+LEVELS = 20  # depths of colour
 TIGHT = 26.0
 STRONG = 0.6  # depth from which the figure is written in the colour of the paper
 Matrix = Mapping[tuple[str, str], float]
@@ -60,6 +61,9 @@ def _names(names: Sequence[str], x: float, y: float, cell: float, left: float) -
 
 def _matrix(name: str, names: Sequence[str], matrix: Matrix, x: float, y: float, cell: float, largest: float) -> str:
     out = [heading(x, y + 14, cell * len(names) + GAP - 6, name)]
+    places: dict[tuple[str, int], list[str]] = {}
+    texts: list[str] = []
+    square = f"h{cell:.2f}v{cell:.2f}h-{cell:.2f}z"
     every = math.ceil((text_width(str(len(names))) + 3) / cell)
     for i, a in enumerate(names):
         if i % every == 0:
@@ -67,19 +71,24 @@ def _matrix(name: str, names: Sequence[str], matrix: Matrix, x: float, y: float,
         for j, b in enumerate(names):
             value = matrix.get((a, b), matrix.get((b, a)))
             if value is not None and i != j:
-                out.append(_cell(value, x + cell * j, y + NAMES + cell * i, cell, largest, len(names) <= WRITTEN))
+                places.setdefault(_colour(value, largest), []).append(f"M{x + cell * j:.1f} {y + NAMES + cell * i:.1f}{square}")
+                if len(names) <= WRITTEN:
+                    texts.append(_figure(value, x + cell * j, y + NAMES + cell * i, cell, largest))
+    out += [element("path", d="".join(parts), class_=f"heat {tone}", fill_opacity=f"{depth / LEVELS:.2f}")
+            for (tone, depth), parts in places.items() if depth]
+    out += texts
     out.append(element("rect", x=x, y=y + NAMES, width=cell * len(names), height=cell * len(names), class_="frame"))
     return "".join(out)
 
 
-def _cell(value: float, x: float, y: float, cell: float, largest: float, written: bool) -> str:
-    depth = min(abs(value) / largest, 1.0)
-    class_ = "heat above" if value > 0 else "heat below"
-    box = element("rect", x=x, y=y, width=cell, height=cell, class_=class_, fill_opacity=f"{depth:.2f}")
-    if not written:
-        return box
-    class_ = "in" + " tight" * (cell < TIGHT) + " strong" * (depth > STRONG)
-    return box + text(x + cell / 2, y + cell / 2 + 4, hundredths(value), class_, "middle")
+def _colour(value: float, largest: float) -> tuple[str, int]:
+    """Above or below zero, and one of a few depths, so that a path holds all cells of one colour."""
+    return "above" if value > 0 else "below", round(LEVELS * min(abs(value) / largest, 1.0))
+
+
+def _figure(value: float, x: float, y: float, cell: float, largest: float) -> str:
+    class_ = "in" + " tight" * (cell < TIGHT) + " strong" * (_colour(value, largest)[1] > STRONG * LEVELS)
+    return text(x + cell / 2, y + cell / 2 + 4, hundredths(value), class_, "middle")
 
 
 def hundredths(value: float) -> str:

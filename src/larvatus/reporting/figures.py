@@ -17,7 +17,7 @@ from larvatus.reporting.sentences import FEW, loss_sentence, map_sentence, risk_
 from larvatus.reporting.strips import drawn_strips
 from larvatus.reporting.tables import MOST_ACROSS, lanes_table
 
-MOST_LANES = 30
+MOST_LANES = 20
 FEWER_LANES = 15
 MOST_STRIPS = 80
 
@@ -51,7 +51,9 @@ def attack_map(name: str, heads: Sequence[Headline], strongest: Sequence[Headlin
     return Figure(title, sentence, drawn_map(points, title, sentence, words(name), axis))
 
 
-def lanes_blocks(name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone) -> tuple[Block, ...]:
+def lanes_blocks(
+    name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone, methods: int = 1
+) -> tuple[Block, ...]:
     """Figures of the worst lanes and a table of all, or the one sentence that says as much."""
     if not lanes:
         return (Paragraph(f"No figure by {what} is given.", "quiet"),)
@@ -60,7 +62,7 @@ def lanes_blocks(name: str, what: str, heads: Sequence[Headline], lanes: Sequenc
     if all(abs(m.value) < EXACT for lane in lanes for m in lane.marks if m):
         return (Paragraph(f"The {tone} is 0 in every {what} of every release.", "quiet"),)
     whole = lanes_table(f"{name}: {tone} by {what}", what, heads, lanes, tone)
-    each = search_table(name, what, heads, lanes, tone) if len(heads) > MOST_ACROSS else None
+    each = search_table(name, what, heads, lanes, tone, methods) if len(heads) > MOST_ACROSS else None
     tables: tuple[Block, ...] = (whole, each) if each else (whole,)
     return (*_drawn(name, what, heads, lanes, tone), Fold(f"All {plural(len(lanes), what)} as a table", tables, "worst"))
 

@@ -21,6 +21,7 @@ from larvatus.reporting.tables import MOST_ACROSS, attack_table, folded, rows_ta
 
 MOST_PAIRS = 60
 WORST = 3
+OUTLIERS = "outliers"  # read by boards, so that it stands open
 
 
 def risk_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section:
@@ -32,19 +33,19 @@ def risk_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> 
         "Risk is the success of an attack. It is to be read beside what chance gives and what the non-confidential "
         "columns alone (S alone) give, because that much is lost whatever the mask. Intervals are over records, at 95 %."
     )
-    return Section("Risk", (opening, *(_attack(name, heads, scores) for name, scores in methods.items())))
+    return Section("Risk", (opening, *(_attack(name, heads, scores, _count(candidates)) for name, scores in methods.items())))
 
 
-def _attack(name: str, own: Sequence[Headline], scores: Sequence[Score | None]) -> Section:
+def _attack(name: str, own: Sequence[Headline], scores: Sequence[Score | None], methods: int) -> Section:
     title = words(name).capitalize()
     heads = under(own, scores)
     overall = attack_table(f"{title}: all releases", heads, scores)
     blocks: list[Block] = [_meaning(scores), folded("All releases, as a table", overall)]
     blocks += pictures(heads, scores)
     blocks += _details(title, heads, scores)
-    blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "risk")
+    blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "risk", methods)
     if any(s and len(s.by_variable) for s in scores):
-        blocks += lanes_blocks(title, "variable", heads, lanes_of(scores, "by_variable"), "risk")
+        blocks += lanes_blocks(title, "variable", heads, lanes_of(scores, "by_variable"), "risk", methods)
     return Section(title, tuple(blocks))
 
 
@@ -57,23 +58,29 @@ def loss_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> 
         "Loss is what an analyst of the release misses; 0 is best. Different measures have different units."
     )
     inside = domain_blocks(heads, methods)
-    return Section("Loss", (opening, *inside, *(_measure(name, heads, scores) for name, scores in methods.items())))
+    each = (_measure(name, heads, scores, _count(candidates)) for name, scores in methods.items())
+    return Section("Loss", (opening, *inside, *each))
 
 
-def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Section:
+def _count(candidates: Sequence[Candidate]) -> int:
+    """How many attacks and measures there are."""
+    return len(by_method(candidates, "risk")) + len(by_method(candidates, "loss"))
+
+
+def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None], methods: int) -> Section:
     title = words(name).capitalize()
     blocks: list[Block] = [_meaning(scores), Paragraph(_range(heads, scores))]
     blocks += null_blocks(title, heads, scores)
     blocks += pictures(heads, scores)
     if any(s and len(s.by_variable) for s in scores):
-        blocks += lanes_blocks(title, "variable", heads, lanes_of(scores, "by_variable"), "loss")
+        blocks += lanes_blocks(title, "variable", heads, lanes_of(scores, "by_variable"), "loss", methods)
         blocks += _wide_variables(title, heads, scores)
     if any(s and len(s.by_pair) for s in scores):
         blocks.append(_pairs(title, heads, scores))
     blocks += _details(title, heads, scores)
-    blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "loss")
+    blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "loss", methods)
     if any(s and len(s.by_domain) for s in scores):
-        blocks += lanes_blocks(title, "domain part", heads, lanes_of(scores, "by_domain"), "loss")
+        blocks += lanes_blocks(title, "domain part", heads, lanes_of(scores, "by_domain"), "loss", methods)
     return Section(title, tuple(blocks))
 
 
@@ -108,7 +115,8 @@ def _details(title: str, heads: Sequence[Headline], scores: Sequence[Score | Non
         parts = _parts(heads, [s.details.get(name, Rows()) if s else Rows() for s in scores])
         table = rows_table(f"{title}: {words(name)}", parts, next(s.kind for s in scores if s), variables)
         if table.rows:
-            out.append(folded(f"{words(name).capitalize()}, as a table", table))
+            summary = f"{words(name).capitalize()}, as a table"
+            out.append(folded(summary, table) if name == OUTLIERS else Fold(summary, (table,)))
     return out
 
 
@@ -134,4 +142,4 @@ def _pairs(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]
         Rows(tuple(sorted(s.by_pair, key=lambda r: -(number(r.get("loss")) or 0.0))[:each])) if s else Rows() for s in scores
     ]
     table = rows_table(f"{title}: the pairs that lost most", _parts(heads, worst), "loss")
-    return folded("The pairs that lost most", table)
+    return Fold("The pairs that lost most", (table,), "worst" if len(heads) == 1 else "line")

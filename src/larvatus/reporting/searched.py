@@ -10,19 +10,26 @@ from larvatus.reporting.headline import Headline
 from larvatus.reporting.lanes import Lane
 from larvatus.reporting.numbers import count
 
-MOST_FIGURES = 40_000
-DIGITS = 4
+MOST_FIGURES = 200_000  # in the whole report
+UNIT = 10_000
 NOTE = "Type words of a {what} and of a release to find its figure; the largest come first. This needs a browser with scripts."
 
 
-def search_table(name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: str) -> SearchTable | None:
-    """All figures to be searched, none where they are more than a page can bear."""
+def search_table(
+    name: str, what: str, heads: Sequence[Headline], every: Sequence[Lane], tone: str, methods: int
+) -> SearchTable:
+    """All figures to be searched; of more than each of so many methods may have, those of the worst rows."""
+    lanes = every[: max(MOST_FIGURES // max(methods, 1) // len(heads), 1)]
+    left_out = f" They are those of the {count(len(lanes))} worst of {count(len(every))}." if len(lanes) < len(every) else ""
     found = sum(m is not None for lane in lanes for m in lane.marks)
-    if not 0 < found <= MOST_FIGURES:
-        return None
     figures = json.dumps({
         "what": what, "tone": tone, "releases": [f"{h.number}. {h.name}" for h in heads], "rows": [lane.name for lane in lanes],
-        "values": [[None if m is None else float(f"{m.value:.{DIGITS}g}") for m in lane.marks] for lane in lanes],
+        "values": [[None if m is None else _short(m.value) for m in lane.marks] for lane in lanes],
     }, ensure_ascii=False, separators=(",", ":"))
     caption = f"{name}: {tone} by {what} and release, {count(found)} figures"
-    return SearchTable(caption, figures, NOTE.format(what=what))
+    return SearchTable(caption, figures, NOTE.format(what=what) + left_out)
+
+
+def _short(value: float) -> float:
+    """In ten-thousandths, whole ones but for small figures: as many digits as are shown, in few letters."""
+    return round(value * UNIT) if abs(value) >= 0.001 else float(f"{value * UNIT:.2g}")

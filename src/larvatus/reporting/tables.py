@@ -15,6 +15,7 @@ from larvatus.reporting.numbers import EXACT, NONE, SPACE, count, in_cell, inter
 from larvatus.reporting.sentences import FEW
 
 MOST_CELLS = 10_000
+DETAIL_CELLS = 3_000
 MOST_ACROSS = 12
 OVER_RELEASES = "Figures are over all releases; each release's own can be searched below, and the comparison's table has them."
 LONG = 12
@@ -40,9 +41,9 @@ def folded(summary: str, table: Table) -> Block:
     return Fold(summary, (table,)) if len(table.rows) > LONG else table
 
 
-def within_budget(rows: Sequence[Any], columns: int) -> tuple[Sequence[Any], str]:
+def within_budget(rows: Sequence[Any], columns: int, cells: int = MOST_CELLS) -> tuple[Sequence[Any], str]:
     """The first rows that a table may hold, and a sentence on those left out."""
-    most = max(10, MOST_CELLS // max(columns, 1))
+    most = max(10, cells // max(columns, 1))
     if len(rows) <= most:
         return rows, ""
     return rows[:most], f"The first {count(most)} of {count(len(rows))} rows are shown; the comparison's own table has all."
@@ -140,7 +141,7 @@ def rows_table(
         names.insert(names.index("value") + 1, "low")
     kept = [n for n in names if not (both and n == "high")]
     several = len(parts) > 1
-    shown, note = within_budget(named, len(kept) + several)
+    shown, note = within_budget(named, len(kept) + several, DETAIL_CELLS)
     rows = tuple(
         (*([release] if several else []), *(_cell(row, n, kind, both, n in variables) for n in kept)) for release, row in shown
     )

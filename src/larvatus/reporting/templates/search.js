@@ -11,7 +11,7 @@ document.querySelectorAll(".search").forEach(function (box) {
     var data = JSON.parse(box.dataset.figures), found = [];
     data.rows.forEach(function (row, i) {
       data.releases.forEach(function (release, j) {
-        if (data.values[i][j] !== null) found.push([row, release, data.values[i][j], (row + " " + release).toLowerCase()]);
+        if (data.values[i][j] !== null) found.push([row, release, data.values[i][j] / 10000, (row + " " + release).toLowerCase()]);
       });
     });
     found.sort(function (a, b) { return b[2] - a[2]; });
