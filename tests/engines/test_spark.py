@@ -94,8 +94,8 @@ def test_files_are_read_by_their_order_and_a_folder_is_written_whole_or_not_at_a
 
 @pytest.mark.parametrize("partitions", [1, 3, 7])
 def test_any_number_of_partitions_gives_the_release_of_memory_and_of_disk(session, small, partitions):
-    """As many partitions in the source, in every sort and in what is written; exact moments, then ranks and placed values."""
-    steps = ["sufficiency_based(similarity=0.5)", "reverse_map"]
+    """As many partitions in the source, in every sort and in what is written: ranks with ties, placed values, exact moments."""
+    steps = ["data_shuffling", "sufficiency_based(similarity=0.5)"]
     engine = Spark(session=session, rows=-(-len(small) // partitions))
     found = released(on_spark(session, small, partitions), steps, engine=engine).frame()
     here = pd.DataFrame(found.collect(), columns=found.columns)
