@@ -204,7 +204,7 @@ def test_executors_without_the_package_are_found_out_before_anything_is_read(tmp
     code = (
         "import sys, larvatus as lv; from larvatus.engines.spark import Spark\n"
         "from larvatus.engines._spark_session import started\n"
-        f"s = started('local[1]', **{{'spark.pyspark.python': {str(tmp_path / 'python')!r}}})\n"
+        "s = started('local[1]')\n"
         "try:\n    lv.read('in.csv', confidential=['x'], engine=Spark(session=s))\n"
         "except lv.LarvatusError as e:\n    print('SAID', e)\n"
     )
@@ -216,7 +216,7 @@ def test_executors_without_the_package_are_found_out_before_anything_is_read(tmp
     (tmp_path / "python").write_text(f"#!/bin/sh\n{way} \"$@\"\n", encoding="utf-8")
     (tmp_path / "python").chmod(0o755)
     (tmp_path / "in.csv").write_text("x\n1\n2\n3\n", encoding="utf-8")
-    said = in_a_process(code, tmp_path)
+    said = in_a_process(code, tmp_path, PYSPARK_PYTHON=str(tmp_path / "python"))
     assert "SAID the executors cannot import larvatus. Install the same version" in said
 
 
@@ -259,7 +259,8 @@ def in_a_process(code: str, folder: Path, **more: str) -> str:
 @pytest.mark.slow
 def test_an_event_log_that_a_user_keeps_holds_no_value(tmp_path):
     (tmp_path / "events").mkdir()
-    kept = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": (tmp_path / "events").as_uri(), "spark.log.level": "INFO"}
+    kept = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": (tmp_path / "events").as_uri(),
+            "spark.eventLog.compress": "false"}
     code = (
         "import larvatus as lv; from larvatus.engines.spark import Spark\n"
         "from larvatus.engines._spark_session import started; from sample import ROLES, people\n"
