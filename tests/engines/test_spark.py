@@ -133,9 +133,13 @@ def test_moments_are_kept_in_sub_groups_larger_than_a_task_may_hold(session, mon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", [70, 10_000])
-def test_room_changes_nothing(session, small, rows):
-    steps = ["data_shuffling", "reverse_map"]
+@pytest.mark.parametrize(("rows", "large"), [(70, False), (70, True), (10_000, False)])
+def test_room_changes_nothing(session, small, rows, large, monkeypatch):
+    """With little room, with much, and with columns moved and sorted one by one, as those of large tables are."""
+    if large:
+        monkeypatch.setattr("larvatus.engines._spark_layout.FEW", 0)
+        monkeypatch.setattr("larvatus.engines._spark_ordering.TOGETHER", 1)
+    steps = ["data_shuffling", "sufficiency_based(similarity=0.5)"]
     found = released(small, steps, engine=Spark(session=session, rows=rows)).frame()
     pd.testing.assert_frame_equal(found, released(small, steps).frame(), check_exact=False, rtol=1e-9, atol=1e-9)
 
