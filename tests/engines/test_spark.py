@@ -94,8 +94,8 @@ def test_files_are_read_by_their_order_and_a_folder_is_written_whole_or_not_at_a
 
 @pytest.mark.parametrize("partitions", [1, 3, 7])
 def test_any_number_of_partitions_gives_the_release_of_memory_and_of_disk(session, small, partitions):
-    """As many partitions in the source, in every sort and in what is written; exact moments, then ranks and placed values."""
-    steps = ["sufficiency_based(similarity=0.5)", "reverse_map"]
+    """As many partitions in the source, in every sort and in what is written: ranks with ties, placed values, exact moments."""
+    steps = ["data_shuffling", "sufficiency_based(similarity=0.5)"]
     engine = Spark(session=session, rows=-(-len(small) // partitions))
     found = released(on_spark(session, small, partitions), steps, engine=engine).frame()
     here = pd.DataFrame(found.collect(), columns=found.columns)
@@ -133,9 +133,13 @@ def test_moments_are_kept_in_sub_groups_larger_than_a_task_may_hold(session, mon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", [70, 10_000])
-def test_room_changes_nothing(session, small, rows):
-    steps = ["data_shuffling", "reverse_map"]
+@pytest.mark.parametrize(("rows", "large"), [(70, False), (70, True), (10_000, False)])
+def test_room_changes_nothing(session, small, rows, large, monkeypatch):
+    """With little room, with much, and with columns moved and sorted one by one, as those of large tables are."""
+    if large:
+        monkeypatch.setattr("larvatus.engines._spark_layout.FEW", 0)
+        monkeypatch.setattr("larvatus.engines._spark_ordering.TOGETHER", 1)
+    steps = ["data_shuffling", "sufficiency_based(similarity=0.5)"]
     found = released(small, steps, engine=Spark(session=session, rows=rows)).frame()
     pd.testing.assert_frame_equal(found, released(small, steps).frame(), check_exact=False, rtol=1e-9, atol=1e-9)
 
@@ -204,7 +208,7 @@ def test_executors_without_the_package_are_found_out_before_anything_is_read(tmp
     code = (
         "import sys, larvatus as lv; from larvatus.engines.spark import Spark\n"
         "from larvatus.engines._spark_session import started\n"
-        f"s = started('local[1]', **{{'spark.pyspark.python': {str(tmp_path / 'python')!r}}})\n"
+        "s = started('local[1]')\n"
         "try:\n    lv.read('in.csv', confidential=['x'], engine=Spark(session=s))\n"
         "except lv.LarvatusError as e:\n    print('SAID', e)\n"
     )
@@ -216,7 +220,7 @@ def test_executors_without_the_package_are_found_out_before_anything_is_read(tmp
     (tmp_path / "python").write_text(f"#!/bin/sh\n{way} \"$@\"\n", encoding="utf-8")
     (tmp_path / "python").chmod(0o755)
     (tmp_path / "in.csv").write_text("x\n1\n2\n3\n", encoding="utf-8")
-    said = in_a_process(code, tmp_path)
+    said = in_a_process(code, tmp_path, PYSPARK_PYTHON=str(tmp_path / "python"))
     assert "SAID the executors cannot import larvatus. Install the same version" in said
 
 
@@ -259,7 +263,8 @@ def in_a_process(code: str, folder: Path, **more: str) -> str:
 @pytest.mark.slow
 def test_an_event_log_that_a_user_keeps_holds_no_value(tmp_path):
     (tmp_path / "events").mkdir()
-    kept = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": (tmp_path / "events").as_uri(), "spark.log.level": "INFO"}
+    kept = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": (tmp_path / "events").as_uri(),
+            "spark.eventLog.compress": "false"}
     code = (
         "import larvatus as lv; from larvatus.engines.spark import Spark\n"
         "from larvatus.engines._spark_session import started; from sample import ROLES, people\n"

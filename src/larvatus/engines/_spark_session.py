@@ -95,7 +95,7 @@ def started(master: str, **more: str) -> SparkSession:
     folder = _room()
     here = master.startswith("local")
     settings = {**QUIET, "spark.local.dir": str(folder.path / "spark"), "spark.sql.warehouse.dir": str(folder.path / "tables")}
-    settings |= {"spark.pyspark.python": sys.executable, "spark.pyspark.driver.python": sys.executable} if here else {}
+    settings |= {"spark.pyspark.python": _python(), "spark.pyspark.driver.python": sys.executable} if here else {}
     settings |= {**LOOPBACK, "spark.executorEnv.OPENBLAS_NUM_THREADS": "1"} if here else {}
     with _environment(master, folder, here):
         builder = SparkSession.builder.appName("larvatus").master(master)
@@ -113,6 +113,11 @@ def started(master: str, **more: str) -> SparkSession:
     session.sparkContext.setLogLevel("OFF")
     atexit.register(_stopped, session)
     return session
+
+
+def _python() -> str:
+    """The Python that executors on this machine run: this one, unless the environment names another."""
+    return os.environ.get("PYSPARK_PYTHON") or sys.executable
 
 
 @cache
@@ -133,7 +138,7 @@ def _environment(master: str, folder: WorkFolder, here: bool) -> Iterator[None]:
     """What Spark reads from the environment while it starts."""
     wanted = {"JAVA_HOME": java_home(folder.path)}
     if here:
-        wanted |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+        wanted |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": _python()}
     if master.startswith("local-cluster") and "SPARK_HOME" not in os.environ:
         wanted["SPARK_HOME"] = _home(folder.path)
     before = {k: os.environ.get(k) for k in wanted}
