@@ -66,8 +66,8 @@ def test_of_two_releases_that_give_nothing_away_only_the_one_that_loses_less_is_
     one = released("one", attack("nearest_record", 0.0101, 0.01), Score("moments", "loss", 0.1))
     two = released("two", attack("nearest_record", 0.0099, 0.01), Score("moments", "loss", 0.3))
     together = [(release, text) for about, release, text in said(one, two) if about == "together"]
-    assert together == [("one", "No other release gives an intruder less beyond what is had anyway and loses less: no attack is "
-                         "shown to do better than without the release; loss 0.100.")]
+    assert together == [("one", "No other release gives an intruder less beyond what is had anyway and loses less: no attack "
+                         "is shown to do better than without the release; loss 0.100.")]
 
 
 def test_correlations_are_not_shares():

@@ -237,7 +237,7 @@ def risen(files, few, many, **settings):
 
 def test_the_intruder_becomes_sure_of_correct_links_with_the_records_known_under_a_vague_prior():
     for few, many in ((0, 20), (20, 99)):
-        assert risen(3, few, many, threshold=0.4, **VAGUE) < FALSE_ALARM
+        assert risen(3, few, many, threshold=0.4, sweeps=64_000, **VAGUE) < FALSE_ALARM
 
 
 @pytest.mark.slow
