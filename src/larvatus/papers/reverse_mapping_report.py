@@ -27,9 +27,11 @@ def table(measures: Sequence[str], own: Mapping[str, Mapping[Key, Summary]], ref
     ]
     rows += [(name, "–", "–", *("–" for _ in measures), why) for name, why in refused.items()]
     columns = ("mask", "shape", "records", *measures, "refused, because")
-    note = ("Z (reverse-mapped) minus Y (as masked), mean over seeds. Risks: share of records linked by the nearest values of "
-            "x1 and x2; R² of X given S and the release; rank correlation with X. Losses: marginals, correlations, rank "
-            "correlations, largest difference of joint distribution functions. Defaults of every mask.")
+    over = sorted({s.seeds for found in own.values() for s in found.values()} or {0})
+    seeds = f"{over[0]} to {over[-1]}" if len(over) > 1 else str(over[0])
+    note = (f"Z (reverse-mapped) minus Y (as masked), mean over seeds (number of them: {seeds}). Risks: share of records "
+            "linked by the nearest values of x1 and x2; R² of X given S and the release; rank correlation with X. Losses: "
+            "marginals, correlations, rank correlations, largest difference of joint distributions. Defaults of every mask.")
     return Table("Z over Y, for every mask, shape and size", columns, tuple(rows), frozenset({0, 1, len(columns) - 1}), note)
 
 
