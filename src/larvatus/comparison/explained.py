@@ -48,7 +48,8 @@ def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
         gives = _none(next(c for c in comparison.candidates if c.name == head.name))
         if top is not None:
             gives = f"{_reached(top, top.value)} by {words(top.method)}, {_reached(top, baseline(top) or 0.0)} {WITHOUT}"
-        said = f"No other release gives an intruder less beyond what is had anyway and loses less: {gives}; loss {loss(head.loss)}."
+        said = f"No other release gives an intruder less beyond what is had anyway and loses less: {gives}; "
+        said += f"loss {loss(head.loss)}."
         rows.append(_row(TOGETHER, head.name, said, top.method if top else "", top.value if top else 0.0))
     if comparison.limits:
         kept = [n for n, j in comparison.judged().items() if j.kept]
