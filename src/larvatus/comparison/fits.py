@@ -73,9 +73,9 @@ def regression(
     Standard errors are robust (HC1, of logistic ones HC0), which under weights are the linearised ones of a design without
     strata and clusters.
     """
-    import pandas as pd
-
     wls, glm, binomial = library()
+    import pandas as pd  # which statsmodels brings along
+
     known = {part: f"z{i}" for i, part in enumerate(asked.parts)}
     coded = {p: pd.Index([str(i) for i in range(len(v))]) for p, v in levels.items()}
     frame = pd.DataFrame({"y": outcome, **{

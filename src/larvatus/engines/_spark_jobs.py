@@ -191,7 +191,8 @@ def dumped(value: Any) -> bytes:
     """Bytes as PySpark itself sends functions: it takes those that were written in a session along."""
     from pyspark import cloudpickle
 
-    return bytes(cloudpickle.dumps(value))
+    dumps: Callable[[Any], bytes] = cloudpickle.dumps
+    return dumps(value)
 
 
 def loaded(value: bytes) -> Any:
