@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 BIAS_CENTRE, NOISE_CENTRE, VARIATION, NODES = 1 / 12, 1 / 6, 1 / 20, 8
 WIDE, CUT = 0.2, 1e-8  # coefficient of variation from which the log scale is used, and the mass left out on either side of it
-TOLERANCE, FEWEST_NODES, MOST_NODES = 1e-6, 4, 128
-PROBED_TARGETS, PROBED_RECORDS = 16, 200
+TOLERANCE, FEWEST_NODES, MOST_NODES = 1e-6, 4, 64
+PROBED_TARGETS, PROBED_RECORDS = 8, 50
 
 
 def gamma_rule(shape: float, nodes: int) -> tuple[Floats, Floats]:
@@ -96,7 +96,7 @@ def enough_nodes(
     now = _probabilities(some[0], some[1], nodes_of(bias, noise, count))
     while True:
         twice = _probabilities(some[0], some[1], nodes_of(bias, noise, 2 * count))
-        change = float(np.abs(twice - now).max())
+        change = float(np.nan_to_num(np.abs(twice - now)).max(initial=0.0))
         if change <= TOLERANCE or stated or count >= MOST_NODES:
             return count, change
         count, now = 2 * count, twice
