@@ -88,7 +88,7 @@ class BayesianIntruder(Attack):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        return cls(), cls(parameters="unknown", kernel="likelihood", noise_cv=0.5, correlated=True)
+        return cls(), cls(parameters="unknown", kernel="likelihood", noise_cv=0.2, correlated=True)
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         from larvatus.risks._bayesian_links import attacked
