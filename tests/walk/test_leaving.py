@@ -186,3 +186,33 @@ def test_python_is_warned_too(folder):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lv.run(study, secret=SECRET, chosen="noise")
+
+
+def test_an_approval_stands_with_all_that_belongs_to_it_until_another_release_is_put_forward(folder):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LimitWarning)
+        assert ran("--public", "noise", "--approved-by", "A. Keeper", "--why", "we must", "-q") == 0
+        assert ran("-q") == 0
+    told = inside(folder, "noise")
+    assert (told["chosen"], told["published"], told["why"], told["approved"]["by"]) == (True, True, "we must", "A. Keeper")
+    assert told["warnings"]
+    assert "“noise” is put forward" in (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert ran("-q", "--chosen", "far") == 0
+    assert [inside(folder, n)["chosen"] for n in ("noise", "far")] == [False, True]
+    assert inside(folder, "noise")["approved"]["by"] == "A. Keeper"
+
+
+def test_a_tier_holds_every_attack_that_applies_whatever_the_study_names(folder):
+    head = STUDY[: STUDY.index("[combine.both]")]
+    (folder / "study.toml").write_text(head + "[limits]\ntier = \"public\"\n", encoding="utf-8")
+    study = lv.Study.read("study.toml")
+    found = lv.run(study, secret=SECRET)
+    judged = found.judged()["noise"]
+    assert {r["score"] for r in judged.rows} > {"nearest_record", "value_disclosure"}
+    data = lv.read("people.csv", study.roles)
+    release = lv.mask(data, study.release[0].steps[0], secret=SECRET)
+    again = lv.check(data, release, "public", intruder=study.intruder)
+    assert sorted(r["score"] for r in judged.rows) == sorted(r["score"] for r in again.rows)
+    (folder / "study.toml").write_text(head + "[limits]\nnearest_record = 0.5\n", encoding="utf-8")
+    alone = lv.run(lv.Study.read("study.toml"), secret=SECRET).candidates[0]
+    assert [s.method for s in alone.of_kind("risk")] == ["nearest_record"]

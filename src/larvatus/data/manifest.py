@@ -68,6 +68,28 @@ def complete(public: Path, internal: Path, told: Mapping[str, Any], approved_by:
         temporary.write_text(_text(whole), encoding="utf-8")
 
 
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What an earlier run wrote down of the release that somebody approved."""
+
+    release: str
+    by: str
+    published: bool
+    why: str
+
+
+def approved_before(internal: Mapping[str, Path]) -> Approval | None:
+    """The approval among the internal manifests of releases, of which at most one can be the last; none where there is none."""
+    found: list[tuple[str, Approval]] = []
+    for name, file in internal.items():
+        told = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        approved = told.get("approved") or {}
+        if approved.get("by"):
+            why, published = str(told.get("why") or ""), bool(told.get("published"))
+            found.append((str(approved.get("at")), Approval(name, str(approved["by"]), published, why)))
+    return max(found, key=lambda f: f[0])[1] if found else None
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 

@@ -39,13 +39,24 @@ def risk(
     average; the score is that of the worst. `intruder` is one, or the name of a preset; `also` lists other releases of the
     same records that the intruder has too (by default those of `intruder.also`), in the order of their pairing files.
     """
-    methods = all_of(Attack, attacks)
-    who = intruder_of(intruder)
-    _check_known(data, who)
+    methods, who = all_of(Attack, attacks), intruder_of(intruder)
+    must = [] if attacks is None else [m.name() for m in methods]
+    check_known(data, who)
     candidate = as_release(data, release, pairing, row_order=row_order)
+    others = others_of(data, who.also if also is None else also, also_pairing, row_order)
+    scores = attacked(data, candidate, methods, who, others, must, progress)
+    read_in = Scores(told(s, candidate, release) for s in scores)
+    read_in.not_run = scores.not_run
+    return read_in
+
+
+def attacked(
+    data: Microdata, candidate: Release, methods: Sequence[Attack], who: Intruder, others: Sequence[Release] = (),
+    must: Sequence[str] = (), progress: Progress = silent,
+) -> Scores:
+    """Attack a release by some methods, of which all that are not named in `must` are left out where they do not apply."""
     if not candidate.paired:
         raise PairingError("the release is not paired with the original, and attacks need the truth. Give its pairing file.")
-    others = _others(data, who.also if also is None else also, also_pairing, row_order)
     views = [_View.of(data, candidate)]
     if others:
         views.append(_View.of(*joined_with(data, candidate, others)))
@@ -55,13 +66,13 @@ def risk(
         progress(f"attacking: {method.name()}", i, len(methods))
         try:
             with heard_by(progress):
-                found = [_attacked(method, view, who) for view in views]
+                found = [_once(method, view, who) for view in views]
         except (RiskError, UtilityError, EngineError) as error:
-            if attacks is not None:
+            if method.name() in must:
                 raise
             left_out.append(f"{method.name()}: {str(error).removeprefix(method.name() + ': ')}")
             continue
-        out.append(told(stronger_of(found[0], found[1], others) if others else found[0], candidate, release))
+        out.append(stronger_of(found[0], found[1], others) if others else found[0])
     if not out:
         raise RiskError(left_out[0] if left_out else "risk: no attack is named. Name one, or none for all that apply.")
     scores = Scores(with_record_ids(out, candidate.data))
@@ -83,7 +94,7 @@ class _View:
         return cls(data, in_groups_of(data, release.data), copies_alone(release, declared, averaged=True))
 
 
-def _attacked(method: Attack, view: _View, who: Intruder) -> Score:
+def _once(method: Attack, view: _View, who: Intruder) -> Score:
     with doing(method):
         return worst_of({
             copy: beside_declared(
@@ -94,7 +105,9 @@ def _attacked(method: Attack, view: _View, who: Intruder) -> Score:
         })
 
 
-def _others(data: Microdata, also: Any, pairings: Sequence[str | Path], row_order: Literal["checked", "keep"]) -> list[Release]:
+def others_of(
+    data: Microdata, also: Any, pairings: Sequence[str | Path], row_order: Literal["checked", "keep"]
+) -> list[Release]:
     """Other releases of the same records that an intruder has too."""
     given = [also] if isinstance(also, str | Path | Release) or hasattr(also, "columns") else list(also)
     if len(pairings) > len(given):
@@ -123,7 +136,7 @@ def beside_declared(score: Score, declared: Score | None) -> Score:
     return replace(score, details={**score.details, "declared_sub_groups": declared.by_group})
 
 
-def _check_known(data: Microdata, intruder: Intruder) -> None:
+def check_known(data: Microdata, intruder: Intruder) -> None:
     unknown = [n for n in intruder.known if n not in data.released]
     if unknown:
         raise RolesError(f"intruder.known: {unknown[0]!r} is not a released column; {nearest_names(unknown[0], data.released)}")

@@ -33,7 +33,7 @@ from larvatus.data.pairing import as_release
 from larvatus.data.release import Release
 from larvatus.data.score import Scores
 from larvatus.study import Planned, planned_of
-from larvatus.walk.attacking import attack_random, risk
+from larvatus.walk.attacking import attack_random, attacked, check_known, others_of
 from larvatus.walk.masking import mask
 from larvatus.walk.measuring import measured
 
@@ -95,6 +95,19 @@ class Work:
     named: bool = False
     labels: Mapping[str, str] | None = None
     decided: Decided | None = None
+    tier: bool = False
+
+    @property
+    def methods(self) -> tuple[Attack, ...]:
+        """The attacks that are named, or all; under an access tier, which limits every attack, the others after those named."""
+        named = all_of(Attack, self.attacks)
+        have = [a.name() for a in named]
+        return (*named, *(a for a in all_of(Attack, None) if a.name() not in have)) if self.tier else tuple(named)
+
+    @property
+    def must(self) -> list[str]:
+        """The attacks that are not to be left out."""
+        return [] if self.attacks is None else [a.name() for a in all_of(Attack, self.attacks)]
 
     def key(self, given: Any, label: str, secret: bytes | None, digest: str) -> str | None:
         """The name of a candidate among kept ones, never used again where it cannot be told whether it is still the same."""
@@ -110,7 +123,7 @@ class Work:
         files = [file_digest(f) for f in held]
         others = [canonical(_with_ids(self.beside[n].steps, self.folder, self.data.roles.record_id)) for n in within]
         scored = [
-            canonical(all_of(Attack, self.attacks)), canonical(self.nulls.methods), str(self.nulls.resamples),
+            canonical(self.methods), canonical(self.nulls.methods), str(self.nulls.resamples),
             self.who.model_dump_json(), repr(domains_of(self.domains, self.data)), repr(analyses_of(self.analyses)),
             constraints_of(self.constraints).model_dump_json(),
         ]
@@ -132,6 +145,8 @@ def compared(
     combined = combinations_of(judged[0] or {})
     asked = limits_of(judged[1], combined)
     data, labels = work.data, _labels(given)
+    check_known(data, work.who)
+    work = replace(work, tier=asked.tier is not None)
     work = replace(work, beside=_beside_others(work, given, labels))
     digest = data_digest(data) if work.kept is not None else ""
     keys = [work.key(g, n, secret, digest) for n, g in zip(labels, given, strict=True)]
@@ -182,7 +197,8 @@ def _candidate(work: Work, job: Job, progress: Progress) -> Candidate:
     """Make one release, attack it, measure it and, where it is to be kept, write it down; then let it go."""
     release = _made(work, job, progress)
     also = [work.beside.get(n, n) for n in work.who.also if n != job.label]
-    risks = risk(work.data, release, work.attacks, intruder=work.who, also=also, progress=progress)
+    others = others_of(work.data, also, (), "checked")
+    risks = attacked(work.data, release, work.methods, work.who, others, work.must, progress)
     losses = measured(work.data, release, work.nulls, work.domains, work.analyses, progress=progress, named=work.named)
     told = replace(release, notes=(*release.notes, *(
         Note(why, step=step) for step, made in (("attacks", risks), ("measures", losses)) for why in made.not_run

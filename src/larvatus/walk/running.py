@@ -25,7 +25,16 @@ from larvatus.core.randomness import checked_secret
 from larvatus.data.contracts import Measure
 from larvatus.data.copies import copies_asked
 from larvatus.data.intruder import Intruder, intruder_of
-from larvatus.data.manifest import INSIDE, approved_release, beside, complete, decided_for, manifest_paths
+from larvatus.data.manifest import (
+    INSIDE,
+    Approval,
+    approved_before,
+    approved_release,
+    beside,
+    complete,
+    decided_for,
+    manifest_paths,
+)
 from larvatus.data.methods import all_of
 from larvatus.data.nulls import checked_resamples
 from larvatus.data.release import copy_paths
@@ -72,11 +81,9 @@ def run(
     )
     judged = (study.combine, study.limits, study.purpose, told_study(study.plain()))
 
-    def warned(found: Comparison) -> Comparison:
-        return replace(found, warnings=warnings_of(found, public, approved, approved_by))
-
     if out is None:
-        return _told_loudly(warned(compared(work, study.release, judged, secret, at_once, progress)))
+        found = compared(work, study.release, judged, secret, at_once, progress)
+        return _told_loudly(replace(found, warnings=warnings_of(found, public, approved, approved_by)))
     folder = Path(out)
     targets = _targets(folder, study, suffix)
     with kept_in(folder / KEPT, folder) as kept:
@@ -87,9 +94,13 @@ def run(
             keys.update(found)
             _check_free(kept, folder, targets, study, {} if fresh else found, force)
 
-        comparison = warned(compared(there, study.release, judged, secret, at_once, progress, fresh, check_keys))
+        comparison = compared(there, study.release, judged, secret, at_once, progress, fresh, check_keys)
         made = [keys[c.name] for c in comparison.candidates]
-        forward = chosen or public or approved
+        forward, by = chosen or public or approved, approved_by
+        if forward is None and (earlier := _decided_before(comparison, folder, targets)) is not None:
+            forward = approved = earlier.release
+            public, why, by = earlier.release if earlier.published else None, earlier.why, earlier.by
+        comparison = replace(comparison, warnings=warnings_of(comparison, public, approved, by))
         with moved_into(folder) as temporary:
             (temporary / "releases").mkdir()
             for key in made:
@@ -103,6 +114,12 @@ def run(
         before = [f for f in kept.written()["files"] if f not in files and (folder / f).is_file()]
         kept.finish(made, [*files, *before])
     return _told_loudly(comparison)
+
+
+def _decided_before(comparison: Comparison, folder: Path, targets: Mapping[str, Path]) -> Approval | None:
+    """The approval of a release that is still the one that was approved: it stands until another is put forward."""
+    there = [n for n in comparison.reused if n in targets]
+    return approved_before({n: manifest_paths(folder / targets[n], folder / INSIDE)[1] for n in there})
 
 
 def _told_loudly(comparison: Comparison) -> Comparison:
@@ -146,7 +163,8 @@ def _check_free(
         raise WriteError(f"{changed} exists already and was changed after an earlier run wrote it. {way}")
     if theirs[taken[0]] is not None:
         raise WriteError(f"{taken[0]} exists already, from an earlier run whose releases this one would not keep: the secret, "
-                         f"the data, the settings, the list of releases or larvatus itself is another. {way}")
+                         "the data, the settings, the list of releases, what is written of them (--format, --row-order, "
+                         f"--pairings) or larvatus itself is another. {way}")
     raise WriteError(f"{taken[0]} exists already. {way}")
 
 
