@@ -10,7 +10,7 @@ from typing import Any
 from larvatus.data.advised_constraints import Advised, advised_constraints
 from larvatus.data.contracts import Mask
 from larvatus.data.design import MOST_LEVELS
-from larvatus.data.foreseen_pooling import Pooling, foreseen_pooling
+from larvatus.data.foreseen_pooling import POOLED, Pooling, foreseen_pooling
 from larvatus.data.guessed_rules import Guessed, guessed_rules
 from larvatus.data.mask_opinions import (
     MANY_MISSING,
@@ -34,7 +34,6 @@ from larvatus.data.rules import parsed
 from larvatus.data.sights import Sight, numbered, own_values, sights
 from larvatus.data.texts import Text, texts
 
-POOLED = 'small = "pool"'
 WIDTH, HARDLY, TELLING = 110, 0.1, 0.1
 
 

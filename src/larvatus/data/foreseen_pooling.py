@@ -8,7 +8,7 @@ from larvatus.core.errors import SubGroupError
 from larvatus.data.groups import settle, usable
 from larvatus.data.microdata import Microdata
 
-MOST = 0.5
+MOST, POOLED = 0.5, 'small = "pool"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Pooling:
         merges = f"# With pooling, {self._lost()}."
         if not self.suppress:
             return [merges, "# Put these columns into fewer classes, or declare fewer of them."]
-        other = f"# In place of the line above, this leaves {_records(self.dropped)} out and keeps the other sub-groups apart:"
+        other = f"# In place of {POOLED}, this leaves {_records(self.dropped)} out and keeps the other sub-groups apart:"
         return [merges, other, '# small = "suppress"']
 
 
