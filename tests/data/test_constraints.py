@@ -342,6 +342,8 @@ def test_conditions_on_text_and_inequalities_with_columns_released_as_they_are()
     (["wage + 10 <= rent", "tax <= 5", "rent <= wage"], "can keep all of: wage + 10 <= rent; rent <= wage. Leave one"),
     ({"rules": ["total = wage + rent", "total <= 5", "rent <= 9"], "bounds": {"wage": {"least": 4}, "rent": {"least": 2}}},
      "can keep all of: total = wage + rent; total <= 5; wage >= 4; rent >= 2. Leave one"),
+    ({"bounds": {"wage": [100, 900]}}, "constraints.bounds.wage: a bound is written with least, most, or both, such as {"),
+    ({"bounds": {"wage": {"low": 1, "high": 9}}}, "constraints.bounds.wage: a bound is written with least, most, or both"),
     (5, "cannot be read from a int"), (["wage <"], "cannot be read"),
 ])
 def test_problems_have_a_way_out(asked, problem):

@@ -114,3 +114,21 @@ def test_drawing_again_is_told_and_what_was_not_done_is_not():
     html = obeying(rules=["t = x + y"])
     assert "After masking" not in html
     assert "corrections for noise" not in html
+
+
+@pytest.mark.parametrize(("step", "untrue"), [("multiple_imputation", False), ("additive_noise", True)])
+def test_noise_is_spoken_of_only_where_it_was_added(step, untrue):
+    data = lv.read(TABLE.assign(t=TABLE.x + TABLE.y), confidential=["x", "y", "t"])
+    asked = {"rules": ["t = x + y"], "bounds": {"x": {"most": float(TABLE.x.median())}}}
+    told = " ".join(n.text for n in lv.mask(data, step, secret=SECRET, constraints=asked).notes if n.public)
+    assert "This changed values of x" in told
+    assert ("corrections for noise do not hold for x." in told, "the noise stated" in told) == (untrue, untrue)
+
+
+def test_noise_in_one_column_says_nothing_of_another():
+    data = lv.read(TABLE, confidential=["x", "y"])
+    steps = ["additive_noise(columns=['x'])", "multiple_imputation(columns=['y'])"]
+    asked = {"bounds": {n: {"most": float(TABLE[n].median())} for n in ("x", "y")}}
+    told = " ".join(n.text for n in lv.mask(data, *steps, secret=SECRET, constraints=asked).notes if n.public)
+    assert "This changed values of x, y. " in told
+    assert "corrections for noise do not hold for x." in told

@@ -30,6 +30,7 @@ WORDS = {
 FIGURE = {name: "value" if name == "at_most" else name for name in WORDS}
 SLACK = 1e-12
 OWN = ("tier", "interval", "every_attack")
+WIDE = "the value itself is within the limit; the interval is wider than the limit at this number of records"
 
 
 class Limit(BaseModel):
@@ -139,7 +140,8 @@ class Limits(BaseModel):
                 if value is None:
                     out.append(_row(score.method, WORDS[name], None, most, "the score has no such figure"))
                 else:
-                    out.append(_row(score.method, told, value, most, ""))
+                    within = upper and _within(figure_of(score, FIGURE[name]), most) and not _within(value, most)
+                    out.append(_row(score.method, told, value, most, WIDE if within else ""))
         return out
 
 
@@ -179,8 +181,12 @@ def _beyond(row: Row) -> float:
     return judged - most if isinstance(judged, float) and isinstance(most, float) else math.inf
 
 
+def _within(judged: float | None, most: float) -> bool:
+    return judged is not None and judged <= most + SLACK
+
+
 def _row(score: str, figure: str, judged: float | None, most: float, why: str) -> Row:
-    kept = judged is not None and judged <= most + SLACK
+    kept = _within(judged, most)
     return {
         "score": score, "figure": figure, "judged": None if judged is None else float(judged), "limit": float(most),
         "kept": kept, "why": why,

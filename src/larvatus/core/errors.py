@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+LEAST_BEGINNING = 2
+
 
 class LarvatusError(Exception):
     """Root of all errors raised on purpose; the command line turns it into one line and exit code 2."""
@@ -105,5 +107,8 @@ def nearest_names(name: str, known: Iterable[str], most: int = 3) -> str:
         return "there are none."
     if any(_numeric(n) for n in names) and not _numeric(name):
         return f"there are {len(names)}, some of them numbers: has the file a header line?"
-    shown = ", ".join(names[:8]) + (f" … ({len(names)} in all)" if len(names) > 8 else "")
-    return f"there are: {shown}."
+    alike = [n for n in names if n.casefold().startswith(name.casefold())] if len(name) >= LEAST_BEGINNING else []
+    told = alike or names
+    shown = [repr(n) for n in told] if alike or any("," in n for n in names) else told
+    listed = ", ".join(shown[:8]) + (f" … ({len(told)} in all)" if len(told) > 8 else "")
+    return f"those that begin so: {listed}." if alike else f"there are: {listed}."

@@ -10,6 +10,7 @@ from typing import Any
 from larvatus.data.advised_constraints import Advised, advised_constraints
 from larvatus.data.contracts import Mask
 from larvatus.data.design import MOST_LEVELS
+from larvatus.data.foreseen_pooling import POOLED, Pooling, foreseen_pooling
 from larvatus.data.guessed_rules import Guessed, guessed_rules
 from larvatus.data.mask_opinions import (
     MANY_MISSING,
@@ -45,6 +46,7 @@ class Advice:
     rules: Guessed
     constraints: Advised
     plan: Mapping[str, Any]
+    pooling: Pooling | None = None
 
     def __repr__(self) -> str:
         return self.text()
@@ -67,6 +69,8 @@ class Advice:
             if line.startswith("["):
                 own = line.startswith("[constraints")
             body += [] if own else [line]
+            if line == POOLED and self.pooling is not None:
+                body += self.pooling.choice()
         place = next((i for i, line in enumerate(body) if line.startswith("[[")), len(body))
         return "\n".join([*comments, "", *body[:place], *self.constraints.toml().splitlines(), "", *body[place:], ""])
 
@@ -83,13 +87,17 @@ def advice(data: Microdata) -> Advice:
     odd += [n for n in many if n not in odd]
     constraints = advised_constraints(columns, rules)
     maskable = [n for n in names if n not in odd]
-    said = [*opinions(data, columns, related, bool(constraints.seen)), *of_names(written, maskable)]
+    kept = {role: [n for n in getattr(data.roles, role) if n not in odd] for role in ("confidential", "non_confidential")}
+    pooling = _pooling(data, rules, kept)
+    said = [*opinions(data, columns, related, bool(constraints.seen), pooling), *of_names(written, maskable)]
     perhaps = constraints.guessed.get("rules", ())
-    seen = [*_shapes(data, columns), *_related(related), *_groups(data), *_told_rules(rules.identities, perhaps)]
+    seen = [*_shapes(data, columns), *_related(related), *([pooling.sentence()] if pooling else [])]
+    seen += _told_rules(rules.identities, perhaps)
     seen += _names(data, written, odd)
     seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= TELLING and n not in running})
     seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])
-    return Advice(tuple(seen), tuple(said), rules, constraints, _plan(data, columns, said, maskable, odd, constraints))
+    plan = _plan(data, columns, said, maskable, odd, constraints, kept)
+    return Advice(tuple(seen), tuple(said), rules, constraints, plan, pooling)
 
 
 def _shapes(data: Microdata, columns: Sequence[Sight]) -> list[str]:
@@ -155,16 +163,18 @@ def _related(related: Sequence[Relation]) -> list[str]:
     return out
 
 
-def _groups(data: Microdata) -> list[str]:
+def _pooling(data: Microdata, rules: Guessed, kept: Mapping[str, Sequence[str]]) -> Pooling | None:
+    """What the study will make of small sub-groups; columns that are left out, or recomputed by rules, are not counted."""
     if not data.sub_groups.columns:
-        return []
-    sizes = data.groups.sizes
-    few = sum(n < SMALL for n in sizes)
-    have = f"none under {SMALL}"
-    if few:
-        have = f"{few} {'has' if few == 1 else 'have'} fewer than {SMALL}, and the study pools them"
-    least = f"{min(sizes):,} record{'s' * (min(sizes) != 1)}"
-    return [f"{len(sizes)} sub-group{'s' * (len(sizes) != 1)}, the smallest of {least}; {have}."]
+        return None
+    derived = {parsed(text).lines[0].left.columns[0] for text in rules.identities}
+    seen = data.with_confidential([n for n in kept["confidential"] if n not in derived])
+    return foreseen_pooling(seen, _smallest(data))
+
+
+def _smallest(data: Microdata) -> int:
+    """Fewest records that the study asks of a sub-group."""
+    return max(data.sub_groups.smallest, min(SMALL, data.rows))
 
 
 def _told_rules(identities: Sequence[str], perhaps: Sequence[str]) -> list[str]:
@@ -212,7 +222,7 @@ def _left_as_they_are(
 
 def _plan(
     data: Microdata, columns: Sequence[Sight], said: Sequence[Opinion], names: Sequence[str], odd: Sequence[str],
-    constraints: Advised,
+    constraints: Advised, kept: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
     """The parts of a study that follow from the data: small sub-groups pooled, rules kept, releases to compare."""
     suits = {o.mask for o in said if o.suits}
@@ -229,10 +239,9 @@ def _plan(
         planned.append((REVERSED, [{"method": "correlated_noise", "variance": NOISE}, {"method": "reverse_map"}]))
     elif names:
         planned.append(("names changed", []))
-    kept = {role: [n for n in getattr(data.roles, role) if n not in odd] for role in ("confidential", "non_confidential")}
     rest = replace(data, roles=data.roles.model_copy(update={role: tuple(names) for role, names in kept.items()}))
     releases = [{"name": n, "steps": [*s, *beside]} for n, s in planned if _enough(rest, s)]
-    sizes = {"smallest": max(data.sub_groups.smallest, min(SMALL, data.rows)), "small": "pool"}
+    sizes = {"smallest": _smallest(data), "small": "pool"}
     return {
         "release": releases, "sub_groups": sizes if data.sub_groups.columns else {}, "constraints": dict(constraints.seen),
         "roles": kept if odd else {},

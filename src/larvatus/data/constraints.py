@@ -15,6 +15,7 @@ from larvatus.data.roles import Names, Roles, SubGroups, released_columns
 from larvatus.data.rules import Line, Linear, Rule, parsed
 
 Repair = Literal["nearest", "redraw", "reverse_map"]
+HOW_BOUNDS = "a bound is written with least, most, or both, such as { least = 0, most = 100 }"
 
 
 def _readable(text: str) -> str:
@@ -32,6 +33,13 @@ class Bound(BaseModel):
 
     least: float | None = Field(default=None, description="no value below it")
     most: float | None = Field(default=None, description="no value above it")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_written(cls, given: Any) -> Any:
+        if isinstance(given, Bound) or (isinstance(given, Mapping) and set(given) <= set(cls.model_fields)):
+            return given
+        raise ValueError(HOW_BOUNDS)
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from larvatus.data.foreseen_pooling import Pooling
 from larvatus.data.microdata import Microdata
 from larvatus.data.relations import Relation
 from larvatus.data.sights import Sight
@@ -43,17 +44,20 @@ def percent(share: float) -> str:
     return f"{min(share, 0.99) if share < 1 else 1:.0%}"
 
 
-def opinions(data: Microdata, columns: Sequence[Sight], related: Sequence[Relation], rounded: bool) -> list[Opinion]:
-    """Of masks of numbers; `rounded` is whether the study rounds or bounds released values."""
+def opinions(
+    data: Microdata, columns: Sequence[Sight], related: Sequence[Relation], rounded: bool, pooling: Pooling | None = None
+) -> list[Opinion]:
+    """Of masks of numbers; `rounded` is whether the study rounds or bounds released values, `pooling` what it pools."""
     usable = [c for c in columns if not c.constant]
     if not usable:
         return []
     exact = all(c.normal for c in usable) and all(r.shape == "line" for r in related)
     loud = [c for c in usable if c.outliers > MANY_OUTLIERS]
     gone = [c for c in usable if c.missing > MANY_MISSING]
-    moments = _moments(usable, related, rounded) if exact else _against_moments(usable, related)
+    within = pooling.within if pooling else "in every sub-group"
+    moments = _moments(usable, related, rounded, within) if exact else _against_moments(usable, related)
     out = [Opinion("sufficiency_based", exact, moments)]
-    out.append(Opinion("data_shuffling", True, ("also possible: " if exact else "") + _shuffled(usable, related)))
+    out.append(Opinion("data_shuffling", True, ("also possible: " if exact else "") + _shuffled(usable, related, within)))
     if loud:
         which = ", ".join(f"{c.name} ({percent(c.outliers)} far out)" for c in loud[:NAMED])
         why = (f"after a mask that keeps values: the largest of {which} leave unmodified otherwise. The study cuts the "
@@ -64,18 +68,18 @@ def opinions(data: Microdata, columns: Sequence[Sight], related: Sequence[Relati
         why = (f"values are missing ({which}), and to sufficiency-based masks each pattern of missing values is a sub-group of "
                "its own, which may become too small; its regressions use the values that are there.")
         out.append(Opinion("multiple_imputation", True, why))
-    out.append(Opinion("rank_swap", False, _swapped(data, len(usable))))
+    out.append(Opinion("rank_swap", False, _swapped(data, len(usable), pooling)))
     out.append(Opinion("additive_noise", False, _noise(usable, loud)))
     out.append(Opinion("correlated_noise", False, _mapped(data, len(usable))))
     out.append(Opinion("microaggregation", False, _aggregated(len(usable))))
     return out
 
 
-def _moments(columns: Sequence[Sight], related: Sequence[Relation], rounded: bool) -> str:
+def _moments(columns: Sequence[Sight], related: Sequence[Relation], rounded: bool, within: str) -> str:
     skewed, tails = max(abs(c.skewness) for c in columns), max((c.kurtosis for c in columns), key=abs)
     straight = f" and relations straight (rank correlations at most {max(r.gap for r in related):.2f} off)" if related else ""
     why = (f"columns are near normal (skewness at most {skewed:.2f}, excess kurtosis {tails:.2f}){straight}: means, "
-           "covariances and linear regressions come out as from the original, to rounding and in every sub-group, and "
+           f"covariances and linear regressions come out as from the original, to rounding and {within}, and "
            "distributions nearly so. At similarity 0 an intruder learns no more than from S.")
     if not rounded:
         return why
@@ -95,9 +99,9 @@ def _against_moments(columns: Sequence[Sight], related: Sequence[Relation]) -> s
     return "; ".join(why) + ". Prefer it where only means, covariances and linear regressions are wanted."
 
 
-def _shuffled(columns: Sequence[Sight], related: Sequence[Relation]) -> str:
+def _shuffled(columns: Sequence[Sight], related: Sequence[Relation], within: str) -> str:
     zeros = [f"{c.name} {percent(c.zeros)}" for c in columns if c.zeros > MANY_ZEROS]
-    kept = f"every column keeps its collected values in every sub-group{f', zeros ({listed(zeros)}) included' if zeros else ''}"
+    kept = f"every column keeps its collected values {within}{f', zeros ({listed(zeros)}) included' if zeros else ''}"
     one_way, turning = (sum(r.shape == shape for r in related) for shape in ("one way", "turns"))
     how = f", and with them the {one_way} bent ones" if one_way else ""
     why = f"{kept}; rank correlations are kept on average{how}" if related else kept
@@ -108,9 +112,10 @@ def _shuffled(columns: Sequence[Sight], related: Sequence[Relation]) -> str:
     return why
 
 
-def _swapped(data: Microdata, count: int) -> str:
+def _swapped(data: Microdata, count: int, pooling: Pooling | None) -> str:
     """Records that fit by chance where the windows of all columns are crossed: unrelated columns, groups of even size."""
-    others = data.rows / max(len(data.groups), 1) * min(2 * WINDOW, 1) ** count
+    groups = pooling.left if pooling and pooling.left else len(data.groups)
+    others = data.rows / max(groups, 1) * min(2 * WINDOW, 1) ** count
     left = f"{others:,.0f}" if others >= 1.5 else "hardly any"
     columns = "the one column" if count == 1 else f"all {count} columns"
     return (

@@ -20,7 +20,7 @@ from larvatus.data.notes import Note
 from larvatus.data.rules import Linear, Rule
 from larvatus.data.score import Row, Rows
 from larvatus.data.steps import chosen_by, taken_by
-from larvatus.data.told_of_rules import told_of_rules
+from larvatus.data.told_of_rules import told_of_rules, with_noise
 
 OFF, AGAIN, BEFORE, FOR = " off", " again ", " before ", " some step is for it"
 Ints = NDArray[np.int64]
@@ -104,7 +104,10 @@ class Obedience:
             said.append([*self._notes(before, raw, after, done), *told, *moves, *left])
         worst = np.max([np.array([raw, after]) for raw, after in counts], axis=0)
         obeyed = [r.text for r, now in zip(self.rules, worst[1], strict=True) if not now]
-        told_outside = told_of_rules(self.asked, self.derived, original.roles.confidential, obeyed, moved)
+        noisy = {n for s in steps if with_noise(s) for n in taken_by(s, self.seen(original))}
+        told_outside = told_of_rules(
+            self.asked, self.derived, original.roles.confidential, obeyed, moved, noisy
+        )
         notes = [*self._derived_notes(original), *said_of_copies(said), *told_outside]
         return copies, notes, self._table(before, worst[0], worst[1])
 

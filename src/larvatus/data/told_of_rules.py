@@ -5,19 +5,32 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from larvatus.data.constraints import Constraints
+from larvatus.data.contracts import Mask
 from larvatus.data.notes import Note
 from larvatus.data.rules import Linear
 
 NO_CORRECTION = "What is stated of the noise is not true of values that were moved, and corrections for noise do not hold for"
 
+STATES_NOISE = frozenset({"variance", "bias_sd"})
+
+
+def with_noise(step: Mask) -> bool:
+    """Whether the size of noise is among what the public is told of a step."""
+    return bool(STATES_NOISE & step.publishable)
+
 
 def told_of_rules(
-    asked: Constraints, derived: Mapping[str, Linear], masked: Collection[str], obeyed: Sequence[str], moved: Collection[str]
+    asked: Constraints, derived: Mapping[str, Linear], masked: Collection[str], obeyed: Sequence[str], moved: Collection[str],
+    noisy: Collection[str],
 ) -> list[Note]:
-    """Which columns are derived, rounded and moved after the steps, how, and which rules every record obeys."""
+    """Which columns are derived, rounded and moved after the steps, how, and which rules every record obeys.
+
+    `noisy` are the columns of which noise is stated; only of these can a statement about noise have become untrue.
+    """
     said = [
         f"{name} is computed from its masked parts ({', '.join(n for n in parts.columns if n in masked)})"
-        f"{_besides([n for n in parts.columns if n not in masked])}; the noise stated is that of its parts."
+        f"{_besides([n for n in parts.columns if n not in masked])}"
+        f"{'; the noise stated is that of its parts' if any(n in noisy for n in parts.columns) else ''}."
         for name, parts in derived.items()
     ]
     said += _rounded(asked)
@@ -28,7 +41,8 @@ def told_of_rules(
             "reverse_map": "values were changed to obey rules",
         }[asked.repair]
         names = ", ".join(moved)
-        said.append(f"After masking, {how}. This changed values of {names}. {NO_CORRECTION} {names}.")
+        untrue = ", ".join(n for n in moved if n in noisy)
+        said.append(f"After masking, {how}. This changed values of {names}.{f' {NO_CORRECTION} {untrue}.' if untrue else ''}")
     if obeyed:
         said.append(f"Every record obeys: {'; '.join(obeyed)}.")
     return [Note(text, step="", public=True) for text in said]

@@ -18,7 +18,8 @@ def broken_in_words(row: Row) -> str:
     judged, most = row["judged"], row["limit"]
     if not isinstance(judged, float) or not isinstance(most, float):
         return f"{row['score']}: {row['why']}"
-    return f"{row['score']}: {row['figure']} {judged:.4g}, limit {most:.4g}"
+    why = f" ({row['why']})" if row.get("why") else ""
+    return f"{row['score']}: {row['figure']} {judged:.4g}, limit {most:.4g}{why}"
 
 
 @dataclass(frozen=True, slots=True)
