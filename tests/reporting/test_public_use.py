@@ -12,7 +12,7 @@ import pytest
 import larvatus as lv
 from larvatus.data.notes import Note
 from larvatus.reporting.compose import composed
-from larvatus.reporting.contents import Code, Fold, Section, Table
+from larvatus.reporting.contents import Code, Fold, Listing, Paragraph, Section, Table
 from larvatus.reporting.public_notes import public_note
 
 NAMES = ["home_value", "mortgage_balance", "net_assets"]
@@ -148,3 +148,48 @@ def test_what_is_rounded_is_the_figure_of_the_note_a_mask_writes():
     html = lv.compare(data, [release], measures=["moments"]).html("public")
     assert str(told) not in html
     assert re.search(r"values of age above about \d+ were replaced; their mean is about \d+", html)
+
+
+ALTERING = {
+    "noise that keeps zeros": (lv.masks.AdditiveNoise(variance=0.2, zeros="keep"), ("variances are larger", "zeros or signs")),
+    "noise in one column": (
+        [lv.masks.AdditiveNoise(columns=("net_assets",)), lv.masks.DataShuffling(columns=NAMES[:2])],
+        ("variances are larger", "left out of a step"),
+    ),
+    "tails": (lv.masks.TopCoding(), ("tails are cut",)), "rounded": (lv.masks.Rounding(base=10), ("finer than the base",)),
+    "grouped": (lv.masks.Microaggregation(), ("variances are smaller",)), "swapped": (lv.masks.RankSwap(), ("are weaker",)),
+    "noise, then tails": ([lv.masks.AdditiveNoise(), lv.masks.TopCoding()], ("variances are larger", "tails are cut")),
+    "some records": (lv.masks.SufficiencyBased(where="gender == 1"), ("left out of a step",)),
+}
+
+
+def advice(report) -> str:
+    blocks = section(report, "How to analyse the file").blocks
+    said = [b.text for b in blocks if isinstance(b, Paragraph)]
+    return " ".join([*said, *(str(i) for b in blocks if isinstance(b, Listing) for i in b.items)])
+
+
+@pytest.mark.parametrize("name", ALTERING)
+def test_what_a_mask_changes_is_said_where_no_correction_is_given(name, tmp_path, monkeypatch):
+    mask, wanted = ALTERING[name]
+    said = advice(public(mask, tmp_path, monkeypatch)[0])
+    assert "No ready-made correction" in said
+    assert "as if it were the collected one" not in said
+    for clause in wanted:
+        assert clause in said
+
+
+@pytest.mark.parametrize("mask", [lv.masks.SufficiencyBased(), lv.masks.DataShuffling(columns=NAMES)])
+def test_masks_that_keep_what_is_analysed_need_no_correction(mask, tmp_path, monkeypatch):
+    said = advice(public(mask, tmp_path, monkeypatch)[0])
+    assert "as if it were the collected one" in said
+    assert "No ready-made" not in said
+
+
+def test_changed_categories_are_corrected_only_by_probabilities_that_are_published():
+    plain, invariant = lv.masks.PostRandomisation(invariant=False), lv.masks.PostRandomisation()
+    assert "stay" in plain.published()
+    assert "solving for the latter corrects them" in plain.altered()
+    assert "stay" not in invariant.published()
+    assert "not published" in invariant.altered()
+    assert all("relations of the changed categories" in m.altered() for m in (plain, invariant))
