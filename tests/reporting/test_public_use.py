@@ -193,3 +193,45 @@ def test_changed_categories_are_corrected_only_by_probabilities_that_are_publish
     assert "stay" not in invariant.published()
     assert "not published" in invariant.altered()
     assert all("relations of the changed categories" in m.altered() for m in (plain, invariant))
+
+
+def limits_of_use(groups: lv.SubGroups, mask=None) -> str:
+    towns = ["a"] * 150 + ["b"] * 150
+    draws = np.random.default_rng(1).normal(size=(2, 300))
+    sexes = ["f", "m"] * 75 + ["f"] * 147 + ["m"] * 3
+    table = pa.table({"x": draws[0], "y": draws[1], "town": towns, "sex": sexes})
+    data = lv.read(table, confidential=["x", "y"], sub_groups=groups)
+    release = lv.mask(data, mask or lv.masks.SufficiencyBased(), secret=b"s" * 16)
+    made = lv.compare(data, [release], attacks=["nearest_record"], measures=["moments"])
+    (items,) = [b for b in section(composed(made, "public"), "Known limitations").blocks if isinstance(b, Listing)]
+    return " ".join(map(str, items.items))
+
+
+def of_size(smallest: int, small: str, columns=("town", "sex")) -> lv.SubGroups:
+    return lv.SubGroups(columns=columns, smallest=smallest, small=small)
+
+
+@pytest.mark.parametrize(("groups", "mask", "said", "unsaid"), [
+    (of_size(3, "pool"), None, "Masking had regard to sub-groups formed by town, sex. Other subsets", "pooled"),
+    (of_size(10, "pool"), None, "columns with sex are kept only in sub-groups that were not pooled. Other", "not kept"),
+    (of_size(200, "pool"), None, "until one was left: masking had no regard to town, sex; relations of masked columns with "
+     "town, sex are not kept. Other", "had regard"),
+    (of_size(10, "suppress"), None, "formed by town, sex. Records of small sub-groups are left out of the file. Other", "147"),
+    (of_size(3, "pool"), lv.masks.AdditiveNoise(scope="file"), "ran over the whole file, not inside", "had regard"),
+])
+def test_the_public_reads_of_the_sub_groups_that_masking_ran_in(groups, mask, said, unsaid):
+    told = limits_of_use(groups, mask)
+    assert said in told
+    assert unsaid not in told
+
+
+def test_the_public_reads_plain_names_of_measures(tmp_path, monkeypatch):
+    from larvatus.core.discovery import file_names
+    from larvatus.reporting.glance_words import NAMES as PLAIN
+    from larvatus.reporting.glance_words import named
+
+    assert set(file_names("larvatus.utilities")) <= set(PLAIN)
+    assert named("ecdf_mean (2)") == "the joint distribution on average (2)"
+    report, _ = public(lv.masks.DataShuffling(), tmp_path, monkeypatch)
+    heads = [b for b in section(report, "What analysts lose").blocks if isinstance(b, Table)]
+    assert heads[0].rows[0][0] == "Means and standard deviations"
