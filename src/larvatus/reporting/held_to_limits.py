@@ -85,7 +85,9 @@ def _figure(row: Row, value: object) -> str:
         return f"{value:.4g}{SPACE}times"
     if not of_attack(row["score"]):
         return _digits(value)
-    return f"{_digits(100 * value)}{SPACE}{'percentage points' if figure.startswith('above') else '%'}"
+    said = _digits(100 * value)
+    unit = f"percentage point{'' if said == '1' else 's'}" if figure.startswith("above") else "%"
+    return f"{said}{SPACE}{unit}"
 
 
 def _digits(value: float) -> str:
