@@ -18,7 +18,7 @@ KEPT = (
 UNKNOWN = "variances, relations between columns and tails may differ from those of the collected data"
 PARTLY = (
     "Some values, columns or records were left out of a step: relations between what was masked and what was not may have "
-    "changed, and means and variances too where zeros or signs were held."
+    "changed, and means and variances too if zeros or signs were held."
 )
 RULES = "Values were made to obey rules, which may have moved means, variances and relations."
 NO_CODE = "No ready-made correction for this is given here: analyse the file with these changes and the losses below in mind."
