@@ -17,6 +17,7 @@ from larvatus.comparison.limits import limits_of
 from larvatus.core.errors import StudyError
 from larvatus.data.notes import Note
 from larvatus.data.score import Rows, Score, Scores
+from larvatus.reporting.numbers import SPACE
 
 ABOUT = About(100, ("x",), (), (), None, (("all", 100),), ("x",))
 
@@ -82,7 +83,8 @@ def test_which_releases_meet_the_limits():
         limits=limits_of({"nearest_record": {"above_chance": 0.01}}),
     )
     assert [(r["release"], r["meets"]) for r in found.meets()] == [("a", True), ("b", False), ("gone", False)]
-    assert found.meets()[1]["which"] == "nearest_record: above chance, upper end 0.32, limit 0.01"
+    which = found.meets()[1]["which"]
+    assert which == f"nearest record: above chance, upper end 32{SPACE}percentage points, limit 1{SPACE}percentage point"
     assert [r["meets"] for r in found.meets({"moments": 0.1})] == [False, True, False]
     plain = found.plain()["limits"]
     assert [r["meets"] for r in plain["releases"]] == [True, False]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from larvatus.comparison.comparison import About, Candidate, Comparison
-from larvatus.comparison.explained import NAMES
 from larvatus.core.discovery import file_names
 from larvatus.data.score import Rows, Score, Scores
+from larvatus.reporting.glance_words import NAMES
 
 ABOUT = About(100, ("x",), (), (), None, (("all", 100),), ("x",))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,15 @@ def test_axes_can_be_chosen_among_all_scores(tab, files):
     assert tab.run(PLACE) != before
     assert "risk: nearest record →" in tab.run("document.querySelector('.live svg').textContent")
     assert "1 is beaten by no other on both axes: 3." in tab.run("document.querySelector('.live .quiet').textContent")
+
+
+def test_a_point_of_the_frontier_at_no_risk_has_its_name(tab, tmp_path):
+    drawn = {"noise": (0.83, 0.275), "model, d = 0.5": (0.25, 0.227), "model, d = 0": (0, 0.236), "model, d = 0.1": (0.02, 0.3)}
+    made = [built(1, risk=risk, loss=loss, names={0: name}) for name, (risk, loss) in drawn.items()]
+    page = tmp_path / "map.html"
+    page.write_text(replace(made[0], candidates=tuple(m.candidates[0] for m in made)).html(), encoding="utf-8")
+    tab.open(page)
+    assert set(tab.run("[...document.querySelectorAll('.live .label.name')].map(t => t.textContent)")) >= {"model, d = 0"}
 
 
 def test_the_frontier_is_drawn_on_request(tab, files):

@@ -12,7 +12,7 @@ import pytest
 import larvatus as lv
 from larvatus.data.notes import Note
 from larvatus.reporting.compose import composed
-from larvatus.reporting.contents import Code, Fold, Section, Table
+from larvatus.reporting.contents import Code, Fold, Listing, Paragraph, Section, Table
 from larvatus.reporting.public_notes import public_note
 
 NAMES = ["home_value", "mortgage_balance", "net_assets"]
@@ -148,3 +148,90 @@ def test_what_is_rounded_is_the_figure_of_the_note_a_mask_writes():
     html = lv.compare(data, [release], measures=["moments"]).html("public")
     assert str(told) not in html
     assert re.search(r"values of age above about \d+ were replaced; their mean is about \d+", html)
+
+
+ALTERING = {
+    "noise that keeps zeros": (lv.masks.AdditiveNoise(variance=0.2, zeros="keep"), ("variances are larger", "zeros or signs")),
+    "noise in one column": (
+        [lv.masks.AdditiveNoise(columns=("net_assets",)), lv.masks.DataShuffling(columns=NAMES[:2])],
+        ("variances are larger", "left out of a step"),
+    ),
+    "tails": (lv.masks.TopCoding(), ("tails are cut",)), "rounded": (lv.masks.Rounding(base=10), ("finer than the base",)),
+    "grouped": (lv.masks.Microaggregation(), ("variances are smaller",)), "swapped": (lv.masks.RankSwap(), ("are weaker",)),
+    "noise, then tails": ([lv.masks.AdditiveNoise(), lv.masks.TopCoding()], ("variances are larger", "tails are cut")),
+    "some records": (lv.masks.SufficiencyBased(where="gender == 1"), ("left out of a step",)),
+}
+
+
+def advice(report) -> str:
+    blocks = section(report, "How to analyse the file").blocks
+    said = [b.text for b in blocks if isinstance(b, Paragraph)]
+    return " ".join([*said, *(str(i) for b in blocks if isinstance(b, Listing) for i in b.items)])
+
+
+@pytest.mark.parametrize("name", ALTERING)
+def test_what_a_mask_changes_is_said_where_no_correction_is_given(name, tmp_path, monkeypatch):
+    mask, wanted = ALTERING[name]
+    said = advice(public(mask, tmp_path, monkeypatch)[0])
+    assert "No ready-made correction" in said
+    assert "as if it were the collected one" not in said
+    for clause in wanted:
+        assert clause in said
+
+
+@pytest.mark.parametrize("mask", [lv.masks.SufficiencyBased(), lv.masks.DataShuffling(columns=NAMES)])
+def test_masks_that_keep_what_is_analysed_need_no_correction(mask, tmp_path, monkeypatch):
+    said = advice(public(mask, tmp_path, monkeypatch)[0])
+    assert "as if it were the collected one" in said
+    assert "No ready-made" not in said
+
+
+def test_changed_categories_are_corrected_only_by_probabilities_that_are_published():
+    plain, invariant = lv.masks.PostRandomisation(invariant=False), lv.masks.PostRandomisation()
+    assert "stay" in plain.published()
+    assert "solving for the latter corrects them" in plain.altered()
+    assert "stay" not in invariant.published()
+    assert "not published" in invariant.altered()
+    assert all("relations of the changed categories" in m.altered() for m in (plain, invariant))
+
+
+def limits_of_use(groups: lv.SubGroups, mask=None) -> str:
+    towns = ["a"] * 150 + ["b"] * 150
+    draws = np.random.default_rng(1).normal(size=(2, 300))
+    sexes = ["f", "m"] * 75 + ["f"] * 147 + ["m"] * 3
+    table = pa.table({"x": draws[0], "y": draws[1], "town": towns, "sex": sexes})
+    data = lv.read(table, confidential=["x", "y"], sub_groups=groups)
+    release = lv.mask(data, mask or lv.masks.SufficiencyBased(), secret=b"s" * 16)
+    made = lv.compare(data, [release], attacks=["nearest_record"], measures=["moments"])
+    (items,) = [b for b in section(composed(made, "public"), "Known limitations").blocks if isinstance(b, Listing)]
+    return " ".join(map(str, items.items))
+
+
+def of_size(smallest: int, small: str, columns=("town", "sex")) -> lv.SubGroups:
+    return lv.SubGroups(columns=columns, smallest=smallest, small=small)
+
+
+@pytest.mark.parametrize(("groups", "mask", "said", "unsaid"), [
+    (of_size(3, "pool"), None, "Masking had regard to sub-groups formed by town, sex. Other subsets", "pooled"),
+    (of_size(10, "pool"), None, "columns with sex are kept only in sub-groups that were not pooled. Other", "not kept"),
+    (of_size(200, "pool"), None, "until one was left: masking had no regard to town, sex; relations of masked columns with "
+     "town, sex are not kept. Other", "had regard"),
+    (of_size(10, "suppress"), None, "formed by town, sex. Records of small sub-groups are left out of the file. Other", "147"),
+    (of_size(3, "pool"), lv.masks.AdditiveNoise(scope="file"), "ran over the whole file, not inside", "had regard"),
+])
+def test_the_public_reads_of_the_sub_groups_that_masking_ran_in(groups, mask, said, unsaid):
+    told = limits_of_use(groups, mask)
+    assert said in told
+    assert unsaid not in told
+
+
+def test_the_public_reads_plain_names_of_measures(tmp_path, monkeypatch):
+    from larvatus.core.discovery import file_names
+    from larvatus.reporting.glance_words import NAMES as PLAIN
+    from larvatus.reporting.glance_words import named
+
+    assert set(file_names("larvatus.utilities")) <= set(PLAIN)
+    assert named("ecdf_mean (2)") == "the joint distribution on average (2)"
+    report, _ = public(lv.masks.DataShuffling(), tmp_path, monkeypatch)
+    heads = [b for b in section(report, "What analysts lose").blocks if isinstance(b, Table)]
+    assert heads[0].rows[0][0] == "Means and standard deviations"

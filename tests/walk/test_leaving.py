@@ -15,6 +15,7 @@ from larvatus.comparison.leaving import warnings_of
 from larvatus.comparison.limits import limits_of
 from larvatus.core.errors import LimitWarning
 from larvatus.data.score import Rows, Score, Scores
+from larvatus.reporting.numbers import SPACE
 from sample import SECRET, people
 
 ABOUT = About(100, ("x",), (), (), None, (("all", 100),), ("x",))
@@ -48,14 +49,14 @@ def test_the_rule_picks_among_releases_that_keep_the_limits():
     said = text_of(compared({"moments": 0.95}))
     assert "it would be “low”" in said, "limits to losses alone do not stand in place of the baselines"
     said = text_of(compared({"nearest_record": 0.001, "moments": 0.6}))
-    assert "“middle” breaks the fewest and breaks 1 of 2 limits (nearest_record: value 0.2, limit 0.001)" in said
+    assert "“middle” breaks the fewest and breaks 1 of 2 limits (nearest record: value 20 %, limit 0.1 %)" in said
 
 
 def test_the_chosen_section_has_every_limit_with_its_figure_and_the_codebook():
     made = compared({"nearest_record": {"above_chance": 0.25}, "moments": 0.05})
     said = text_of(made, chosen="middle")
     assert "It breaks 1 of 2 limits (moments: value 0.5, limit 0.05)." in said
-    assert re.search(r"nearest record above chance 0.19 0.25 kept", said)
+    assert re.search(r"nearest record above chance 19 percentage points 25 percentage points kept", said)
     assert re.search(r"moments value 0.5 0.05 BROKEN", said)
     assert "the x of it" in said
     assert "The rule of the first paragraph names no release." in said
@@ -72,7 +73,7 @@ def test_a_warning_for_what_leaves_and_breaks_a_limit():
     assert warnings_of(compared(None), "high", "high") == ()
     both, = warnings_of(made, "high", "high", "A. Keeper")
     assert both == ("“high” is approved by A. Keeper and published although it breaks 1 of 2\N{NO-BREAK SPACE}limits "
-                    "(nearest_record: above chance 0.59, limit 0.25).")
+                    f"(nearest record: above chance 59{SPACE}percentage points, limit 25{SPACE}percentage points).")
     assert [w.split(" although")[0] for w in warnings_of(made, "low", "high")] == ["“high” is approved", "“low” is published"]
     assert "is approved" in text_of(made, chosen="high", warned=(both,))
 

@@ -36,6 +36,7 @@ class Candidate:
     copies: int = 1
     rules: Rows = field(default_factory=Rows)
     codebook: Rows = field(default_factory=Rows)
+    altered: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, name: str, release: Release, scores: Scores, codebook: Rows = Rows()) -> Candidate:  # noqa: B008 (frozen)
@@ -46,7 +47,10 @@ class Candidate:
         permutes = _permuted(release.steps) and not len(release.rules)
         rows, copies = release.data.rows, len(release.copies)
         light = Scores(replace(s, by_record=None, records=None) for s in scores)
-        return cls(name, steps, sentences, public, release.notes, rows, light, permutes, copies, release.rules, codebook)
+        altered = tuple(s.altered() for s in release.steps)
+        return cls(
+            name, steps, sentences, public, release.notes, rows, light, permutes, copies, release.rules, codebook, altered
+        )
 
     def of_kind(self, kind: Literal["risk", "loss"]) -> tuple[Score, ...]:
         """Its risks or its losses."""

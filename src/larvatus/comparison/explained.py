@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from larvatus.comparison.combining import with_combined
 from larvatus.data.score import Cell, Row, Rows, Score
-from larvatus.reporting.glance_words import KEPT, NEARLY, WITHOUT, at_baseline
+from larvatus.reporting.glance_words import NEARLY, WITHOUT, at_baseline, named
 from larvatus.reporting.headline import Headline, baseline, excess, headlines
 from larvatus.reporting.held_to_limits import broken_in_words
 from larvatus.reporting.numbers import EXACT, loss, number, plural, quoted, share, times, words
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 
 TOGETHER, TELLING = "together", 0.1
 ASIDE = "It does not decide between releases: any that keeps relations and totals gives some of it."
-NAMES = {
-    "acceptance": "values that occur in the original", "cluster": "clusters of records",
-    "ecdf_max": "the joint distribution where it differs most", "ecdf_mean": "the joint distribution on average",
-    "inequality": "inequality", "propensity": "likeness to the original in the eyes of a model that tells files apart",
-    "regression_overlap": "coefficients of regressions", "table": "cross-tabulations", **KEPT,
-}
 
 
 def explained(comparison: Comparison) -> Rows:
@@ -142,7 +136,7 @@ def _losses(comparison: Comparison, candidate: Candidate) -> list[Row]:
 
 
 def _lost(score: Score) -> str:
-    what = NAMES.get(score.method, words(score.method))
+    what = named(score.method)
     what = f"{what[:1].upper()}{what[1:]}"
     if abs(score.value) < EXACT:
         return f"{what}: kept exactly."

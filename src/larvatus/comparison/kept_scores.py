@@ -43,6 +43,7 @@ def candidate_of(plain: Mapping[str, Any]) -> Candidate:
         "publishable": tuple(plain["publishable"]), "notes": tuple(Note(**n) for n in plain["notes"]),
         "rules": Rows.of(plain["rules"]), "codebook": Rows.of(plain["codebook"]),
         "scores": Scores(_score_of(s) for s in plain["scores"]),
+        "altered": tuple(plain.get("altered", ())),
     })
 
 

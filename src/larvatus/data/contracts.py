@@ -201,6 +201,11 @@ class Mask(Method):
         """The settings that may be told to the public and had an effect on columns of these kinds."""
         return {k: v for k, v in self.settings().items() if k in self.publishable}
 
+    def altered(self) -> str:
+        """What analyses of the release find changed, as a clause for the public; empty where the mask is made to keep means
+        and covariances, or values and rank correlations."""
+        return "variances, relations between columns and tails may differ from those of the collected data"
+
     def public_sentence(self) -> str:
         """One sentence for the public, without a confidential figure."""
         raise NotImplementedError

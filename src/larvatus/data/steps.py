@@ -124,7 +124,24 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
     if lost:
         few = outcome.target.count(-1)
         notes.append(Note(f"{lost:,} records of {few} small sub-groups are left out of the release", "warning", "sub_groups"))
+        notes.append(Note("records of small sub-groups are left out of the file", step="sub_groups", public=True))
+    if notes and any(m.scope == "sub_group" for m in masks) and any(len(held) > 1 for held in outcome.declared):
+        notes.append(Note(_pooled(after.groups.columns, [len(x) for x in after.groups.labels]), step="sub_groups", public=True))
     return after, notes
+
+
+def _pooled(columns: Sequence[str], told_by: Sequence[int]) -> str:
+    """For the public, without naming a sub-group: by which columns masking told records apart, everywhere or in places."""
+    least, most = min(told_by), max(told_by)
+    in_places, nowhere = ", ".join(columns[least:most]), ", ".join(columns[most:])
+    with_them = "relations of masked columns with"
+    if not most:
+        said = f"small sub-groups were pooled until one was left: masking had no regard to {nowhere}"
+    else:
+        said = f"masking had regard to sub-groups formed by {', '.join(columns[:most])}, and small ones were pooled"
+    if in_places:
+        said += f"; {with_them} {in_places} are kept only in sub-groups that were not pooled"
+    return said + (f"; {with_them} {nowhere} are not kept" if nowhere else "")
 
 
 def applied(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:

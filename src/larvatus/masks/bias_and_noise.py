@@ -93,6 +93,9 @@ class BiasAndNoise(Mask):
         kept = self.zeros == "keep"
         return {n: FactorLaw(self.bias, self.noise, float(factor[j]), noise_sd[:, j], kept) for j, n in enumerate(names)}
 
+    def altered(self) -> str:
+        return "variances are larger than in the collected data, most where values are large, and correlations are weaker"
+
     def public_sentence(self) -> str:
         return "Each confidential value was multiplied by a random factor close to one, and random noise was added."
 

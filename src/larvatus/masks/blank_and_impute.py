@@ -94,6 +94,9 @@ class BlankAndImpute(Mask):
         columns = list(dict.fromkeys([*names, *design.columns]))
         return Masked(current.map_rows(impute, columns), notes)
 
+    def altered(self) -> str:
+        return ""
+
     def public_sentence(self) -> str:
         return "Some confidential values were removed and replaced by random draws from a model given the rest of the record."
 

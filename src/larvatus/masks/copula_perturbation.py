@@ -87,6 +87,9 @@ class CopulaPerturbation(Mask):
         data = data.place({s: (y, u) for s, y, u in zip(share, latent, drawn, strict=True)}, random)
         return Masked(data.map_rows(read_off, share), [*copula_notes(current, copulas), *self._notes(current, runs, counts)])
 
+    def altered(self) -> str:
+        return ""
+
     def public_sentence(self) -> str:
         return (
             "Confidential values were replaced by random ones that follow the distribution of each column and keep the rank "

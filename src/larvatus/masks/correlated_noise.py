@@ -76,6 +76,9 @@ class CorrelatedNoise(Mask):
         groups = [GroupLaw(np.zeros(p), np.eye(p), np.zeros((p, 0)), self.variance * r.covariance) for r in roots]
         return Law(original.confidential, (), tuple(groups))
 
+    def altered(self) -> str:
+        return "variances are larger than in the collected data, and relations with columns left as they are are weaker"
+
     def public_sentence(self) -> str:
         return "Random noise, correlated as the confidential columns are among themselves, was added to their values."
 

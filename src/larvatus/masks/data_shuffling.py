@@ -68,6 +68,9 @@ class DataShuffling(Mask):
         placed = drawn.place({n: (order, n) for n, order in zip(names, latent, strict=True)}, random)
         return Masked(placed, [*_notes(data, copulas), *left_out(current, data, "zero")])
 
+    def altered(self) -> str:
+        return ""
+
     def public_sentence(self) -> str:
         return (
             "Confidential values were exchanged between records so that each column keeps its values and the rank "

@@ -74,6 +74,9 @@ class LatinHypercube(Mask):
         placed = data.place({n: (y, n) for n, y in zip(names, latent, strict=True)}, random)
         return Masked(current.holding(placed.table), [*copula_notes(current, copulas), *_notes(given)])
 
+    def altered(self) -> str:
+        return "relations with columns left as they are are lost inside sub-groups"
+
     def public_sentence(self) -> str:
         return (
             "Confidential values were exchanged between records so that each column keeps its values and the rank "

@@ -95,6 +95,9 @@ class LinearModel(Mask):
             return None
         return linear_law(original, self._beta(original.confidential))
 
+    def altered(self) -> str:
+        return ""
+
     def public_sentence(self) -> str:
         return (
             "Confidential values were replaced by values from a linear model, with means, variances and correlations, among "

@@ -86,6 +86,9 @@ class LocalSuppression(Mask):
         after = current.map_rows(mask_block, [*self.known, *names])
         return Masked(after, self._notes(current, pieces.count @ (pieces.blank & (found.rows[pieces.origin] > 0)), lost))
 
+    def altered(self) -> str:
+        return "values of rare combinations are missing, and not at random: what is rare is under-represented"
+
     def public_sentence(self) -> str:
         return f"Confidential values that made combinations of key values rarer than {self.k} records were made missing."
 

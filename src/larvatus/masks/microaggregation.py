@@ -88,6 +88,10 @@ class Microaggregation(Mask):
             data = rejoined(data, masked, names)
         return Masked(data, [*notes, *_unvarying(current), self._linkage(current, parts, mixed or self.scope == "file")])
 
+    def altered(self) -> str:
+        moved = "; totals may have moved" if self.centre == "median" else ""
+        return f"variances are smaller than in the collected data, and correlations tend to be stronger{moved}"
+
     def public_sentence(self) -> str:
         return f"Confidential values were replaced by the {self.centre} of a small group of similar records."
 

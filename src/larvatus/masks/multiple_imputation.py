@@ -83,6 +83,9 @@ class MultipleImputation(Mask):
             groups.append(GroupLaw(fit.intercept, np.zeros((p, p)), fit.slope.T, more * fit.factor @ fit.factor.T))
         return Law(names, design.names, tuple(groups))
 
+    def altered(self) -> str:
+        return ""
+
     def public_sentence(self) -> str:
         said = "Confidential values were replaced by random draws from a statistical model fitted to the original data"
         if self.copies == 1:

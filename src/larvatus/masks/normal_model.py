@@ -62,6 +62,12 @@ class NormalModel(Mask):
         groups = [GroupLaw(r.mean, np.zeros((p, p)), np.zeros((p, 0)), r.covariance) for r in roots_of(original)]
         return Law(original.confidential, (), tuple(groups))
 
+    def altered(self) -> str:
+        return (
+            "shapes, tails and bounds are those of a normal distribution, and inside sub-groups relations with "
+            "columns left as they are are lost"
+        )
+
     def public_sentence(self) -> str:
         how = "exactly" if self.moments == "exact" else "on average"
         return (

@@ -72,6 +72,16 @@ class PostRandomisation(Mask):
         told = super().published(kinds)
         return {k: v for k, v in told.items() if k not in ("stay", "matrix")} if self.invariant else told
 
+    def altered(self) -> str:
+        weaker = "relations of the changed categories with other columns are weaker than in the collected data"
+        if self.invariant:
+            return f"frequencies are kept on average, but {weaker}, and the probabilities that were used are not published"
+        undone = "" if self.where is not None else (
+            "; the probabilities are published: shares after this step are on average the shares before it times the matrix of "
+            "probabilities, so that solving for the latter corrects them"
+        )
+        return f"frequencies have moved, and {weaker}{undone}"
+
     def public_sentence(self) -> str:
         kept = ", in a way that keeps the frequencies of each column on average" if self.invariant else ""
         return f"Categories of confidential columns were changed at random by fixed probabilities{kept}."

@@ -72,6 +72,9 @@ class RandomBlanking(Mask):
             notes.append(Note(said, "warning" if was and was == now else "information"))
         return Masked(after, notes)
 
+    def altered(self) -> str:
+        return "some values are missing at random, so that estimates rest on fewer of them"
+
     def public_sentence(self) -> str:
         return "Some confidential values, chosen at random, were made missing."
 

@@ -60,6 +60,9 @@ class RandomOrthogonal(Mask):
         p = len(original.confidential)
         return linear_law(original, np.zeros((p, p)))
 
+    def altered(self) -> str:
+        return ""
+
     def public_sentence(self) -> str:
         return (
             "The records of the confidential columns were mixed by a random rotation that leaves their means, variances and "

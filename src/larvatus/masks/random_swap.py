@@ -60,6 +60,9 @@ class RandomSwap(Mask):
             notes += said
         return Masked(data, [*notes, *_unmodified(current)])
 
+    def altered(self) -> str:
+        return "relations with columns that were not exchanged together are weaker than in the collected data"
+
     def public_sentence(self) -> str:
         of = " of the same sub-group" if self.scope == "sub_group" else ""
         return f"Some confidential values were exchanged between randomly chosen records{of}."

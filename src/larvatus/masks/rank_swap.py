@@ -77,6 +77,9 @@ class RankSwap(Mask):
         notes.append(Note("the smallest and the largest value of every column leave unmodified", "warning"))
         return Masked(named(swapped, current, original, names), notes)
 
+    def altered(self) -> str:
+        return "correlations are weaker than in the collected data"
+
     def public_sentence(self) -> str:
         return "Each confidential value was exchanged with that of another record which has a similar rank."
 

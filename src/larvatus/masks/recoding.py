@@ -83,6 +83,9 @@ class Recoding(Mask):
             unused.add("bins")
         return {k: v for k, v in super().published(kinds).items() if k not in unused}
 
+    def altered(self) -> str:
+        return "differences inside a category or a class are lost, and with them some of the spread"
+
     def public_sentence(self) -> str:
         return "Rare or similar categories of confidential columns were joined, and numbers were put into classes."
 

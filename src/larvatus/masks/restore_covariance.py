@@ -74,6 +74,9 @@ class RestoreCovariance(Mask):
         done = self._exact(current, losses, random) if self.moments == "exact" else self._random(current, losses, random)
         return Masked(done, [*_notes(current, losses, self.moments == "exact"), *_moved_means(current, moments)])
 
+    def altered(self) -> str:
+        return "variances and correlations among masked columns are put back; shapes and relations with other columns are not"
+
     def public_sentence(self) -> str:
         limited = self.columns is not None or self.where is not None
         how = "on average" if self.moments == "random" else "nearly" if limited else "exactly"

@@ -65,5 +65,8 @@ class ReverseMap(Mask):
                 "mask that changes ranks before it, or set allow_reversible = true."
             )
 
+    def altered(self) -> str:
+        return "each column has its collected values again; relations between columns stay as the step before left them"
+
     def public_sentence(self) -> str:
         return "The released values are original values, given to other records in the order of the masked ones."

@@ -60,6 +60,9 @@ class Rounding(Mask):
         broken = [replace(columns[n], integer=False) for n in names if not float(bases[n]).is_integer()]
         return Masked(current.map_rows(mask_block, names, broken), self._notes(current, bases))
 
+    def altered(self) -> str:
+        return "differences finer than the base are lost, and small values may have become zero"
+
     def public_sentence(self) -> str:
         return "Confidential values were rounded to multiples of a fixed base."
 

@@ -104,6 +104,9 @@ class SufficiencyBased(Mask):
         weight = checked_weight(original, self.name(), MaskError) if self.weighted else None
         return linear_law(original, self._beta(original.confidential), weight)
 
+    def altered(self) -> str:
+        return ""
+
     def public_sentence(self) -> str:
         what = "means, variances and correlations"
         kept = f"{what} weighted by the survey weight" if self.weighted else what

@@ -132,6 +132,10 @@ class TopCoding(Mask):
         after = marked.map_rows(mask_block, [*names, *map(cut_name, names)], made)
         return Masked(after, [*self._said(current, names, replaced, weight), *notes])
 
+    def altered(self) -> str:
+        total = "" if self.replacement == "mean" else "; totals may have moved"
+        return f"tails are cut: spread and inequality are smaller, and relations among values of the tails are lost{total}"
+
     def public_sentence(self) -> str:
         what = {"top": "largest", "bottom": "smallest", "both": "largest and smallest"}[self._cut()]
         return f"The {what} values of each confidential column were replaced by {_REPLACED_BY[self.replacement]}."

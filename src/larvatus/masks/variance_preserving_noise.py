@@ -96,6 +96,10 @@ class VariancePreservingNoise(Mask):
         groups = [GroupLaw(m.shift, np.diag(m.shrink), np.zeros((p, 0)), m.weights.T @ m.weights) for m in maps]
         return Law(names, (), tuple(groups))
 
+    def altered(self) -> str:
+        which = "relations with columns left as they are" if self.correlated else "correlations and regression slopes"
+        return f"{which} are weaker than in the collected data"
+
     def public_sentence(self) -> str:
         return (
             "Random noise was added to the confidential values, which were then drawn back towards their mean so that means "

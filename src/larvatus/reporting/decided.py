@@ -5,8 +5,10 @@ from __future__ import annotations
 from larvatus.data.score import Cell, Rows
 from larvatus.reporting.compared import Comparison
 from larvatus.reporting.contents import Block, Fold, Section, Table
-from larvatus.reporting.held_to_limits import limits_table
-from larvatus.reporting.numbers import loss, plural
+from larvatus.reporting.held_to_limits import limits_table, of_attack
+from larvatus.reporting.numbers import loss, plural, share, words
+
+NAMED = ("combined", "part")  # columns that hold names of scores
 
 
 def decided_section(comparison: Comparison) -> Section | None:
@@ -21,18 +23,21 @@ def decided_section(comparison: Comparison) -> Section | None:
 
 
 def _table(title: str, rows: Rows) -> Table:
-    texts = tuple(tuple(_text(row.get(n)) for n in rows.columns) for row in rows)
-    words = frozenset(i for i, n in enumerate(rows.columns) if not all(_figure(row.get(n)) for row in rows))
-    return Table(title, tuple(n.replace("_", " ").capitalize() for n in rows.columns), texts, words | {0})
+    risks = {row.get("combined") for row in rows if of_attack(row.get("part"))}
+    texts = tuple(tuple(_text(n, row.get(n), row.get("combined") in risks) for n in rows.columns) for row in rows)
+    plain = frozenset(i for i, n in enumerate(rows.columns) if not all(_figure(row.get(n)) for row in rows))
+    return Table(title, tuple(n.replace("_", " ").capitalize() for n in rows.columns), texts, plain | {0})
 
 
 def _figure(value: Cell) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _text(value: Cell) -> str:
+def _text(column: str, value: Cell, risk: bool) -> str:
     if value is None or isinstance(value, str):
-        return value or ""
+        return words(value or "") if column in NAMED else value or ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return loss(value) if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return share(value) if risk else loss(value)

@@ -15,6 +15,18 @@ KEPT = {
     "moments": "means and standard deviations", "correlation": "correlations", "rank_correlation": "rank correlations",
     "marginal": "the shape of columns", "distributions": "histograms", "scatter": "scatter plots",
 }
+NAMES = {
+    "acceptance": "values that occur in the original", "cluster": "clusters of records",
+    "ecdf_max": "the joint distribution where it differs most", "ecdf_mean": "the joint distribution on average",
+    "inequality": "inequality", "propensity": "likeness to the original in the eyes of a model that tells files apart",
+    "regression_overlap": "coefficients of regressions", "table": "cross-tabulations", **KEPT,
+}
+
+
+def named(measure: str) -> str:
+    """What a measure looks at, in plain words; the number of one that is used twice stays behind it."""
+    method, again, which = measure.partition(" (")
+    return f"{NAMES.get(method, words(method))}{again}{which}"
 
 
 def at_baseline(score: Score) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from larvatus.core.discovery import file_names
 from larvatus.data.score import Row, Rows
 from larvatus.reporting.compared import Comparison
 from larvatus.reporting.contents import Table
-from larvatus.reporting.numbers import EXACT, NONE, count, plural, quoted, words
+from larvatus.reporting.numbers import EXACT, NONE, SPACE, count, minus, plural, quoted, words
 
 MOST_NAMED = 4
 
@@ -17,9 +18,9 @@ def broken_in_words(row: Row) -> str:
     """One broken limit."""
     judged, most = row["judged"], row["limit"]
     if not isinstance(judged, float) or not isinstance(most, float):
-        return f"{row['score']}: {row['why']}"
+        return f"{words(str(row['score']))}: {row['why']}"
     why = f" ({row['why']})" if row.get("why") else ""
-    return f"{row['score']}: {row['figure']} {judged:.4g}, limit {most:.4g}{why}"
+    return f"{words(str(row['score']))}: {row['figure']} {_figure(row, judged)}, limit {_figure(row, most)}{why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def held(comparison: Comparison) -> Held | None:
 def limits_table(rows: Rows, name: str) -> Table:
     """Every limit with the figure that was judged."""
     cells = tuple(
-        (words(str(r["score"])), str(r["figure"]), _figure(r["judged"]), _figure(r["limit"]),
+        (words(str(r["score"])), str(r["figure"]), _figure(r, r["judged"]), _figure(r, r["limit"]),
          "kept" if r["kept"] is True else "BROKEN", str(r["why"] or "")) for r in rows
     )
     whole = any(c[-1] for c in cells)
@@ -71,7 +72,24 @@ def limits_table(rows: Rows, name: str) -> Table:
     return Table(f"{quoted(name)} against the limits", heads, told, frozenset({0, 1, 4, 5}))
 
 
-def _figure(value: object) -> str:
+def of_attack(name: object) -> bool:
+    """Whether a score is an attack, whose figures are shares."""
+    return name == "every_attack" or name in file_names("larvatus.risks")
+
+
+def _figure(row: Row, value: object) -> str:
+    """A figure of an attack in per cent or percentage points, fine enough to be told from its limit; a loss as it is."""
     if not isinstance(value, float):
         return NONE
-    return "0" if abs(value) < EXACT else f"{value:.4g}"
+    figure = str(row["figure"])
+    if figure.startswith("times"):
+        return f"{value:.4g}{SPACE}times"
+    if not of_attack(row["score"]):
+        return _digits(value)
+    said = _digits(100 * value)
+    unit = f"percentage point{'' if said == '1' else 's'}" if figure.startswith("above") else "%"
+    return f"{said}{SPACE}{unit}"
+
+
+def _digits(value: float) -> str:
+    return "0" if abs(value) < EXACT else minus(f"{value:.4g}")

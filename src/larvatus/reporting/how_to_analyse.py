@@ -7,10 +7,21 @@ from typing import Any
 
 from larvatus.reporting.analysis_code import COPIES_PYTHON, COPIES_R, PLAIN_PYTHON, PLAIN_R, in_r, noise_python, noise_r
 from larvatus.reporting.compared import About, Candidate
-from larvatus.reporting.contents import Block, Code, Fold, Paragraph, Section
-from larvatus.reporting.numbers import count, quoted
+from larvatus.reporting.contents import Block, Code, Fold, Listing, Paragraph, Section
+from larvatus.reporting.numbers import count, quoted, words
 
 NOISES = ("additive_noise", "correlated_noise", "bias_and_noise")
+KEPT = (
+    "The masking is made to keep means and covariances, or values and rank correlations, so that these need no correction: "
+    "analyse the file as if it were the collected one, and keep the losses in mind."
+)
+UNKNOWN = "variances, relations between columns and tails may differ from those of the collected data"
+PARTLY = (
+    "Some values, columns or records were left out of a step: relations between what was masked and what was not may have "
+    "changed, and means and variances too if zeros or signs were held."
+)
+RULES = "Values were made to obey rules, which may have moved means, variances and relations."
+NO_CODE = "No ready-made correction for this is given here: analyse the file with these changes and the losses below in mind."
 
 
 def how_to_analyse(candidate: Candidate, about: About) -> Section:
@@ -22,8 +33,10 @@ def how_to_analyse(candidate: Candidate, about: About) -> Section:
     noise = _published_noise(candidate, columns)
     if noise is not None:
         blocks += _noise(noise, columns, about, _within(candidate))
-    elif not blocks:
-        blocks += _plain(candidate, columns)
+    elif blocks:
+        blocks += _changed(candidate, about) if candidate.publishable else []
+    else:
+        blocks += _plain(candidate, about, columns)
     if about.weight:
         blocks.append(Paragraph(f"Estimates for the population need the weights in the column {quoted(about.weight)}."))
     return Section("How to analyse the file", tuple(blocks))
@@ -38,12 +51,28 @@ def _copies(copies: int, columns: tuple[str, ...]) -> list[Block]:
     return [said, *_both(COPIES_PYTHON, COPIES_R, columns[0], copies=copies)]
 
 
-def _plain(candidate: Candidate, columns: tuple[str, ...]) -> list[Block]:
-    said = Paragraph(
-        "No correction is needed or possible: analyse the file as if it were the collected one, and keep the losses in mind."
-        if candidate.publishable else "The masking is not described here, so that no correction can be given."
-    )
-    return [said, *_both(PLAIN_PYTHON, PLAIN_R, columns[0])] if columns else [said]
+def _plain(candidate: Candidate, about: About, columns: tuple[str, ...]) -> list[Block]:
+    said: list[Block] = _changed(candidate, about) if candidate.publishable else [
+        Paragraph("The masking is not described here, so that no correction can be given.")
+    ]
+    return [*(said or [Paragraph(KEPT)]), *(_both(PLAIN_PYTHON, PLAIN_R, columns[0]) if columns else [])]
+
+
+def _changed(candidate: Candidate, about: About) -> list[Block]:
+    """What each step changes by its own account, without code that corrects for it; nothing where all keep what is analysed."""
+    told = [str(step.get("method", "step")) for step in candidate.publishable]
+    clauses = [*candidate.altered, *[UNKNOWN] * (len(told) - len(candidate.altered))]
+    items = [f"{words(name).capitalize()}: {said}." for name, said in zip(told, clauses, strict=False) if said]
+    items += [PARTLY] if any(_partly(step, about) for step in candidate.steps) else []
+    items += [RULES] if candidate.rules else []
+    if not items:
+        return []
+    return [Paragraph("Masking changed what analyses of the file find:"), Listing(tuple(items)), Paragraph(NO_CODE)]
+
+
+def _partly(step: Mapping[str, Any], about: About) -> bool:
+    some = set(step.get("columns") or about.confidential) != set(about.confidential)
+    return some or step.get("where") is not None or step.get("zeros") == "keep" or bool(step.get("positive"))
 
 
 def _noise(noise: Mapping[str, Any], columns: tuple[str, ...], about: About, within: bool) -> list[Block]:

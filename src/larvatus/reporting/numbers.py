@@ -52,14 +52,12 @@ def _percent(percent: float) -> str:
 
 
 def loss(value: Cell) -> str:
-    """Three decimals; a loss that is only rounding error is said to be that."""
+    """Three decimals; a loss that is only rounding error is none."""
     found = number(value)
     if found is None:
         return NONE if value is None or value != value else str(value)
-    if found == 0:
-        return "0"
     if abs(found) < EXACT:
-        return f"below{SPACE}10⁻⁹"
+        return "0"
     if abs(found) < 0.001:
         return f"below{SPACE}0.001"
     return minus(f"{found:.3f}" if abs(found) < 100 else cell_text(found))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from larvatus.data.score import Score
 from larvatus.reporting.compared import Candidate, by_method
 from larvatus.reporting.contents import Listing, Paragraph, Section
-from larvatus.reporting.glance_words import KEPT
-from larvatus.reporting.numbers import EXACT, listed, number, words
+from larvatus.reporting.glance_words import named
+from larvatus.reporting.numbers import EXACT, listed, number
 from larvatus.reporting.side_by_side import METHOD
 
 CLOSE = 0.05
@@ -17,9 +16,9 @@ CLOSE = 0.05
 def preserved(candidate: Candidate, as_they_are: tuple[str, ...], rounded: Callable[[float | None], str]) -> Section:
     """Exactly, nearly, and not kept: one item each, where anything is."""
     scores = [s for n, (s,) in by_method([candidate], "loss").items() if s and n != METHOD and number(s.value) is not None]
-    exact = [_noun(s) for s in scores if abs(s.value) < EXACT]
-    nearly = [f"{_noun(s)} ({rounded(s.value)})" for s in scores if EXACT <= s.value < CLOSE]
-    changed = [f"{_noun(s)} ({rounded(s.value)})" for s in sorted(scores, key=lambda s: -s.value) if s.value >= CLOSE]
+    exact = [named(s.method) for s in scores if abs(s.value) < EXACT]
+    nearly = [f"{named(s.method)} ({rounded(s.value)})" for s in scores if EXACT <= s.value < CLOSE]
+    changed = [f"{named(s.method)} ({rounded(s.value)})" for s in sorted(scores, key=lambda s: -s.value) if s.value >= CLOSE]
     items = [f"Released value by value: {listed(as_they_are)}."] if as_they_are else []
     items += [f"The same as in the collected data, but for rounding: {listed(exact)}."] if exact else []
     items += [f"Close to the collected data (loss in brackets): {listed(nearly)}."] if nearly else []
@@ -28,7 +27,3 @@ def preserved(candidate: Candidate, as_they_are: tuple[str, ...], rounded: Calla
     if not items:
         return Section(title, (Paragraph("What the release preserves was not measured."),))
     return Section(title, (Listing(tuple(items)),))
-
-
-def _noun(score: Score) -> str:
-    return KEPT.get(score.method, words(score.method))

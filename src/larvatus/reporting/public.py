@@ -18,9 +18,10 @@ from larvatus.reporting.codebook import codebook
 from larvatus.reporting.compared import About, Candidate, by_method
 from larvatus.reporting.contents import Block, Figure, KeyFigure, KeyFigures, Listing, Paragraph, Report, Section, Table
 from larvatus.reporting.dots import drawn_dots
+from larvatus.reporting.glance_words import named
 from larvatus.reporting.how_to_analyse import how_to_analyse
 from larvatus.reporting.lanes import Lane, lanes_of
-from larvatus.reporting.numbers import NONE, count, listed, number, words
+from larvatus.reporting.numbers import NONE, count, listed, number
 from larvatus.reporting.preserved import preserved
 from larvatus.reporting.public_notes import public_note
 from larvatus.reporting.released_histograms import released_histograms
@@ -31,6 +32,7 @@ SMALLEST = 10
 DECIMALS = 2
 MOST_LANES = 30
 NAME = "the release"
+SETTLED = "sub_groups"  # the step that notes on small sub-groups name
 SMALL = f"Sub-groups of fewer than {SMALLEST} records are not shown."
 
 
@@ -83,17 +85,22 @@ def _losses(candidate: Candidate, about: About) -> Section:
     if not there:
         why = "No loss was measured." if not losses else f"Losses of fewer than {SMALLEST} records are not shown."
         return Section("What analysts lose", (Paragraph(why),))
-    rows = tuple((words(name).capitalize(), s.meaning, rounded_text(s.value)) for name, s in there.items())
+    rows = tuple((_title(name), s.meaning, rounded_text(s.value)) for name, s in there.items())
     blocks: list[Block] = [
         Paragraph("A loss of 0 is best. Losses are rounded to two decimals."),
         Table("Losses in the whole file", ("Measure", "What it is", "Loss"), rows, frozenset({0, 1})),
     ]
     for name, score in there.items():
-        blocks += _by_variable(words(name).capitalize(), score, about)
+        blocks += _by_variable(_title(name), score, about)
         blocks += _histograms(score, about)
-    columns = {words(n).capitalize(): _released(s, about) for n, s in there.items()}
-    groups = {words(n).capitalize(): _large(lanes_of([s], "by_group"), about) for n, s in there.items()}
+    columns = {_title(n): _released(s, about) for n, s in there.items()}
+    groups = {_title(n): _large(lanes_of([s], "by_group"), about) for n, s in there.items()}
     return Section("What analysts lose", (*blocks, *_table("column", columns), *_table("sub-group", groups, SMALL)))
+
+
+def _title(name: str) -> str:
+    said = named(name)
+    return f"{said[:1].upper()}{said[1:]}"
 
 
 def _by_variable(title: str, score: Score, about: About) -> list[Block]:
@@ -170,11 +177,19 @@ def _limitations(candidate: Candidate, about: About) -> Section:
             "take the mean of the estimates, and add to the mean of their variances the variance between the estimates divided "
             f"by {count(candidate.copies)} (the rule for partially synthetic data): one copy alone claims too much precision."
         )
-    if about.sub_groups:
-        items.append(
-            f"Masking ran with regard to sub-groups formed by {listed(about.sub_groups)}; other subsets of the records "
-            "were not looked at, and results there may be less accurate."
-        )
-    items += [public_note(n) for n in candidate.notes if n.public]
+    items += [_regard(candidate, about)] if about.sub_groups else []
+    items += [public_note(n) for n in candidate.notes if n.public and n.step != SETTLED]
     return Section("Known limitations", (Listing(tuple(dict.fromkeys(items))),))
 
+
+def _regard(candidate: Candidate, about: About) -> str:
+    """Which sub-groups masking had regard to, as they were when it ran: small ones may have been pooled or left out."""
+    names = listed(about.sub_groups)
+    if not candidate.steps:
+        return f"Whether masking had regard to sub-groups formed by {names} is not known here."
+    settled = [public_note(replace(n, step="")) for n in candidate.notes if n.public and n.step == SETTLED]
+    whole = all(s.get("scope") == "file" for s in candidate.steps)
+    said = [f"masking ran over the whole file, not inside the sub-groups formed by {names}"] if whole else []
+    said += [] if whole or any("masking" in s for s in settled) else [f"masking had regard to sub-groups formed by {names}"]
+    first = ". ".join(f"{s[:1].upper()}{s[1:]}" for s in (*said, *settled))
+    return f"{first}. Other subsets of the records were not looked at, and results there may be less accurate."

@@ -74,13 +74,19 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     lines.push("→ " + x.name + ": " + figureText(x.kind, point.x));
     return lines;
   }
-  function labels(points, at, taken) {
+  function labels(points, at, taken, first) {
     var busy = at.map(function (p) { return [p[0] - 6, p[1] - 6, p[0] + 6, p[1] + 6]; }).concat(taken), out = [];
-    points.forEach(function (point, i) {
+    var order = points.map(function (point, i) { return i; });
+    order.sort(function (a, b) { return (first.indexOf(points[a].number) < 0) - (first.indexOf(points[b].number) < 0) || points[a].y - points[b].y; });
+    order.forEach(function (i) {
+      var point = points[i];
       var short = point.name.length > 28 ? point.name.slice(0, 14) + "…" + point.name.slice(-12) : point.name;
       (points.length <= 12 ? [short, String(point.number)] : [String(point.number)]).some(function (text) {
         var width = 7.4 * text.length;
-        return [[10, 4, "start"], [-10, 4, "end"], [0, -10, "middle"], [0, 19, "middle"]].some(function (to) {
+        return [
+          [10, 4, "start"], [-10, 4, "end"], [9, -10, "start"], [-9, -10, "end"], [9, 19, "start"], [-9, 19, "end"],
+          [0, -10.5, "middle"], [0, 19, "middle"], [0, -27, "middle"]
+        ].some(function (to) {
           var x = at[i][0] + to[0], y = at[i][1] + to[1];
           var start = x - { start: 0, middle: width / 2, end: width }[to[2]];
           var room = [start - 3, y - 12, start + width + 3, y + 4];
@@ -196,7 +202,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       return mark;
     });
     var at = points.map(function (p) { return [sx.at(p.x), sy.at(p.y)]; });
-    inside = inside.concat(labels(points, at, taken), [part("g", { role: "group", "aria-label": "Releases; arrow keys move between them, Enter leads to a release's page" }, marks)]);
+    inside = inside.concat(labels(points, at, taken, numbers), [part("g", { role: "group", "aria-label": "Releases; arrow keys move between them, Enter leads to a release's page" }, marks)]);
     scroll.replaceChildren(part("svg", { viewBox: "0 0 " + wide + " " + high, width: wide, height: high }, inside));
     said.textContent = points.length + " of " + data.points.length + " releases are placed; " + best.length +
       (best.length === 1 ? " is" : " are") + " beaten by no other on both axes: " + numbers.join(", ") + ".";
