@@ -158,9 +158,23 @@ def _beginning(said: Mapping[str, T], name: str) -> T | None:
     return next((v for k, v in said.items() if rest.startswith(k)), None)
 
 
-def judged(paper: Paper, claim: Claim, found: Mapping[str, Measured], missing: str = "") -> Judged:
-    """A claim held against what was measured."""
+def judged(
+    paper: Paper, claim: Claim, found: Mapping[str, Measured], missing: str = "", ran: Mapping[str, int] | None = None
+) -> Judged:
+    """A claim held against what was measured; `ran` says how many seeds of every experiment there are."""
     if missing:
         return Judged(paper.number, claim.says, "not measured", missing)
     verdict, evidence = claim.judge(found)
-    return Judged(paper.number, claim.says, verdict, evidence)
+    return Judged(paper.number, claim.says, verdict, evidence + _rests_on(paper, claim, ran or {}))
+
+
+def _rests_on(paper: Paper, claim: Claim, ran: Mapping[str, int]) -> str:
+    """How many seeds a claim rests on, of several experiments the fewest and the most."""
+    used = [e for e in claim.experiments if ran.get(e)]
+    seeds = sorted({ran[e] for e in used if paper.experiment(e).seeds != 1})
+    if not used:
+        return ""
+    if not seeds:
+        return " (nothing is random)"
+    over = f"{seeds[0]} to {seeds[-1]} seeds, by experiment" if len(seeds) > 1 else f"{seeds[0]} seed{'s' * (seeds[0] > 1)}"
+    return f" (over {over})"
