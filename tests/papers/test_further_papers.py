@@ -49,7 +49,7 @@ def test_published_records_lie_where_the_mask_puts_them():
     rows = checked(paper_002.PAPER, paper_002.PAPER.tables[0], found).rows
     assert len(rows) == 40
     for row in rows:  # beyond 7 standard deviations of 40 draws: rarer than FALSE_ALARM in all rows
-        sd = (row.measured.high - row.measured.low) / 4
+        sd = np.std(list(row.measured.by_seed.values()), ddof=1)
         assert abs(row.published.value - row.measured.mean) < 7 * sd
 
 

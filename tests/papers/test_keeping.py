@@ -75,9 +75,11 @@ ROWS = [
 
 def test_sentences_come_from_the_rows():
     said = remarks.outside(ROWS)
-    assert said == "Outside: a in 1 column, b in 1 column; 1 of 2 are printed lower than measured. Why is not known."
+    assert said == ("Outside: a in 1 column, b in 1 column; 1 of 2 are printed lower than measured. Neither rounding in "
+                    "print nor chance accounts for that many; why is not known.")
     many = [Row(ROWS[0].published, Measured(2.0, 1.0, 3.0, 1.0, 3.0, 20), "in band")] * 100
     assert remarks.outside([*ROWS, *many]).endswith("No more than chance would put there.")
+    assert "nor chance (about 1.0 of 10 random figures) accounts for" in remarks.outside([*ROWS, *many[:10]])
     assert remarks.outside(ROWS[:1]) == ""
     assert remarks.by_kind(ROWS, ["links", "probability"]) == (
         "In band: 1 of 3 links (1 of the others printed lower than measured; DATA2), 1 of 1 probability.")

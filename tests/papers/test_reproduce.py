@@ -64,7 +64,8 @@ def test_without_the_file_it_says_what_is_missing_and_how_to_get_it(folder, caps
     assert set(verdicts(found)["000/5"]) == {"cannot be reproduced"}
     because = found["tables"][0]["rows"][0]["because"]
     assert "census.csv is not there" in because
-    assert "CASC" in because
+    assert "CASC project" in because
+    assert "sdcMicro carries as its data set CASCrefmicrodata" in because
     assert "LARVATUS_DATA" in because
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from larvatus.core.errors import DiscoveryError
 from larvatus.papers import figures
 from larvatus.papers.catalogue import chosen, papers
-from larvatus.papers.frame import Claim, Experiment, Paper, Table
+from larvatus.papers.frame import FEWEST, Claim, Experiment, Paper, Table
 from larvatus.papers.verdicts import Measured, checked, judged, measured
+from larvatus.papers.wording import cells
 
 ROWS = ["X", "ADD", "IMP", "MIC", "SWP"]
 PRINTED = [0.742, 0.738, 0.710, 0.682, 0.568]
@@ -63,22 +63,64 @@ def test_exact_means_every_seed_to_the_last_digit():
 def test_the_band_of_many_seeds_is_from_the_first_to_the_99th_percentile():
     spread = np.linspace(-1, 1, 201)
     found = Measured.of(spread.tolist())
-    assert (found.low, found.high) == pytest.approx((-0.98, 0.98), abs=1e-12)
-    inside, outside = [p + spread * 0.1 for p in PRINTED], [p + 0.0991 + spread * 0.1 for p in PRINTED]
+    assert (found.low, found.high) == pytest.approx((-0.9898, 0.9898), abs=1e-12)  # ranks 2.02 and 199.98 of 201
+    assert found.by_chance == pytest.approx(0.02, abs=1e-12)
+    inside, outside = [p + spread * 0.1 for p in PRINTED], [p + 0.0996 + spread * 0.1 for p in PRINTED]
     assert verdicts(Table("4", "e"), np.transpose(inside).tolist()) == ["in band"] * 5
     assert verdicts(Table("4", "e"), np.transpose(outside).tolist()) == ["outside"] * 5
 
 
-def test_the_band_of_few_seeds_is_where_one_more_draw_would_lie():
-    found = Measured.of([1.0, 2.0, 4.0])
-    sd = np.std([1, 2, 4], ddof=1)
-    low, high = stats.t.interval(0.98, 2, 7 / 3, sd * np.sqrt(4 / 3))
-    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-12)
+@pytest.mark.parametrize("n", [10, 50, 98, 99, 300])
+def test_one_more_draw_lies_outside_the_band_as_often_as_is_said(n):
+    uniform = np.arange(1, n + 1) / (n + 1)  # what the sorted draws of a uniform law are on average
+    found = Measured.of(uniform.tolist())
+    assert found.low + 1 - found.high == pytest.approx(found.by_chance, rel=1e-9)
+    assert Measured.of([3.0] * n).by_chance == 0
 
 
-def test_few_seeds_call_nothing_outside_unless_nothing_is_random():
+@pytest.mark.parametrize("values", [[0.0] * 9 + [1.0], [0.0, 0.0, 5.0] * 20, [1.0] * 11 + [0.2]])
+def test_a_band_holds_only_what_is_possible(values):
+    found = Measured.of(values)
+    assert min(values) <= found.low <= found.mean <= found.high <= max(values)
+
+
+@pytest.mark.parametrize("off", [0.0, 0.1])
+def test_few_seeds_call_no_random_figure_anything(off):
+    values = [v + off for v in PRINTED]
+    assert verdicts(Table("4", "e"), [values] * 9) == ["too few seeds"] * 5
+    assert verdicts(Table("4", "e"), [values] * 10) == ["outside" if off else "exact"] * 5
+    assert verdicts(Table("4", "e", exact=("",)), [values] * 2) == ["outside" if off else "exact"] * 5
+
+
+def test_orders_of_few_seeds_are_no_verdict_either():
+    table = Table("figure 1", "e")
+    paper_3 = Paper("003", "a paper", (Experiment("e", lambda s, w: {}),), (table,))
+    printed = {p.name: p.value for p in figures.published("003", "figure 1")}
+    for turned in (printed, {k: 1 - v for k, v in printed.items()}):
+        few, many = (checked(paper_3, table, measured([turned] * n)) for n in (9, 10))
+        assert {r.verdict for r in few.rows} == {"too few seeds"}
+        assert {r.verdict for r in many.rows} == {"exact" if turned is printed else "outside"}
+
+
+def test_no_figure_is_capped_below_what_a_verdict_needs():
+    for one in papers():
+        for table in one.tables:
+            for experiment in (one.experiment(e) for e in table.experiments):
+                assert experiment.seeds in (None, 1) or experiment.seeds >= FEWEST, (one.number, table.number)
+
+
+def test_a_row_says_how_many_seeds_gave_its_figure_and_shows_no_band_of_few():
+    table = Table("4", "e")
+    seen = [{"4/correlation/X": 0.7 + k / 100} | ({"4/correlation/ADD": 0.7 + k / 100} if k < 12 else {}) | (
+        {"4/correlation/IMP": 0.7 + k / 100} if k < 3 else {}) for k in range(20)]
+    x, add, imp = (cells(r) for r in checked(paper(table), table, measured(seen)).rows[:3])
+    assert x[3] == "[0.7000, 0.8900]"
+    assert add[3] == "[0.7000, 0.8100] in 12 of 20 seeds"
+    assert imp[2:] == ("0.7100", "– in 3 of 20 seeds", "too few seeds")
+
+
+def test_where_nothing_is_random_one_seed_is_enough():
     far = [v + 0.1 for v in PRINTED]
-    assert verdicts(Table("4", "e"), [far, far]) == ["too few seeds"] * 5
     assert verdicts(Table("4", "e"), [far], seeds=1) == ["outside"] * 5
     assert verdicts(Table("4", "e"), [far] * 10) == ["outside"] * 5
 

@@ -65,6 +65,7 @@ def reproduce(
 
 def _show(terminal: Terminal, found: Any, named: set[str]) -> None:
     """Every row of short tables and of those asked for by name; of long ones what is not as published."""
+    from larvatus.papers.frame import FEWEST
     from larvatus.papers.wording import HEADS, cells, over_seeds, reasons
 
     for table in found.tables:
@@ -80,11 +81,16 @@ def _show(terminal: Terminal, found: Any, named: set[str]) -> None:
         terminal.say("\nClaims and slips")
     for claim in found.claims:
         terminal.say(f"\n{claim.paper}  {claim.says}\n     {claim.verdict}: {claim.evidence}")
+
+    def measured(row: Any, random: bool) -> dict[str, Any]:
+        now = row.measured
+        banded = now is not None and not (random and now.seeds < FEWEST)
+        return {"measured": now.mean if now else None, "low": now.low if banded else None,
+                "high": now.high if banded else None, "seeds": now.seeds if now else 0}
+
     terminal.data({
         "tables": [{"table": t.name, "title": t.title, "seeds": t.seeds, "rows": [
             {"column": r.published.column, "row": r.published.row, "published": r.published.value,
-             "measured": r.measured.mean if r.measured else None, "low": r.measured.low if r.measured else None,
-             "high": r.measured.high if r.measured else None, "verdict": r.verdict, "because": r.because}
-            for r in t.rows]} for t in found.tables],
+             **measured(r, t.random), "verdict": r.verdict, "because": r.because} for r in t.rows]} for t in found.tables],
         "claims": [{"paper": c.paper, "says": c.says, "verdict": c.verdict, "evidence": c.evidence} for c in found.claims],
     })

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Figures = Mapping[str, float]
 NOT_YET = "the same command without --as-kept runs it"
-FEWEST = 10  # seeds below which a random figure that differs is not called outside, nor a band shown of it
-Holds = Literal["holds", "holds in part", "does not hold", "slip"]
+FEWEST = 10  # seeds below which a random figure is neither in band nor outside, and no band is shown of it
+Holds = Literal["holds", "holds in part", "does not hold", "cannot tell", "slip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Table:
 
 
 class Summary(Protocol):
-    """What is known of a measured figure: a mean and a band over seeds."""
+    """What is known of a measured figure: a mean and a band over seeds, and every seed's own."""
 
     @property
     def mean(self) -> float: ...
@@ -90,6 +90,8 @@ class Summary(Protocol):
     def high(self) -> float: ...
     @property
     def seeds(self) -> int: ...
+    @property
+    def by_seed(self) -> Mapping[int, float]: ...
 
 
 Judge = Callable[[Mapping[str, Summary]], tuple[Holds, str]]
@@ -137,7 +139,7 @@ class Paper:
 
 
 def shown(summary: Summary, digits: int = 3) -> str:
-    """A mean with its band, as evidence; of a few seeds without one, which would reach beyond all that is possible."""
+    """A mean with its band, as evidence; of a few seeds without one."""
     if summary.low == summary.high or summary.seeds < FEWEST:
         return f"{summary.mean:.{digits}f}"
     return f"{summary.mean:.{digits}f} [{summary.low:.{digits}f}, {summary.high:.{digits}f}]"

@@ -14,8 +14,9 @@ OPEN_ROWS = 45  # longer tables are folded away
 CLAIM_HEADS = ("paper", "what it says", "verdict", "what was measured")
 BANDS = (
     "A figure is exact where every seed gives it to the last printed digit, and in band where it lies between the 1st and "
-    f"99th percentile over seeds. With fewer than {ENOUGH} seeds the band is where one more draw would lie, by Student's t. "
-    f"One figure in fifty lies outside such a band by chance; below {FEWEST} seeds none is called outside."
+    "99th percentile over seeds, outside of which one figure in fifty lies by chance. With n seeds, fewer than "
+    f"{ENOUGH}, the band is from the least to the most that any gave, and 2 figures in n + 1 lie outside by chance. Below "
+    f"{FEWEST} seeds a random figure is neither in band nor outside. Some seeds give no such figure: the row says how many do."
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from larvatus.papers.figures import column, rows
-from larvatus.papers.frame import Claim, Experiment, Holds, Judge, Paper, Summary, Table, shown, slip
+from larvatus.papers.frame import FEWEST, Claim, Experiment, Holds, Judge, Paper, Summary, Table, shown, slip
 from larvatus.papers.paper_003_figures import MEASURES, figures
 from larvatus.papers.paper_003_measured import (
     CORRELATIONS,
@@ -182,8 +182,8 @@ PAPER = Paper(
         Experiment("clustered", clustered, seeds=50, quick=1, hurry="clusters are made of 2,000 cells"),
         Experiment("eight", eight, seeds=50, quick=1, hurry="3,000 records instead of 10,000, clusters made of 1,500 cells"),
         Experiment("flexible", flexible, seeds=50, quick=2),
-        Experiment("household survey", household_survey, seeds=4, quick=1, hurry=SHORT),
-        Experiment("school survey", school_survey, seeds=8, quick=1, hurry=SHORT),
+        Experiment("household survey", household_survey, seeds=FEWEST, quick=1, hurry=SHORT),
+        Experiment("school survey", school_survey, seeds=FEWEST, quick=1, hurry=SHORT),
     ),
     tables=(
         Table("1", "printed", also=("clustered",), within={"Micro + Noise/U_p (Model I)": 0.005},

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from larvatus.papers.verdicts import BY_CHANCE, Row
+from larvatus.papers.verdicts import Row
 
 MOST = 6
 
 
 def outside(rows: Sequence[Row]) -> str:
-    """Which rows lie outside in how many columns, on which side, and whether these are more than chance would put there."""
+    """Which rows lie outside in how many columns, on which side, and whether these are more than chance would put there.
+
+    What the bands tell is ruled out: rounding in print, which they allow for, and chance where more lie outside.
+    """
     wrong = [r for r in rows if r.verdict == "outside"]
     if not wrong:
         return ""
@@ -21,8 +24,11 @@ def outside(rows: Sequence[Row]) -> str:
     said = ", ".join(f"{name} in {by_row[name]} column{'s' if by_row[name] > 1 else ''}" for name in first[:MOST])
     more = f" and {len(first) - MOST} more" if len(first) > MOST else ""
     low = sum(_above(r) < 0 for r in wrong)
-    random = sum(r.measured.low < r.measured.high for r in rows if r.measured)
-    why = "No more than chance would put there." if len(wrong) <= BY_CHANCE * random else "Why is not known."
+    random = [r.measured for r in rows if r.measured and r.measured.low < r.measured.high]
+    chance = sum(m.by_chance for m in random)
+    expected = f" (about {chance:.1f} of {len(random)} random figures)" if random else ""
+    why = ("No more than chance would put there." if len(wrong) <= chance else
+           f"Neither rounding in print nor chance{expected} accounts for that many; why is not known.")
     return f"Outside: {said}{more}; {low} of {len(wrong)} are printed lower than measured. {why}"
 
 

@@ -17,7 +17,8 @@ from larvatus.reporting.contents import Block
 HOW_TO_GET = {
     "census.csv": (
         "it is the Census reference file of the CASC project (1,080 records, 13 columns: a weight, incomes, taxes), a public "
-        "test file of the disclosure-control community; save it as census.csv and name its folder by --data or LARVATUS_DATA"
+        "test file of the disclosure-control community, which the R package sdcMicro carries as its data set CASCrefmicrodata; "
+        "save it as census.csv, with the names of the columns, and name its folder by --data or LARVATUS_DATA"
     ),
 }
 
@@ -77,7 +78,8 @@ def reproduced(
             studies[paper.number] = tuple(paper.studied(found))
         if paper.number in whole:
             own = {e: why for (number, e), why in missing.items() if number == paper.number}
-            out_claims += [judged(paper, c, found, c.lacks(own)) for c in paper.claims]
+            ran = {e: len(seen) for (number, e), seen in results.items() if number == paper.number}
+            out_claims += [judged(paper, c, found, c.lacks(own), ran) for c in paper.claims]
     return Reproduction(tuple(p for p, _ in asked), tuple(out_tables), tuple(out_claims), seeds, where.quick, studies)
 
 

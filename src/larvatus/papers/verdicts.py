@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar, get_args
 
 import numpy as np
@@ -14,15 +14,18 @@ from larvatus.papers.frame import FEWEST, NOT_YET, Claim, Figures, Holds, Paper,
 Verdict = Literal["exact", "in band", "outside", "too few seeds", "cannot be reproduced", "not run"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 LOW, HIGH = 0.01, 0.99
-BY_CHANCE = 1 - (HIGH - LOW)  # share of figures of the same law that lie outside
 T = TypeVar("T")
-ENOUGH = 100  # seeds from which percentiles make the band; with fewer it is where one more draw would lie
+ENOUGH = 99  # seeds from which the percentiles lie inside what was seen; with fewer the band is all that was seen
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A figure over seeds: mean, band, extremes, and how many seeds there were."""
+    """A figure over seeds: mean, band, extremes, and how many seeds there were.
+
+    Percentiles are those between which one more draw lies with the stated chance, whatever its law, and never beyond what
+    was seen: so a band holds only what is possible, be it a share, a count or an absolute shift.
+    """
 
     mean: float
     low: float
@@ -30,31 +33,32 @@ class Measured:
     least: float
     most: float
     seeds: int
+    by_seed: Mapping[int, float] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Measured:
-        x = np.asarray(values, dtype=np.float64)
-        mean, n = float(x.mean()), len(x)
-        if n >= ENOUGH:
-            low, high = (float(v) for v in np.quantile(x, [LOW, HIGH]))
-        elif np.ptp(x) == 0:
-            low = high = mean
-        else:
-            from scipy.stats import t
+    def of(cls, values: Sequence[float] | Mapping[int, float]) -> Measured:
+        by_seed = dict(values) if isinstance(values, Mapping) else dict(enumerate(values))
+        x = np.fromiter(by_seed.values(), dtype=np.float64)
+        low, high = (float(v) for v in np.quantile(x, [LOW, HIGH], method="weibull"))
+        least, most = float(x.min()), float(x.max())
+        mean = least if least == most else float(x.mean())
+        return cls(mean, low, high, least, most, len(x), by_seed)
 
-            wide = float(t.ppf(HIGH, n - 1) * x.std(ddof=1) * np.sqrt(1 + 1 / n))
-            low, high = mean - wide, mean + wide
-        return cls(mean, low, high, float(x.min()), float(x.max()), n)
+    @property
+    def by_chance(self) -> float:
+        """How likely a figure of the same law lies outside the band; nothing where it is not random."""
+        return max(1 - (HIGH - LOW), 2 / (self.seeds + 1)) if self.low < self.high else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One published figure beside the measured one."""
+    """One published figure beside the measured one; `of` is how many seeds were run, some of which may give no such figure."""
 
     published: Published
     measured: Measured | None
     verdict: Verdict
     because: str = ""
+    of: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class Checked:
         said = ", ".join(f"{self.count(k)} {k}" for k in VERDICTS if self.count(k))
         held = [r.measured for r in self.rows if r.measured and r.verdict in ("in band", "outside")]
         random = [m for m in held if m.low < m.high]
-        by_chance = round(BY_CHANCE * len(random))
+        by_chance = round(sum(m.by_chance for m in random))
         return said + (f" (about {by_chance} of {len(random)} would lie outside by chance)" if by_chance else "")
 
 
@@ -104,10 +108,10 @@ class Judged:
 
 def measured(seeds: Sequence[Figures]) -> dict[str, Measured]:
     """Every figure over the seeds that gave it."""
-    found: dict[str, list[float]] = {}
-    for figures in seeds:
+    found: dict[str, dict[int, float]] = {}
+    for seed, figures in enumerate(seeds):
         for name, value in figures.items():
-            found.setdefault(name, []).append(value)
+            found.setdefault(name, {})[seed] = value
     return {name: Measured.of(values) for name, values in found.items()}
 
 
@@ -126,6 +130,7 @@ def checked(
         elif now is not None:
             out.append(Row(figure, now, _verdict(table, figure, now, random)))
     seeds = max((r.measured.seeds for r in out if r.measured), default=0)
+    out = [replace(r, of=seeds) for r in out]
     short = [paper.experiment(e).hurry for e in table.experiments]
     hurry = f"In a hurry: {'; '.join(filter(None, short))}." if quick and any(short) else ""
     return Checked(paper.number, table, title(paper.number, table.number), tuple(out), seeds, random, hurry)
@@ -134,17 +139,17 @@ def checked(
 def _verdict(table: Table, figure: Published, now: Measured, random: bool) -> Verdict:
     room, value = figure.half + ROUNDING, figure.value
     equal = value - room <= now.least and now.most <= value + room
-    few = random and now.seeds < FEWEST
     if any(figure.name.startswith(f"{table.number}/{e}") for e in table.exact):
         return "exact" if equal else "outside"
-    if equal and not few:
-        return "exact"
     allowed = _beginning(table.within, figure.name)
     if allowed is not None:
-        return "in band" if abs(now.mean - value) <= allowed + ROUNDING else "outside"
-    if now.low - room <= value <= now.high + room:
-        return "in band"
-    return "too few seeds" if few else "outside"
+        near = abs(now.mean - value) <= allowed + ROUNDING
+        return "exact" if equal else "in band" if near else "outside"
+    if random and now.seeds < FEWEST:
+        return "too few seeds"
+    if equal:
+        return "exact"
+    return "in band" if now.low - room <= value <= now.high + room else "outside"
 
 
 def _beginning(said: Mapping[str, T], name: str) -> T | None:
@@ -153,9 +158,23 @@ def _beginning(said: Mapping[str, T], name: str) -> T | None:
     return next((v for k, v in said.items() if rest.startswith(k)), None)
 
 
-def judged(paper: Paper, claim: Claim, found: Mapping[str, Measured], missing: str = "") -> Judged:
-    """A claim held against what was measured."""
+def judged(
+    paper: Paper, claim: Claim, found: Mapping[str, Measured], missing: str = "", ran: Mapping[str, int] | None = None
+) -> Judged:
+    """A claim held against what was measured; `ran` says how many seeds of every experiment there are."""
     if missing:
         return Judged(paper.number, claim.says, "not measured", missing)
     verdict, evidence = claim.judge(found)
-    return Judged(paper.number, claim.says, verdict, evidence)
+    return Judged(paper.number, claim.says, verdict, evidence + _rests_on(paper, claim, ran or {}))
+
+
+def _rests_on(paper: Paper, claim: Claim, ran: Mapping[str, int]) -> str:
+    """How many seeds a claim rests on, of several experiments the fewest and the most."""
+    used = [e for e in claim.experiments if ran.get(e)]
+    seeds = sorted({ran[e] for e in used if paper.experiment(e).seeds != 1})
+    if not used:
+        return ""
+    if not seeds:
+        return " (nothing is random)"
+    over = f"{seeds[0]} to {seeds[-1]} seeds, by experiment" if len(seeds) > 1 else f"{seeds[0]} seed{'s' * (seeds[0] > 1)}"
+    return f" (over {over})"

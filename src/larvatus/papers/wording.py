@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from larvatus.papers.frame import FEWEST
 from larvatus.papers.verdicts import Checked, Measured, Row
 
 HEADS = ("what", "published", "measured", "1–99 band", "verdict")
@@ -20,16 +21,18 @@ def figure(value: float, digits: int) -> str:
 
 
 def band(measured: Measured, digits: int) -> str:
-    if measured.low == measured.high:
+    if measured.low == measured.high or measured.seeds < FEWEST:
         return "–"
     return f"[{figure(measured.low, digits)}, {figure(measured.high, digits)}]"
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """The columns of HEADS."""
-    digits = row.published.digits
-    mean, spread = ("–", "–") if row.measured is None else (figure(row.measured.mean, digits), band(row.measured, digits))
-    return what(row), row.published.text, mean, spread, row.verdict
+    """The columns of HEADS; where not every seed gave the figure, how many did."""
+    digits, now = row.published.digits, row.measured
+    if now is None:
+        return what(row), row.published.text, "–", "–", row.verdict
+    some = f" in {now.seeds} of {row.of} seeds" if now.seeds < row.of else ""
+    return what(row), row.published.text, figure(now.mean, digits), band(now, digits) + some, row.verdict
 
 
 def reasons(table: Checked) -> list[str]:
