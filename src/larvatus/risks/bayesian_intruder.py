@@ -171,7 +171,7 @@ class BayesianIntruder(Attack):
             if not np.all(np.asarray(given) >= 0):
                 raise RiskError(f"bayesian_intruder.{field}: a spread is 0 or more. State it without a sign.")
         if not error and not np.any(factor) and not np.any(ratio):
-            raise RiskError("bayesian_intruder: bias_sd and noise_ratio are both stated as 0, so nothing would have been masked. "
+            raise RiskError("bayesian_intruder: bias_sd and noise_ratio are both stated as 0, so nothing was masked. "
                             "Make one of them larger, or say parameters = \"unknown\".")
         noise_sd = spreads(original.with_confidential(names), ratio, "mask", "sub_group")
         mine = {n: FactorLaw(self.bias, self.noise, float(factor[j]), noise_sd[:, j]) for j, n in enumerate(names)}
@@ -195,13 +195,13 @@ class BayesianIntruder(Attack):
         """What `population` changes, and what it does not: targets can be attacked only where their values are at hand."""
         if self.population is None or self.population <= rows + absent:
             return []
-        reckoned = (f"probabilities reckon with a population of {self.population:,}, of which {rows:,} are in the file; the table "
-                    "of thresholds counts ")
+        reckoned = (f"probabilities reckon with a population of {self.population:,}, of which {rows:,} are in the file; the "
+                    "table of thresholds counts ")
         if absent:
-            return [f"{reckoned}false links of the {absent:,} records of the original that are not in the file, and of no others "
-                    "that are not"]
-        return [f"{reckoned}targets that are in the file only, and no false links of those who are not: for these the original "
-                "has to hold more records than the file, and the intruder presence = \"unknown\""]
+            return [f"{reckoned}false links of the {absent:,} records of the original that are not in the file, and of no "
+                    "others who are not"]
+        return [f"{reckoned}targets that are in the file only, and no false links of those who are not: for these the "
+                "original has to hold more records than the file, and the intruder presence = \"unknown\""]
 
     def _present(self, original: Microdata, release: Release, intruder: Intruder) -> float:
         """The probability that a target is in the file."""
