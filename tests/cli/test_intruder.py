@@ -54,7 +54,7 @@ def test_the_table_of_the_paper_fits_on_eighty_columns_with_its_counts(folder, c
     lines = [line for line in out.splitlines() if line.startswith("DATA")]
     assert len(lines) == 18
     assert "71, 42" in lines[9]
-    assert all(len(line) <= 80 for line in out.splitlines())
+    assert all(len(line) <= 80 for line in lines)
 
 
 def test_the_question_is_put_to_one_s_own_file_and_written(folder, capsys):
@@ -122,7 +122,7 @@ def test_settings_of_the_study_are_used_and_options_override_them(folder, capsys
     (folder / "own.toml").write_text(text + 'kernel = "paper"\nbias_sd = 0.3\n', encoding="utf-8")
     kernel = ("--kernel", "paper")
     plain, own = asked(capsys, *kernel), asked(capsys, study="own.toml")
-    assert "bias_sd of the study's attack: not used" in own["notes"][-1]
+    assert "bias_sd of the study's attack: not used" in own["notes"][-2]
     options = asked(capsys, *kernel, "--noise-centre", "5", "--noise-cv", "0.5")
     turned = asked(capsys, "--noise-centre", str(1 / 6), "--noise-cv", "0.05", study="own.toml")
     assert own["scenarios"] == options["scenarios"] != plain["scenarios"]
@@ -133,7 +133,7 @@ def test_settings_of_the_study_are_used_and_options_override_them(folder, capsys
 def test_an_intruder_who_knows_other_records_may_ignore_them(folder, capsys):
     """Under a prior that is far off, known records mislead: publishing is not blamed for what they do."""
     found = asked(capsys, "--known-records", "20", "--kernel", "likelihood", "--noise-cv", "1", "--bias-cv", "1")
-    alone = asked(capsys, "--kernel", "likelihood", "--noise-cv", "1", "--bias-cv", "1")
+    alone = asked(capsys, "--kernel", "likelihood", "--noise-cv", "1", "--bias-cv", "1", "--repeats", "1")
     rows = found["scenarios"]
     assert {r["targets"] for r in rows} == {40}
     assert {r["not_published_by"] for r in rows} & {"the target alone"}
@@ -183,6 +183,60 @@ def test_the_sentence_follows_the_intervals():
     assert "cannot be told" in unsure
     assert "Mask more" not in unsure
     assert "Publish the parameters:" not in unsure
+
+
+def test_more_targets_are_advised_only_where_some_were_left_out():
+    unclear = row(0.3, 0.0, 0.6)
+    assert "--targets" not in policy([unclear])[0]
+    assert "More maskings (--repeats) would tell" in policy([unclear])[0]
+    assert "More targets (--targets) or maskings" in policy([unclear, unclear | {"records": 9}])[0]
+    chains = unclear | {"records": 9, "published_by": "known records", "not_published_by": "known records"}
+    assert "--targets" not in policy([chains])[0]
+
+
+@pytest.mark.parametrize(("rows", "settings", "times"), [
+    (60, {}, 10), (300, {}, 7), (1999, {}, 2), (2000, {}, 1), (60, {"targets": 17}, 1), (60, {"targets": 60}, 10),
+    (60, {"known_records": 5}, 1),
+])
+def test_a_small_file_is_masked_until_about_two_thousand_are_attacked(rows, settings, times):
+    plain = scenarios.Asked(None, {}, None, None)
+    assert scenarios._often(plain, settings, rows) == times
+    assert [f"masked {times} times" in s for s in plain.said] == [True] * (times > 1)
+    stated = scenarios.Asked(None, {}, 3, None)
+    assert scenarios._often(stated, settings, rows) == 3
+    assert not stated.said
+
+
+def test_a_small_file_is_said_to_have_been_masked_often(folder, capsys):
+    found = asked(capsys, "--kernel", "likelihood")
+    assert {r["maskings"] for r in found["scenarios"]} == {10}
+    assert "all 60 records, masked 10 times" in found["notes"][0]
+    assert "--repeats states how often" in found["notes"][-1]
+
+
+def test_progress_says_which_masking_and_which_intruder_is_at_work(folder):
+    heard = []
+    wanted = scenarios.Asked(folder / "study.toml", {"kernel": "likelihood", "known_records": 3}, 2, b"a secret of tests only")
+    for _ in scenarios.scenarios(wanted, lambda doing, done, total: heard.append(doing)):
+        pass
+    assert heard[0].startswith("masking 1 of 9, time 1 of 2, not published: attacking")
+    said = [f"masking 9 of 9, time 2 of 2, {who}" for who in
+            ("not published", "not published, 3 known", "published", "published, 3 known")]
+    for who in said:
+        assert any(h.startswith(f"{who}, ") and " left: " in h for h in heard)
+    assert any("known, a few seconds left: bayesian_intruder, likelihood" in h for h in heard)
+
+
+def test_what_is_refused_counts_as_done_for_the_time_left():
+    now = iter(range(100)).__next__
+    outer = scenarios._Outer(lambda *a: None, scenarios.Clock(4, now), 2)
+    outer.begin(0, 2)
+    outer.masked()
+    outer.end()
+    assert len(outer.clock.marks) == 2
+    outer.begin(1, 2)
+    outer.end()
+    assert len(outer.clock.marks) == 4
 
 
 def test_the_paired_interval_covers_the_true_difference():

@@ -144,6 +144,32 @@ def test_a_sample_in_which_the_target_may_not_be():
         scored(data, release, **stated, population=5)
 
 
+def test_a_population_says_which_targets_are_counted():
+    data = data2(400, 1)
+    release = lv.mask(data, "sampling(rate=0.25)", "bias_and_noise(bias_sd=0.01, noise_ratio=0.05)", secret=SECRET)
+    unsure = lv.Intruder(presence="unknown")
+
+    def said(**settings):
+        return [str(n) for n in scored(data, release, kernel="likelihood", **settings).notes if "population of" in str(n)]
+
+    assert said() == said(population=100) == said(population=400, intruder=unsure) == []
+    (alone,) = said(population=1000)
+    assert "population of 1,000, of which 100 are in the file" in alone
+    assert "no false links of those who are not" in alone
+    (more,) = said(population=1000, intruder=unsure)
+    assert "of the 300 records of the original that are not in the file" in more
+
+
+def test_spreads_of_nothing_are_refused_unless_the_intruder_errs():
+    data = data2(40, 2)
+    release = lv.mask(data, LIGHT, secret=SECRET)
+    for nothing in ({"bias_sd": 0.0, "noise_ratio": 0.0}, {"bias_sd": 0.0}, {"noise_ratio": {"x1": 0.0, "x2": 0.0}}):
+        with pytest.raises(lv.LarvatusError, match="both stated as 0"):
+            scored(data, release, **nothing)
+    scored(data, release, bias_sd={"x1": 0.01, "x2": 0.0}, noise_ratio=0.0)
+    scored(data, release, bias_sd=0.0, noise_ratio=0.0, intruder=lv.Intruder(error=0.05))
+
+
 @pytest.mark.parametrize("groups", [1, 3])
 def test_a_sample_drawn_before_or_after_masking_leaves_the_law_of_the_mask(groups):
     table = key_variables(300, 2, like="DATA2").to_pandas()

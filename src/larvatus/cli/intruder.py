@@ -35,7 +35,7 @@ def intruder(
     noise_cv: Variation = None,
     nodes: Annotated[int | None, Parameter(help="points of the quadrature in each spread")] = None,
     sweeps: Annotated[int | None, Parameter(help="most sweeps of each chain")] = None,
-    repeats: Annotated[int | None, Parameter(help="mask so many times (1; the paper's populations are made 20 times)")] = None,
+    repeats: Annotated[int | None, Parameter(help="mask so many times (small files up to 10; the paper's 20)")] = None,
     secret_file: SecretFile = None, force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Ask whether to publish the size of bias and noise: nine maskings, each attacked with and without its parameters.
@@ -97,8 +97,7 @@ def policy(rows: Sequence[Row]) -> list[str]:
     if unclear:
         widest = max(unclear, key=lambda r: float(r["difference_high"] or 0))
         said.append(f"In {_of(len(unclear), len(ready))} it cannot be told whether publishing adds more than {SMALL:.0%}; it "
-                    f"may be most at {_where(widest)}: {_gain(widest)}. More targets (--targets) or maskings (--repeats) would "
-                    "tell.")
+                    f"may be most at {_where(widest)}: {_gain(widest)}. {_remedy(unclear)}")
     out = [" ".join(said), _attacked(ready[0])]
     if "paper_published" in ready[0]:
         out.append("The paper's counts are those of Tables 2 and 3, one file each, with its own kernel: --kernel paper "
@@ -114,6 +113,12 @@ def policy(rows: Sequence[Row]) -> list[str]:
             reasons.setdefault(str(r["refused"]), []).append(r)
     out += [f"Not attacked: {'; '.join(_where(r) for r in some)}. {why}" for why, some in reasons.items()]
     return out
+
+
+def _remedy(rows: Sequence[Row]) -> str:
+    """What would narrow the intervals: more targets only where some were left out who are not known records."""
+    some = any(int(r["targets"] or 0) < int(r["records"] or 0) and "published_by" not in r for r in rows)
+    return f"More {'targets (--targets) or ' if some else ''}maskings (--repeats) would tell."
 
 
 def _of(count: int, total: int) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from larvatus.cli.inputs import data_of
 from larvatus.core.errors import LarvatusError, StudyError
+from larvatus.core.progress import Clock, Progress
 from larvatus.data.score import Row
 from larvatus.stats.intervals import paired
 
@@ -20,6 +21,7 @@ Floats = NDArray[np.float64]
 SMALL, LEVEL = 0.02, "99 %"
 LITTLE, MORE, UNCLEAR = "adds little", "adds more", "cannot tell"
 REPEATS = 20  # files that are made of each of the paper's populations
+ENOUGH, OFTEN = 2000, 10  # targets over all maskings of a small file, and the most maskings, where none are asked for
 OWN = ("parameters", "bias_sd", "noise_ratio", "bias", "noise")  # what the maskings and the two intruders settle
 
 
@@ -49,7 +51,8 @@ class _Pairs:
     def add(self, scores: list[Any]) -> None:
         by = np.array([s.by_record for s in scores])
         same = ~np.isnan(by).any(axis=0)
-        self.record.append(np.flatnonzero(same))
+        known = getattr(scores[0], "records", None)  # in a sample the same place is not the same record
+        self.record.append(np.flatnonzero(same) if known is None else known[same])
         self.credit.append(by[:, same])
         self.scores.append(scores)
         self.among = by.shape[1]
@@ -104,7 +107,8 @@ def scenarios(asked: Asked, progress: Any) -> Iterator[tuple[str, int, int, Row 
     if asked.study is not None:
         plan = Study.read(asked.study)
         settings = {**_of_study(plan, asked.said), **asked.settings}
-        sources = {"": [data_of(str(plan.source_path()), plan)] * (asked.repeats or 1)}
+        data = data_of(str(plan.source_path()), plan)
+        sources = {"": [data] * _often(asked, settings, data.rows)}
         who = plan.intruder_here().model_copy(update={"published": "all"})
     else:
         secret, count = secret or NOT_A_SECRET, asked.repeats or REPEATS
@@ -113,19 +117,67 @@ def scenarios(asked: Asked, progress: Any) -> Iterator[tuple[str, int, int, Row 
     settings = _checked(settings)
     known = settings.get("known_records", 0)
     cells = [(name, b, c) for name in sources for b in range(3) for c in range(3)]
+    outer = _Outer(progress, Clock(sum(len(sources[name]) for name, _, _ in cells)), len(cells))
     for i, (name, b, c) in enumerate(cells):
         doing = f"{name} {LEVELS[b]} bias, {LEVELS[c]} noise".strip()
         yield doing, i, len(cells), None
+        outer.begin(i, len(sources[name]))
         row: dict[str, Any] = ({"data": name} if name else {}) | {"bias": LEVELS[b], "noise": LEVELS[c]}
         step = {"method": "bias_and_noise", "bias_sd": BIAS_SD[LEVELS[b]], "noise_ratio": NOISE_RATIO[LEVELS[c]]}
         try:
-            row |= _attacked(sources[name], step, settings, secret, who, progress).row(known)
+            row |= _attacked(sources[name], step, settings, secret, who, outer).row(known)
             row["refused"] = None
         except LarvatusError as error:
             row["refused"] = str(error)
+        outer.end()
         if name:
             row |= {"paper_published": TABLE_2[name][b][c][0] / 100, "paper_not_published": TABLE_3[name][b][c][0] / 100}
         yield "done", i, len(cells), row
+
+
+def _often(asked: Asked, settings: dict[str, Any], rows: int) -> int:
+    """How often the file is masked: a small one until enough targets are attacked, unless that was settled or takes chains."""
+    if asked.repeats is not None or settings.get("known_records") or settings.get("targets", rows) < rows:
+        return asked.repeats or 1
+    times = min(-(-ENOUGH // max(rows, 1)), OFTEN)
+    if times > 1:
+        asked.said.append(f"The file is small: it was masked {times} times, each time afresh, because {rows:,} records masked "
+                          "once tell little. --repeats states how often.")
+    return times
+
+
+@dataclass(slots=True)
+class _Outer:
+    """Says which masking and which intruder is at work, and how long all of them will take, before what the attack says."""
+
+    progress: Progress
+    clock: Clock
+    total: int
+    masking: int = 0
+    times: int = 1
+    time: int = 0
+    who: str = ""
+
+    def begin(self, masking: int, times: int) -> None:
+        self.masking, self.times, self.time = masking, times, 0
+
+    def attack(self, parameters: str, known: int) -> None:
+        self.who = ("published" if parameters == "released" else "not published") + (f", {known:,} known" if known else "")
+
+    def masked(self) -> None:
+        """The file was masked once more, and attacked in every way."""
+        self.time += 1
+        self.clock.done()
+
+    def end(self) -> None:
+        """What is refused is not masked again."""
+        self.clock.done(self.times - self.time)
+
+    def __call__(self, doing: str, done: int, total: int) -> None:
+        again = f", time {self.time + 1} of {self.times}" if self.times > 1 else ""
+        self.progress(
+            f"masking {self.masking + 1} of {self.total}{again}, {self.who}{self.clock.left()}: {doing}", done, total
+        )
 
 
 def _of_study(plan: Any, said: list[str]) -> dict[str, Any]:
@@ -157,7 +209,7 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _attacked(
-    sources: Sequence[Any], step: Any, settings: dict[str, Any], secret: bytes | None, who: Any, progress: Any
+    sources: Sequence[Any], step: Any, settings: dict[str, Any], secret: bytes | None, who: Any, progress: _Outer
 ) -> _Pairs:
     """Every masking of every source, attacked in every way on the same targets: those of the way that can afford fewest."""
     from larvatus.walk import mask, risk
@@ -171,10 +223,12 @@ def _attacked(
         scores: list[Any] = []
         limit = settings.get("targets")
         for parameters, records in ways:
+            progress.attack(parameters, records)
             given = {**settings, "parameters": parameters, "known_records": records, "targets": limit}
             attack = {"method": "bayesian_intruder", **{k: v for k, v in given.items() if v is not None}}
             scores.append(risk(data, release, [attack], intruder=who, progress=progress)[0])
             if limit is None:
                 limit = int((~np.isnan(scores[0].by_record)).sum())
         pairs.add(scores)
+        progress.masked()
     return pairs

@@ -108,8 +108,10 @@ class BayesianIntruder(Attack):
             n: FactorLaw("normal", "normal", max(intruder.error, SOFT_ERROR), np.zeros(len(data.groups))) for n in soft
         }
         pools = [keys.joined.groups.name(g) for g in range(len(keys.joined.groups))]
+        gathered = Gathered.of(keys, data, original, intruder)
+        notes += self._counted(data.rows, gathered.absent)
         found = attacked(
-            self, Gathered.of(keys, data, original, intruder), pools, laws, len(soft), unknown,
+            self, gathered, pools, laws, len(soft), unknown,
             self._present(original, release, intruder), random, drawn, bool(keys.exact),
         )
         names = KERNELS if self.kernel == "strongest" else (self.kernel,)
@@ -144,7 +146,7 @@ class BayesianIntruder(Attack):
         if self.parameters == "unknown":
             return {} if hidden else told or {}, True, []
         if self.bias_sd is not None or self.noise_ratio is not None:
-            return self._stated(original, release), False, []
+            return self._stated(original, release, intruder.error), False, []
         if not release.steps or hidden:
             return {}, True, ["the intruder is not told how the file was masked, supposes bias and noise, and has a prior on "
                               "the size of both"]
@@ -157,7 +159,7 @@ class BayesianIntruder(Attack):
             )
         return told, False, []
 
-    def _stated(self, original: Microdata, release: Release) -> dict[str, FactorLaw]:
+    def _stated(self, original: Microdata, release: Release, error: float) -> dict[str, FactorLaw]:
         base = dict(release.joined)
         names = tuple(n for n in original.numeric(original.confidential) if n in release.data.table.columns)
         try:
@@ -168,6 +170,9 @@ class BayesianIntruder(Attack):
         for field, given in (("bias_sd", factor), ("noise_ratio", ratio)):
             if not np.all(np.asarray(given) >= 0):
                 raise RiskError(f"bayesian_intruder.{field}: a spread is 0 or more. State it without a sign.")
+        if not error and not np.any(factor) and not np.any(ratio):
+            raise RiskError("bayesian_intruder: bias_sd and noise_ratio are both stated as 0, so nothing was masked. "
+                            "Make one of them larger, or say parameters = \"unknown\".")
         noise_sd = spreads(original.with_confidential(names), ratio, "mask", "sub_group")
         mine = {n: FactorLaw(self.bias, self.noise, float(factor[j]), noise_sd[:, j]) for j, n in enumerate(names)}
         return mine | {n: mine[b] for n, b in base.items() if b in mine}
@@ -185,6 +190,18 @@ class BayesianIntruder(Attack):
         each = (0.5 * nodes**2 if unknown else 1.0) * (1.0 if closed else 40.0)
         cost = float((sizes**2).sum()) * max(len(data.confidential), 1) * each
         return None if cost <= BUDGET else max(FEWEST, int(data.rows * BUDGET / cost))
+
+    def _counted(self, rows: int, absent: int) -> list[str]:
+        """What `population` changes, and what it does not: targets can be attacked only where their values are at hand."""
+        if self.population is None or self.population <= rows + absent:
+            return []
+        reckoned = (f"probabilities reckon with a population of {self.population:,}, of which {rows:,} are in the file; the "
+                    "table of thresholds counts ")
+        if absent:
+            return [f"{reckoned}false links of the {absent:,} records of the original that are not in the file, and of no "
+                    "others who are not"]
+        return [f"{reckoned}targets that are in the file only, and no false links of those who are not: for these the "
+                "original has to hold more records than the file, and the intruder presence = \"unknown\""]
 
     def _present(self, original: Microdata, release: Release, intruder: Intruder) -> float:
         """The probability that a target is in the file."""
