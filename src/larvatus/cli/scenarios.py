@@ -120,7 +120,7 @@ def scenarios(asked: Asked, progress: Any) -> Iterator[tuple[str, int, int, Row 
     settings = _checked(settings)
     known = settings.get("known_records", 0)
     own = {"release": ""} if cells else {}
-    both = {"published": TABLE_2, "not_published": TABLE_3}
+    both: dict[str, Any] = {"published": TABLE_2, "not_published": TABLE_3}
     for name in sources:
         for b, c in product(LEVELS, LEVELS):
             step = {"method": "bias_and_noise", "bias_sd": BIAS_SD[b], "noise_ratio": NOISE_RATIO[c]}
