@@ -111,6 +111,20 @@ def test_masking_the_same_drawn_targets_again_does_not_make_them_more():
     assert width(False, 5) < 0.6 * width(False, 1)
 
 
+def test_a_record_is_the_same_wherever_it_stands_in_a_sample():
+    class Found:
+        details, chance, s_alone = {"kernels": []}, 0.1, 0.1
+
+        def __init__(self, records, hits):
+            self.records, self.by_record = np.array(records), np.array(hits)
+
+    pairs = scenarios._Pairs([("unknown", 0), ("released", 0)], True)
+    for records in ([3, 8, 9], [1, 3, 8]):
+        pairs.add([Found(records, [0, 0, np.nan]), Found(records, [1, 1, np.nan])])
+    assert [list(r) for r in pairs.record] == [[3, 8], [1, 3]]
+    assert pairs.row(0)["difference_low"] == pytest.approx(paired(np.ones(3))[0])
+
+
 def test_where_few_targets_can_be_afforded_both_have_those_few(folder, capsys, monkeypatch):
     monkeypatch.setattr("larvatus.risks.bayesian_intruder.BUDGET", 1e4)
     monkeypatch.setattr("larvatus.risks.bayesian_intruder.FEWEST", 20)
