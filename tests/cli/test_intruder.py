@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import larvatus as lv
 from larvatus.cli import scenarios
+from larvatus.cli.inputs import secret_of
 from larvatus.cli.intruder import policy
 from larvatus.cli.main import main
 from larvatus.core.errors import RiskError
@@ -109,6 +111,20 @@ def test_masking_the_same_drawn_targets_again_does_not_make_them_more():
     assert width(False, 5) < 0.6 * width(False, 1)
 
 
+def test_a_record_is_the_same_wherever_it_stands_in_a_sample():
+    class Found:
+        details, chance, s_alone = {"kernels": []}, 0.1, 0.1
+
+        def __init__(self, records, hits):
+            self.records, self.by_record = np.array(records), np.array(hits)
+
+    pairs = scenarios._Pairs([("unknown", 0), ("released", 0)], True)
+    for records in ([3, 8, 9], [1, 3, 8]):
+        pairs.add([Found(records, [0, 0, np.nan]), Found(records, [1, 1, np.nan])])
+    assert [list(r) for r in pairs.record] == [[3, 8], [1, 3]]
+    assert pairs.row(0)["difference_low"] == pytest.approx(paired(np.ones(3))[0])
+
+
 def test_where_few_targets_can_be_afforded_both_have_those_few(folder, capsys, monkeypatch):
     monkeypatch.setattr("larvatus.risks.bayesian_intruder.BUDGET", 1e4)
     monkeypatch.setattr("larvatus.risks.bayesian_intruder.FEWEST", 20)
@@ -120,11 +136,12 @@ def test_where_few_targets_can_be_afforded_both_have_those_few(folder, capsys, m
 def test_settings_of_the_study_are_used_and_options_override_them(folder, capsys):
     text = STUDY + '[[attack]]\nmethod = "bayesian_intruder"\nparameters = "unknown"\nnoise_centre = 5.0\nnoise_cv = 0.5\n'
     (folder / "own.toml").write_text(text + 'kernel = "paper"\nbias_sd = 0.3\n', encoding="utf-8")
-    kernel = ("--kernel", "paper")
-    plain, own = asked(capsys, *kernel), asked(capsys, study="own.toml")
-    assert "bias_sd of the study's attack: not used" in own["notes"][-2]
+    once = ("--repeats", "1")
+    kernel = ("--kernel", "paper", *once)
+    plain, own = asked(capsys, *kernel), asked(capsys, *once, study="own.toml")
+    assert "bias_sd of the study's attack: not used" in own["notes"][-1]
     options = asked(capsys, *kernel, "--noise-centre", "5", "--noise-cv", "0.5")
-    turned = asked(capsys, "--noise-centre", str(1 / 6), "--noise-cv", "0.05", study="own.toml")
+    turned = asked(capsys, *once, "--noise-centre", str(1 / 6), "--noise-cv", "0.05", study="own.toml")
     assert own["scenarios"] == options["scenarios"] != plain["scenarios"]
     assert turned["scenarios"] == plain["scenarios"]
     assert [r["published"] for r in own["scenarios"]] == [r["published"] for r in plain["scenarios"]]
@@ -142,6 +159,60 @@ def test_an_intruder_who_knows_other_records_may_ignore_them(folder, capsys):
     assert abs(light["difference"]) < 0.1
     assert len(alone["scenarios"]) == 9
     assert "may use the known records or not" in found["notes"][1]
+
+
+RELEASES = """
+[[release]]
+name = "noisy"
+steps = [{ method = "bias_and_noise", bias_sd = 0.05, noise_ratio = 0.1 }]
+[[release]]
+name = "again"
+steps = [{ method = "bias_and_noise", bias_sd = 0.05, noise_ratio = 0.1 }]
+[[release]]
+name = "a sample with a name that is long"
+steps = [{ method = "sampling", rate = 0.5 }, { method = "bias_and_noise", bias_sd = [0.1, 0.2], noise_ratio = 0.0 }]
+[[release]]
+name = "some"
+steps = [{ method = "bias_and_noise", where = "x1 > 0" }]
+[[release]]
+name = "other"
+steps = [{ method = "bias_and_noise" }, { method = "rounding", base = 1.0 }]
+"""
+
+
+def test_releases_of_the_study_come_before_the_nine(folder, capsys, monkeypatch):
+    (folder / "own.toml").write_text(STUDY + RELEASES, encoding="utf-8")
+    found = asked(capsys, "--kernel", "likelihood", "--repeats", "2", "-o", "own.csv", study="own.toml")
+    rows, notes = found["scenarios"], found["notes"]
+    assert [r["release"] for r in rows] == ["noisy", "a sample with a name that is long", "some", *[""] * 9]
+    assert [(r["bias"], r["noise"]) for r in rows[:2]] == [("0.05", "0.1"), ("0.1, 0.2", "0")]
+    assert rows[0]["refused"] is None
+    assert rows[0]["records"] == 60
+    assert rows[1]["refused"] is None
+    assert rows[1]["records"] == rows[1]["targets"] == 30
+    assert any(n.startswith("Release a sample with a name that is long: Both intruders attacked all 30 records") for n in notes)
+    assert any(n.startswith("Not attacked: release some (bias_sd 0.1, noise_ratio 0.25). ") for n in notes)
+    assert any(n.startswith("Release again: its steps are those of noisy") for n in notes)
+    assert any(n.startswith("Release other: not attacked here") for n in notes)
+    plain = asked(capsys, "--kernel", "likelihood", "--repeats", "2")
+    assert [{k: v for k, v in r.items() if k != "release"} for r in rows[3:]] == plain["scenarios"]
+    assert len(list(csv.DictReader((folder / "own.csv").read_text().splitlines()))) == 12
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["intruder", "own.toml", "--secret-file", "secret", "--repeats", "1", "--kernel", "likelihood"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith(("noisy ", "a sample with a n… ", "minimum, medium ")) and len(line) <= 80 for line in out) == 3
+
+
+def test_the_release_that_is_attacked_is_the_one_that_would_be_made(folder, capsys, monkeypatch):
+    made = []
+    plain = lv.walk.mask
+    monkeypatch.setattr("larvatus.walk.mask", lambda *a, **k: made.append(plain(*a, **k)) or made[-1])
+    (folder / "own.toml").write_text(STUDY + RELEASES, encoding="utf-8")
+    asked(capsys, "--kernel", "likelihood", "--repeats", "1", study="own.toml")
+    secret = secret_of(folder / "secret")
+    data = lv.read("in.csv", confidential=["x1", "x2"])
+    alone = lv.mask(data, "bias_and_noise(bias_sd=0.05, noise_ratio=0.1)", secret=secret)
+    assert np.array_equal(made[0].frame(), alone.frame())
 
 
 def test_a_masking_that_is_refused_keeps_its_row_and_the_others(folder, capsys, monkeypatch):

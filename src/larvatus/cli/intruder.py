@@ -27,8 +27,8 @@ def intruder(
     study: Path | None = None, *,
     output: Written = None,
     known_records: Annotated[int | None, Parameter(help="other records the intruder knows values of (L); runs chains")] = None,
-    threshold: Annotated[float | None, Parameter(help="probability (0 to 1) above which the intruder makes a link")] = None,
-    kernel: Annotated[str | None, Parameter(help="strongest, likelihood, paper or coherent")] = None,
+    threshold: Annotated[float | None, Parameter(help="probability above which a link is made; 0 without it")] = None,
+    kernel: Annotated[str | None, Parameter(help="likelihood, paper or coherent; strongest without it")] = None,
     targets: Annotated[int | None, Parameter(help="attack only so many records, drawn at random; all without it")] = None,
     bias_centre: Centre = None, bias_cv: Variation = None,
     noise_centre: Annotated[float | None, Parameter(help="centre of the prior of the noise's SD, over the range of z")] = None,
@@ -40,7 +40,8 @@ def intruder(
 ) -> None:
     """Ask whether to publish the size of bias and noise: nine maskings, each attacked with and without its parameters.
 
-    Both intruders attack the same targets. Settings of a bayesian_intruder in the study are used; options here override them.
+    Releases of the study that are made by bias_and_noise come first. Both intruders attack the same targets.
+    Settings of a bayesian_intruder in the study are used; options here override them.
     Without a study: the 36 scenarios of paper 002 on its two populations of a hundred records, beside its counts.
 
     Parameters
@@ -98,7 +99,9 @@ def policy(rows: Sequence[Row]) -> list[str]:
         widest = max(unclear, key=lambda r: float(r["difference_high"] or 0))
         said.append(f"In {_of(len(unclear), len(ready))} it cannot be told whether publishing adds more than {SMALL:.0%}; it "
                     f"may be most at {_where(widest)}: {_gain(widest)}. {_remedy(unclear)}")
-    out = [" ".join(said), _attacked(ready[0])]
+    out = [" ".join(said), _attacked(ready[-1])]
+    who = [(r, _attacked(r)) for r in ready if r.get("release")]
+    out += [f"Release {r['release']}: {text}" for r, text in who if text != out[1]]
     if "paper_published" in ready[0]:
         out.append("The paper's counts are those of Tables 2 and 3, one file each, with its own kernel: --kernel paper "
                    "compares like with like.")
@@ -126,6 +129,8 @@ def _of(count: int, total: int) -> str:
 
 
 def _where(row: Row) -> str:
+    if row.get("release"):
+        return f"release {row['release']} (bias_sd {row['bias']}, noise_ratio {row['noise']})"
     return f"{row['bias']} bias and {row['noise']} noise" + (f" of {row['data']}" if row.get("data") else "")
 
 
@@ -144,10 +149,14 @@ def _attacked(row: Row) -> str:
 
 def _show(terminal: Terminal, rows: Sequence[Row], sentences: Sequence[str]) -> None:
     """What fits on eighty columns: links in a hundred records; the file written has the rest."""
-    paper = "paper_published" in rows[0]
+    paper, own = "paper_published" in rows[0], "release" in rows[0]
     shown: list[Row] = []
     for r in rows:
-        line: dict[str, Any] = {k: r[k] for k in ("data",) if k in r} | {"bias": r["bias"], "noise": r["noise"]}
+        line: dict[str, Any] = {k: r[k] for k in ("data",) if k in r}
+        if own:
+            line["masking"] = _short(str(r["release"])) if r["release"] else f"{r['bias']}, {r['noise']}"
+        else:
+            line |= {"bias": r["bias"], "noise": r["noise"]}
         line |= {"told": _hundred(r, "published", 4), "hidden": _hundred(r, "not_published", 4)}
         if paper:
             line["paper"] = f"{_hundred(r, 'paper_published', 2, 0)}, {_hundred(r, 'paper_not_published', 2, 0)}"
@@ -155,9 +164,14 @@ def _show(terminal: Terminal, rows: Sequence[Row], sentences: Sequence[str]) -> 
         line[f"adds ({LEVEL})"] = "" if r.get("refused") else f"{_hundred(r, 'difference', 4)} ({low} to {high})"
         line["verdict"] = "refused" if r.get("refused") else r["verdict"]
         shown.append(line)
-    terminal.table(shown, "\nCorrect links in 100 records, with the size of bias and noise told, and hidden")
+    terminal.table(shown, "\nCorrect links in 100 records, with the size of bias and noise told, and hidden"
+                   + ("; releases of the study, then sizes of bias, noise" if own else ""))
     for sentence in sentences:
         terminal.say(f"\n{sentence}")
+
+
+def _short(name: str, most: int = 18) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def _hundred(row: Row, name: str, width: int = 0, digits: int = 1) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -104,11 +105,13 @@ def scenarios(asked: Asked, progress: Any) -> Iterator[tuple[str, int, int, Row 
     from larvatus.walk import read
 
     settings, who, secret = asked.settings, None, asked.secret
+    cells: list[_Cell] = []
     if asked.study is not None:
         plan = Study.read(asked.study)
         settings = {**_of_study(plan, asked.said), **asked.settings}
         data = data_of(str(plan.source_path()), plan)
         sources = {"": [data] * _often(asked, settings, data.rows)}
+        cells = _own(plan, asked.said)
         who = plan.intruder_here().model_copy(update={"published": "all"})
     else:
         secret, count = secret or NOT_A_SECRET, asked.repeats or REPEATS
@@ -116,23 +119,66 @@ def scenarios(asked: Asked, progress: Any) -> Iterator[tuple[str, int, int, Row 
         sources = {n: [read(key_variables(like=n, seed=r), confidential="x1") for r in range(count)] for n in populations}
     settings = _checked(settings)
     known = settings.get("known_records", 0)
-    cells = [(name, b, c) for name in sources for b in range(3) for c in range(3)]
-    outer = _Outer(progress, Clock(sum(len(sources[name]) for name, _, _ in cells)), len(cells))
-    for i, (name, b, c) in enumerate(cells):
-        doing = f"{name} {LEVELS[b]} bias, {LEVELS[c]} noise".strip()
-        yield doing, i, len(cells), None
-        outer.begin(i, len(sources[name]))
-        row: dict[str, Any] = ({"data": name} if name else {}) | {"bias": LEVELS[b], "noise": LEVELS[c]}
-        step = {"method": "bias_and_noise", "bias_sd": BIAS_SD[LEVELS[b]], "noise_ratio": NOISE_RATIO[LEVELS[c]]}
+    own = {"release": ""} if cells else {}
+    both: dict[str, Any] = {"published": TABLE_2, "not_published": TABLE_3}
+    for name in sources:
+        for b, c in product(LEVELS, LEVELS):
+            step = {"method": "bias_and_noise", "bias_sd": BIAS_SD[b], "noise_ratio": NOISE_RATIO[c]}
+            cells.append(_Cell(name, own | ({"data": name} if name else {}) | {"bias": b, "noise": c}, step))
+    outer = _Outer(progress, Clock(sum(len(sources[cell.name]) for cell in cells)), len(cells))
+    for i, cell in enumerate(cells):
+        yield cell.doing(), i, len(cells), None
+        outer.begin(i, len(sources[cell.name]))
+        row = dict(cell.row)
         try:
-            row |= _attacked(sources[name], step, settings, secret, who, outer).row(known)
+            row |= _attacked(sources[cell.name], cell.steps, settings, secret, who, outer, cell.more).row(known)
             row["refused"] = None
         except LarvatusError as error:
             row["refused"] = str(error)
         outer.end()
-        if name:
-            row |= {"paper_published": TABLE_2[name][b][c][0] / 100, "paper_not_published": TABLE_3[name][b][c][0] / 100}
+        if cell.name:
+            i_b, i_c = (LEVELS.index(row[k]) for k in ("bias", "noise"))
+            row |= {f"paper_{k}": t[cell.name][i_b][i_c][0] / 100 for k, t in both.items()}
         yield "done", i, len(cells), row
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """One masking: of which source, what its row begins with, its steps, and what else the study says of them."""
+
+    name: str
+    row: dict[str, Any]
+    steps: Any
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def doing(self) -> str:
+        if self.row.get("release"):
+            return f"release {self.row['release']}"
+        return f"{self.name} {self.row['bias']} bias, {self.row['noise']} noise".strip()
+
+
+def _own(plan: Any, said: list[str]) -> list[_Cell]:
+    """The study's own releases of which the question can be asked: bias_and_noise, and samples before or after it."""
+    out: dict[str, _Cell] = {}
+    for planned in plan.release:
+        values = [s for s in planned.steps if not s.drops]
+        if [s.name() for s in values] != ["bias_and_noise"]:
+            said.append(f"Release {planned.name}: not attacked here, because bias_and_noise is not its one step "
+                        "besides sampling.")
+            continue
+        key = repr([(s.name(), s.settings()) for s in planned.steps])
+        if key in out:
+            said.append(f"Release {planned.name}: its steps are those of {out[key].row['release']}, and are attacked once.")
+            continue
+        row = {"release": planned.name, "bias": _plain(values[0].bias_sd), "noise": _plain(values[0].noise_ratio)}
+        out[key] = _Cell("", row, list(planned.steps), {"constraints": plan.constraints, "folder": plan.folder})
+    return list(out.values())
+
+
+def _plain(stated: Any) -> str:
+    if isinstance(stated, dict):
+        return ", ".join(f"{k} {v:.4g}" for k, v in stated.items())
+    return ", ".join(f"{v:.4g}" for v in (stated if isinstance(stated, tuple) else (stated,)))
 
 
 def _often(asked: Asked, settings: dict[str, Any], rows: int) -> int:
@@ -209,7 +255,8 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _attacked(
-    sources: Sequence[Any], step: Any, settings: dict[str, Any], secret: bytes | None, who: Any, progress: _Outer
+    sources: Sequence[Any], step: Any, settings: dict[str, Any], secret: bytes | None, who: Any, progress: _Outer,
+    more: dict[str, Any],
 ) -> _Pairs:
     """Every masking of every source, attacked in every way on the same targets: those of the way that can afford fewest."""
     from larvatus.walk import mask, risk
@@ -219,7 +266,7 @@ def _attacked(
     pairs = _Pairs(ways, all(data is sources[0] for data in sources))
     for r, data in enumerate(sources):
         mine = secret if secret is None or r == 0 else hashlib.blake2b(secret + r.to_bytes(4, "big"), digest_size=32).digest()
-        release = mask(data, step, secret=mine)
+        release = mask(data, step, secret=mine, **more)
         scores: list[Any] = []
         limit = settings.get("targets")
         for parameters, records in ways:
