@@ -125,7 +125,8 @@ def test_a_finished_search_is_read_again_and_gone_on_with(study, drawn, tmp_path
         search_study(more, tmp_path / "out", secret=SECRET)
 
 
-def test_without_a_secret_the_exploration_is_kept_and_fresh_draws_are_not(study, drawn, tmp_path):
+def test_without_a_secret_the_exploration_is_kept_and_fresh_draws_are_not(study, drawn, tmp_path, monkeypatch):
+    monkeypatch.setattr("larvatus.core.randomness.secrets.token_bytes", lambda n: SECRET[::-1][:n])  # as fresh, but known
     with pytest.raises(SystemExit):
         search_study(study, tmp_path / "out", progress=stopped_at(2, "confirming"))
     kept = [p for p in (tmp_path / "out" / ".kept").iterdir() if p.is_dir()]
