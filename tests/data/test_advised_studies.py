@@ -118,7 +118,7 @@ def test_a_hostile_file_runs_as_it_is(tmp_path, roles):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (FOLDER / "census.csv").is_file(), reason="LARVATUS_DATA is not set")
+@pytest.mark.skipif(not (FOLDER / "census.csv").is_file(), reason="no census.csv: LARVATUS_DATA names no folder with it")
 @pytest.mark.parametrize("file", REAL)
 def test_real_files_run_as_they_are(tmp_path, file):
     pd.read_csv(FOLDER / file).head(500).to_csv(tmp_path / "in.csv", index=False)
@@ -129,7 +129,7 @@ def test_real_files_run_as_they_are(tmp_path, file):
     assert len(list((tmp_path / "out" / "releases").glob("*.parquet"))) == len(study.release)
 
 
-@pytest.mark.skipif(not (FOLDER / "census.csv").is_file(), reason="LARVATUS_DATA is not set")
+@pytest.mark.skipif(not (FOLDER / "census.csv").is_file(), reason="no census.csv: LARVATUS_DATA names no folder with it")
 def test_census():
     names = [n for n in pd.read_csv(FOLDER / "census.csv", nrows=1) if n != "AFNLWGT"]
     data = lv.read(FOLDER / "census.csv", confidential=names, weight="AFNLWGT")
