@@ -6,7 +6,9 @@ Plans hold functions and key columns only, never a value. A task that fails says
 from __future__ import annotations
 
 import base64
+import gc
 import re
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -105,7 +107,7 @@ class Cluster:
     def sort(
         self, frame: DataFrame, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str], rows: int
     ) -> tuple[list[Spread], dict[int, int]]:
-        """The wanted columns of all rows in the order of `by`: ranges of keys are sorted apart and written as they come.
+        """The wanted columns of all rows in the order of `by`: ranges of keys are sorted apart, by the tasks that write them.
 
         Beside them, how many rows each value of the first key has, where that is a code.
         """
@@ -121,14 +123,15 @@ class Cluster:
             held = [b for b in batches if b.num_rows]
             if held:
                 table = pa.Table.from_batches(held)
+                order = np.lexsort([table.column(n).to_numpy() for n in reversed(by)])
                 for name, folder in folders.items():
-                    written(place, folder, "sorted", at, table.column(name).to_numpy(), dtypes[name])
+                    written(place, folder, "sorted", at, table.column(name).to_numpy()[order], dtypes[name])
                 codes: Ints = np.zeros(table.num_rows, dtype=np.int64) if code is None else table.column(code).to_numpy()
                 there, times = np.unique(codes, return_counts=True)
                 yield pa.record_batch({"at": pa.array(np.full(len(there), at)), "code": pa.array(there), "n": pa.array(times)})
 
         ranges = max(-(-rows // self.piece), 1)
-        ordered = frame.repartitionByRange(ranges, *by).sortWithinPartitions(*by)
+        ordered = frame.repartitionByRange(ranges, *by)
         sizes: dict[int, int] = {}
         counts: dict[int, int] = {}
         for at, of, n in self.asked(in_arrow(ordered, work, "at long, code long, n long")):
@@ -223,6 +226,7 @@ def _guarded(work: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Iterat
             yield from work(batches)
         except Exception as error:
             raise RuntimeError(marked(error)) from None
+        _settled()
 
     return larvatus
 
@@ -233,8 +237,23 @@ def _guarded_once(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
             return work(table)
         except Exception as error:
             raise RuntimeError(marked(error)) from None
+        finally:
+            _settled()
 
     return larvatus
+
+
+_SETTLED: list[int] = [0]  # how many modules this process had when it last set them aside
+
+
+def _settled() -> None:
+    """Set aside what modules hold, since PySpark looks for garbage after every task: in all that NumPy, SciPy and Numba
+    keep, that takes longer than most tasks do.
+    """
+    if len(sys.modules) > _SETTLED[0]:
+        gc.collect()
+        gc.freeze()
+        _SETTLED[0] = len(sys.modules)
 
 
 def marked(error: Exception) -> str:
