@@ -30,7 +30,7 @@ EXTRAS: dict[str, frozenset[str]] = {
     "gallery": frozenset({"analysis"}),
     "docs": frozenset(),
     "test": frozenset({"dev", "spark"}),
-    "check": frozenset({"dev", "spark"}),
+    "check": frozenset({"dev", "spark", "connect"}),
     "bench": frozenset({"dev"}),
     "env": frozenset({"dev", "spark"}),
 }

@@ -19,6 +19,7 @@ from found import ROOT, spark_session
 from larvatus.core.errors import EngineError, MaskError, ReadError, WriteError
 from larvatus.engines import _spark_jobs as jobs
 from larvatus.engines import _spark_session as sessions
+from larvatus.engines import _spark_writing as writing
 from larvatus.engines.duckdb import Duckdb
 from larvatus.engines.spark import Spark
 from sample import ROLES, SECRET, close, people
@@ -90,6 +91,32 @@ def test_files_are_read_by_their_order_and_a_folder_is_written_whole_or_not_at_a
     assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
     with pytest.raises(WriteError, match="holds an earlier release"):
         release.write(tmp_path / "out")
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_write_that_fails_leaves_nothing_and_takes_nothing_away(session, small, tmp_path, monkeypatch, there):
+    """One part of four is written whole, another fails on its executor, more often than Spark tries again."""
+    monkeypatch.setattr(writing, "PART", 60)
+    monkeypatch.setattr(writing, "ROWS", 60)
+    release = lv.mask(lv.read(small, **ROLES, engine=Spark(session=session)), "additive_noise", secret=SECRET)
+    out, pairs = tmp_path / "out", tmp_path / "pairs.parquet"
+    if there:
+        release.write(out, pairing=pairs)
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    assert len(before) == (5 if there else 0)
+    part = writing._part
+
+    def full(leaving, folder, row_order, job):
+        if job[0] == 2:
+            raise WriteError("the release cannot be written by an executor: No space left on device.")
+        part(leaving, folder, row_order, job)
+
+    monkeypatch.setattr(writing, "_part", full)
+    with pytest.raises(WriteError, match="cannot be written by an executor: No space left"):
+        release.write(out, pairing=pairs, force=there)
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+    assert out.exists() == there
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
 
 
 @pytest.mark.parametrize("partitions", [1, 3, 7])
@@ -298,6 +325,33 @@ def test_the_command_runs_on_a_cluster_and_gives_the_release_of_memory(small, tm
         )
     one, other = (pd.concat(map(pd.read_parquet, sorted((tmp_path / e).rglob("*.parquet")))) for e in ("memory", "spark"))
     pd.testing.assert_frame_equal(one, other, check_exact=False, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_spark_connect_gives_the_release_of_memory(small, tmp_path):
+    """A frame of a Connect session chooses the engine, comes back as one, and is written by executors."""
+    pytest.importorskip("grpc", reason="what Spark Connect needs is not installed: pip install 'larvatus[connect]'")
+    code = (
+        "import larvatus as lv, pandas as pd; from pyspark.sql import SparkSession; from sample import ROLES, SECRET\n"
+        "from larvatus.engines.spark import Spark; from larvatus.engines._spark_session import is_spark\n"
+        "s = SparkSession.builder.remote('local[2]').getOrCreate()\n"
+        "try:\n"
+        "    frame = s.read.parquet('in.parquet')\n"
+        "    assert type(frame).__module__.startswith('pyspark.sql.connect')\n"
+        "    release = lv.mask(lv.read(frame, **ROLES, engine=Spark(rows=60)), 'data_shuffling', secret=SECRET)\n"
+        "    given = release.frame(); assert is_spark(given)\n"
+        "    pd.DataFrame(given.collect(), columns=given.columns).to_parquet('found.parquet')\n"
+        "    release.write('out')\n"
+        "finally:\n"
+        "    s.stop()\n"
+    )
+    small.to_parquet(tmp_path / "in.parquet", index=False)
+    in_a_process(code, tmp_path, PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    wanted = released(small, ["data_shuffling"])
+    same(pd.read_parquet(tmp_path / "found.parquet"), wanted.frame())
+    wanted.write(tmp_path / "wanted.parquet")
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(tmp_path / "out"), pd.read_parquet(tmp_path / "wanted.parquet"), check_exact=False, rtol=1e-9)
 
 
 @pytest.mark.slow

@@ -68,7 +68,19 @@ def beside(session: SparkSession) -> SparkSession:
             own.conf.set(key, value)
     except Exception:  # a service may refuse either
         return session
+    if hasattr(own, "client"):  # of Spark Connect
+        atexit.register(_closed, own)
     return own
+
+
+def _closed(session: SparkSession) -> None:
+    """Let a session of Spark Connect go without a word to its server, which may have ended: at its end, a client that is
+    open tells it good-bye for minutes.
+    """
+    try:
+        session.client.close()
+    except Exception:  # whatever it is, nothing can be done about it any more
+        return
 
 
 def is_spark(source: Any) -> bool:
