@@ -267,7 +267,7 @@ def test_plans_and_logs_hold_no_value(session, small):
         lv.mask(data, "data_shuffling", secret=SECRET)
     finally:
         jobs.Cluster.asked = asked
-    assert any("rangepartitioning" in plan for plan in seen)
+    assert any("FlatMapGroupsInArrow" in plan and "hashpartitioning" in plan for plan in seen)
     assert not any("123456789" in plan or "1.23456789" in plan for plan in seen)
     assert not any("SinglePartition" in plan or "Window" in plan for plan in seen)
     assert session.conf.get("spark.ui.enabled") == "false"
@@ -302,7 +302,7 @@ def test_an_event_log_that_a_user_keeps_holds_no_value(tmp_path):
     )
     in_a_process(code, tmp_path)
     logs = [p for p in (tmp_path / "events").rglob("*") if p.is_file() and p.stat().st_size]
-    assert any(b"rangepartitioning" in p.read_bytes() for p in logs)
+    assert any(b"hashpartitioning" in p.read_bytes() for p in logs)
     assert not any(b"123456789" in p.read_bytes() or b"1.23456789" in p.read_bytes() for p in logs)
 
 

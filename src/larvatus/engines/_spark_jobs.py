@@ -1,4 +1,4 @@
-"""What Spark is asked to do: run a function on many tasks, sort rows by ranges of their keys, join them, put them in places.
+"""What Spark is asked to do: run a function on many tasks, and bring what belongs together to one of them.
 
 Plans hold functions and key columns only, never a value. A task that fails says so in words that hold none either.
 """
@@ -17,25 +17,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from larvatus.core import errors
 from larvatus.core.errors import EngineError, LarvatusError
 from larvatus.data.contracts import Array
 from larvatus.engines._chunks import CHUNK
-from larvatus.engines._spark_store import Ints, Place, Spread, new_folder, written
-from larvatus.engines._stored import blank_value
+from larvatus.engines._spark_store import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Rows = Iterator[dict[str, Array]]
-TYPES = {"float64": "double", "int64": "long", "int32": "int"}
 LACKING = re.compile(r"No module named '?(larvatus|numba|numpy|scipy|pandas|pyarrow|pydantic|threadpoolctl|pyspark)\b")
 MARK = re.compile(r"larvatus<([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]*)>")
 PIECE, MOST_TASKS = 1 << 20, 4096
 FEW = 1 << 20  # rows of a table in which a job costs more than the columns that it could take along
-CODES = ("sub_group", "code")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,100 +76,14 @@ class Cluster:
                 for at in batch.column(0).to_pylist():
                     yield pa.record_batch({"at": pa.array([at]), "out": [dumped(function(loaded(given[at])))]})
 
-        found = self.asked(in_arrow(self._numbers(len(tasks)), work, "at long, out binary"))
+        found = self.asked(in_arrow(self.numbers(len(tasks)), work, "at long, out binary"))
         by_number = {row[0]: row[1] for row in found}
         return [loaded(bytes(by_number[i])) for i in range(len(tasks))]
 
-    def _numbers(self, count: int) -> DataFrame:
+    def numbers(self, count: int) -> DataFrame:
         """Numbers of tasks, in few partitions where tasks are small: each costs more than thousands of rows do."""
         large = -(-count * self.piece // CHUNK)
         return self.session.range(0, count, 1, max(min(count, max(large, self.parallel), MOST_TASKS), 1))
-
-    def frame(self, rows: Callable[[Any], Rows], tasks: Sequence[Any], dtypes: dict[str, str]) -> DataFrame:
-        """Rows that tasks read, as a frame that Spark can sort and join."""
-
-        def work(batches: Iterator[Any]) -> Iterator[Any]:
-            import pyarrow as pa
-
-            for batch in batches:
-                for at in batch.column(0).to_pylist():
-                    for block in rows(tasks[at]):
-                        yield pa.record_batch({n: pa.array(np.asarray(block[n], dtype=d)) for n, d in dtypes.items()})
-
-        schema = ", ".join(f"{n} {TYPES[d]}" for n, d in dtypes.items())
-        return in_arrow(self._numbers(len(tasks)), work, schema)
-
-    def sort(
-        self, frame: DataFrame, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str], rows: int
-    ) -> tuple[list[Spread], dict[int, int]]:
-        """The wanted columns of all rows in the order of `by`: ranges of keys are sorted apart, by the tasks that write them.
-
-        Beside them, how many rows each value of the first key has, where that is a code.
-        """
-        place, folders = self.place, {n: new_folder() for n in wanted}
-        code = by[0] if by[0] in CODES else None
-
-        def work(batches: Iterator[Any]) -> Iterator[Any]:
-            import pyarrow as pa
-            from pyspark import TaskContext
-
-            context = TaskContext.get()
-            at = context.partitionId() if context is not None else 0
-            held = [b for b in batches if b.num_rows]
-            if held:
-                table = pa.Table.from_batches(held)
-                order = np.lexsort([table.column(n).to_numpy() for n in reversed(by)])
-                for name, folder in folders.items():
-                    written(place, folder, "sorted", at, table.column(name).to_numpy()[order], dtypes[name])
-                codes: Ints = np.zeros(table.num_rows, dtype=np.int64) if code is None else table.column(code).to_numpy()
-                there, times = np.unique(codes, return_counts=True)
-                yield pa.record_batch({"at": pa.array(np.full(len(there), at)), "code": pa.array(there), "n": pa.array(times)})
-
-        ranges = max(-(-rows // self.piece), 1)
-        ordered = frame.repartitionByRange(ranges, *by)
-        sizes: dict[int, int] = {}
-        counts: dict[int, int] = {}
-        for at, of, n in self.asked(in_arrow(ordered, work, "at long, code long, n long")):
-            sizes[at], counts[of] = sizes.get(at, 0) + n, counts.get(of, 0) + n
-        pieces = [(at, size, f"sorted-{at:015d}") for at, size in sorted(sizes.items())]
-        return [
-            Spread.of(place, dtypes[n], [(at, size, f"{folder}/{file}") for at, size, file in pieces], folder)
-            for n, folder in folders.items()
-        ], counts
-
-    def scatter(self, frame: DataFrame, dtypes: dict[str, str], rows: int) -> tuple[list[Spread], int]:
-        """Columns of so many rows with values at the rows that `row` says, missing elsewhere; and how many were put."""
-        place, piece = self.place, self.piece
-        folders = {n: new_folder() for n in dtypes}
-
-        def work(table: Any) -> Any:
-            import pyarrow as pa
-
-            bucket = int(table.column("bucket")[0].as_py())
-            first = bucket * piece
-            at = table.column("row").to_numpy() - first
-            for name, folder in folders.items():
-                out = np.full(min(piece, rows - first), blank_value(dtypes[name]), dtype=dtypes[name])
-                out[at] = table.column(name).to_numpy()
-                written(place, folder, "put", first, out, dtypes[name])
-            return pa.table({"bucket": pa.array([bucket]), "n": pa.array([len(at)])})
-
-        buckets = -(-rows // piece)
-        bucketed = self.by_key(frame.selectExpr("*", f"row div {piece} as bucket"), "bucket", buckets * piece)
-        with _without_remark():
-            grouped = bucketed.groupBy("bucket").applyInArrow(_guarded_once(work), "bucket long, n long")
-        found = {int(r[0]): int(r[1]) for r in self.asked(grouped)}
-        out = []
-        for name, folder in folders.items():
-            pieces = []
-            for bucket in range(buckets):
-                first, size = bucket * piece, min(piece, rows - bucket * piece)
-                if bucket not in found:
-                    blank = np.full(size, blank_value(dtypes[name]), dtype=dtypes[name])
-                    written(place, folder, "put", first, blank, dtypes[name])
-                pieces.append((first, size, f"{folder}/put-{first:015d}"))
-            out.append(Spread.of(place, dtypes[name], pieces, folder))
-        return out, sum(found.values())
 
     def by_key(self, frame: DataFrame, key: str, rows: int) -> DataFrame:
         """Rows of the same key together, in as many partitions as so many rows need."""
@@ -216,6 +125,12 @@ def in_arrow(frame: DataFrame, work: Callable[[Iterator[Any]], Iterator[Any]], s
     """What a function makes of every partition's batches."""
     with _without_remark():
         return frame.mapInArrow(_guarded(work), schema)
+
+
+def in_arrow_by(frame: DataFrame, key: str, work: Callable[[Any], Any], schema: str) -> DataFrame:
+    """What a function makes of all rows with the same key."""
+    with _without_remark():
+        return frame.groupBy(key).applyInArrow(_guarded_once(work), schema)
 
 
 def _guarded(work: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Iterator[Any]], Iterator[Any]]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from larvatus.data.contracts import Array
 from larvatus.engines._chunks import CHUNK, pieces_of
+from larvatus.engines._spark_exchange import Outgoing, scatter, sort
 from larvatus.engines._spark_jobs import FEW, Cluster, Rows
 from larvatus.engines._spark_store import Ints, Piece, Place, Spread, new_folder, written
 from larvatus.engines._stored import blank_value
@@ -162,10 +163,10 @@ class Assigned:
             return Spread.of(cluster.place, np.int64, cluster.run(
                 partial(_sorted_at_once, cluster.place, folder, self.record, self.code), [None]), folder)
         dtypes = {"code": "int64", "record": "int64", "row": "int64"}
-        keys = cluster.frame(partial(_keys, self.record, self.code), spans(self.code.rows, cluster), dtypes)
-        (back,), _ = cluster.sort(keys, dtypes, ["code", "record"], ["row"], rows)
-        numbered = cluster.frame(partial(_numbered, back), spans(back.rows, cluster), {"row": "int64", "new": "int64"})
-        (place,), _ = cluster.scatter(numbered, {"new": "int64"}, self.code.rows)
+        keys = Outgoing(partial(_keys, self.record, self.code), spans(self.code.rows, cluster), dtypes)
+        (back,), _ = sort(cluster, keys, ["code", "record"], ["row"], rows)
+        numbered = Outgoing(partial(_numbered, back), spans(back.rows, cluster), {"row": "int64", "new": "int64"})
+        (place,), _ = scatter(cluster, numbered, self.code.rows)
         return place
 
 
@@ -222,8 +223,8 @@ def put(cluster: Cluster, place: Spread, columns: Sequence[Spread], rows: int) -
     if max(rows, place.rows) <= cluster.rows:
         return _at_once(cluster, partial(_put_at_once, cluster.place, place, rows), columns)
     dtypes = {f"c{i}": c.dtype.name for i, c in enumerate(columns)}
-    frame = cluster.frame(partial(_placed, place, list(columns)), spans(place.rows, cluster), {"row": "int64", **dtypes})
-    return cluster.scatter(frame, dtypes, rows)[0]
+    source = Outgoing(partial(_placed, place, list(columns)), spans(place.rows, cluster), {"row": "int64", **dtypes})
+    return scatter(cluster, source, rows)[0]
 
 
 def _at_once(cluster: Cluster, function: Any, columns: Sequence[Spread]) -> list[Spread]:

@@ -13,6 +13,7 @@ from larvatus.engines import _spark_tasks as tasks
 from larvatus.engines._chunks import pieces_of
 from larvatus.engines._laid_out import Slice
 from larvatus.engines._memory_table import dtype_of, offsets, ties
+from larvatus.engines._spark_exchange import Outgoing, scatter, sort
 from larvatus.engines._spark_jobs import Cluster
 from larvatus.engines._spark_layout import spans
 from larvatus.engines._spark_store import Spread
@@ -68,8 +69,8 @@ def ordered(
     ]
     reader = table.reader(list(dict.fromkeys([*orders, *names])))
     words = {n: None if random is None else ties(random, n) for n in orders}
-    frame = table.room.frame(partial(tasks.present, reader, words, list(names), list(used)), jobs, used)
-    columns, counts = table.room.sort(frame, used, by, kept, size * len(orders))
+    source = Outgoing(partial(tasks.present, reader, words, list(names), list(used)), jobs, used)
+    columns, counts = sort(table.room, source, by, kept, size * len(orders))
     found = dict(zip(kept, columns, strict=True))
     ends = offsets([counts.get(k, 0) for k in range(len(orders) * len(large))])
     return [
@@ -90,7 +91,7 @@ def put(
 ) -> list[Spread]:
     """Columns of the large sub-groups, one after the other, from rows in another order; `times` one kind of column."""
     named = {f"c{i}": np.dtype(d).name for i, d in enumerate(dtypes)}
-    frame = room.frame(rows, jobs, {"row": "int64", **named})
+    source = Outgoing(rows, jobs, {"row": "int64", **named})
     size = sum(high - low for _, low, high in large)
-    found = room.scatter(frame, named, size * times)[0]
+    found = scatter(room, source, size * times)[0]
     return found if times == 1 else [found[0].part(i * size, (i + 1) * size) for i in range(times)]

@@ -11,6 +11,7 @@ import numpy as np
 from larvatus.core.errors import PairingError
 from larvatus.engines._chunks import pieces_of
 from larvatus.engines._memory_table import matched_rows
+from larvatus.engines._spark_exchange import Outgoing, join
 from larvatus.engines._spark_jobs import Rows
 from larvatus.engines._spark_layout import Held, Here, Moved, ready, spans
 from larvatus.engines._spark_store import Piece, Place, Spread, new_folder, written
@@ -56,10 +57,9 @@ def _joined(mine: SparkTable, record: Spread, among: Spread, given: Sequence[Spr
         pieces = [p for p, _ in found]
         return [Spread.of(room.place, c.dtype, [p], f) for c, p, f in zip(given, pieces, folders, strict=True)], found[0][1]
     dtypes = {f"c{i}": c.dtype.name for i, c in enumerate(given)}
-    rows = room.frame(partial(_rows, record), spans(record.rows, room), {"record": "int64", "row": "int64"})
-    values = room.frame(partial(_values, among, list(given)), spans(among.rows, room), {"record": "int64", **dtypes})
-    joined = room.by_key(rows, "record", record.rows).join(room.by_key(values, "record", record.rows), "record")
-    return room.scatter(joined.drop("record"), dtypes, mine.rows)
+    mine_there = Outgoing(partial(_rows, record), spans(record.rows, room), {"record": "int64", "row": "int64"})
+    theirs = Outgoing(partial(_values, among, list(given)), spans(among.rows, room), {"record": "int64", **dtypes})
+    return join(room, mine_there, theirs, mine.rows)
 
 
 def _at_once(place: Place, record: Spread, among: Spread, job: tuple[Spread, str]) -> tuple[Piece, int]:

@@ -19,6 +19,7 @@ from larvatus.engines import _columns as conversion
 from larvatus.engines._disk_reading import LARGEST_CROSSING, MOST_GROUPS
 from larvatus.engines._memory_table import decoded
 from larvatus.engines._record_ids import record_ids
+from larvatus.engines._spark_exchange import Outgoing, sort
 from larvatus.engines._spark_jobs import Cluster
 from larvatus.engines._spark_layout import Assigned, Codes, Held, Here, Layout, spans
 from larvatus.engines._spark_sources import RECORD, Part, Source, opened
@@ -218,8 +219,7 @@ def _paired(cluster: Cluster, pairing: Path, rows: int) -> Spread:
 def _each_once(cluster: Cluster, ids: Spread) -> bool:
     """Whether ids that no task can hold differ: sorted by Spark, then looked at piece by piece."""
     parts = spans(ids.rows, cluster)
-    frame = cluster.frame(partial(_ids, ids), parts, {"record": "int64"})
-    (ordered,), _ = cluster.sort(frame, {"record": "int64"}, ["record"], ["record"], ids.rows)
+    (ordered,), _ = sort(cluster, Outgoing(partial(_ids, ids), parts, {"record": "int64"}), ["record"], ["record"], ids.rows)
     return all(cluster.run(partial(_differ, ordered), parts))
 
 

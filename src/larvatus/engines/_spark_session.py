@@ -68,7 +68,7 @@ def beside(session: SparkSession) -> SparkSession:
             own.conf.set(key, value)
     except Exception:  # a service may refuse either
         return session
-    if hasattr(own, "client"):  # of Spark Connect
+    if ".connect." in type(own).__module__:
         atexit.register(_closed, own)
     return own
 

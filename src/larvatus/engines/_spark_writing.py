@@ -16,6 +16,7 @@ from larvatus.core.files import folder_in_place, moved_in_place
 from larvatus.data.contracts import Array, Words
 from larvatus.engines._chunks import pieces_of
 from larvatus.engines._disk_writing import Way, ways_of
+from larvatus.engines._spark_exchange import Outgoing, sort
 from larvatus.engines._spark_jobs import Rows
 from larvatus.engines._spark_layout import ready, spans
 from larvatus.engines._spark_store import Place, Spread, new_folder
@@ -47,9 +48,9 @@ class Arranged:
         position = table.layout.position.stored()
         if order is not None or not _ascending(table, position):
             dtypes = {"word": "int64", "record": "int64", **{f"c{i}": c.dtype.name for i, c in enumerate(columns)}}
-            frame = table.room.frame(partial(_keyed, record, position, columns, order), spans(table.rows, table.room), dtypes)
+            source = Outgoing(partial(_keyed, record, position, columns, order), spans(table.rows, table.room), dtypes)
             wanted = ["record", *(f"c{i}" for i in range(len(columns)))]
-            (record, *columns), _ = table.room.sort(frame, dtypes, ["word", "record"], wanted, table.rows)
+            (record, *columns), _ = sort(table.room, source, ["word", "record"], wanted, table.rows)
         self.record, self.columns = record, dict(zip(kept, columns, strict=True))
 
     def batches(self, low: int, high: int) -> Iterator[tuple[Any, Array]]:
