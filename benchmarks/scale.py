@@ -1,7 +1,7 @@
 """Shuffle and score files from a million to a hundred million rows, on disk and in memory, and keep what it took.
 
     python benchmarks/scale.py [--rows 1e6 1e7 1e8] [--memory 3GB] [--save]
-    python benchmarks/scale.py --engine spark [--rows 1e6 1e7] [--task-rows 20000] [--save]
+    python benchmarks/scale.py --engine spark [--rows 1e6 1e7] [--task-rows 1e6] [--sub-groups 6] [--save]
 
 Each job runs in a process of its own: read 3 confidential and 1 non-confidential column in 24 sub-groups from Parquet,
 shuffle, score (moments, correlations, marginals, value disclosure), write the release. Peak memory is resident memory
@@ -10,8 +10,9 @@ above that of the process after the same job on a small file. `--save` keeps the
 With `--engine spark` the same job runs on two workers of one core each, processes of their own (local-cluster[2,1,1024]),
 and the bytes that went from one task to another through shuffles are counted, as Spark itself reports them, beside the
 processor time of all its processes, which a busy machine does not change. `--task-rows` is how many rows one task may
-hold: with fewer than a sub-group has, every order is made by Spark, as it would be with a billion rows. `--save` keeps
-these results beside the others, under "spark".
+hold: with fewer than a sub-group has, rows go from task to task for every order, as they would with a billion. A task costs
+about the same whatever it holds, so few rows to a task make rows look dear. `--save` keeps these results beside the others,
+under "spark".
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +36,7 @@ MEASURES, ATTACKS = ["moments", "correlation", "marginal"], ["value_disclosure"]
 PART, LIMIT_MEMORY, LIMIT_RATIO = 1 << 20, 4e9, 2.0
 
 
-def generate(path: Path, rows: int) -> None:
+def generate(path: Path, rows: int, groups: int = 24) -> None:
     """Correlated columns: one skewed, one normal, one of whole numbers with a third of zeros."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -45,7 +47,7 @@ def generate(path: Path, rows: int) -> None:
         rng, n = np.random.default_rng(k), min(PART, rows - low)
         z = rng.normal(size=(n, 4)) @ root.T
         table = pa.table({
-            "g": rng.integers(0, 24, n).astype(np.int8), "s": z[:, 3], "x": np.exp(z[:, 0]), "y": z[:, 1],
+            "g": rng.integers(0, groups, n).astype(np.int8), "s": z[:, 3], "x": np.exp(z[:, 0]), "y": z[:, 1],
             "z": np.where(z[:, 2] < -0.5, 0.0, np.round(np.exp(9 + z[:, 2]))),
         })
         writer = writer or parquet.ParquetWriter(path, table.schema)
@@ -142,20 +144,20 @@ def inside(source: Path, small: Path, folder: Path, engine: str, memory: str | N
     }))
 
 
-def measured(sizes: list[int], memory: str, folder: Path, only: str | None = None) -> list[dict]:
+def measured(sizes: list[int], memory: str, folder: Path, only: str | None = None, groups: int = 24) -> list[dict]:
     small = folder / "small.parquet"
-    generate(small, 20_000)
+    generate(small, 20_000, groups)
     out = []
     for rows in sizes:
         source = folder / f"in-{rows}.parquet"
-        generate(source, rows)
+        generate(source, rows, groups)
         both = ("duckdb", "memory") if rows <= 10_000_000 else ("duckdb",)
         for engine in both if only is None else (only,):
             command = [sys.executable, __file__, "--inside", str(source), str(small), str(folder), engine, memory]
             found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
             print(f"{engine:7} {rows:>12,} rows {found['seconds']:>8.1f} s {found['microseconds_per_row']:>7.2f} µs/row "
                   f"{found['peak_gb']:>5.2f} GB  {found['steps']}  {found.get('bytes_shuffled_per_row', '')}", flush=True)
-            out.append(found)
+            out.append({**found, "sub_groups": groups})
         source.unlink()
     return out
 
@@ -165,7 +167,8 @@ def main() -> int:
     parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 1e7, 1e8])
     parser.add_argument("--memory", default="3GB")
     parser.add_argument("--engine", choices=["spark"])
-    parser.add_argument("--task-rows", default="")
+    parser.add_argument("--task-rows", type=float)
+    parser.add_argument("--sub-groups", type=int, default=24)
     parser.add_argument("--save", action="store_true")
     parser.add_argument("--inside", nargs=5, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -174,14 +177,14 @@ def main() -> int:
         inside(Path(source), Path(small), Path(folder), engine, memory)
         return 0
     with tempfile.TemporaryDirectory(prefix="larvatus-scale-") as folder:
-        asked = given.task_rows if given.engine else given.memory
-        found = measured([int(r) for r in given.rows], asked, Path(folder), given.engine)
+        asked = str(int(given.task_rows or 0) or "") if given.engine else given.memory
+        found = measured([int(r) for r in given.rows], asked, Path(folder), given.engine, given.sub_groups)
     machine = {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
     target = HERE / "scale.json"
     before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
     if given.engine:
-        same = {(f["rows"], f["task_rows"]) for f in found}
-        kept = [k for k in before.get("spark", {}).get("jobs", ()) if (k["rows"], k["task_rows"]) not in same]
+        kind = itemgetter("rows", "task_rows", "sub_groups")
+        kept = [k for k in before.get("spark", {}).get("jobs", ()) if kind(k) not in set(map(kind, found))]
         before["spark"] = {"machine": machine, "workers": 2, "jobs": sorted([*kept, *found], key=lambda k: k["rows"])}
         if given.save:
             target.write_text(json.dumps(before, indent=1) + "\n", encoding="utf-8")
