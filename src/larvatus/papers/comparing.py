@@ -75,6 +75,13 @@ def _paired(by_seed: Mapping[int, float]) -> Difference:
     return Difference(float(gaps.mean()) if n else 0.0, error, int((gaps > 0).sum()), int((gaps < 0).sum()), n)
 
 
+def apart(first: Summary, second: Summary) -> Sign:
+    """Which of two figures of different draws is larger, or 0 where that cannot be told."""
+    one, other = (_paired(s.by_seed) for s in (first, second))
+    error = float(np.hypot(one.error, other.error))
+    return Difference(one.mean - other.mean, error, 0, 0, min(one.seeds, other.seeds)).sign
+
+
 def over(found: Summary, limit: float) -> Difference:
     """How far a figure lies above a limit."""
     return _paired({s: v - limit for s, v in found.by_seed.items()})

@@ -92,8 +92,8 @@ def _little(found: Mapping[str, Summary]) -> tuple[Holds, str]:
         verdict = "cannot tell"
     return verdict, (f"In {close} of {len(cells)} scenarios with more than the least of both, silence hides fewer than two "
                      f"links of 100. In {far} it hides more; in the others it cannot be told. It hides most in {worst[0]}, "
-                     f"{worst[1]} bias and {worst[2]} noise: {gaps[worst]}. Of an intruder who takes the strongest kernel it hides "
-                     f"{max(strong.values()):.1f} at most, by means")
+                     f"{worst[1]} bias and {worst[2]} noise: {gaps[worst]}. Of an intruder who takes the "
+                     f"strongest kernel it hides {max(strong.values()):.1f} at most, by means")
 
 
 def _kernel(found: Mapping[str, Summary]) -> tuple[Holds, str]:
@@ -148,11 +148,11 @@ PAPER = Paper(
               "perturbed values against other draws of the mask for the five published originals."),
         Table("2", "scenarios", note="On data drawn afresh for every replication, N = 100, with the mean and the standard "
               f"deviation of the five published values: {_spread('DATA1'):.2f} and {_spread('DATA2'):.2f}, where the recipe of "
-              "`larvatus.datasets.key_variables` takes 3.2 and 19. The paper's kernel in closed form, threshold 0.", remark=_told),
+              "`larvatus.datasets.key_variables` takes 3.2 and 19. The paper's kernel in closed form, threshold 0.",
+              remark=_told),
         Table("3", "scenarios", note="Priors on the two standard deviations, centred at 1/12 and at a sixth of the range of z, "
-              "coefficient of variation 1/20: what the printed numbers mean if Table 3 is to come out. Data as for Table 2: "
-              f"one count, the 42 links of DATA2 with least bias and noise, is in band with a standard deviation of "
-              f"{_spread('DATA2'):.2f} only, and not with the 19 of the recipe of `larvatus.datasets.key_variables`.", remark=_wider),
+              "coefficient of variation 1/20: what the printed numbers mean if Table 3 is to come out. Data as for Table 2.",
+              remark=_wider),
     ),
     claims=(
         slip("The prior's coefficient of variation equals 20 (§5).",

@@ -67,7 +67,7 @@ def furthest(rows: Sequence[Row], column: str, what: str) -> str:
 
 
 def one_draw(rows: Sequence[Row], found: Found, column: str, tables: Sequence[str]) -> str:
-    """Of a figure outside whose row is otherwise as printed: that several tables show one and the same draw, and how rare it is."""
+    """Of a figure outside in a row that is otherwise as printed: that several tables show one draw, and how rare it is."""
     said = []
     for r in (r for r in rows if r.verdict == "outside" and r.published.column == column):
         others = [o for o in rows if o.published.row == r.published.row and o is not r]
