@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Literal
 
 from larvatus.papers.comparing import ERRORS
 from larvatus.papers.frame import FEWEST, Paper, Where
 from larvatus.papers.reproduction import Reproduction
-from larvatus.papers.verdicts import ENOUGH, VERDICTS, Checked, Judged
+from larvatus.papers.verdicts import ENOUGH, VERDICTS, Checked, Judged, Row
 from larvatus.papers.wording import HEADS, cells, over_seeds, reasons
 from larvatus.reporting.contents import Block, Finding, Findings, Fold, Paragraph, Report, Section, Table
 
-Tone = Literal["good", "part", "bad", "quiet"]
+Tone = Literal["good", "mixed", "bad", "open"]
 
 OPEN_ROWS = 45  # longer tables are folded away
 CLAIM_HEADS = ("paper", "what it says", "verdict", "what was measured")
 CLAIMS: Mapping[str, Tone] = {
-    "slip": "bad", "does not hold": "bad", "holds in part": "part", "holds": "good", "cannot tell": "quiet",
-    "not measured": "quiet",
+    "slip": "bad", "does not hold": "bad", "holds in part": "mixed", "holds": "good", "cannot tell": "open",
+    "not measured": "open",
 }
+SEVERAL = {"slip": "are slips", "does not hold": "do not hold", "holds in part": "hold in part", "holds": "hold",
+           "cannot tell": "cannot be told", "not measured": "were not measured"}
 BANDS = (
     "A figure is exact where every seed gives it to the last printed digit, and in band where it lies between the 1st and "
     "99th percentile over seeds, outside of which one figure in fifty lies by chance. With n seeds, fewer than "
@@ -42,7 +45,8 @@ def closing(found: Reproduction) -> str:
     from larvatus import __version__
 
     most = max((t.seeds for t in found.tables), default=0)
-    asked = f"up to {most} seeds where figures are random, each table says how many" + (", in a hurry" if found.quick else "")
+    asked = (f"up to {most} seeds where figures are random, each table says how many" if most else
+             "each claim says over how many seeds") + (", in a hurry" if found.quick else "")
     return f"larvatus {__version__}, {datetime.now(UTC):%d %B %Y}, {asked}."
 
 
@@ -81,7 +85,7 @@ def summary_of(found: Reproduction) -> tuple[tuple[str, ...], list[tuple[str, ..
 
 def counted_claims(claims: Sequence[Judged]) -> str:
     counts = {v: sum(c.verdict == v for c in claims) for v in CLAIMS}
-    return f"{len(claims)} claims: " + ", ".join(f"{n} {v}" for v, n in counts.items() if n) + "."
+    return f"Of {len(claims)} claims " + ", ".join(f"{n} {SEVERAL[v]}" for v, n in counts.items() if n) + "."
 
 
 def _summary(found: Reproduction, before: int) -> Iterator[Block]:
@@ -113,8 +117,13 @@ def _apart(found: Reproduction) -> Iterator[Block]:
         if wrong or impossible:
             blocks: list[Block] = [Paragraph(said) for said in (*impossible, *([table.remark] if wrong else []))]
             if wrong:
-                blocks.append(Table("Outside", HEADS[:-1], tuple(cells(r)[:-1] for r in wrong)))
+                heads = (*HEADS[:-1], "off, in SD of seeds")
+                blocks.append(Table("Outside", heads, tuple((*cells(r)[:-1], _off(r)) for r in wrong)))
             yield Section(f"{table.name}: {table.title}", tuple(blocks))
+
+
+def _off(row: Row) -> str:
+    return f"{row.deviations:+.1f}" if isfinite(row.deviations) else "–"
 
 
 def _paper(found: Reproduction, paper: Paper, where: Where) -> Iterator[Block]:

@@ -9,23 +9,23 @@ import numpy as np
 
 from larvatus.papers.verdicts import Measured, Row
 
-MOST = 5
+TOGETHER = 0.5  # correlation over seeds from which two figures are said to show one draw
 RARE = 0.05  # as many outside as chance would put there less often than this are not put down to it
 Found = Mapping[str, Measured]
 
 
 def outside(rows: Sequence[Row], found: Found) -> str:
-    """Which figures lie outside, how far and on which side, and whether these are more than chance would put there.
+    """How many figures lie outside, on which side, which furthest, and whether these are more than chance would put there.
 
     What the bands tell is ruled out: rounding in print, which they allow for, and chance where more lie outside.
     """
-    wrong = sorted((r for r in rows if r.verdict == "outside"), key=lambda r: -abs(_deviations(r)))
+    wrong = sorted((r for r in rows if r.verdict == "outside"), key=lambda r: -abs(r.deviations))
     if not wrong:
         return ""
     low = sum(above(r) < 0 for r in wrong)
-    more = f" and {len(wrong) - MOST} more" if len(wrong) > MOST else ""
-    sides = "" if len(wrong) == 1 else f" {low} of {len(wrong)} are printed lower than measured."
-    return f"Outside: {'; '.join(map(_far, wrong[:MOST]))}{more}.{sides} {by_chance(rows, len(wrong))}"
+    sides = f"1 figure outside, {_far(wrong[0])}" if len(wrong) == 1 else (
+        f"{len(wrong)} figures outside, {low} of them printed lower than measured; furthest {_far(wrong[0])}")
+    return f"{sides}. {by_chance(rows, len(wrong))}"
 
 
 def by_chance(rows: Sequence[Row], wrong: int) -> str:
@@ -34,7 +34,7 @@ def by_chance(rows: Sequence[Row], wrong: int) -> str:
     expected = sum(r.by_chance for r in random)
     often = at_least(wrong, expected)
     if often >= RARE:
-        return f"Chance puts about {expected:.1f} of {len(random)} outside, and so many or more {often:.0%} of the time."
+        return f"Chance puts about {expected:.1f} of {len(random)} outside, so many or more {often:.0%} of the time."
     return f"Neither rounding in print nor chance, which puts about {expected:.1f} of {len(random)} outside, accounts for that."
 
 
@@ -77,11 +77,14 @@ def one_draw(rows: Sequence[Row], found: Found, column: str, tables: Sequence[st
         values = np.array([list(m.by_seed.values()) for m in both if m is not None])
         if values.ndim != 2 or values.shape[1] < 2:
             continue
+        alike = np.corrcoef(values)[0, 1]
+        if not alike > TOGETHER:
+            continue
         side = -1 if above(r) < 0 else 1
         reached = int((side * values[tables.index(r.published.table)] >= side * r.published.value - r.published.half).sum())
         said.append(
             f"All else in row {r.published.row} is as printed: what is off is the one {column} draw that Tables "
-            f"{' and '.join(tables)} both show (over seeds the two figures have correlation {np.corrcoef(values)[0, 1]:.2f}); "
+            f"{' and '.join(tables)} both show (over seeds the two figures have correlation {alike:.2f}); "
             f"{reached} of {values.shape[1]} seeds give a figure as {'low' if side < 0 else 'high'}.")
     return " ".join(said)
 
@@ -97,15 +100,9 @@ def steps(rows: Sequence[Row], found: Found, table: str) -> str:
 
 
 def _far(row: Row) -> str:
-    far = _deviations(row)
-    by = f", {abs(far):.1f} standard deviations of seeds {'above' if far > 0 else 'below'}" if np.isfinite(far) else ""
-    return f"{row.published.column} · {row.published.row} (printed {row.published.text}{by})"
-
-
-def _deviations(row: Row) -> float:
-    """The printed figure over the mean of seeds, in their standard deviations."""
-    spread = row.measured.deviation if row.measured else 0.0
-    return above(row) / spread if spread > 0 else float("inf")
+    far = row.deviations
+    by = f", printed {abs(far):.1f} standard deviations of seeds {'above' if far > 0 else 'below'}" if np.isfinite(far) else ""
+    return f"{row.published.column} · {row.published.row}{by}"
 
 
 def above(row: Row) -> float:

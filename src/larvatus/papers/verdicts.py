@@ -67,6 +67,12 @@ class Row:
     of: int = 0
 
     @property
+    def deviations(self) -> float:
+        """The printed figure over the mean of seeds, in their standard deviations."""
+        spread = self.measured.deviation if self.measured else 0.0
+        return (self.published.value - self.measured.mean) / spread if self.measured and spread > 0 else float("inf")
+
+    @property
     def by_chance(self) -> float:
         """How likely this figure would lie outside; nothing where it is not held against a band, or is the same in print."""
         return self.measured.by_chance if self.measured and self.verdict in ("in band", "outside") else 0.0
@@ -136,7 +142,7 @@ def checked(
     for figure in published(paper.number, table.number, table.symmetric):
         now = found.get(figure.name)
         impossible = _beginning(table.cannot, figure.name)
-        reason = ("" if now else missing) or impossible or ("" if now else "the experiment gives no such figure")
+        reason = ("" if now else missing) or impossible or ("" if now else "no seed gives such a figure")
         if reason:
             out.append(Row(figure, now, "not run" if reason == NOT_YET else "cannot be reproduced", reason))
         elif now is not None:

@@ -148,7 +148,7 @@ class Finding:
 
     says: str
     verdict: str
-    tone: Literal["good", "part", "bad", "quiet"]
+    tone: Literal["good", "mixed", "bad", "open"]
     said: str
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
