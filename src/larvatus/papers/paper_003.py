@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from larvatus.papers.comparing import difference
-from larvatus.papers.frame import FEWEST, Experiment, Paper, Table
+from larvatus.papers.figures import column
+from larvatus.papers.figures import rows as rows_of
+from larvatus.papers.frame import Experiment, Paper, Table
 from larvatus.papers.paper_003_claims import CLAIMS
 from larvatus.papers.paper_003_figures import figures
 from larvatus.papers.paper_003_measured import SHAPES, clustered, eight, flexible, order, printed
@@ -20,6 +22,7 @@ NO_FILE = ("{}; the figure beside it is that of a stand-in of the same shape (da
 HEADS = "which 51,016 heads of the March 2000 survey were taken is not said, nor are the draws of maskings published"
 STATES = "which nine states of the 2003-2004 survey were taken is not said, nor are the draws of maskings published"
 PRINTED = "high positive"
+HARDLY = 0.05  # share of the larger within which two printed figures are said to be hardly apart
 
 
 def _clusters(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
@@ -41,35 +44,43 @@ def _places(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
     swaps: dict[tuple[str, str, str], list[str]] = {}
     for r in (r for r in rows if r.verdict == "outside"):
         measure, (shape, _, correlation) = r.published.column, r.published.row.partition(", ")
-        kept = order(next(t for t, s in SHAPES.items() if s == shape), measure)
-        of = {n: found[f"eight/{measure}/{r.published.row}/{n}"] for n in kept}
-        for a, b in pairwise(kept):
+        table = next(t for t, s in SHAPES.items() if s == shape)
+        of = {n: found[f"eight/{measure}/{r.published.row}/{n}"] for n in order(table, measure)}
+        for a, b in pairwise(of):
             if difference(of[a], of[b]).sign > 0:
-                before = [found[f"eight/{measure}/{shape}, {PRINTED}/{n}"].mean for n in (a, b)]
+                near = _near(table, measure, a, b)
                 swaps.setdefault((b, a, correlation.partition(",")[0]), []).append(
-                    f"{measure}, {shape} ({of[b].mean:.3g} against {of[a].mean:.3g}; {before[1]:.3g} against {before[0]:.3g} "
-                    "with a high positive correlation)")
+                    f"{measure}, {shape} ({of[b].mean:.3g} against {of[a].mean:.3g}{near})")
     if not swaps:
         return ""
-    said = [f"{b} is ahead of {a} where the correlation is {c}: {'; '.join(dict.fromkeys(where))}." for (b, a, c), where in
-            swaps.items()]
+    said = [f"{b} is ahead of {a} where the correlation is {c}: {'; '.join(where)}." for (b, a, c), where in swaps.items()]
     return " ".join(("The paper prints figures of high positive correlations alone.", *said, *_why(swaps, found)))
+
+
+def _near(table: str, measure: str, first: str, second: str) -> str:
+    """That two printed figures are hardly apart, where they are."""
+    at = rows_of("003", table).index(measure)
+    a, b = (column("003", table, n)[at] for n in (first, second))
+    return f"; printed {abs(a - b) / max(a, b):.0%} apart" if abs(a - b) < HARDLY * max(a, b) else ""
 
 
 def _why(swaps: Mapping[tuple[str, str, str], Sequence[str]], found: Mapping[str, Measured]) -> list[str]:
     """Reasons, where what they rest on was measured: swapping with nothing to lose, groups that a negative relation spoils."""
-    def of(name: str, correlation: str) -> list[Measured]:
-        return [found[f"eight/U_p (Model II)/{s}, {correlation}/{name}"] for s in SHAPES.values()]
+    def rises(name: str, low: str, high: str) -> str:
+        """By how much more N·U_p of Model II is in one than in the other, if beyond chance on both shapes."""
+        both = [[found[f"eight/U_p (Model II)/{s}, {c}/{name}"] for c in (low, high)] for s in SHAPES.values()]
+        if any(difference(b, a).sign <= 0 for a, b in both):
+            return ""
+        said = " and ".join(f"{b.mean:.3g} against {a.mean:.3g} ({s})" for (a, b), s in zip(both, SHAPES.values(), strict=True))
+        return f"N·U_p (Model II) of {name} is {said} where the correlation is {high} and where it is {low}"
 
     out = []
-    lost = [difference(a, b).sign for a, b in zip(of("Swap", PRINTED), of("Swap", "none"), strict=True)]
-    if any(b == "Swap" and c == "none" for b, _, c in swaps) and min(lost) > 0:
-        out.append("Swapping spoils nothing but relations, and has none to spoil where there is no correlation.")
-    both = zip(of("Micro + Noise", "high negative"), of("Micro + Noise", PRINTED), strict=True)
-    spoilt = [difference(a, b).sign for a, b in both]
-    if any(a == "Micro + Noise" and c == "high negative" for _, a, c in swaps) and min(spoilt) > 0:
+    lost, spoilt = rises("Swap", "none", PRINTED), rises("Micro + Noise", PRINTED, "high negative")
+    if lost and any(b == "Swap" and c == "none" for b, _, c in swaps):
+        out.append(f"Swapping spoils nothing but relations, and has none to spoil where there is no correlation: {lost}.")
+    if spoilt and any(a == "Micro + Noise" and c == "high negative" for _, a, c in swaps):
         out.append("Groups are made by the sum of z-scores: where the relation is negative, points of one sum lie far apart, "
-                   "and the noise that is to restore the covariance is large.")
+                   f"and much noise is needed to restore the covariance: {spoilt}.")
     return out
 
 
@@ -80,8 +91,8 @@ PAPER = Paper(
         Experiment("clustered", clustered, seeds=100, quick=1, hurry="clusters are made of 2,000 cells"),
         Experiment("eight", eight, seeds=100, quick=1, hurry="3,000 records instead of 10,000, clusters made of 1,500 cells"),
         Experiment("flexible", flexible, seeds=100, quick=2),
-        Experiment("household survey", household_survey, seeds=FEWEST, quick=1, hurry=SHORT),
-        Experiment("school survey", school_survey, seeds=FEWEST, quick=1, hurry=SHORT),
+        Experiment("household survey", household_survey, seeds=25, quick=1, hurry=SHORT),
+        Experiment("school survey", school_survey, seeds=25, quick=1, hurry=SHORT),
     ),
     tables=(
         Table("1", "printed", also=("clustered",), within={"Micro + Noise/U_p (Model I)": 0.005},
