@@ -99,6 +99,8 @@ def test_maskings_that_change_places_are_named_with_the_reason():
 
 
 def test_steps_the_other_way_round_are_shown_with_their_figures():
-    step = Row(Published("figure 1", "U_s", "Age > Age+Tax", "1"), Measured.of([0.0] * SEEDS), "outside")
-    found = {"3/U_s/Age": Measured.of([2.0] * SEEDS), "3/U_s/Age+Tax": Measured.of([1.5] * SEEDS)}
-    assert remarks.steps([step], found, "3").endswith("U_s, Age > Age+Tax: 2 to 1.5.")
+    step = Row(Published("figure 1", "U_s", "Age > Age+Race10", "1"), Measured.of([0.0] * SEEDS), "outside")
+    found = {"3/U_s/Age": Measured.of([2.0] * SEEDS), "3/U_s/Age+Race10": Measured.of([1.5] * SEEDS)}
+    said = remarks.steps([step], found, "003", "3")
+    assert "U_s, Age to Age+Race10 (printed 2.29 to 7.96, measured 2 to 1.5). 0 of 1 are printed within 5%" in said
+    assert remarks.steps([Row(step.published, step.measured, "in band")], found, "003", "3") == ""

@@ -13,7 +13,7 @@ from larvatus.papers.paper_003_claims import CLAIMS
 from larvatus.papers.paper_003_figures import figures
 from larvatus.papers.paper_003_measured import SHAPES, clustered, eight, flexible, order, printed
 from larvatus.papers.paper_003_surveys import QUICK_ROWS, household_survey, school_survey
-from larvatus.papers.remarks import outside, steps
+from larvatus.papers.remarks import HARDLY, outside, steps
 from larvatus.papers.verdicts import Measured, Row
 
 SHORT = f"{QUICK_ROWS:,} records, and as many fewer clusters"
@@ -22,7 +22,6 @@ NO_FILE = ("{}; the figure beside it is that of a stand-in of the same shape (da
 HEADS = "which 51,016 heads of the March 2000 survey were taken is not said, nor are the draws of maskings published"
 STATES = "which nine states of the 2003-2004 survey were taken is not said, nor are the draws of maskings published"
 PRINTED = "high positive"
-HARDLY = 0.05  # share of the larger within which two printed figures are said to be hardly apart
 
 
 def _clusters(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
@@ -107,10 +106,10 @@ PAPER = Paper(
               "stands for the eighth data set. Clusters are made of cells.", remark=_places),
         Table("3", "household survey", cannot={"": NO_FILE.format(HEADS, "household_heads")}),
         Table("figure 1", "household survey", note="Measured is the share of seeds on the stand-in.",
-              remark=lambda rows, found: steps(rows, found, "3")),
+              remark=lambda rows, found: steps(rows, found, "003", "3")),
         Table("4", "school survey", cannot={"": NO_FILE.format(STATES, "schools")}),
         Table("4 order", "school survey", note="Measured is the share of seeds on the stand-in.",
-              remark=lambda rows, found: steps(rows, found, "4")),
+              remark=lambda rows, found: steps(rows, found, "003", "4")),
     ),
     claims=CLAIMS,
     figures=figures,

@@ -7,9 +7,12 @@ from math import exp
 
 import numpy as np
 
+from larvatus.papers.figures import column
+from larvatus.papers.figures import rows as rows_of
 from larvatus.papers.verdicts import Measured, Row
 
 TOGETHER = 0.5  # correlation over seeds from which two figures are said to show one draw
+HARDLY = 0.05  # share of the larger within which two printed figures are said to be hardly apart
 RARE = 0.05  # as many outside as chance would put there less often than this are not put down to it
 Found = Mapping[str, Measured]
 
@@ -66,12 +69,12 @@ def furthest(rows: Sequence[Row], column: str, what: str) -> str:
     return f"{what} differ from the printed ones by {max(gaps):.4f} at most." if gaps else ""
 
 
-def one_draw(rows: Sequence[Row], found: Found, column: str, tables: Sequence[str]) -> str:
+def one_draw(rows: Sequence[Row], found: Found, name: str, tables: Sequence[str]) -> str:
     """Of a figure outside in a row that is otherwise as printed: that several tables show one draw, and how rare it is."""
     said = []
-    for r in (r for r in rows if r.verdict == "outside" and r.published.column == column):
+    for r in (r for r in rows if r.verdict == "outside" and r.published.column == name):
         others = [o for o in rows if o.published.row == r.published.row and o is not r]
-        both = [found.get(f"{t}/{column}/{r.published.row}") for t in tables]
+        both = [found.get(f"{t}/{name}/{r.published.row}") for t in tables]
         if any(o.verdict == "outside" for o in others) or None in both:
             continue
         values = np.array([list(m.by_seed.values()) for m in both if m is not None])
@@ -83,20 +86,26 @@ def one_draw(rows: Sequence[Row], found: Found, column: str, tables: Sequence[st
         side = -1 if above(r) < 0 else 1
         reached = int((side * values[tables.index(r.published.table)] >= side * r.published.value - r.published.half).sum())
         said.append(
-            f"All else in row {r.published.row} is as printed: what is off is the one {column} draw that Tables "
+            f"All else in row {r.published.row} is as printed: what is off is the one {name} draw that Tables "
             f"{' and '.join(tables)} both show (over seeds the two figures have correlation {alike:.2f}); "
             f"{reached} of {values.shape[1]} seeds give a figure as {'low' if side < 0 else 'high'}.")
     return " ".join(said)
 
 
-def steps(rows: Sequence[Row], found: Found, table: str) -> str:
-    """Of steps to more masking that are outside: what the two releases measure, and what is printed of them."""
-    said = []
+def steps(rows: Sequence[Row], found: Found, paper: str, table: str) -> str:
+    """Of steps to more masking that are outside: what is printed of the two releases, and what they measure on the stand-in."""
+    said, close = [], 0
     for r in (r for r in rows if r.verdict == "outside"):
-        names = r.published.row.split(" > ")
+        names, column_of = r.published.row.split(" > "), column(paper, table, r.published.column)
+        printed = [column_of[rows_of(paper, table).index(n)] for n in names]
         both = [found[f"{table}/{r.published.column}/{n}"].mean for n in names]
-        said.append(f"{r.published.column}, {r.published.row}: {both[0]:.4g} to {both[1]:.4g}")
-    return f"The other way round on the stand-in, in means: {'; '.join(said)}." if said else ""
+        close += abs(printed[1] - printed[0]) < HARDLY * max(printed)
+        said.append(f"{r.published.column}, {names[0]} to {names[1]} (printed {printed[0]:g} to {printed[1]:g}, measured "
+                    f"{both[0]:.4g} to {both[1]:.4g})")
+    if not said:
+        return ""
+    return (f"Steps that go the other way on the stand-in than in print: {'; '.join(said)}. {close} of {len(said)} are printed "
+            f"within {HARDLY:.0%} of each other; the rest is the stand-in's, whose relations are made up.")
 
 
 def _far(row: Row) -> str:
