@@ -107,7 +107,7 @@ def order(table: str, row: str) -> list[str]:
 
 
 def flexible(seed: int, where: Where) -> dict[str, float]:
-    """Swapping against micro + noise by models of growing freedom; swapping within 750 ranks instead of 500."""
+    """Swapping against micro + noise by models of growing freedom; swaps within 750 ranks instead of 500, or upwards only."""
     out: dict[str, float] = {}
     for table, shape in SHAPES.items():
         data = _data(shape, "high positive", seed)
@@ -119,4 +119,6 @@ def flexible(seed: int, where: Where) -> dict[str, float]:
             out |= {f"flexible {table}/{model}/{n}": v for n, v in found.items()}
             out[f"swap ahead {table}/{model}"] = float(found["Swap"] < found["Micro + Noise"])
         out[f"flexible {table}/U_m/wide"] = measured(data, releases["wide"], "ecdf_max").value
+        upwards = released(data, {"upwards": [{**SWAP, "tails": "one_sided"}]}, seed)["upwards"]
+        out[f"upwards {table}/U_s"] = 2 * data.rows * measured(data, upwards, "ecdf_mean").value
     return out

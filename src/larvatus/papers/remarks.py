@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp
+from math import erfc, exp, sqrt
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def outside(rows: Sequence[Row], found: Found) -> str:
     low = sum(above(r) < 0 for r in wrong)
     sides = f"1 figure outside, {_far(wrong[0])}" if len(wrong) == 1 else (
         f"{len(wrong)} figures outside, {low} of them printed lower than measured; furthest {_far(wrong[0])}")
-    return f"{sides}. {by_chance(rows, len(wrong))}"
+    return f"{sides}. {by_chance(rows, len(wrong))}{_that_far(rows, wrong[0])}"
 
 
 def by_chance(rows: Sequence[Row], wrong: int) -> str:
@@ -39,6 +39,13 @@ def by_chance(rows: Sequence[Row], wrong: int) -> str:
     if often >= RARE:
         return f"Chance puts about {expected:.1f} of {len(random)} outside, so many or more {often:.0%} of the time."
     return f"Neither rounding in print nor chance, which puts about {expected:.1f} of {len(random)} outside, accounts for that."
+
+
+def _that_far(rows: Sequence[Row], furthest_out: Row) -> str:
+    """How rarely one of so many figures lies so far out, where that is rare; of skewed figures only roughly true."""
+    far = abs(furthest_out.deviations)
+    often = sum(r.by_chance > 0 for r in rows) * erfc(far / sqrt(2))
+    return f" One of them that far out is seen {often:.2%} of the time, by the normal law." if 0 < often < RARE else ""
 
 
 def at_least(seen: int, expected: float) -> float:
