@@ -63,8 +63,8 @@ def test_the_largest_risk_is_told_from_differences_by_seed(more, n, verdict):
 
 
 @pytest.mark.parametrize(("used", "said"), [
-    (("a",), "so (over 30 seeds)."), (("a", "b"), "so (over 1 to 30 seeds, by experiment: fewer than 10, too few to tell)."),
-    (("b",), "so (over 1 seed: fewer than 10, too few to tell)."), (("c",), "so (nothing is random)."), ((), "so."),
+    (("a",), "so. Over 30 seeds."), (("a", "b"), "so. Over 1 to 30 seeds, by experiment: fewer than 10, too few to tell."),
+    (("b",), "so. Over 1 seed: fewer than 10, too few to tell."), (("c",), "so. Nothing is random."), ((), "so."),
 ])
 def test_a_claim_says_how_many_seeds_it_rests_on(used, said):
     assert _judged(Claim("it is", lambda f: ("holds", "so"), used)).evidence.lines == (said,)

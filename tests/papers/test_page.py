@@ -62,13 +62,13 @@ def test_evidence_is_a_small_table_and_escaped(found):
     assert '<th scope="row">X</th><td>0.742</td>' in text
     assert escape("<b>") in text
     assert "<b></th>" not in text
-    assert found.claims[0].evidence.lines == ("By row (over 20 seeds).", "X: mean 0.742", "<b>: mean 1")
+    assert found.claims[0].evidence.lines == ("By row. Over 20 seeds.", "X: mean 0.742", "<b>: mean 1")
 
 
 def test_the_docs_hold_summary_claims_and_rows(found):
     text = markdown(found)
     assert "| 001 | 5 | 1 | 2 | 1 | 1 |" in text
-    assert "By row (over 20 seeds).<br>X: mean 0.742" in text
+    assert "By row. Over 20 seeds.<br>X: mean 0.742" in text
     assert counted_claims(found.claims) in text
     assert "1 figure outside" in text
 

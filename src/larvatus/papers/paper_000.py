@@ -79,7 +79,7 @@ def _codes(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     said = tuple((f"1 {words} the mean, {column}", f"{found[f'sizes/{column}/{side}'].mean:.0f}")
                  for column in ("PEARNVAL", "PTOTVAL") for side, words in (("above", "at or above"), ("below", "below")))
     verdict: Holds = "holds" if found["sizes/PEARNVAL/above"].mean == 8 else "slip"
-    return verdict, Evidence("Of the eight sizes in Table 5 agree", ("a code is", "sizes that agree"), said)
+    return verdict, Evidence("How many of the eight sizes in Table 5 agree", ("a code is", "sizes that agree"), said)
 
 
 def _drawn(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:

@@ -20,7 +20,7 @@ def _model_one(found: Found) -> tuple[Holds, Evidence]:
     one = {t: found[f"best {t}/U_p (Model I)/Incor. Simul."] for t in SHAPES}
     two = {t: found[f"worst {t}/U_p (Model II)/Incor. Simul."] for t in SHAPES}
     return mostly([*one.values(), *two.values()]), Evidence(
-        "Incorrectly simulated data, in which share of seeds", ("data", "best by Model I", "worst by Model II"),
+        "Share of seeds in which incorrectly simulated data are", ("data", "best by Model I", "worst by Model II"),
         tuple((NAMES[t], f"{one[t].mean:.0%}", f"{two[t].mean:.0%}") for t in SHAPES))
 
 
@@ -78,7 +78,7 @@ def _reversed(found: Found) -> tuple[Holds, Evidence]:
             said.append((f"{name}, {m}", f"{swap:.1f}", f"{noise:.1f}", f"{found[f'swap ahead {t}/{m}'].mean:.0%}"))
     ahead = [found[f"swap ahead {t}/{m}"] for t in SHAPES for m in CAREFUL]
     verdict: Holds = "does not hold" if any(beyond(s, 0.5) > 0 for s in ahead) else mostly([], ahead)
-    return verdict, Evidence("N·U_p by models of growing freedom (a spline and a tree are the freest)",
+    return verdict, Evidence("N·U_p by models of growing freedom, of which a spline and a tree are the freest",
                              ("data and model", "swapping", "micro + noise", "swapping ahead in"), tuple(said))
 
 

@@ -44,7 +44,7 @@ def _samples(found: Found) -> tuple[Holds, Evidence]:
     few = -beyond(found["sample/0.01/all"], 0.05)
     half = [beyond(found["sample/0.1/all"], share) for share in (0.4, 0.6)]
     return verdict_of([few, *(s if i == 0 else -s for i, s in enumerate(half))]), Evidence(
-        "“Almost half” at 10 % fits none of the ten (.9¹⁰ = .35), not all ten (1e-10). Share of seeds in which the sample has",
+        "“Almost half” at 10 % fits none of the ten (.9¹⁰ = .35), not all ten (1e-10). Share of seeds, by what a sample has",
         ("sample", "all ten", "none of them"),
         tuple((f"{r:.0%}", *(f"{found[f'sample/{r:g}/{k}'].mean:.0%}" for k in ("all", "none"))) for r in rates))
 

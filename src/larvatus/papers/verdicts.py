@@ -196,7 +196,7 @@ def judged(
     if few and not claim.identity:
         verdict = "cannot tell"
     over = _rests_on(paper, claim, ran or {}, few and not claim.identity)
-    return Judged(paper.number, claim.says, verdict, replace(evidence, said=f"{evidence.said.rstrip('.')}{over}."))
+    return Judged(paper.number, claim.says, verdict, replace(evidence, said=f"{evidence.said.rstrip('.')}.{over}"))
 
 
 def _rests_on(paper: Paper, claim: Claim, ran: Mapping[str, int], few: bool) -> str:
@@ -206,6 +206,6 @@ def _rests_on(paper: Paper, claim: Claim, ran: Mapping[str, int], few: bool) -> 
     if not used:
         return ""
     if not seeds:
-        return " (nothing is random)"
+        return " Nothing is random."
     over = f"{seeds[0]} to {seeds[-1]} seeds, by experiment" if len(seeds) > 1 else f"{seeds[0]} seed{'s' * (seeds[0] > 1)}"
-    return f" (over {over}{f': fewer than {FEWEST}, too few to tell' if few else ''})"
+    return f" Over {over}{f': fewer than {FEWEST}, too few to tell' if few else ''}."
