@@ -75,7 +75,7 @@ def test_a_wider_prior_is_given_as_the_reason_only_where_it_mends():
     around = Measured.of([0.01 + 0.001 * k for k in range(SEEDS)])
     mended = paper_002._wider(rows, {f"wider {p.name}": around for p in printed})
     assert "2 of the 2 figures outside are in band" in mended
-    assert "a wider prior than the text states" in mended
+    assert "fit a wider prior than the one the text states" in mended
     assert "A wider prior does not account for them" in paper_002._wider(rows, {f"wider {p.name}": above for p in printed})
     assert "Why" not in paper_002._wider([Row(printed[0], around, "in band")], {})
 

@@ -83,7 +83,7 @@ def _codes(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
 
 
 def _drawn(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
-    return " ".join(filter(None, (outside(rows, found), one_draw(rows, found, "shuffled", ("6", "7")))))
+    return "\n".join(filter(None, (outside(rows, found), one_draw(rows, found, "shuffled", ("6", "7")))))
 
 
 PAPER = Paper(

@@ -125,9 +125,9 @@ def _wider(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
     mended = sum(r.published.name in inside for r in wrong)
     kinds = ", ".join(f"{sum(r.published.name in inside for r in rows if r.published.column.endswith(k))} of "
                       f"{sum(r.published.column.endswith(k) for r in rows)} {k}" for k in KINDS)
-    because = ("The printed probabilities are those of an intruder with a wider prior than the text states"
+    because = ("The printed probabilities fit a wider prior than the one the text states"
                if len(inside) > len(rows) - len(wrong) else "A wider prior does not account for them")
-    return (f"{_told(rows, found)} Why: where the prior of the noise is centred at {WIDER:g} of the range of z instead of a "
+    return (f"{_told(rows, found)}\nWhy: where the prior of the noise is centred at {WIDER:g} of the range of z instead of a "
             f"sixth, {mended} of the {len(wrong)} figures outside are in band, and in all {kinds}. {because}.")
 
 

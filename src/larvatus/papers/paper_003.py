@@ -35,7 +35,7 @@ def _clusters(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
         near = sorted(abs(v - 1) for v in ratio.values())[len(ratio) // 2]
         said.append(f"Of cells, U_c is within {near:.0%} of that of all 20,000 points in half of the {len(ratio)} figures of "
                     f"the first seed, and furthest off in {far}: {ratio[far]:.2f} of it.")
-    return " ".join((*said, outside(rows, found), _upwards(rows, found))).strip()
+    return "\n".join((" ".join(said), outside(rows, found), _upwards(rows, found))).strip()
 
 
 def _upwards(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
@@ -64,7 +64,7 @@ def _places(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
     if not swaps:
         return ""
     said = [f"{b} is ahead of {a} where the correlation is {c}: {'; '.join(where)}." for (b, a, c), where in swaps.items()]
-    return " ".join(("The paper prints figures of high positive correlations alone.", *said, *_why(swaps, found)))
+    return "\n".join(("The paper prints figures of high positive correlations alone.", *said, *_why(swaps, found)))
 
 
 def _near(table: str, measure: str, first: str, second: str) -> str:

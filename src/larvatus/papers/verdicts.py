@@ -99,7 +99,7 @@ class Checked:
     @property
     def notes(self) -> list[str]:
         """What the table was made on, what was smaller in a hurry, and what follows from the rows."""
-        return [said for said in (self.table.note, self.hurry, self.remark) if said]
+        return [said for said in (self.table.note, self.hurry, *self.remark.split("\n")) if said]
 
     def count(self, verdict: Verdict) -> int:
         return sum(r.verdict == verdict for r in self.rows)
