@@ -115,7 +115,8 @@ def _apart(found: Reproduction) -> Iterator[Block]:
         wrong = [r for r in table.rows if r.verdict == "outside"]
         impossible = reasons(table)
         if wrong or impossible:
-            blocks: list[Block] = [Paragraph(said) for said in (*impossible, *(table.remark.split("\n") if wrong else [])) if said]
+            remarks = table.remark.split("\n") if wrong else []
+            blocks: list[Block] = [Paragraph(said) for said in (*impossible, *remarks) if said]
             if wrong:
                 heads = (*HEADS[:-1], "off, in SD of seeds")
                 blocks.append(Table("Outside", heads, tuple((*cells(r)[:-1], _off(r)) for r in wrong)))
