@@ -17,7 +17,7 @@ MOST_ROWS = 45
 
 def reproduce(
     *tables: Annotated[str, Parameter(help="PAPER or PAPER/TABLE, such as 000/5; everything where none is named")],
-    seeds: Annotated[int, Parameter(help="how many times random figures are measured; what takes long says that fewer are run")] = 200,
+    seeds: Annotated[int, Parameter(help="how often random figures are measured; dear tables say that fewer are run")] = 200,
     quick: Annotated[bool, Parameter(negative=(), show_default=False, help="a few seeds only")] = False,
     data: Annotated[Path | None, Parameter(help="folder of real files such as census.csv; LARVATUS_DATA without it")] = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="write a report here, figures and all")] = None,
