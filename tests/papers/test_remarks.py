@@ -75,6 +75,7 @@ def test_a_wider_prior_is_given_as_the_reason_only_where_it_mends():
     around = Measured.of([0.01 + 0.001 * k for k in range(SEEDS)])
     mended = paper_002._wider(rows, {f"wider {p.name}": around for p in printed})
     assert "2 of the 2 figures outside are in band" in mended
+    assert "chosen afterwards because it fits" in mended
     assert "fit a wider prior than the one the text states" in mended
     assert "A wider prior does not account for them" in paper_002._wider(rows, {f"wider {p.name}": above for p in printed})
     assert "Why" not in paper_002._wider([Row(printed[0], around, "in band")], {})
@@ -95,6 +96,7 @@ def test_maskings_that_change_places_are_named_with_the_reason():
     assert "where the correlation is high negative: U_p (Model II), skewed (50 against 100)." in said
     assert "has none to spoil where there is no correlation: N·U_p (Model II) of Swap is 50 against 0.05" in said
     assert "points of one sum lie far apart" in said
+    assert said.count("Likely because") == 2
     assert paper_003._places([Row(rows[0].published, never, "in band")], found) == ""
 
 

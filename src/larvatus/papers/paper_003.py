@@ -44,8 +44,8 @@ def _upwards(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
         other = found.get(f"upwards {r.published.table}/U_s")
         if r.verdict == "outside" and (r.published.column, r.published.row) == ("Swap", "U_s") and other is not None:
             fits = other.low - r.published.half <= r.published.value <= other.high + r.published.half
-            return (f"By Moore's rule, which looks for partners upwards only, U_s of swapped data is {shown(other)}: the "
-                    f"printed {r.published.text} is {'in' if fits else 'outside'} that band.")
+            return (f"By Moore's rule, tried afterwards, which looks for partners upwards only, U_s of swapped data is "
+                    f"{shown(other)}: the printed {r.published.text} is {'in' if fits else 'outside'} that band.")
     return ""
 
 
@@ -87,10 +87,11 @@ def _why(swaps: Mapping[tuple[str, str, str], Sequence[str]], found: Mapping[str
     out = []
     lost, spoilt = rises("Swap", "none", PRINTED), rises("Micro + Noise", PRINTED, "high negative")
     if lost and any(b == "Swap" and c == "none" for b, _, c in swaps):
-        out.append(f"Swapping spoils nothing but relations, and has none to spoil where there is no correlation: {lost}.")
+        out.append("Likely because swapping spoils nothing but relations, and has none to spoil where there is no correlation: "
+                   f"{lost}.")
     if spoilt and any(a == "Micro + Noise" and c == "high negative" for _, a, c in swaps):
-        out.append("Groups are made by the sum of z-scores: where the relation is negative, points of one sum lie far apart, "
-                   f"and much noise is needed to restore the covariance: {spoilt}.")
+        out.append("Likely because groups are made by the sum of z-scores: where the relation is negative, points of one sum "
+                   f"lie far apart, and much noise is needed to restore the covariance: {spoilt}.")
     return out
 
 

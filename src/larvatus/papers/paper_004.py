@@ -8,7 +8,8 @@ from larvatus.papers.paper_004_measured import extracted, fields, truncated
 
 STAND_IN = "On a regenerated file (datasets.four_fields, n = 100) with the published correlations, drawn afresh by seed."
 WAGES = (
-    "On a stand-in pair of wages (datasets.wages) drawn afresh by seed, whose constants are fitted to Tables 3 to 5."
+    "On a stand-in pair of wages (datasets.wages) drawn afresh by seed, whose constants are fitted to Tables 3 to 5: "
+    "that these are in band says that such a pair can be, not that it is theirs."
 )
 
 

@@ -112,7 +112,7 @@ def steps(rows: Sequence[Row], found: Found, paper: str, table: str) -> str:
     if not said:
         return ""
     return (f"Steps that go the other way on the stand-in than in print: {'; '.join(said)}. {close} of {len(said)} are printed "
-            f"within {HARDLY:.0%} of each other; the rest is the stand-in's, whose relations are made up.")
+            f"within {HARDLY:.0%} of each other. The relations of the stand-in are made up.")
 
 
 def _far(row: Row) -> str:
