@@ -127,9 +127,9 @@ def _wider(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
                       f"{sum(r.published.column.endswith(k) for r in rows)} {k}" for k in KINDS)
     because = ("The printed probabilities fit a wider prior than the one the text states"
                if len(inside) > len(rows) - len(wrong) else "A wider prior does not account for them")
-    return (f"{_told(rows, found)}\nWhy, perhaps: with the prior of the noise centred at {WIDER:g} of the range of z instead of "
-            f"a sixth, a value chosen afterwards because it fits, {mended} of the {len(wrong)} figures outside are in band, and "
-            f"in all {kinds}. {because}.")
+    return (f"{_told(rows, found)}\nWhy, perhaps: with the prior of the noise centred at {WIDER:g} of the range of z instead "
+            f"of a sixth, a value chosen afterwards because it fits, {mended} of the {len(wrong)} figures outside are in band, "
+            f"and in all {kinds}. {because}.")
 
 
 def _spread(name: str) -> float:
