@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from larvatus.papers import paper_002
-from larvatus.papers.comparing import difference, never_smaller
+from larvatus.papers.catalogue import papers
+from larvatus.papers.comparing import apart, beyond, difference, each_seed, mostly, never_smaller
 from larvatus.papers.frame import Claim, Experiment, Paper
-from larvatus.papers.verdicts import Measured, judged, measured
+from larvatus.papers.verdicts import Judged, Measured, judged, measured
 
 WIDE = np.array([0.0, 40.0] * 10)  # differs by seed far more than any figure does from another
 
@@ -40,8 +41,8 @@ def test_only_seeds_that_gave_both_count():
 
 
 @pytest.mark.parametrize(("steps", "verdict", "said"), [
-    ([1, 2], "holds", "2 of 2 are so; cannot tell in 0"), ([1, 0], "holds in part", "1 of 2 are so; cannot tell in 1"),
-    ([0, 0], "cannot tell", "0 of 2 are so; cannot tell in 2"),
+    ([1, 2], "holds", "2 of 2 are so. Seed by seed"), ([1, 0], "holds in part", "1 of 2 are so. In 1 it cannot be told"),
+    ([0, 0], "cannot tell", "0 of 2 are so. In 2 it cannot be told"),
     ([2, 1, -0.5], "holds in part", "The other way round: pair 2 (-0.50"),
     ([2, 1, -3], "does not hold", "40 of 60 comparisons agree and 20 are the other way round"),
     ([1, -0.5, -0.5], "does not hold", ""),
@@ -62,16 +63,55 @@ def test_the_largest_risk_is_told_from_differences_by_seed(more, n, verdict):
 
 
 @pytest.mark.parametrize(("used", "said"), [
-    (("a",), "so (over 30 seeds)"), (("a", "b"), "so (over 1 to 30 seeds, by experiment)"), (("b",), "so (over 1 seed)"),
-    (("c",), "so (nothing is random)"), ((), "so"),
+    (("a",), "so. Over 30 seeds."), (("a", "b"), "so. Over 1 to 30 seeds, by experiment: fewer than 10, too few to tell."),
+    (("b",), "so. Over 1 seed: fewer than 10, too few to tell."), (("c",), "so. Nothing is random."), ((), "so."),
 ])
 def test_a_claim_says_how_many_seeds_it_rests_on(used, said):
+    assert _judged(Claim("it is", lambda f: ("holds", "so"), used)).evidence.lines == (said,)
+
+
+def _judged(claim: Claim) -> Judged:
     paper = Paper("x", "", (*(Experiment(n, lambda s, w: {}) for n in "ab"), Experiment("c", lambda s, w: {}, seeds=1)), ())
-    claim = Claim("it is", lambda f: ("holds", "so"), used)
-    assert judged(paper, claim, {}, "", {"a": 30, "b": 1, "c": 1}).evidence == said
+    return judged(paper, claim, {}, "", {"a": 30, "b": 1, "c": 1})
+
+
+@pytest.mark.parametrize(("used", "more", "verdict"), [
+    (("a",), {}, "holds"), (("a", "c"), {}, "holds"), (("c",), {}, "holds"), ((), {}, "holds"), (("b",), {}, "cannot tell"),
+    (("a", "b"), {}, "cannot tell"), (("a", "b"), {"any_of": True}, "holds"), (("b",), {"any_of": True}, "cannot tell"),
+    (("b",), {"identity": True}, "holds"),
+])
+def test_nothing_but_identities_is_told_of_few_seeds(used, more, verdict):
+    assert _judged(Claim("it is", lambda f: ("holds", "so"), used, **more)).verdict == verdict
+
+
+@pytest.mark.parametrize("paper", papers(), ids=lambda p: p.number)
+def test_only_claims_of_something_exact_are_told_of_a_single_seed(paper):
+    told = {c.says.partition(" ")[0] for c in paper.claims if c.identity}
+    assert told <= {"Perturbed", "Marginals", "With"}, "an identity is what any seed could refute"
+
+
+SHARES = {"all": np.ones(20), "most": np.array([1.0] * 19 + [0]), "half": np.tile([0.0, 1.0], 10), "none": np.zeros(20)}
+
+
+@pytest.mark.parametrize(("often", "seldom", "verdict"), [
+    (["all", "all"], ["none"], "holds"), (["all", "most"], [], "cannot tell"), (["all", "half"], [], "holds in part"),
+    (["none"], ["all"], "does not hold"), (["all"], ["half"], "holds in part"), (["half"], [], "holds in part"),
+])
+def test_shares_of_seeds_make_a_verdict(often, seldom, verdict):
+    assert mostly([summary(SHARES[n]) for n in often], [summary(SHARES[n]) for n in seldom]) == verdict
+    assert mostly([summary(SHARES[n][:9]) for n in often], [summary(SHARES[n][:9]) for n in seldom]) == "cannot tell"
+
+
+def test_limits_and_other_draws():
+    figure = summary(np.tile([0.9, 1.1], 10))
+    assert [beyond(figure, limit) for limit in (0.9, 1.0, 1.01, 1.1)] == [1, 0, 0, -1]
+    assert apart(figure, summary(np.tile([0.8, 1.0], 6))) == 1
+    assert apart(summary(np.tile([0.8, 1.0], 6)), figure) == -1
+    assert apart(figure, summary(np.tile([0.95, 1.0], 6))) == 0
+    assert apart(figure, summary([9.0] * 9)) == 0, "too few seeds of one of them"
+    made = each_seed(lambda a, b: a / b, figure, summary([2.0] * 12))
+    assert (made.seeds, made.low, made.high, made.mean) == (12, 0.45, 0.55, pytest.approx(0.5))
 
 
 def test_notes_say_with_which_spread_data_are_drawn():
-    two, three = paper_002.PAPER.tables[1:]
-    assert "3.24 and 22.45" in two.note
-    assert "the 42 links of DATA2" in three.note
+    assert "3.24 and 22.45" in paper_002.PAPER.tables[1].note

@@ -137,3 +137,20 @@ def test_shapes(shape):
     x = datasets.shapes(5000, 1, shape)["x1"].to_numpy()
     assert (x == 0).mean() == pytest.approx({"zero-inflated": 0.401, "discrete": 0.106}.get(shape, 0), abs=0.035)
     assert (len(np.unique(x)) < 100) == (shape == "discrete")
+
+
+def test_both_statistics_of_joint_distributions_are_read_from_one_score():
+    from larvatus.datasets import schools
+    from larvatus.papers.measuring import measured, released
+    from larvatus.papers.paper_003_surveys import _measured, school_steps
+    from larvatus.walk import read
+
+    table, steps = schools(300, 1), school_steps("10%,20%")
+    names = table.column_names
+    found = _measured(table, steps, (5, 10), 1, 500)
+    data = read(table, confidential=names, engine="memory")
+    release = released(data, {"r": list(steps)}, 1)["r"]
+    for name, method in (("U_m", "ecdf_max"), ("U_s", "ecdf_mean")):
+        score = measured(data, release, {"method": method, "columns": names})
+        assert found[name] == score.value
+        assert [r["value"] for r in score.by_group] == [score.value]

@@ -1,4 +1,4 @@
-"""What a kept result depends on, what is shown of a run that was cut short, and sentences made of rows."""
+"""What a kept result depends on, and what is shown of a run that was cut short."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from larvatus.papers import keeping, remarks, runner
+from larvatus.papers import keeping, runner
 from larvatus.papers.catalogue import papers
-from larvatus.papers.figures import Published
 from larvatus.papers.frame import NOT_YET, Experiment, Paper, Where
 from larvatus.papers.keeping import SHARED, Kept
 from larvatus.papers.reproduction import reproduced
-from larvatus.papers.verdicts import Measured, Row
 
 MODULES = sorted({sys.modules[getattr(e.run, "func", e.run).__module__] for p in papers() for e in p.experiments},
                  key=lambda m: m.__name__)
@@ -50,37 +48,18 @@ def test_as_kept_runs_nothing_and_says_what_is_not_there(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "run_task", lambda *_: pytest.fail("something was run"))
     kept = reproduced(["001"], 5, Where(), tmp_path, 1, as_kept=True)
     assert [t for t in kept.tables if t.table.number == "text"] == list(done.tables)
-    assert {c.evidence for c in kept.claims if c.verdict == "not measured"} == {NOT_YET}
+    assert {str(c.evidence) for c in kept.claims if c.verdict == "not measured"} == {NOT_YET}
     other = reproduced(["004/9"], 5, Where(), tmp_path, 1, as_kept=True).tables[0]
     assert {(r.verdict, r.because) for r in other.rows} == {("not run", NOT_YET)}
+
+
+def nothing(seed: int, where: Where) -> dict[str, float]:
+    return {}
 
 
 def test_experiments_go_forward_in_proportion(monkeypatch):
     ran = []
     monkeypatch.setattr(runner, "run_task", lambda task, where: ran.append((task.experiment, task.seed)) or {"a": 1.0})
-    paper = Paper("x", "", (Experiment("long", row, seeds=2), Experiment("short", row)), ())
+    paper = Paper("x", "", (Experiment("long", nothing, seeds=2), Experiment("short", nothing)), ())
     runner.run([(paper, e) for e in paper.experiments], 4, Where(), None, 1)
     assert ran == [("long", 0), ("short", 0), ("short", 1), ("long", 1), ("short", 2), ("short", 3)]
-
-
-def row(column: str, name: str, printed: str, mean: float, verdict: str) -> Row:
-    return Row(Published("t", column, name, printed), Measured(mean, mean, mean, mean, mean, 20), verdict)
-
-
-ROWS = [
-    row("DATA1 links", "a", "3", 2.0, "in band"), row("DATA2 links", "a", "9", 4.0, "outside"),
-    row("DATA2 links", "b", "1", 4.0, "outside"), row("DATA1 probability", "a", "0.5", 0.5, "exact"),
-]
-
-
-def test_sentences_come_from_the_rows():
-    said = remarks.outside(ROWS)
-    assert said == ("Outside: a in 1 column, b in 1 column; 1 of 2 are printed lower than measured. Neither rounding in "
-                    "print nor chance accounts for that many; why is not known.")
-    many = [Row(ROWS[0].published, Measured(2.0, 1.0, 3.0, 1.0, 3.0, 20), "in band")] * 100
-    assert remarks.outside([*ROWS, *many]).endswith("No more than chance would put there.")
-    assert "nor chance (about 1.0 of 10 random figures) accounts for" in remarks.outside([*ROWS, *many[:10]])
-    assert remarks.outside(ROWS[:1]) == ""
-    assert remarks.by_kind(ROWS, ["links", "probability"]) == (
-        "In band: 1 of 3 links (1 of the others printed lower than measured; DATA2), 1 of 1 probability.")
-    assert remarks.furthest(ROWS, "DATA2 links", "They") == "They differ from the printed ones by 5.0000 at most."

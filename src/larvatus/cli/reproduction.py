@@ -17,7 +17,7 @@ MOST_ROWS = 45
 
 def reproduce(
     *tables: Annotated[str, Parameter(help="PAPER or PAPER/TABLE, such as 000/5; everything where none is named")],
-    seeds: Annotated[int, Parameter(help="how many times random figures are measured")] = 200,
+    seeds: Annotated[int, Parameter(help="how often random figures are measured; dear tables say that fewer are run")] = 200,
     quick: Annotated[bool, Parameter(negative=(), show_default=False, help="a few seeds only")] = False,
     data: Annotated[Path | None, Parameter(help="folder of real files such as census.csv; LARVATUS_DATA without it")] = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="write a report here, figures and all")] = None,
@@ -66,6 +66,7 @@ def reproduce(
 def _show(terminal: Terminal, found: Any, named: set[str]) -> None:
     """Every row of short tables and of those asked for by name; of long ones what is not as published."""
     from larvatus.papers.frame import FEWEST
+    from larvatus.papers.page import summary_of
     from larvatus.papers.wording import HEADS, cells, over_seeds, reasons
 
     for table in found.tables:
@@ -80,7 +81,12 @@ def _show(terminal: Terminal, found: Any, named: set[str]) -> None:
     if found.claims:
         terminal.say("\nClaims and slips")
     for claim in found.claims:
-        terminal.say(f"\n{claim.paper}  {claim.says}\n     {claim.verdict}: {claim.evidence}")
+        first, *rows = claim.evidence.lines
+        terminal.say(f"\n{claim.paper}  {claim.says}\n     {claim.verdict}: {first}" + "".join(f"\n       {r}" for r in rows))
+    columns, counts = summary_of(found)
+    if len(counts) > 1:
+        terminal.say("\nVerdicts on published figures")
+        terminal.table([dict(zip(columns, r, strict=True)) for r in counts])
 
     def measured(row: Any, random: bool) -> dict[str, Any]:
         now = row.measured
@@ -92,5 +98,5 @@ def _show(terminal: Terminal, found: Any, named: set[str]) -> None:
         "tables": [{"table": t.name, "title": t.title, "seeds": t.seeds, "rows": [
             {"column": r.published.column, "row": r.published.row, "published": r.published.value,
              **measured(r, t.random), "verdict": r.verdict, "because": r.because} for r in t.rows]} for t in found.tables],
-        "claims": [{"paper": c.paper, "says": c.says, "verdict": c.verdict, "evidence": c.evidence} for c in found.claims],
+        "claims": [{"paper": c.paper, "says": c.says, "verdict": c.verdict, "evidence": str(c.evidence)} for c in found.claims],
     })

@@ -55,6 +55,9 @@ class JointDistributions:
         ranked = Ranked.of(points[0].whole, points[1].whole)
         every = range(len(axes))
         together = ranked if thin >= share else Ranked.of(fewer[0].whole, fewer[1].whole)
+        joint = together.gap(every)
+        shared = list(common_groups(original, released))
+        one = len(original.groups) == len(released.groups) == 1  # its gap is that of the files
         pairs = list(combinations(every, 2))
         left_out = [*many, *(n for n in chosen if n not in used)]
         notes = [
@@ -65,12 +68,13 @@ class JointDistributions:
             *([f"the first {MOST_PAIRS} of {len(pairs)} pairs"] if len(pairs) > MOST_PAIRS else []),
         ]
         return cls(
-            tuple(a.name for a in axes), together.gap(every), original.rows, sum(p.rows for p in fewer),
+            tuple(a.name for a in axes), joint, original.rows, sum(p.rows for p in fewer),
             tuple((axes[j].name, ranked.gap([j])) for j in every),
             tuple((axes[i].name, axes[j].name, ranked.gap([i, j])) for i, j in pairs[:MOST_PAIRS]),
             tuple(
-                (name, original.groups.sizes[a], Ranked.of(fewer[0].groups[a], fewer[1].groups[b]).gap(every))
-                for name, a, b in common_groups(original, released)
+                (name, original.groups.sizes[a],
+                 joint if one else Ranked.of(fewer[0].groups[a], fewer[1].groups[b]).gap(every))
+                for name, a, b in shared
             ),
             tuple(notes), min(thin, share) < 1,
         )

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MIDDLE, SPREAD, SKEW = 10.1658, 0.7724, 0.1038  # of the logarithm of what both sources tell of
-CLOSE, FAR, SHARE_FAR, OF_CPS = 0.1244, 0.7661, 0.208, 0.4356  # how far they disagree, and how much of it is cpswage's
-WAGE_TAIL, WAGE_POWER = 129_611.0, 2.0771
-CPS_TAIL, CPS_POWER = 159_808.0, 3.5
+MIDDLE, SPREAD, SKEW = 10.143, 0.8054, 0.1243  # of the logarithm of what both sources tell of
+CLOSE, FAR, SHARE_FAR, OF_CPS = 0.1198, 0.7908, 0.2184, 0.4746  # how far they disagree, and how much of it is cpswage's
+WAGE_TAIL, WAGE_POWER = 132_750.0, 2.1025
+CPS_TAIL, CPS_POWER = 136_697.0, 5.1495
 LOWEST, HIGHEST_WAGE, HIGHEST_CPS = 11.0, 3_932_720.0, 434_999.0
 
 

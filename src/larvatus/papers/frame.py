@@ -60,8 +60,8 @@ class Table:
     `exact` are beginnings of names of figures that every seed must give to the last printed digit; `within` says how far
     a figure that is not random may lie from the published one; `cannot` says of which figures reproduction is impossible,
     and why. All others are held against the band over seeds. A symmetric table's figures are shown once. `also` are
-    further experiments that give rows of it. `note` says on what the table was made; `remark` makes a sentence of the rows
-    with their verdicts, so that no measured figure is typed.
+    further experiments that give rows of it. `note` says on what the table was made; `remark` makes sentences of the rows
+    with their verdicts and of all that was measured for the paper, so that no measured figure is typed.
     """
 
     number: str
@@ -71,7 +71,7 @@ class Table:
     cannot: Mapping[str, str] = field(default_factory=dict)
     symmetric: bool = False
     note: str = ""
-    remark: Callable[[Sequence[Any]], str] | None = None
+    remark: Callable[[Sequence[Any], Mapping[str, Any]], str] | None = None
     also: tuple[str, ...] = ()
 
     @property
@@ -94,20 +94,43 @@ class Summary(Protocol):
     def by_seed(self) -> Mapping[int, float]: ...
 
 
-Judge = Callable[[Mapping[str, Summary]], tuple[Holds, str]]
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was measured: a sentence, and where there are many figures a small table of them."""
+
+    said: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The sentence, then a line for every row."""
+        return self.said, *(self.in_words(row) for row in self.rows)
+
+    def in_words(self, row: tuple[str, ...]) -> str:
+        rest = zip(self.columns[1:], row[1:], strict=True)
+        return f"{row[0]}: " + ", ".join(f"{name} {cell}" if name else cell for name, cell in rest if cell)
+
+    def __str__(self) -> str:
+        return "; ".join(self.lines)
+
+
+Judge = Callable[[Mapping[str, Summary]], tuple[Holds, str | Evidence]]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A sentence of a paper, or a slip in it; `judge` says from measured figures whether it holds, and shows the evidence.
 
-    `experiments` are those whose figures it needs, or any of which will do: none for a slip that printed figures show.
+    `experiments` are those whose figures it needs, or any of which will do: none for a slip that printed figures show. An
+    `identity` is a thing that any single seed could refute; nothing else is judged of fewer than FEWEST seeds.
     """
 
     says: str
     judge: Judge
     experiments: tuple[str, ...] = ()
     any_of: bool = False
+    identity: bool = False
 
     def lacks(self, missing: Mapping[str, str]) -> str:
         """Why it cannot be judged, from why experiments were not run."""

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Literal
 
+from larvatus.papers.comparing import ERRORS
 from larvatus.papers.frame import FEWEST, Paper, Where
 from larvatus.papers.reproduction import Reproduction
-from larvatus.papers.verdicts import ENOUGH, VERDICTS, Checked, Judged
+from larvatus.papers.verdicts import ENOUGH, VERDICTS, Checked, Judged, Row
 from larvatus.papers.wording import HEADS, cells, over_seeds, reasons
-from larvatus.reporting.contents import Block, Fold, KeyFigure, KeyFigures, Paragraph, Report, Section, Table
+from larvatus.reporting.contents import Block, Finding, Findings, Fold, Paragraph, Report, Section, Table
+
+Tone = Literal["good", "mixed", "bad", "open"]
 
 OPEN_ROWS = 45  # longer tables are folded away
 CLAIM_HEADS = ("paper", "what it says", "verdict", "what was measured")
+CLAIMS: Mapping[str, Tone] = {
+    "slip": "bad", "does not hold": "bad", "holds in part": "mixed", "holds": "good", "cannot tell": "open",
+    "not measured": "open",
+}
+SEVERAL = {"slip": "are slips", "does not hold": "do not hold", "holds in part": "hold in part", "holds": "hold",
+           "cannot tell": "cannot be told", "not measured": "were not measured"}
 BANDS = (
     "A figure is exact where every seed gives it to the last printed digit, and in band where it lies between the 1st and "
     "99th percentile over seeds, outside of which one figure in fifty lies by chance. With n seeds, fewer than "
     f"{ENOUGH}, the band is from the least to the most that any gave, and 2 figures in n + 1 lie outside by chance. Below "
-    f"{FEWEST} seeds a random figure is neither in band nor outside. Some seeds give no such figure: the row says how many do."
+    f"{FEWEST} seeds a random figure is neither in band nor outside. Some seeds give no such figure: the row says how many do. "
+    f"A claim is judged of at least {FEWEST} seeds, identities apart, and a difference is told where it is beyond {ERRORS:g} "
+    "standard errors."
 )
+SUMMARY = ("paper", "figures", *VERDICTS)
 
 
 def titled(found: Reproduction) -> str:
@@ -31,29 +45,86 @@ def closing(found: Reproduction) -> str:
     from larvatus import __version__
 
     most = max((t.seeds for t in found.tables), default=0)
-    asked = f"up to {most} seeds where figures are random, each table says how many" + (", in a hurry" if found.quick else "")
+    asked = (f"up to {most} seeds where figures are random, each table says how many" if most else
+             "each claim says over how many seeds") + (", in a hurry" if found.quick else "")
     return f"larvatus {__version__}, {datetime.now(UTC):%d %B %Y}, {asked}."
 
 
 def page(found: Reproduction, where: Where) -> Report:
-    """The claims first, which a methodologist reads first; then every paper, its tables and its figures."""
+    """A summary; then the claims, which a methodologist reads first; what lies outside, and why; then every paper."""
     sections = [Section(f"Paper {p.number}: {p.title}", tuple(_paper(found, p, where))) for p in found.papers]
-    if found.claims:
-        sections.insert(0, Section("Claims and slips, with the evidence", (claims_table(found.claims),)))
-    return Report(titled(found), "public", (Paragraph(BANDS, "lead"), _key_figures(found)), tuple(sections), closing(found))
+    apart = tuple(_apart(found))
+    first = [
+        *([Section("Claims and slips, with the evidence", tuple(_claims(found)))] if found.claims else []),
+        *([Section("Figures outside, and figures that cannot be reproduced, with the reasons", apart)] if apart else []),
+    ]
+    opening = (*_summary(found, len(first)), Paragraph(BANDS, "quiet"))
+    return Report(titled(found), "public", opening, (*first, *sections), closing(found), ("findings.css",))
 
 
-def _key_figures(found: Reproduction) -> KeyFigures:
-    rows = [r for t in found.tables for r in t.rows]
-    names = [v for v in VERDICTS if v not in ("too few seeds", "not run") or any(r.verdict == v for r in rows)]
-    return KeyFigures(tuple(
-        KeyFigure(n, f"{sum(r.verdict == n for r in rows):,}", f"of {len(rows):,} published figures") for n in names
-    ))
+def verdicts_by_paper(found: Reproduction) -> list[tuple[str, ...]]:
+    """For every paper with tables: its number, how many figures it prints, and how many have which verdict."""
+    out = []
+    for paper in found.papers:
+        rows = [r for t in found.of(paper)[0] for r in t.rows]
+        if rows:
+            out.append((paper.number, f"{len(rows):,}", *(f"{sum(r.verdict == v for r in rows):,}" for v in VERDICTS)))
+    every = [r for t in found.tables for r in t.rows]
+    if len(out) > 1:
+        out.append(("all", f"{len(every):,}", *(f"{sum(r.verdict == v for r in every):,}" for v in VERDICTS)))
+    return out
 
 
-def claims_table(claims: Sequence[Judged]) -> Table:
-    rows = tuple((c.paper, c.says, c.verdict, c.evidence) for c in claims)
-    return Table("What the papers say", CLAIM_HEADS, rows, frozenset({0, 1, 2, 3}))
+def summary_of(found: Reproduction) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The same without verdicts that no figure has, but for those that every reader looks for."""
+    rows = verdicts_by_paper(found)
+    always = {"paper", "figures", "exact", "in band", "outside", "cannot be reproduced"}
+    kept = [i for i, name in enumerate(SUMMARY) if name in always or any(r[i] != "0" for r in rows)]
+    return tuple(SUMMARY[i] for i in kept), [tuple(r[i] for i in kept) for r in rows]
+
+
+def counted_claims(claims: Sequence[Judged]) -> str:
+    counts = {v: sum(c.verdict == v for c in claims) for v in CLAIMS}
+    return f"Of {len(claims)} claims " + ", ".join(f"{n} {SEVERAL[v]}" for v, n in counts.items() if n) + "."
+
+
+def _summary(found: Reproduction, before: int) -> Iterator[Block]:
+    columns, rows = summary_of(found)
+    if not rows:
+        return
+    there = {p.number: f"#s{before + 1 + i}" for i, p in enumerate(found.papers)}
+    yield Table("Verdicts on published figures", columns, tuple(rows), links=tuple(there.get(r[0], "") for r in rows))
+
+
+def _claims(found: Reproduction) -> Iterator[Block]:
+    yield Paragraph(counted_claims(found.claims))
+    for paper in found.papers:
+        own = found.of(paper)[1]
+        if own:
+            yield Section(f"{paper.number}: {paper.title}", (Findings(tuple(_finding(c) for c in own)),))
+
+
+def _finding(claim: Judged) -> Finding:
+    e = claim.evidence
+    return Finding(claim.says, claim.verdict, CLAIMS[claim.verdict], e.said, e.columns, e.rows)
+
+
+def _apart(found: Reproduction) -> Iterator[Block]:
+    """Of every table that is not as printed: the figures outside, and the reasons."""
+    for table in found.tables:
+        wrong = [r for r in table.rows if r.verdict == "outside"]
+        impossible = reasons(table)
+        if wrong or impossible:
+            remarks = table.remark.split("\n") if wrong else []
+            blocks: list[Block] = [Paragraph(said) for said in (*impossible, *remarks) if said]
+            if wrong:
+                heads = (*HEADS[:-1], "off, in SD of seeds")
+                blocks.append(Table("Outside", heads, tuple((*cells(r)[:-1], _off(r)) for r in wrong)))
+            yield Section(f"{table.name}: {table.title}", tuple(blocks))
+
+
+def _off(row: Row) -> str:
+    return f"{row.deviations:+.1f}" if isfinite(row.deviations) else "–"
 
 
 def _paper(found: Reproduction, paper: Paper, where: Where) -> Iterator[Block]:
@@ -83,14 +154,20 @@ def _lines(found: Reproduction) -> Iterator[str]:
     yield "# Published tables, beside what larvatus measures\n"
     yield f"Written by `larvatus reproduce --write-docs`: {closing(found)}\n"
     yield BANDS + "\n"
+    columns, counts = summary_of(found)
+    if counts:
+        yield _row(columns) + "\n" + _row(["---", *("--:" for _ in columns[1:])])
+        yield from (_row(r) for r in counts)
+        yield ""
     yield "| table | figures | verdicts | over |\n|---|---|---|---|"
     for table in found.tables:
         name = f"[{table.name}](#{_anchor(table)}) {table.title}"
         yield f"| {name} | {len(table.rows)} | {table.in_words()} | {over_seeds(table)} |"
     if found.claims:
-        yield "\n## Claims and slips\n\n| " + " | ".join(CLAIM_HEADS) + " |\n|---|---|---|---|"
+        yield f"\n## Claims and slips\n\n{counted_claims(found.claims)}\n"
+        yield _row(CLAIM_HEADS) + "\n|---|---|---|---|"
         for c in found.claims:
-            yield "| " + " | ".join(_cell(v) for v in (c.paper, c.says, c.verdict, c.evidence)) + " |"
+            yield _row([c.paper, c.says, c.verdict, "<br>".join(c.evidence.lines)])
     for paper in found.papers:
         yield f"\n## {paper.number}: {paper.title}"
         for table in found.of(paper)[0]:
@@ -124,6 +201,10 @@ def _study_lines(table: Table) -> Iterator[str]:
     for row in table.rows:
         yield "| " + " | ".join(_cell(v) for v in row) + " |"
     yield "\n</details>"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(map(_cell, cells)) + " |"
 
 
 def _cell(text: str) -> str:

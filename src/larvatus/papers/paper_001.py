@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from larvatus.papers.comparing import mostly
 from larvatus.papers.figures import column, rows
-from larvatus.papers.frame import Claim, Experiment, Holds, Paper, Summary, Table, shown, slip
+from larvatus.papers.frame import Claim, Evidence, Experiment, Holds, Paper, Summary, Table, shown, slip
 from larvatus.papers.paper_001_measured import METHODS, drawn, printed
 
 
-def _swapping(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    share = {m: found[f"worst loss/{m}"].mean for m in METHODS}
-    said = ", ".join(f"{m} {v:.0%}" for m, v in share.items())
-    verdict: Holds = "holds" if share["SWP"] > 0.9 else "does not hold"
-    return verdict, f"share of seeds in which each loses most of the correlation with S: {said}"
+def _swapping(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
+    said = tuple((m, f"{found[f'worst loss/{m}'].mean:.0%}") for m in METHODS)
+    return mostly([found["worst loss/SWP"]], often=0.9), Evidence(
+        "Share of seeds in which each loses most of the correlation with S", ("mechanism", ""), said)
 
 
-def _imputation(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    share = {m: found[f"least risk/{m}"].mean for m in METHODS}
-    said = ", ".join(f"{m} {shown(found[f'own 3/correlation/{m}'])}" for m in METHODS)
-    verdict: Holds = "holds" if share["IMP"] > 0.95 else "holds in part"
-    return verdict, f"IMP has the lowest rank correlation with X in {share['IMP']:.0%} of seeds; over seeds: {said}"
+def _imputation(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
+    share = found["least risk/IMP"]
+    said = tuple((m, shown(found[f"own 3/correlation/{m}"])) for m in METHODS)
+    return mostly([share]), Evidence(
+        f"IMP has the lowest rank correlation with X in {share.mean:.0%} of seeds", ("mechanism", "rank correlation with X"),
+        said)
 
 
 def _distribution(found: Mapping[str, Summary]) -> tuple[Holds, str]:

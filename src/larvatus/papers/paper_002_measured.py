@@ -29,6 +29,8 @@ VAGUE: Mapping[str, Any] = {
     "bias_centre": 0.02, "noise_centre": 0.02, "bias_cv": 2.0, "noise_cv": 2.0, "nodes": 24, "kernel": "likelihood",
 }
 KNOWN = (0, 50, 99)
+WHAT = {"links": "correct", "probability": "probability", "deviation": "deviation"}
+WIDER = 1 / 4  # of the range of z, where the text centres the prior of the noise at a sixth
 
 
 def _drawn(name: str, seed: int) -> pa.Table:
@@ -62,11 +64,12 @@ def scenarios(seed: int, where: Where) -> dict[str, float]:
             for table, parameters in CASES.items():
                 found = _links(data, release, parameters=parameters)
                 mine = found["paper"]
-                out[f"{table}/{name} links/{row}"] = number(mine["correct"])
-                out |= {f"{table}/{name} {what}/{row}": float(mine[what]) for what in ("probability", "deviation")
-                        if mine[what] is not None}
+                out |= {f"{table}/{name} {what}/{row}": number(mine[key]) for what, key in WHAT.items()
+                        if mine[key] is not None}
                 out[f"strongest {table}/{name}/{row}"] = max(number(k["correct"]) for k in found.values())
                 out[f"likelihood {table}/{name}/{row}"] = number(found["likelihood"]["correct"])
+            wider = _links(data, release, parameters="unknown", noise_centre=WIDER, kernel="paper")["paper"]
+            out |= {f"wider 3/{name} {what}/{row}": number(wider[key]) for what, key in WHAT.items() if wider[key] is not None}
     return out
 
 

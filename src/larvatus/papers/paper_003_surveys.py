@@ -54,9 +54,8 @@ def _measured(
     asked = {"method": "cluster", "groups": groups, "columns": names, "exact": exact}
     clusters = measured(data, release, asked).details["groups"]
     out |= {f"U_c {i}": number(r["g_u_c"]) for i, r in enumerate(clusters)}
-    out["U_m"] = measured(data, release, {"method": "ecdf_max", "columns": names}).value
-    out["U_s"] = measured(data, release, {"method": "ecdf_mean", "columns": names}).value
-    return out
+    functions = measured(data, release, {"method": "ecdf_max", "columns": names}).details["statistics"]
+    return out | {str(r["statistic"]): number(r["value"]) for r in functions}  # U_m and U_s at once
 
 
 def _all(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from larvatus.papers.frame import Experiment, Paper, Table, slip
 from larvatus.papers.paper_004_claims import CLAIM_EXPERIMENTS, CLAIMS
 from larvatus.papers.paper_004_measured import extracted, fields, truncated
-from larvatus.papers.remarks import outside
 
 STAND_IN = "On a regenerated file (datasets.four_fields, n = 100) with the published correlations, drawn afresh by seed."
 WAGES = (
-    "On a stand-in pair of wages (datasets.wages) drawn afresh by seed. Its constants are fitted to all of Tables 3 to 5 at "
-    "once: no single one of them can be met without another's loss."
+    "On a stand-in pair of wages (datasets.wages) drawn afresh by seed, whose constants are fitted to Tables 3 to 5: "
+    "that these are in band says that such a pair can be, not that it is theirs."
 )
 
 
@@ -25,7 +24,7 @@ PAPER = Paper(
         Table("2a", "fields", symmetric=True,
               note=f"{STAND_IN} Of the two printed cells of x2 and x3, .122 is also that of Table 2b."),
         Table("2b", "fields", symmetric=True, note=STAND_IN),
-        *(Table(t, "truncated", note=WAGES, remark=outside) for t in ("3", "4", "5")),
+        *(Table(t, "truncated", note=WAGES) for t in ("3", "4", "5")),
         *(Table(t, "fields", symmetric=True, note=STAND_IN) for t in ("6a", "6b", "6c")),
         Table("7a", "fields", symmetric=True, cannot={"": (
             "a swap of 10 % of the values leaves (1 - .1)² of a correlation of two swapped fields: .895 becomes .81 · .895 and "

@@ -73,7 +73,7 @@ def reproduced(
         found = {k: v for (number, _), seen in results.items() if number == paper.number for k, v in measured(seen).items()}
         for t in tables:
             lacking = next((missing[paper.number, e] for e in t.experiments if (paper.number, e) in missing), "")
-            out_tables.append(checked(paper, t, found, lacking, where.quick))
+            out_tables.append(checked(paper, t, found, lacking, where.quick, seeds))
         if paper.number in whole and paper.studied is not None:
             studies[paper.number] = tuple(paper.studied(found))
         if paper.number in whole:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import cast
 
 from larvatus.datasets.shapes import SHAPES, Shape
-from larvatus.papers.frame import Claim, Experiment, Figures, Holds, Paper, Summary, Where
+from larvatus.papers.comparing import ERRORS, apart, beyond
+from larvatus.papers.frame import FEWEST, Claim, Evidence, Experiment, Figures, Holds, Paper, Summary, Where
 from larvatus.papers.reverse_mapping_measured import MEASURES, RISKS, SAME, SIZES, refusals, studied
 from larvatus.reporting.contents import Block
 
+Key = tuple[int, str, str]
+COLUMNS = ("measure", "higher", "lower", "too few seeds", "most", "least")
 
 def increments(found: Mapping[str, Summary], what: str) -> dict[tuple[int, str, str], Summary]:
     """Z over Y of one risk or loss, by size, shape and mask."""
@@ -32,75 +35,91 @@ def report(found: Mapping[str, Summary]) -> Sequence[Block]:
 WHOLE = 10_000  # records up to which all shapes are one experiment
 
 
-def _extreme(found: Mapping[str, Summary], what: str) -> tuple[tuple[int, str, str], float, tuple[int, str, str], float]:
-    own = {k: s.mean for k, s in increments(found, what).items()}
-    low, high = min(own, key=lambda k: own[k]), max(own, key=lambda k: own[k])
-    return low, own[low], high, own[high]
+NOTABLE = 0.01  # of a risk or loss, less than which is not spoken of
+UNTOLD = (f"A cell is a mask, a shape and a size; it counts where the difference is beyond {ERRORS:g} standard errors, of at "
+          f"least {FEWEST} seeds")
 
 
-def _named(key: tuple[int, str, str]) -> str:
-    return f"{key[2]}, {key[1]}, n = {key[0]:,}"
+def _named(own: Mapping[Key, Summary], key: Key) -> str:
+    return f"{own[key].mean:+.3f} ({key[2]}, {key[1]}, n = {key[0]:,})"
 
 
-def _risk(found: Mapping[str, Summary]) -> tuple[Holds, str]:
+def _counted(found: Mapping[str, Summary], measures: Iterable[str]) -> tuple[int, int, tuple[tuple[str, ...], ...]]:
+    """Cells in which Z is notably higher than Y, cells in all, and for every measure a row that tells of them."""
     said, higher, cells = [], 0, 0
-    for what in RISKS:
-        own = {k: s.mean for k, s in increments(found, what).items()}
-        low, least, high, most = _extreme(found, what)
-        more = sum(v > 0.01 for v in own.values())
-        higher, cells = higher + more, cells + len(own)
-        said.append(f"{what}: higher by more than .01 in {more} of {len(own)} cells, most {most:+.3f} ({_named(high)}), least "
-                    f"{least:+.3f} ({_named(low)})")
+    for what in measures:
+        own = increments(found, what)
+        up = sum(beyond(s, NOTABLE) > 0 for s in own.values())
+        down = sum(beyond(s, -NOTABLE) < 0 for s in own.values())
+        few = sum(s.seeds < FEWEST for s in own.values())
+        low, high = (end(own, key=lambda k: own[k].mean) for end in (min, max))
+        said.append((what, f"{up} of {len(own)}", str(down), str(few), _named(own, high), _named(own, low)))
+        higher, cells = higher + up, cells + len(own) - few
+    return higher, cells, tuple(said)
+
+
+def _risk(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
+    higher, cells, said = _counted(found, RISKS)
     verdict: Holds = "does not hold" if not higher else "holds" if 2 * higher > cells else "holds in part"
-    return verdict, "Z over Y: " + "; ".join(said)
+    return verdict, Evidence(f"Risk of Z over that of Y, by more than {NOTABLE:g}. {UNTOLD}", COLUMNS, said)
 
 
 def _marginals(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     left = [s.high for k, s in found.items() if k.endswith("/marginal/Z")]
-    low, least, _, _ = _extreme(found, "marginal")
+    own = increments(found, "marginal")
+    low = min(own, key=lambda k: own[k].mean)
     return "holds" if max(left) < SAME else "does not hold", (
-        f"largest loss of a marginal left in Z: {max(left):.1e} in {len(left)} cells; most was mended in {_named(low)}: "
-        f"{least:+.3f}")
+        f"Largest loss of a marginal left in Z: {max(left):.1e} in {len(left)} cells. Most was mended: {_named(own, low)}")
 
 
-def _relations(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    said, ups = [], 0
-    for what in ("correlation", "rank correlation", "joint"):
-        own = {k: s.mean for k, s in increments(found, what).items()}
-        low, least, high, most = _extreme(found, what)
-        worse = sum(v > 0.01 for v in own.values())
-        ups += worse
-        better = sum(v < -0.01 for v in own.values())
-        said.append(f"{what}: worse by more than .01 in {worse} of {len(own)} cells, better in {better}; "
-                    f"from {least:+.3f} ({_named(low)}) to {most:+.3f} ({_named(high)})")
-    return "holds" if not ups else "holds in part", "; ".join(said)
+def _relations(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
+    ups, _, said = _counted(found, ("correlation", "rank correlation", "joint"))
+    return "holds" if not ups else "holds in part", Evidence(
+        f"Loss of Z over that of Y, by more than {NOTABLE:g}. {UNTOLD}", COLUMNS, said)
 
 
-def _size(found: Mapping[str, Summary]) -> tuple[Holds, str]:
+def _size(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     own = increments(found, "linked")
+    sizes = sorted({k[0] for k in own})
+    told = [n for n in sizes if all(s.seeds >= FEWEST for k, s in own.items() if k[0] == n)] or sizes
+    pairs = [(s, own[told[-1], *k[1:]]) for k, s in own.items() if k[0] == told[0] and (told[-1], *k[1:]) in own]
+    differ = sum(apart(a, b) != 0 for a, b in pairs)
     said = []
-    for n in sorted({k[0] for k in own}):
+    for n in sizes:
         values = [abs(s.mean) for k, s in own.items() if k[0] == n]
-        said.append(f"n = {n:,}: {sum(values) / len(values):.4f} on average, {max(values):.4f} at most")
-    return "holds", "absolute change of the share of records linked, over masks and shapes: " + "; ".join(said)
+        said.append((f"n = {n:,}", f"{sum(values) / len(values):.4f}", f"{max(values):.4f}"))
+    verdict: Holds = "cannot tell" if not differ else "holds" if 2 * differ > len(pairs) else "holds in part"
+    return verdict, Evidence(
+        f"Between n = {told[0]:,} and n = {told[-1]:,} the change of the share of records linked differs beyond {ERRORS:g} "
+        f"standard errors in {differ} of {len(pairs)} masks and shapes. Absolute change, over masks and shapes",
+        ("records", "on average", "at most"), tuple(said))
 
 
-def _shape(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    said = []
+def _shape(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
+    measures = ("linked", "value", "marginal", "correlation")
+    own = {what: increments(found, what) for what in measures}
+    said, differ, cells = [], 0, 0
     for shape in SHAPES:
         parts = []
-        for what in ("linked", "value", "marginal", "correlation"):
-            values = [s.mean for k, s in increments(found, what).items() if k[1] == shape]
-            parts.append(f"{what} {sum(values) / len(values):+.3f}")
-        said.append(f"{shape}: {', '.join(parts)}")
-    return "holds", "mean of Z over Y: " + "; ".join(said)
+        for what in measures:
+            mine = {k: s for k, s in own[what].items() if k[1] == shape}
+            parts.append(f"{sum(s.mean for s in mine.values()) / len(mine):+.3f}")
+            held = [apart(s, own[what][k[0], SHAPES[0], k[2]]) for k, s in mine.items() if (k[0], SHAPES[0], k[2]) in own[what]]
+            differ += sum(s != 0 for s in held)
+            cells += len(held) if shape != SHAPES[0] else 0
+        said.append((shape, *parts))
+    verdict: Holds = "cannot tell" if not differ else "holds" if 2 * differ > cells else "holds in part"
+    return verdict, Evidence(
+        f"In {differ} of {cells} masks, sizes and measures Z over Y differs from that of {SHAPES[0]} data beyond {ERRORS:g} "
+        "standard errors. Mean of Z over Y", ("shape", *measures), tuple(said))
 
 
-def _refused(found: Mapping[str, Summary]) -> tuple[Holds, str]:
+def _refused(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     alike: dict[str, list[str]] = {}
     for name, why in refusals().items():
         alike.setdefault(why.removeprefix("reverse_map: ").replace(name, "it").removeprefix("it: "), []).append(name)
-    return "holds in part", "; ".join(f"not after {', '.join(names)}: {why}" for why, names in alike.items())
+    return "holds in part", Evidence(f"It is refused after {sum(map(len, alike.values()))} masks", ("masks", ""), tuple(
+        (", ".join(names), why) for why, names in alike.items()))
 
 
 def _experiment(n: int, most: int, kinds: tuple[Shape, ...]) -> Experiment:
@@ -121,7 +140,7 @@ PAPER = Paper(
         Claim("Open issue (1): the size of the data set has an impact.", _size, ALL, True),
         Claim("Open issue (2): the characteristics of the data set have an impact.", _shape, ALL, True),
         Claim("Open issue (3): reverse mapping brings incremental disclosure risk.", _risk, ALL, True),
-        Claim("Marginals are those of the original after reverse mapping.", _marginals, ALL, True),
+        Claim("Marginals are those of the original after reverse mapping.", _marginals, ALL, True, identity=True),
         Claim("Open issue (4): relations lose nothing by reverse mapping.", _relations, ALL, True),
         Claim("Any masking mechanism can be followed by reverse mapping.", _refused),
     ),

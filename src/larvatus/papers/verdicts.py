@@ -9,7 +9,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 
 from larvatus.papers.figures import Published, published, title
-from larvatus.papers.frame import FEWEST, NOT_YET, Claim, Figures, Holds, Paper, Table
+from larvatus.papers.frame import FEWEST, NOT_YET, Claim, Evidence, Figures, Holds, Paper, Table
 
 Verdict = Literal["exact", "in band", "outside", "too few seeds", "cannot be reproduced", "not run"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -47,7 +47,13 @@ class Measured:
     @property
     def by_chance(self) -> float:
         """How likely a figure of the same law lies outside the band; nothing where it is not random."""
-        return max(1 - (HIGH - LOW), 2 / (self.seeds + 1)) if self.low < self.high else 0.0
+        return max(1 - (HIGH - LOW), 2 / (self.seeds + 1)) if self.high - self.low > ROUNDING else 0.0
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation over seeds."""
+        x = np.fromiter(self.by_seed.values(), dtype=np.float64)
+        return float(x.std(ddof=1)) if len(x) > 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,17 @@ class Row:
     verdict: Verdict
     because: str = ""
     of: int = 0
+
+    @property
+    def deviations(self) -> float:
+        """The printed figure over the mean of seeds, in their standard deviations."""
+        spread = self.measured.deviation if self.measured else 0.0
+        return (self.published.value - self.measured.mean) / spread if self.measured and spread > 0 else float("inf")
+
+    @property
+    def by_chance(self) -> float:
+        """How likely this figure would lie outside; nothing where it is not held against a band, or is the same in print."""
+        return self.measured.by_chance if self.measured and self.verdict in ("in band", "outside") else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +89,8 @@ class Checked:
     seeds: int
     random: bool = True
     hurry: str = ""
+    remark: str = ""
+    capped: bool = False
 
     @property
     def name(self) -> str:
@@ -80,9 +99,7 @@ class Checked:
     @property
     def notes(self) -> list[str]:
         """What the table was made on, what was smaller in a hurry, and what follows from the rows."""
-        held = [r for r in self.rows if r.measured and r.verdict in ("exact", "in band", "outside")]
-        remark = self.table.remark(held) if self.table.remark and held else ""
-        return [said for said in (self.table.note, self.hurry, remark) if said]
+        return [said for said in (self.table.note, self.hurry, *self.remark.split("\n")) if said]
 
     def count(self, verdict: Verdict) -> int:
         return sum(r.verdict == verdict for r in self.rows)
@@ -90,9 +107,8 @@ class Checked:
     def in_words(self) -> str:
         """How many rows have which verdict, and how many would lie outside by chance."""
         said = ", ".join(f"{self.count(k)} {k}" for k in VERDICTS if self.count(k))
-        held = [r.measured for r in self.rows if r.measured and r.verdict in ("in band", "outside")]
-        random = [m for m in held if m.low < m.high]
-        by_chance = round(sum(m.by_chance for m in random))
+        random = [r for r in self.rows if r.by_chance]
+        by_chance = round(sum(r.by_chance for r in random))
         return said + (f" (about {by_chance} of {len(random)} would lie outside by chance)" if by_chance else "")
 
 
@@ -103,7 +119,7 @@ class Judged:
     paper: str
     says: str
     verdict: Holds | Literal["not measured"]
-    evidence: str
+    evidence: Evidence
 
 
 def measured(seeds: Sequence[Figures]) -> dict[str, Measured]:
@@ -116,15 +132,17 @@ def measured(seeds: Sequence[Figures]) -> dict[str, Measured]:
 
 
 def checked(
-    paper: Paper, table: Table, found: Mapping[str, Measured], missing: str = "", quick: bool = False
+    paper: Paper, table: Table, found: Mapping[str, Measured], missing: str = "", quick: bool = False, asked: int = 0
 ) -> Checked:
-    """A table's rows with their verdicts; `missing` says why some or all of it was not measured."""
+    """A table's rows with their verdicts; `missing` says why some or all of it was not measured, `asked` for how many seeds."""
+    from larvatus.papers.remarks import outside
+
     out = []
     random = paper.experiment(table.experiment).seeds != 1
     for figure in published(paper.number, table.number, table.symmetric):
         now = found.get(figure.name)
         impossible = _beginning(table.cannot, figure.name)
-        reason = ("" if now else missing) or impossible or ("" if now else "the experiment gives no such figure")
+        reason = ("" if now else missing) or impossible or ("" if now else "no seed gives such a figure")
         if reason:
             out.append(Row(figure, now, "not run" if reason == NOT_YET else "cannot be reproduced", reason))
         elif now is not None:
@@ -133,7 +151,11 @@ def checked(
     out = [replace(r, of=seeds) for r in out]
     short = [paper.experiment(e).hurry for e in table.experiments]
     hurry = f"In a hurry: {'; '.join(filter(None, short))}." if quick and any(short) else ""
-    return Checked(paper.number, table, title(paper.number, table.number), tuple(out), seeds, random, hurry)
+    held = [r for r in out if r.measured and r.verdict in ("exact", "in band", "outside")]
+    remark = (table.remark or outside)(held, found) if held else ""
+    most = paper.experiment(table.experiment).seeds
+    capped = random and not quick and most is not None and most < asked and seeds == most
+    return Checked(paper.number, table, title(paper.number, table.number), tuple(out), seeds, random, hurry, remark, capped)
 
 
 def _verdict(table: Table, figure: Published, now: Measured, random: bool) -> Verdict:
@@ -161,20 +183,29 @@ def _beginning(said: Mapping[str, T], name: str) -> T | None:
 def judged(
     paper: Paper, claim: Claim, found: Mapping[str, Measured], missing: str = "", ran: Mapping[str, int] | None = None
 ) -> Judged:
-    """A claim held against what was measured; `ran` says how many seeds of every experiment there are."""
+    """A claim held against what was measured; `ran` says how many seeds of every experiment there are.
+
+    Of fewer than FEWEST seeds nothing is told but identities, whatever the claim's own rule would say.
+    """
     if missing:
-        return Judged(paper.number, claim.says, "not measured", missing)
-    verdict, evidence = claim.judge(found)
-    return Judged(paper.number, claim.says, verdict, evidence + _rests_on(paper, claim, ran or {}))
+        return Judged(paper.number, claim.says, "not measured", Evidence(missing))
+    verdict, said = claim.judge(found)
+    evidence = said if isinstance(said, Evidence) else Evidence(said)
+    seeds = [ran[e] for e in claim.experiments if ran and ran.get(e) and paper.experiment(e).seeds != 1]
+    few = bool(seeds) and (max(seeds) if claim.any_of else min(seeds)) < FEWEST
+    if few and not claim.identity:
+        verdict = "cannot tell"
+    over = _rests_on(paper, claim, ran or {}, few and not claim.identity)
+    return Judged(paper.number, claim.says, verdict, replace(evidence, said=f"{evidence.said.rstrip('.')}.{over}"))
 
 
-def _rests_on(paper: Paper, claim: Claim, ran: Mapping[str, int]) -> str:
+def _rests_on(paper: Paper, claim: Claim, ran: Mapping[str, int], few: bool) -> str:
     """How many seeds a claim rests on, of several experiments the fewest and the most."""
     used = [e for e in claim.experiments if ran.get(e)]
     seeds = sorted({ran[e] for e in used if paper.experiment(e).seeds != 1})
     if not used:
         return ""
     if not seeds:
-        return " (nothing is random)"
+        return " Nothing is random."
     over = f"{seeds[0]} to {seeds[-1]} seeds, by experiment" if len(seeds) > 1 else f"{seeds[0]} seed{'s' * (seeds[0] > 1)}"
-    return f" (over {over})"
+    return f" Over {over}{f': fewer than {FEWEST}, too few to tell' if few else ''}."

@@ -44,4 +44,5 @@ def reasons(table: Checked) -> list[str]:
 def over_seeds(table: Checked) -> str:
     if not table.seeds:
         return "nothing was run"
-    return f"{table.seeds} seed{'s' if table.seeds > 1 else ''}" if table.random else "nothing is random"
+    most = ", the most that are run: each takes long" if table.capped else ""
+    return f"{table.seeds} seed{'s' if table.seeds > 1 else ''}{most}" if table.random else "nothing is random"

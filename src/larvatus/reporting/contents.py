@@ -143,6 +143,26 @@ class NotesList:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """What somebody says, a verdict in few words, and what it rests on: a sentence, and perhaps a small table."""
+
+    says: str
+    verdict: str
+    tone: Literal["good", "mixed", "bad", "open"]
+    said: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Verdicts on what is said, each with its evidence under it; needs the style findings.css."""
+
+    kind: ClassVar[str] = "findings"
+    items: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Fold:
     """Blocks that open on request, so that long tables do not stand in the way."""
 
@@ -173,8 +193,8 @@ class Section:
 
 
 Block: TypeAlias = (
-    Paragraph | Listing | KeyFigures | Table | SearchTable | HeatTable | Figure | LiveMap | Code | SignOff | NotesList | Fold
-    | Page | Section
+    Paragraph | Listing | KeyFigures | Table | SearchTable | HeatTable | Figure | LiveMap | Code | SignOff | NotesList
+    | Findings | Fold | Page | Section
 )
 
 
@@ -187,3 +207,4 @@ class Report:
     opening: tuple[Block, ...]
     sections: tuple[Section, ...]
     closing: str
+    styles: tuple[str, ...] = ()  # beyond report.css, for blocks that few reports have

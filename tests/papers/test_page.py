@@ -1,0 +1,79 @@
+"""The page of a reproduction: a summary, the claims, what lies outside and why, then the papers."""
+
+from __future__ import annotations
+
+from html import escape
+
+import pytest
+
+from larvatus.papers.frame import Claim, Evidence, Experiment, Paper, Table, Where
+from larvatus.papers.page import counted_claims, markdown, page, summary_of
+from larvatus.papers.reproduction import Reproduction
+from larvatus.papers.verdicts import checked, judged, measured
+from larvatus.papers.wording import over_seeds
+from larvatus.reporting.contents import Report
+from larvatus.reporting.html import rendered
+
+ROWS = ["X", "ADD", "IMP", "MIC", "SWP"]
+VALUES = {"X": 0.742, "ADD": 0.738, "IMP": 0.71, "MIC": 0.5, "SWP": 0.4}
+SEEDS = 20
+TABLE = Table("4", "e", exact=("correlation/X",), cannot={"correlation/SWP": "its draws are lost"})
+PAPER = Paper("001", "a paper", (Experiment("e", lambda s, w: {}, seeds=SEEDS),), (TABLE,), claims=(
+    Claim("All is well.", lambda f: ("holds", Evidence("By row", ("row", "mean"), (("X", "0.742"), ("<b>", "1")))), ("e",)),
+    Claim("All is ill.", lambda f: ("does not hold", "It is not"), ("e",)),
+))
+
+
+@pytest.fixture(scope="module")
+def found() -> Reproduction:
+    values = [{f"4/correlation/{r}": v + (k % 5 - 2) * 0.001 * (r != "X") for r, v in VALUES.items()} for k in range(SEEDS)]
+    seen = measured(values)
+    table = checked(PAPER, TABLE, seen, asked=200)
+    claims = tuple(judged(PAPER, c, seen, "", {"e": SEEDS}) for c in PAPER.claims)
+    return Reproduction((PAPER,), (table,), claims, 200, False)
+
+
+def test_the_summary_counts_every_verdict_of_every_paper(found):
+    columns, rows = summary_of(found)
+    assert columns == ("paper", "figures", "exact", "in band", "outside", "cannot be reproduced")
+    assert rows == [("001", "5", "1", "2", "1", "1")]
+    two = Reproduction((PAPER, PAPER), found.tables, found.claims, 1, False)
+    assert summary_of(two)[1][-1][0] == "all"
+
+
+def test_a_cap_on_seeds_is_said(found):
+    assert over_seeds(found.tables[0]) == "20 seeds, the most that are run: each takes long"
+    assert over_seeds(checked(PAPER, TABLE, measured([{"4/correlation/X": 0.742}]), asked=1)) == "1 seed"
+
+
+def test_summary_claims_and_reasons_come_before_the_papers(found):
+    text = rendered(page(found, Where()))
+    opening, _, body = text.partition("</nav>")
+    assert "Verdicts on published figures" in opening
+    order = ["Claims and slips", "All is well.", "Figures outside", "its draws are lost", "1 figure outside, correlation · MIC",
+             "Paper 001: a paper"]
+    assert sorted(order, key=body.index) == order
+    assert 'href="#s3">001</a>' in text
+    assert "Of 2 claims 1 do not hold, 1 hold." in text
+
+
+def test_evidence_is_a_small_table_and_escaped(found):
+    text = rendered(page(found, Where()))
+    assert '<th scope="row">X</th><td>0.742</td>' in text
+    assert escape("<b>") in text
+    assert "<b></th>" not in text
+    assert found.claims[0].evidence.lines == ("By row. Over 20 seeds.", "X: mean 0.742", "<b>: mean 1")
+
+
+def test_the_docs_hold_summary_claims_and_rows(found):
+    text = markdown(found)
+    assert "| 001 | 5 | 1 | 2 | 1 | 1 |" in text
+    assert "By row. Over 20 seeds.<br>X: mean 0.742" in text
+    assert counted_claims(found.claims) in text
+    assert "1 figure outside" in text
+
+
+def test_other_reports_are_as_they_were():
+    plain = rendered(Report("t", "public", (), (), "end"))
+    assert ".findings" not in plain
+    assert ".findings" in rendered(Report("t", "public", (), (), "end", ("findings.css",)))
