@@ -102,8 +102,8 @@ PAPER = Paper(
         Experiment("clustered", clustered, seeds=100, quick=1, hurry="clusters are made of 2,000 cells"),
         Experiment("eight", eight, seeds=100, quick=1, hurry="3,000 records instead of 10,000, clusters made of 1,500 cells"),
         Experiment("flexible", flexible, seeds=100, quick=2),
-        Experiment("household survey", household_survey, seeds=25, quick=1, hurry=SHORT),
-        Experiment("school survey", school_survey, seeds=25, quick=1, hurry=SHORT),
+        Experiment("household survey", household_survey, seeds=12, quick=1, hurry=SHORT),
+        Experiment("school survey", school_survey, seeds=12, quick=1, hurry=SHORT),
     ),
     tables=(
         Table("1", "printed", also=("clustered", "flexible"), within={"Micro + Noise/U_p (Model I)": 0.005},

@@ -15,7 +15,7 @@ from larvatus.papers.frame import Figures, Where
 from larvatus.papers.measuring import attacked, measured, number, secret
 from larvatus.walk import mask, read
 
-SIZES = {25: 50, 100: 50, 1000: 25, 10_000: 10, 100_000: 10}  # records, and most seeds
+SIZES = {25: 50, 100: 50, 1000: 25, 10_000: 10, 100_000: 3}  # records, and most seeds
 QUICK_MOST = 100
 STEPS: Mapping[str, list[Any]] = {
     "multiple_imputation": [{"method": "multiple_imputation", "copies": 1}],
