@@ -210,9 +210,12 @@ class Move:
         return put(self.cluster, self.back, columns, rows)
 
 
-def spans(rows: int, cluster: Cluster) -> list[tuple[int, int]]:
-    """Rows for each task: whole chunks, so many that every core has something to do and no task more than a piece."""
-    size = min(cluster.piece, -(-rows // (2 * cluster.parallel)))
+def spans(rows: int, cluster: Cluster, among: int = 0) -> list[tuple[int, int]]:
+    """Rows for each task: whole chunks, so many that every core has something to do and no task more than a piece.
+
+    `among` is how many rows there are in all, where these are a part of them.
+    """
+    size = min(cluster.piece, -(-max(rows, among) // (2 * cluster.parallel)))
     return list(pieces_of(0, rows, max(size // CHUNK * CHUNK, min(CHUNK, cluster.piece), 1)))
 
 

@@ -65,7 +65,8 @@ def ordered(
     size = int(starts[-1])
     jobs = [
         (name, i * len(large) + k, i * size + int(starts[k]) - low, low + a, low + b)
-        for i, name in enumerate(orders) for k, (_, low, high) in enumerate(large) for a, b in spans(high - low, table.room)
+        for i, name in enumerate(orders) for k, (_, low, high) in enumerate(large)
+        for a, b in spans(high - low, table.room, size * len(orders))
     ]
     reader = table.reader(list(dict.fromkeys([*orders, *names])))
     words = {n: None if random is None else ties(random, n) for n in orders}
@@ -83,7 +84,9 @@ def ordered(
 
 
 def jobs_of(room: Cluster, rows: Iterable[Sorted]) -> list[tasks.Job]:
-    return [(r, a, b) for r in rows for a, b in spans(r.row.rows, room)]
+    rows = list(rows)
+    every = sum(r.row.rows for r in rows)
+    return [(r, a, b) for r in rows for a, b in spans(r.row.rows, room, every)]
 
 
 def put(
