@@ -59,7 +59,9 @@ def page(found: Reproduction, where: Where) -> Report:
         *([Section("Figures outside, and figures that cannot be reproduced, with the reasons", apart)] if apart else []),
     ]
     opening = (*_summary(found, len(first)), Paragraph(BANDS, "quiet"))
-    return Report(titled(found), "public", opening, (*first, *sections), closing(found), ("findings.css",))
+    return Report(
+        titled(found), "public", opening, (*first, *sections), closing(found), ("findings.css",), "Every published table again"
+    )
 
 
 def verdicts_by_paper(found: Reproduction) -> list[tuple[str, ...]]:
@@ -106,7 +108,7 @@ def _claims(found: Reproduction) -> Iterator[Block]:
 
 def _finding(claim: Judged) -> Finding:
     e = claim.evidence
-    return Finding(claim.says, claim.verdict, CLAIMS[claim.verdict], e.said, e.columns, e.rows)
+    return Finding(claim.says, claim.verdict, CLAIMS[claim.verdict], e.said.replace("`", ""), e.columns, e.rows)
 
 
 def _apart(found: Reproduction) -> Iterator[Block]:

@@ -208,3 +208,4 @@ class Report:
     sections: tuple[Section, ...]
     closing: str
     styles: tuple[str, ...] = ()  # beyond report.css, for blocks that few reports have
+    label: str = ""  # above the title, in place of the edition
