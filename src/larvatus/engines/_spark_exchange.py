@@ -26,22 +26,45 @@ Columns = Mapping[str, Array]
 Sent = Iterator[tuple[int, Columns]]  # where some rows go, and the rows
 LARGEST, TOGETHER = 1 << 22, 1 << 24  # bytes in one value, and in one batch of them
 SAMPLED = 100  # rows that are looked at for each range of keys
-GOLDEN, ODD = 0.6180339887498949, np.uint64(0x9E3779B97F4A7C15)
+GOLDEN, SILVER, ODD = 0.6180339887498949, 0.4142135623730951, np.uint64(0x9E3779B97F4A7C15)
 CODES = ("sub_group", "code")
 SCHEMA = "bucket long, side int, packed binary"
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """Rows that a function reads for each job, and how their columns are stored."""
+    """Rows that a function reads for each job, and how their columns are stored; `keys` reads what they are sorted by."""
 
     rows: Callable[[Any], Rows]
     jobs: Sequence[Any]
     dtypes: Mapping[str, str]
+    keys: Callable[[Any], Rows] | None = None
 
-    def read(self, job: Any) -> Columns:
-        blocks = list(self.rows(job))
-        return {n: np.concatenate([np.empty(0, d), *(np.asarray(b[n], d) for b in blocks)]) for n, d in self.dtypes.items()}
+    @property
+    def width(self) -> int:
+        return width_of(self.dtypes)
+
+    def blocks(self, job: Any) -> Iterator[Columns]:
+        """The rows of a job, not many bytes of them at once."""
+        held: list[Columns] = []
+        size = 0
+        for block in self.rows(job):
+            held.append(block)
+            size += len(next(iter(block.values()))) * self.width
+            if size >= TOGETHER:
+                yield _joined(held, self.dtypes)
+                held, size = [], 0
+        if held:
+            yield _joined(held, self.dtypes)
+
+
+def width_of(dtypes: Mapping[str, str]) -> int:
+    """Bytes of one row."""
+    return sum(np.dtype(d).itemsize for d in dtypes.values())
+
+
+def _joined(blocks: Sequence[Columns], dtypes: Mapping[str, str]) -> Columns:
+    return {n: np.concatenate([np.empty(0, d), *(np.asarray(b[n], d) for b in blocks)]) for n, d in dtypes.items()}
 
 
 def sort(
@@ -77,13 +100,14 @@ def sort(
 
 def scatter(cluster: Cluster, source: Outgoing, rows: int) -> tuple[list[Spread], int]:
     """Columns of so many rows with values at the rows that `row` says, missing elsewhere; and how many were put."""
-    dtypes = dict(source.dtypes)
-    return _put(cluster, _sent(cluster, source, partial(by_row, cluster.piece)), dtypes, rows)
+    piece = cluster.piece_of(source.width)
+    return _put(cluster, _sent(cluster, source, partial(by_row, piece)), dict(source.dtypes), rows, piece)
 
 
-def join(cluster: Cluster, left: Outgoing, right: Outgoing, rows: int) -> tuple[list[Spread], int]:
-    """The right columns at the rows that the left ones say, by `record`; missing where there is none."""
-    buckets, piece = max(-(-rows // cluster.piece), 1), cluster.piece
+def join(cluster: Cluster, left: Outgoing, right: Outgoing, rows: int, others: int) -> tuple[list[Spread], int]:
+    """The right columns, of so many others, at the rows that the left ones say, by `record`; missing where there is none."""
+    most, piece = max(rows, others), cluster.piece_of(left.width + right.width)
+    buckets = max(-(-most // piece), 1)
     dtypes = [dict(left.dtypes), dict(right.dtypes)]
     named = {"row": "int64", **{n: d for n, d in right.dtypes.items() if n != "record"}}
     frame = _sent(cluster, left, partial(by_record, buckets)).union(_sent(cluster, right, partial(by_record, buckets), 1))
@@ -93,7 +117,7 @@ def join(cluster: Cluster, left: Outgoing, right: Outgoing, rows: int) -> tuple[
         there = {n: sides[1][n][at[found]] for n in named if n != "row"}
         return by_row(piece, {"row": sides[0]["row"][found], **there})
 
-    return _put(cluster, _passed_on(cluster, frame, dtypes, met, named, rows), named, rows)
+    return _put(cluster, _passed_on(cluster, frame, dtypes, met, named, most), named, rows, piece)
 
 
 # --- where rows go -------------------------------------------------------------------------------------------------------
@@ -134,22 +158,27 @@ def _parted(to: Ints, columns: Columns) -> Sent:
 
 def _ranges(cluster: Cluster, source: Outgoing, by: Sequence[str], rows: int) -> Columns:
     """Keys that cut all rows in ranges of about a piece, from a sample of them."""
-    wanted = max(-(-rows // cluster.piece), 1)
+    wanted = max(-(-rows // cluster.piece_of(source.width)), 1)
     step = max(rows // (SAMPLED * wanted), 1)
-    parts = cluster.run(partial(_sampled, source, list(by), step), source.jobs) if wanted > 1 else []
-    keys = [np.concatenate([np.empty(0, source.dtypes[n]), *(part[i] for part in parts)]) for i, n in enumerate(by)]
-    order = np.lexsort(keys[::-1])
+    jobs = list(enumerate(source.jobs, 1)) if wanted > 1 else []
+    dtypes = {n: source.dtypes[n] for n in by}
+    keys = _joined(cluster.run(partial(_sampled, source.keys or source.rows, dtypes, step), jobs), dtypes)
+    order = np.lexsort([keys[n] for n in reversed(by)])
     cuts = order[np.unique(np.arange(1, wanted) * len(order) // wanted)] if len(order) else order
-    return {n: key[cuts] for n, key in zip(by, keys, strict=True)}
+    return {n: key[cuts] for n, key in keys.items()}
 
 
-def _sampled(source: Outgoing, by: Sequence[str], step: int, job: Any) -> list[Array]:
-    """The keys of one row of every so many: not always the same one, as rows may repeat in a rhythm."""
-    columns = source.read(job)
-    starts = np.arange(0, len(columns[by[0]]), step)
-    rows = starts + (np.modf(np.arange(1, len(starts) + 1) * GOLDEN)[0] * step).astype(np.int64)
-    rows = rows[rows < len(columns[by[0]])]
-    return [columns[n][rows] for n in by]
+def _sampled(rows: Callable[[Any], Rows], dtypes: Mapping[str, str], step: int, job: tuple[int, Any]) -> Columns:
+    """The keys of one row of every so many: not always the same one, as rows may repeat in a rhythm, nor the same one of
+    every job, as jobs may have fewer rows than that.
+    """
+    number, given = job
+    keys = _joined(list(rows(given)), dtypes)
+    count = len(next(iter(keys.values())))
+    starts = np.arange(0, count, step)
+    shift = np.modf(number * SILVER + np.arange(1, len(starts) + 1) * GOLDEN)[0]
+    chosen = starts + (shift * step).astype(np.int64)
+    return {n: key[chosen[chosen < count]] for n, key in keys.items()}
 
 
 # --- how they travel -----------------------------------------------------------------------------------------------------
@@ -159,7 +188,8 @@ def _sent(cluster: Cluster, source: Outgoing, to: Callable[[Columns], Sent], sid
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             for at in batch.column(0).to_pylist():
-                yield from _batches(to(source.read(source.jobs[at])), source.dtypes, side)
+                for block in source.blocks(source.jobs[at]):
+                    yield from _batches(to(block), source.dtypes, side)
 
     return in_arrow(cluster.numbers(len(source.jobs)), work, SCHEMA)
 
@@ -168,7 +198,7 @@ def _batches(sent: Sent, dtypes: Mapping[str, str], side: int) -> Iterator[Any]:
     """Packed rows as batches that Spark takes: for each value, all of its columns one after the other."""
     import pyarrow as pa
 
-    step = max(LARGEST // sum(np.dtype(d).itemsize for d in dtypes.values()), 1)
+    step = max(LARGEST // width_of(dtypes), 1)
     to: list[int] = []
     values: list[bytes] = []
     size = 0
@@ -189,11 +219,12 @@ def _batches(sent: Sent, dtypes: Mapping[str, str], side: int) -> Iterator[Any]:
         yield batch()
 
 
-def _unpacked(values: Sequence[bytes], dtypes: Mapping[str, str]) -> Columns:
-    width = sum(np.dtype(d).itemsize for d in dtypes.values())
+def _unpacked(values: Sequence[Any], dtypes: Mapping[str, str]) -> Columns:
+    """All rows of some values, which are anything that holds bytes."""
+    width = width_of(dtypes)
     parts: dict[str, list[Array]] = {n: [np.empty(0, d)] for n, d in dtypes.items()}
     for value in values:
-        rows, at = len(value) // width, 0
+        rows, at = memoryview(value).nbytes // width, 0
         for name, dtype in dtypes.items():
             parts[name].append(np.frombuffer(value, dtype, rows, at))
             at += rows * np.dtype(dtype).itemsize
@@ -202,7 +233,8 @@ def _unpacked(values: Sequence[bytes], dtypes: Mapping[str, str]) -> Columns:
 
 def _opened(table: Any, dtypes: Sequence[Mapping[str, str]]) -> tuple[int, list[Columns]]:
     """Where packed rows were sent to, and the rows of each side."""
-    sides, values = table.column("side").to_numpy(), table.column("packed").to_pylist()
+    sides = table.column("side").to_numpy()
+    values = [value.as_buffer() for chunk in table.column("packed").chunks for value in chunk]
     held = [_unpacked([values[i] for i in np.flatnonzero(sides == k)], d) for k, d in enumerate(dtypes)]
     return int(table.column("bucket")[0].as_py()), held
 
@@ -239,8 +271,10 @@ def _passed_on(
     return in_arrow_by(cluster.by_key(frame, "bucket", rows), "bucket", work, SCHEMA)
 
 
-def _put(cluster: Cluster, frame: DataFrame, dtypes: Mapping[str, str], rows: int) -> tuple[list[Spread], int]:
-    place, piece = cluster.place, cluster.piece
+def _put(
+    cluster: Cluster, frame: DataFrame, dtypes: Mapping[str, str], rows: int, piece: int
+) -> tuple[list[Spread], int]:
+    place = cluster.place
     folders = {n: new_folder() for n in dtypes if n != "row"}
 
     def arrived(bucket: int, sides: Sequence[Columns]) -> int:

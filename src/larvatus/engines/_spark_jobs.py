@@ -1,6 +1,6 @@
 """What Spark is asked to do: run a function on many tasks, and bring what belongs together to one of them.
 
-Plans hold functions and key columns only, never a value. A task that fails says so in words that hold none either.
+Plans hold functions and packed bytes, and no value in their text. A task that fails says so in words that hold none either.
 """
 
 from __future__ import annotations
@@ -50,6 +50,10 @@ class Cluster:
     def piece(self) -> int:
         """Rows in a piece of something sorted or scattered."""
         return min(PIECE, self.rows)
+
+    def piece_of(self, width: int) -> int:
+        """The same, of rows of so many bytes: a task that receives them holds three times as many."""
+        return max(min(self.piece, self.memory // (5 * width)), 1)
 
     def held(self, columns: int) -> int:
         """How many rows of so many columns a task may sort."""

@@ -70,7 +70,8 @@ def ordered(
     ]
     reader = table.reader(list(dict.fromkeys([*orders, *names])))
     words = {n: None if random is None else ties(random, n) for n in orders}
-    source = Outgoing(partial(tasks.present, reader, words, list(names), list(used)), jobs, used)
+    rows, keys = (partial(tasks.present, reader, words, n, list(u)) for n, u in ((list(names), used), ([], by)))
+    source = Outgoing(rows, jobs, used, keys)
     columns, counts = sort(table.room, source, by, kept, size * len(orders))
     found = dict(zip(kept, columns, strict=True))
     ends = offsets([counts.get(k, 0) for k in range(len(orders) * len(large))])

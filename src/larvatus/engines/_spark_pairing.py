@@ -59,7 +59,7 @@ def _joined(mine: SparkTable, record: Spread, among: Spread, given: Sequence[Spr
     dtypes = {f"c{i}": c.dtype.name for i, c in enumerate(given)}
     mine_there = Outgoing(partial(_rows, record), spans(record.rows, room), {"record": "int64", "row": "int64"})
     theirs = Outgoing(partial(_values, among, list(given)), spans(among.rows, room), {"record": "int64", **dtypes})
-    return join(room, mine_there, theirs, mine.rows)
+    return join(room, mine_there, theirs, mine.rows, among.rows)
 
 
 def _at_once(place: Place, record: Spread, among: Spread, job: tuple[Spread, str]) -> tuple[Piece, int]:

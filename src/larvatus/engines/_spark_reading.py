@@ -219,6 +219,8 @@ def _paired(cluster: Cluster, pairing: Path, rows: int) -> Spread:
 def _each_once(cluster: Cluster, ids: Spread) -> bool:
     """Whether ids that no task can hold differ: sorted by Spark, then looked at piece by piece."""
     parts = spans(ids.rows, cluster)
+    if not all(cluster.run(partial(_differ, ids), [(low, high - 1) for low, high in parts])):
+        return False
     (ordered,), _ = sort(cluster, Outgoing(partial(_ids, ids), parts, {"record": "int64"}), ["record"], ["record"], ids.rows)
     return all(cluster.run(partial(_differ, ordered), parts))
 

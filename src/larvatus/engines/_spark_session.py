@@ -69,16 +69,16 @@ def beside(session: SparkSession) -> SparkSession:
     except Exception:  # a service may refuse either
         return session
     if ".connect." in type(own).__module__:
-        atexit.register(_closed, own)
+        atexit.register(_closed, own.client)
     return own
 
 
-def _closed(session: SparkSession) -> None:
+def _closed(client: Any) -> None:
     """Let a session of Spark Connect go without a word to its server, which may have ended: at its end, a client that is
     open tells it good-bye for minutes.
     """
     try:
-        session.client.close()
+        client.close()
     except Exception:  # whatever it is, nothing can be done about it any more
         return
 

@@ -48,7 +48,8 @@ class Arranged:
         position = table.layout.position.stored()
         if order is not None or not _ascending(table, position):
             dtypes = {"word": "int64", "record": "int64", **{f"c{i}": c.dtype.name for i, c in enumerate(columns)}}
-            source = Outgoing(partial(_keyed, record, position, columns, order), spans(table.rows, table.room), dtypes)
+            rows, keys = (partial(_keyed, record, position, some, order) for some in (columns, []))
+            source = Outgoing(rows, spans(table.rows, table.room), dtypes, keys)
             wanted = ["record", *(f"c{i}" for i in range(len(columns)))]
             (record, *columns), _ = sort(table.room, source, ["word", "record"], wanted, table.rows)
         self.record, self.columns = record, dict(zip(kept, columns, strict=True))
