@@ -11,6 +11,7 @@ import numpy as np
 from larvatus.papers.frame import FEWEST, Holds, Summary
 
 ERRORS = 2.0  # standard errors within which no difference is told
+ROUNDING = 1e-9
 Sign = Literal[-1, 0, 1]
 
 
@@ -87,15 +88,19 @@ def over(found: Summary, limit: float) -> Difference:
     return _paired({s: v - limit for s, v in found.by_seed.items()})
 
 
-def by_luck(found: Iterable[Summary], sides: int = 1) -> float:
-    """How many of these figures chance would tell from a limit at which they lie: by Student's law, as seeds are few.
+def varies(*found: Summary) -> bool:
+    """Whether one of these figures differs by seed, and not by rounding alone."""
+    return any(most(s) - least(s) > ROUNDING for s in found)
 
-    Those that never vary it would not.
+
+def by_luck(seeds: Iterable[int], sides: int) -> float:
+    """Of figures of so many seeds, how many chance alone would tell from a limit, on one side or on both.
+
+    By Student's law, as seeds are few: beyond 2 standard errors lie more than by the normal law.
     """
     from scipy.stats import t
 
-    random = [s.seeds for s in found if s.seeds >= FEWEST and least(s) < most(s)]
-    return float(sum(random.count(n) * sides * t.sf(ERRORS, n - 1) for n in set(random)))
+    return float(sum(sides * t.sf(ERRORS, n - 1) for n in seeds))
 
 
 def beyond(found: Summary, limit: float) -> Sign:

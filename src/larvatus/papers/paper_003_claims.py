@@ -23,7 +23,8 @@ def _model_one(found: Found) -> tuple[Holds, Evidence]:
     two = {t: found[f"worst {t}/U_p (Model II)/Incor. Simul."] for t in SHAPES}
     return mostly([*one.values(), *two.values()]), Evidence(
         f"{nearly_all()}. Share of seeds in which incorrectly simulated data are",
-        ("data", "best by Model I", "worst by Model II"), tuple((NAMES[t], f"{one[t].mean:.0%}", f"{two[t].mean:.0%}") for t in SHAPES))
+        ("data", "best by Model I", "worst by Model II"),
+        tuple((NAMES[t], f"{one[t].mean:.0%}", f"{two[t].mean:.0%}") for t in SHAPES))
 
 
 def _model_two(found: Found) -> tuple[Holds, str]:
@@ -54,7 +55,8 @@ def _alike(found: Found) -> tuple[Holds, Evidence]:
              for d in rows("003", "3.1")}
     return mostly(alike.values()), Evidence(
         f"{nearly_all()}. Share of seeds in which both have one order, and in which it is the printed one",
-        ("data", "one order", "U_m", "U_s"), tuple((d, f"{s.mean:.0%}", *(f"{found[f'3.1/{r}/{d}'].mean:.0%}" for r in ("U_m", "U_s"))) for d, s in alike.items()))
+        ("data", "one order", "U_m", "U_s"),
+        tuple((d, f"{s.mean:.0%}", *(f"{found[f'3.1/{r}/{d}'].mean:.0%}" for r in ("U_m", "U_s"))) for d, s in alike.items()))
 
 
 def _same_order(*values: float) -> float:

@@ -21,7 +21,8 @@ def _clusters(found: Found) -> tuple[Holds, Evidence]:
     return verdict, Evidence(
         "Share of records found by pooled clusters (Ward's). The paper's program had 50 of them, in which two records share "
         f"the credit; chance is .01. “Effectively no” is taken as below {NONE:.0%} by the best number",
-        ("rank swap of", "best number of clusters", "50 clusters"), tuple((f"{w:.0%}", *(shown(found[f"{k}/rank swap {w:g}"], 2) for k in kinds)) for w in WINDOWS))
+        ("rank swap of", "best number of clusters", "50 clusters"),
+        tuple((f"{w:.0%}", *(shown(found[f"{k}/rank swap {w:g}"], 2) for k in kinds)) for w in WINDOWS))
 
 
 def _two(found: Found) -> tuple[Holds, Evidence]:
