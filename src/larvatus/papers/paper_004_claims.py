@@ -10,6 +10,8 @@ from larvatus.papers.paper_004_attacks import SAME, WINDOWS, constrained, inters
 
 Found = Mapping[str, Summary]
 BASES = (10, 50, 100)
+LINKS = {"nearest record": "11/rate", "among three nearest": "within 3", "best clusters": "clusters",
+         "50 clusters, two records sharing the credit": "50 clusters"}
 NONE, ALL = 0.05, 0.9  # shares of records, below which "effectively no" and above which "nearly 100 %" is said to hold
 SHIFT = 0.05  # standard deviations from which a shift is said to be significant
 MOVED = 0.5  # standard deviations from which data are said to be others
@@ -83,12 +85,10 @@ def _limited(found: Found) -> tuple[Holds, Evidence]:
 
 
 def _rounded(found: Found) -> tuple[Holds, Evidence]:
-    kinds = {"nearest record": "11/rate", "among three nearest": "within 3", "best clusters": "clusters",
-             "50 clusters, two records sharing the credit": "50 clusters"}
     signs = [*(beyond(found[f"11/rate/base {b}"], 0.95) for b in (10, 50)), -beyond(found["11/rate/base 100"], NONE)]
     return verdict_of(signs), Evidence(
         "Share of records found. “~100 %” is taken as above 95 %, by the nearest record", ("", *(f"base {b}" for b in BASES)),
-        tuple((words, *(shown(found[f"{kind}/base {b}"]) for b in BASES)) for words, kind in kinds.items()))
+        tuple((words, *(shown(found[f"{kind}/base {b}"]) for b in BASES)) for words, kind in LINKS.items()))
 
 
 CLAIM_EXPERIMENTS = (

@@ -63,8 +63,8 @@ def _more_than(seen: int, luck: float) -> tuple[bool, str]:
     """Whether so many cells are told as chance would seldom tell, and the words for it."""
     often = at_least(seen, luck)
     share = f"{often:.1%}" if often >= 0.001 else "less than 0.1%"
-    return often < RARE, (f"chance alone would tell about {luck:.1f} of them, and so many or more {share} of the time if cells were "
-                          f"independent; nothing is told from {RARE:.0%} on")
+    return often < RARE, (f"chance alone would tell about {luck:.1f} of them, and so many or more {share} of the time if "
+                          f"cells were independent; nothing is told from {RARE:.0%} on")
 
 
 def _raised(cells: Sequence[Summary]) -> tuple[int, int, str]:
