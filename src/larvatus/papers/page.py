@@ -28,9 +28,10 @@ BANDS = (
     "A figure is exact where every seed gives it to the last printed digit, and in band where it lies between the 1st and "
     "99th percentile over seeds, outside of which at most one figure in fifty lies by chance. With n seeds, fewer than "
     f"{ENOUGH}, the band is from the least to the most that any gave, and at most 2 figures in n + 1 lie outside by chance. "
-    f"Below {FEWEST} seeds a random figure is neither in band nor outside. Some seeds give no such figure: the row says how many "
-    f"do. A claim is judged of at least {FEWEST} seeds, identities apart, and a difference is told where it is beyond {ERRORS:g} "
-    "standard errors."
+    f"Below {FEWEST} seeds a random figure is neither in band nor outside. Some seeds give no such figure: the row says how "
+    f"many do. A claim is judged of at least {FEWEST} seeds, identities apart, and a difference is told where it is beyond "
+    f"{ERRORS:g} standard errors. It holds in part where some of it is shown to hold and some not to; what is not shown either "
+    "way cannot be told."
 )
 SUMMARY = ("paper", "figures", *VERDICTS)
 

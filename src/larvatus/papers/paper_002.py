@@ -133,8 +133,10 @@ def _wider(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
     if not likely:
         return _told(rows, found)
     before = sum(r.verdict != "outside" for r in likely)
-    because = (f"The printed probabilities fit a wider prior better than the one the text states ({fits['probability']} "
-               f"against {before} of {len(likely)})" if fits["probability"] > before else "A wider prior does not account for them")
+    because = "A wider prior does not account for them"
+    if fits["probability"] > before:
+        because = ("The printed probabilities fit a wider prior better than the one the text states "
+                   f"({fits['probability']} against {before} of {len(likely)})")
     return (f"{_told(rows, found)}\nWhy, perhaps: with the prior of the noise centred at {WIDER:g} of the range of z instead "
             f"of a sixth, a value chosen afterwards because it fits, {sum(r.published.name in inside for r in wrong)} of the "
             f"{len(wrong)} figures outside are in band, and of those that {FEWEST} seeds or more give "

@@ -56,7 +56,7 @@ PAPER = Paper(
             "microaggregation of all four fields together raises the correlation of x3 and x4, as the figure beside it shows; "
             "-.305 needs fields that were aggregated each by other groups, or another file")}),
         Table("11", "fields", note="Nearest record, Euclidean over standardised fields, n = 100. “100 %”, “~100 %” and “< 5 %” "
-              "are held as 1.00, 1.00 and 0.05; how records were linked is not said.", remark=_rates),
+              "are held as 1.00, 1.00 and 0.05.", remark=_rates),
     ),
     claims=(
         slip("Table 2a gives the correlation of x2 and x3 as .122 and as .175.", "A correlation matrix is symmetric."),

@@ -44,10 +44,11 @@ def by_chance(rows: Sequence[Row]) -> str:
         return ""
     random = [r for r in held if r.by_chance]
     expected = sum(r.by_chance for r in random)
-    puts = f"puts at most {expected:.1f} of {len(random)} different figures outside"
+    once = " different figures" if len(held) < sum(r.banded for r in rows) else ""
+    puts = f"puts at most {expected:.1f} of {len(random)}{once} outside"
     often = at_least(wrong, expected)
     if often >= RARE:
-        return f"Chance {puts}, and {wrong} or more {often:.0%} of the time at most if they were independent."
+        return f"Chance {puts}, and {wrong} or more at most {often:.0%} of the time, if figures were independent."
     return f"Neither rounding in print nor chance, which {puts}, accounts for {wrong} if figures were independent."
 
 
@@ -65,8 +66,8 @@ def _that_far(rows: Sequence[Row], out: Row) -> str:
     often = len(distinct([r for r in rows if r.by_chance])) * 2 * float(t.sf(far, n - 1))
     if often >= RARE:
         return ""
-    share = f"{often:.2%} of the time at most" if often >= LEAST else f"less than {LEAST:.2%} of the time"
-    return f"One of them that far out is seen {share}, by Student's law."
+    share = f"at most {often:.2%}" if often >= LEAST else f"less than {LEAST:.2%}"
+    return f"One of them that far out is seen {share} of the time, by Student's law."
 
 
 def at_least(seen: int, expected: float) -> float:
