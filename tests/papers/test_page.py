@@ -56,7 +56,8 @@ def test_figures_of_stand_ins_that_were_fitted_are_counted(found):
     both = replace(found, tables=(found.tables[0], table))
     assert fitted(both).startswith("Of the 6 figures exact or in band, 3 are of stand-ins fitted to figures of the same tables")
     assert fitted(both) in markdown(both)
-    assert "3 are of stand-ins fitted to figures of the same tables (001/4)" in rendered(page(both, Where())).partition("</nav>")[0]
+    opening = rendered(page(both, Where())).partition("</nav>")[0]
+    assert "3 are of stand-ins fitted to figures of the same tables (001/4)" in opening
 
 
 def test_several_claims_are_in_the_plural(found):
