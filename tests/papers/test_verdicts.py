@@ -141,7 +141,8 @@ def test_chance_is_reckoned_with_only_where_a_band_decides_and_once_for_the_same
     assert [r.by_chance > 0 for r in found.rows] == [False, False, True, True, True]
     plain = checked(paper(Table("4", "e")), Table("4", "e"), measured(seen))
     assert plain.in_words() == "5 in band (chance puts at most 0.8 of 5 outside)"
-    twice = replace(plain, rows=(*plain.rows, *(replace(r, published=replace(r.published, column="other")) for r in plain.rows)))
+    again = [replace(r, published=replace(r.published, column="other")) for r in plain.rows]
+    twice = replace(plain, rows=(*plain.rows, *again))
     assert twice.in_words() == "10 in band (chance puts at most 0.8 of 5 outside)"
 
 
