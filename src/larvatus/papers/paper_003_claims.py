@@ -13,6 +13,7 @@ from larvatus.papers.paper_003_measured import CORRELATIONS, FLEXIBLE, GROUPS, M
 Found = Mapping[str, Summary]
 NAMES = {"1": "t₂", "2": "F"}
 HEADS = 51_016
+USEFUL = {1: "races", -1: "marital statuses", 0: "cannot tell"}
 RESAMPLE = 2.0  # times what a resample gives, from which U_p is said to lie far out
 NEGLIGIBLE = 0.02  # of the largest value of a measure, below which more distortion is said to be negligible
 CAREFUL = ("spline", "tree")  # models that are free enough to see what logit models cannot
@@ -143,8 +144,9 @@ def _race(found: Found) -> tuple[Holds, Evidence]:
     signs = {m: difference(marital, race).sign for m, (race, marital) in both.items()}
     verdict = verdict_of([s if m != "U_m" else -s for m, s in signs.items()])
     return verdict, Evidence("On the stand-in, the loss by each measure",
-                             ("measure", "races swapped", "marital statuses swapped"), tuple(
-                                 (m, f"{race.mean:.3g}", f"{marital.mean:.3g}") for m, (race, marital) in both.items()))
+                             ("measure", "races swapped", "marital statuses swapped", "more useful"), tuple(
+                                 (m, f"{race.mean:.3g}", f"{marital.mean:.3g}", USEFUL[signs[m]])
+                                 for m, (race, marital) in both.items()))
 
 
 def _income(found: Found) -> tuple[Holds, Evidence]:

@@ -64,7 +64,7 @@ def _more_than(seen: int, luck: float) -> tuple[bool, str]:
     often = at_least(seen, luck)
     share = f"{often:.1%}" if often >= 0.001 else "less than 0.1%"
     return often < RARE, (f"chance alone would tell about {luck:.1f} of them, and so many or more {share} of the time if "
-                          f"cells were independent; nothing is told from {RARE:.0%} on")
+                          f"cells were independent (limit {RARE:.0%})")
 
 
 def _raised(cells: Sequence[Summary]) -> tuple[int, int, str]:
