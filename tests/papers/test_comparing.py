@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import norm
+from statsmodels.stats.proportion import proportion_confint
 
 from larvatus.papers import paper_002
 from larvatus.papers.catalogue import papers
-from larvatus.papers.comparing import apart, beyond, difference, each_seed, mostly, never_smaller
+from larvatus.papers.comparing import apart, beyond, difference, each_seed, mostly, never_smaller, of_seeds, verdict_of
 from larvatus.papers.frame import Claim, Experiment, Paper
 from larvatus.papers.verdicts import Judged, Measured, judged, measured
 
@@ -41,11 +43,12 @@ def test_only_seeds_that_gave_both_count():
 
 
 @pytest.mark.parametrize(("steps", "verdict", "said"), [
-    ([1, 2], "holds", "2 of 2 are so. Seed by seed"), ([1, 0], "holds in part", "1 of 2 are so. In 1 it cannot be told"),
+    ([1, 2], "holds", "2 of 2 are so. Seed by seed"), ([1, 0], "cannot tell", "1 of 2 are so. In 1 it cannot be told"),
     ([0, 0], "cannot tell", "0 of 2 are so. In 2 it cannot be told"),
     ([2, 1, -0.5], "holds in part", "The other way round: pair 2 (-0.50"),
     ([2, 1, -3], "does not hold", "40 of 60 comparisons agree and 20 are the other way round"),
-    ([1, -0.5, -0.5], "does not hold", ""),
+    ([1, -0.5, -0.5], "does not hold", ""), ([1, 0, -0.5], "holds in part", ""), ([0, 0, -0.5], "cannot tell", ""),
+    ([0, 0, -3], "does not hold", ""),
 ])
 def test_many_pairs_make_one_verdict(steps, verdict, said):
     found = never_smaller([(f"pair {i}", summary(WIDE + s), summary(WIDE)) for i, s in enumerate(steps)], "are so", 1.0)
@@ -86,20 +89,46 @@ def test_nothing_but_identities_is_told_of_few_seeds(used, more, verdict):
 
 @pytest.mark.parametrize("paper", papers(), ids=lambda p: p.number)
 def test_only_claims_of_something_exact_are_told_of_a_single_seed(paper):
-    told = {c.says.partition(" ")[0] for c in paper.claims if c.identity}
-    assert told <= {"Perturbed", "Marginals", "With"}, "an identity is what any seed could refute"
+    told = {c.says for c in paper.claims if c.identity}
+    assert told == IDENTITIES.get(paper.number, set()), "an identity is what any seed could refute"
 
 
-SHARES = {"all": np.ones(20), "most": np.array([1.0] * 19 + [0]), "half": np.tile([0.0, 1.0], 10), "none": np.zeros(20)}
+IDENTITIES = {
+    "000": {"Perturbed data keep every product moment correlation exactly, in every sub-group."},
+    "001-6": {"Marginals are those of the original after reverse mapping."},
+    "004": {"With 12 variables and 30 or fewer records only the original data keep means and covariances."},
+}
+SHARES = {name: np.array([1.0] * n + [0.0] * (100 - n)) for name, n in (
+    ("all", 100), ("most", 96), ("some", 75), ("half", 50), ("none", 0))}
 
 
 @pytest.mark.parametrize(("often", "seldom", "verdict"), [
     (["all", "all"], ["none"], "holds"), (["all", "most"], [], "cannot tell"), (["all", "half"], [], "holds in part"),
-    (["none"], ["all"], "does not hold"), (["all"], ["half"], "holds in part"), (["half"], [], "holds in part"),
+    (["none"], ["all"], "does not hold"), (["all"], ["half"], "holds in part"), (["some"], [], "holds in part"),
+    (["half"], [], "cannot tell"),
 ])
 def test_shares_of_seeds_make_a_verdict(often, seldom, verdict):
     assert mostly([summary(SHARES[n]) for n in often], [summary(SHARES[n]) for n in seldom]) == verdict
     assert mostly([summary(SHARES[n][:9]) for n in often], [summary(SHARES[n][:9]) for n in seldom]) == "cannot tell"
+
+
+@pytest.mark.parametrize("n", [10, 50, 75, 77, 200])
+@pytest.mark.parametrize("limit", [0.05, 0.5, 0.95])
+def test_a_share_is_told_from_a_limit_as_wilson_s_interval_says(n, limit):
+    for k in (0, n // 20, n // 2, n - 1, n):
+        low, high = proportion_confint(k, n, alpha=2 * norm.sf(2.0), method="wilson")
+        sign = 1 if low > limit else -1 if high < limit else 0
+        assert of_seeds(summary([1.0] * k + [0.0] * (n - k)), limit) == sign, (k, n, limit)
+
+
+@pytest.mark.parametrize(("fully", "at_all", "verdict"), [
+    ([1, 1], None, "holds"), ([-1, -1], None, "does not hold"), ([1, -1], None, "holds in part"),
+    ([-1, 0, 0], None, "cannot tell"),
+    ([1, 0], None, "cannot tell"), ([1, 0, -1], None, "holds in part"), ([0], None, "cannot tell"), ([], None, "cannot tell"),
+    ([-1], [1], "holds in part"), ([-1], [0], "cannot tell"), ([-1], [-1], "does not hold"), ([0], [1], "cannot tell"),
+])
+def test_one_rule_for_all_signs(fully, at_all, verdict):
+    assert verdict_of(fully, at_all) == verdict
 
 
 def test_limits_and_other_draws():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 
 import pytest
 
 from larvatus.papers.frame import Claim, Evidence, Experiment, Paper, Table, Where
-from larvatus.papers.page import counted_claims, markdown, page, summary_of
+from larvatus.papers.page import counted_claims, fitted, markdown, page, summary_of
 from larvatus.papers.reproduction import Reproduction
 from larvatus.papers.verdicts import checked, judged, measured
 from larvatus.papers.wording import over_seeds
@@ -43,7 +44,24 @@ def test_the_summary_counts_every_verdict_of_every_paper(found):
 
 def test_a_cap_on_seeds_is_said(found):
     assert over_seeds(found.tables[0]) == "20 seeds, the most that are run: each takes long"
+    why = replace(PAPER, experiments=(replace(PAPER.experiments[0], most="so many has the paper"),))
+    seen = measured([{"4/correlation/X": 0.742}] * SEEDS)
+    assert over_seeds(checked(why, TABLE, seen, asked=200)) == "20 seeds, the most that are run: so many has the paper"
     assert over_seeds(checked(PAPER, TABLE, measured([{"4/correlation/X": 0.742}]), asked=1)) == "1 seed"
+
+
+def test_figures_of_stand_ins_that_were_fitted_are_counted(found):
+    assert fitted(found) == ""
+    table = replace(found.tables[0], table=replace(TABLE, fitted=True))
+    both = replace(found, tables=(found.tables[0], table))
+    assert fitted(both).startswith("Of the 6 figures exact or in band, 3 are of stand-ins fitted to figures of the same tables")
+    assert fitted(both) in markdown(both)
+    opening = rendered(page(both, Where())).partition("</nav>")[0]
+    assert "3 are of stand-ins fitted to figures of the same tables (001/4)" in opening
+
+
+def test_several_claims_are_in_the_plural(found):
+    assert counted_claims(found.claims * 2) == "Of 4 claims 2 do not hold, 2 hold."
 
 
 def test_summary_claims_and_reasons_come_before_the_papers(found):
@@ -54,7 +72,7 @@ def test_summary_claims_and_reasons_come_before_the_papers(found):
              "Paper 001: a paper"]
     assert sorted(order, key=body.index) == order
     assert 'href="#s3">001</a>' in text
-    assert "Of 2 claims 1 do not hold, 1 hold." in text
+    assert "Of 2 claims 1 does not hold, 1 holds." in text
 
 
 def test_evidence_is_a_small_table_and_escaped(found):

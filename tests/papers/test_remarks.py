@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from scipy.stats import poisson
+from scipy.stats import poisson, t
 
 from larvatus.papers import paper_002, paper_003, remarks
 from larvatus.papers.figures import Published
@@ -28,11 +30,41 @@ ROWS = [
 def test_how_many_are_outside_how_far_and_whether_by_chance():
     said = remarks.outside(ROWS, {})
     assert said.startswith("2 figures outside, 1 of them printed lower than measured; furthest DATA2 links · a, printed 4.9 ")
-    assert "Neither rounding in print nor chance, which puts about 0.3 of 3 outside, accounts for that." in said
-    many = [ROWS[0]] * 7
-    assert f"{poisson.sf(1, 10 * 2 / 21):.0%} of the time" in remarks.outside([*ROWS, *many], {})
+    assert "Neither rounding in print nor chance, which puts at most 0.3 of 3 outside, accounts for 2 if figures were" in said
+    many = [row("DATA1 links", f"more {k}", "3", 2.0, "in band", 1.0) for k in range(7)]
+    assert f"2 or more at most {poisson.sf(1, 10 * 2 / 21):.0%} of the time, if figures" in remarks.outside([*ROWS, *many], {})
     assert remarks.outside(ROWS[:1], {}) == ""
     assert remarks.outside(ROWS[:2], {}).startswith("1 figure outside, DATA2 links · a, printed")
+
+
+def test_columns_that_are_the_same_count_once():
+    same = [Row(Published("t", c, "a", "9"), ROWS[1].measured, "outside") for c in ("one", "other", "third")]
+    said = remarks.outside([*ROWS, *same], {})
+    assert said.startswith("5 figures outside")
+    assert "puts at most 0.3 of 3 different figures outside, accounts for 2 if" in said
+    unlike = Row(Published("t", "fourth", "a", "8"), ROWS[1].measured, "outside")
+    assert "at most 0.4 of 4 different figures outside, accounts for 3 if" in remarks.by_chance([*ROWS, *same, unlike])
+
+
+def test_what_no_band_decides_is_not_left_to_chance():
+    held = replace(ROWS[1], banded=False)
+    assert held.by_chance == 0 < ROWS[1].by_chance
+    assert remarks.by_chance([ROWS[0], held]) == ""
+    assert remarks.outside([ROWS[0], held], {}).endswith("standard deviations of seeds above.")
+
+
+@pytest.mark.parametrize("n", [10, 200])
+def test_how_rare_the_furthest_is_comes_from_student_s_law(n):
+    values = [float(v) for v in np.tile([-1.0, 1.0], n // 2)]
+    out = Row(Published("t", "c", "a", "6"), Measured.of(values), "outside")
+    other = Row(Published("t", "c", "b", "0"), Measured.of([v / 2 for v in values]), "in band")
+    far = (6 - 0.5) / np.std(values, ddof=1) / np.sqrt(1 + 1 / n)
+    often = 2 * 2 * t.sf(far, n - 1)
+    share = f"at most {often:.2%}" if n == 10 else "less than 0.01%"
+    assert remarks._that_far([out, other], out) == f"One of them that far out is seen {share} of the time, by Student's law."
+    assert (often < 0.0001) == (n == 200)
+    near = replace(out, published=Published("t", "c", "a", "2"))
+    assert remarks._that_far([near, other], near) == ""
 
 
 @pytest.mark.parametrize(("seen", "expected"), [(0, 0.3), (1, 0.14), (3, 6.8), (12, 1.1)])
@@ -54,18 +86,25 @@ def test_counts_of_kinds_and_the_furthest_of_a_column():
 
 
 def test_one_draw_that_two_tables_show():
-    low, high = [float(v) for v in np.linspace(0.9, 1.0, SEEDS)], [float(v) for v in np.linspace(0.1, 0.2, SEEDS)]
-    found = {"6/shuffled/r": Measured.of(low), "7/shuffled/r": Measured.of(high)}
-    off = Row(Published("6", "shuffled", "r", "0.80"), found["6/shuffled/r"], "outside")
-    fine = Row(Published("6", "original", "r", "0.5"), Measured.of([0.5] * SEEDS), "exact")
-    said = remarks.one_draw([off, fine], found, "shuffled", ("6", "7"))
-    assert "All else in row r is as printed" in said
-    assert "correlation 1.00); 0 of 20 seeds give a figure as low" in said
-    reached = Row(Published("6", "shuffled", "r", "0.91"), found["6/shuffled/r"], "outside")
-    assert "3 of 20 seeds" in remarks.one_draw([reached], found, "shuffled", ("6", "7"))
-    assert remarks.one_draw([off, Row(fine.published, fine.measured, "outside")], found, "shuffled", ("6", "7")) == ""
-    unlike = found | {"7/shuffled/r": Measured.of(high[::-1])}
-    assert remarks.one_draw([off], unlike, "shuffled", ("6", "7")) == ""
+    """The printed .943 and .948 of row 1 1 1 lie below both, and the two go together."""
+    low, high = [float(v) for v in np.linspace(0.95, 1.0, SEEDS)], [float(v) for v in np.linspace(0.955, 1.0, SEEDS)]
+    found = {"6/shuffled/1 1 1": Measured.of(low), "7/shuffled/1 1 1": Measured.of(high)}
+    off = Row(Published("6", "shuffled", "1 1 1", "0.943"), found["6/shuffled/1 1 1"], "outside")
+    fine = Row(Published("6", "original", "1 1 1", "0.5"), Measured.of([0.5] * SEEDS), "exact")
+
+    def said(rows, seen=found):
+        return remarks.one_draw(rows, seen, "000", "shuffled", ("6", "7"))
+
+    assert "Every other figure of row 1 1 1 that is held against the paper is exact or in band" in said([off, fine])
+    assert "standard deviations below (over seeds the two figures have correlation 1.00); 0 of 20 seeds" in said([off, fine])
+    reached = replace(off, published=replace(off.published, text="0.956"))
+    assert "3 of 20 seeds" in said([reached])
+    assert said([off, replace(fine, verdict="outside")]) == ""
+    assert said([off], found | {"7/shuffled/1 1 1": Measured.of(high[::-1])}) == "", "they do not go together"
+    around = Measured.of([v - 0.02 for v in high])
+    assert said([off], found | {"7/shuffled/1 1 1": around}) == "", "the other figure is not off"
+    under = Measured.of([v - 0.1 for v in high])
+    assert said([off], found | {"7/shuffled/1 1 1": under}) == "", "the other figure is off on the other side"
 
 
 def test_a_wider_prior_is_given_as_the_reason_only_where_it_mends():
@@ -76,9 +115,14 @@ def test_a_wider_prior_is_given_as_the_reason_only_where_it_mends():
     mended = paper_002._wider(rows, {f"wider {p.name}": around for p in printed})
     assert "2 of the 2 figures outside are in band" in mended
     assert "chosen afterwards because it fits" in mended
-    assert "fit a wider prior than the one the text states" in mended
+    assert "fit a wider prior better than the one the text states (2 against 0 of 2)" in mended
     assert "A wider prior does not account for them" in paper_002._wider(rows, {f"wider {p.name}": above for p in printed})
     assert "Why" not in paper_002._wider([Row(printed[0], around, "in band")], {})
+    few = Measured.of([0.01 + 0.005 * k for k in range(9)])
+    assert "Why" not in paper_002._wider(rows, {f"wider {p.name}": few for p in printed}), "too few seeds to say so"
+    links = Row(Published("3", "DATA2 links", "a", "0.02"), above, "outside")
+    other = {f"wider {p.name}": above for p in printed} | {"wider 3/DATA2 links/a": around}
+    assert "A wider prior does not account for them" in paper_002._wider([*rows, links], other), "links are no probabilities"
 
 
 def test_maskings_that_change_places_are_named_with_the_reason():

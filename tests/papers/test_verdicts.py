@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -129,6 +131,19 @@ def test_a_tolerance_and_a_reason_are_for_the_rows_they_name():
     table = Table("4", "e", within={"correlation/X": 0.01}, cannot={"correlation/SWP": "it is so"})
     near = [v + 0.009 for v in PRINTED]
     assert verdicts(table, [near], seeds=1) == ["in band", "outside", "outside", "outside", "cannot be reproduced"]
+
+
+def test_chance_is_reckoned_with_only_where_a_band_decides_and_once_for_the_same_figure():
+    table = Table("4", "e", exact=("correlation/X",), within={"correlation/ADD": 0.1})
+    seen = [{f"4/correlation/{r}": v + k / 1000 for r, v in zip(ROWS, PRINTED, strict=True)} for k in range(-6, 6)]
+    found = checked(paper(table), table, measured(seen))
+    assert [r.banded for r in found.rows] == [False, False, True, True, True]
+    assert [r.by_chance > 0 for r in found.rows] == [False, False, True, True, True]
+    plain = checked(paper(Table("4", "e")), Table("4", "e"), measured(seen))
+    assert plain.in_words() == "5 in band (chance puts at most 0.8 of 5 outside)"
+    again = [replace(r, published=replace(r.published, column="other")) for r in plain.rows]
+    twice = replace(plain, rows=(*plain.rows, *again))
+    assert twice.in_words() == "10 in band (chance puts at most 0.8 of 5 outside)"
 
 
 def test_what_is_missing_is_said_of_every_row_and_claim():

@@ -11,6 +11,7 @@ import numpy as np
 from larvatus.papers.frame import FEWEST, Holds, Summary
 
 ERRORS = 2.0  # standard errors within which no difference is told
+ROUNDING = 1e-9
 Sign = Literal[-1, 0, 1]
 
 
@@ -87,29 +88,72 @@ def over(found: Summary, limit: float) -> Difference:
     return _paired({s: v - limit for s, v in found.by_seed.items()})
 
 
+def varies(*found: Summary) -> bool:
+    """Whether one of these figures differs by seed, and not by rounding alone."""
+    return any(most(s) - least(s) > ROUNDING for s in found)
+
+
+def by_luck(seeds: Iterable[int], sides: int) -> float:
+    """Of figures of so many seeds, how many chance alone would tell from a limit, on one side or on both.
+
+    By Student's law, as seeds are few: beyond 2 standard errors lie more than by the normal law.
+    """
+    from scipy.stats import t
+
+    return float(sum(sides * t.sf(ERRORS, n - 1) for n in seeds))
+
+
 def beyond(found: Summary, limit: float) -> Sign:
     """Whether a figure lies above a limit (1), below it (-1), or cannot be told from it (0)."""
     return over(found, limit).sign
 
 
+def of_seeds(share: Summary, limit: float) -> Sign:
+    """The same of a share of seeds, each of which gave 1 or 0, by Wilson's bound.
+
+    The standard error is that of the limit: a share of 1 or 0 has none of its own, and is beyond doubt of no seeds at all.
+    """
+    error = float(np.sqrt(limit * (1 - limit) / share.seeds))
+    return Difference(share.mean - limit, error, 0, 0, share.seeds).sign
+
+
+def least(found: Summary) -> float:
+    """Of all seeds, for what any one of them refutes."""
+    return min(found.by_seed.values())
+
+
+def most(found: Summary) -> float:
+    """Of all seeds, for what any one of them refutes."""
+    return max(found.by_seed.values())
+
+
 def mostly(shares: Iterable[Summary], seldom: Iterable[Summary] = (), often: float = 0.95, never: float = 0.5) -> Holds:
     """What shares of seeds say of a claim that all of them are nearly 1, and those of `seldom` nearly 0.
 
-    It holds where every share is beyond doubt above `often`, holds in part where one is beyond doubt below, and does not
-    hold where all are below `never`.
+    It holds where every share is beyond doubt above `often`, does not where all are below `never`, and holds in part where
+    one is below `often`, but one above `never`.
     """
-    signs = [(beyond(s, often), beyond(s, never)) for s in shares]
-    signs += [(-beyond(s, 1 - often), -beyond(s, 1 - never)) for s in seldom]
+    signs = [(of_seeds(s, often), of_seeds(s, never)) for s in shares]
+    signs += [(-of_seeds(s, 1 - often), -of_seeds(s, 1 - never)) for s in seldom]
     return verdict_of([a for a, _ in signs], [b for _, b in signs])
 
 
+def nearly_all(often: float = 0.95, never: float = 0.5) -> str:
+    """What `mostly` asks for, in words."""
+    return f"Limits: {often:.0%} of seeds to hold, {never:.0%} to hold in part"
+
+
 def verdict_of(fully: Sequence[int], at_all: Sequence[int] | None = None) -> Holds:
-    """From signs: it holds where all are 1, does not where all of `at_all` are -1, in part where one is; else cannot tell."""
-    if all(s > 0 for s in fully):
+    """From signs: it holds where all are 1, and does not where all of `at_all` are -1.
+
+    It holds in part where something is shown not to hold and something is shown to; else it cannot be told.
+    """
+    some = fully if at_all is None else at_all
+    if fully and all(s > 0 for s in fully):
         return "holds"
-    if all(s < 0 for s in (fully if at_all is None else at_all)):
+    if some and all(s < 0 for s in some):
         return "does not hold"
-    return "holds in part" if any(s < 0 for s in fully) else "cannot tell"
+    return "holds in part" if any(s < 0 for s in fully) and any(s > 0 for s in some) else "cannot tell"
 
 
 def each_seed(of: Callable[..., float], *found: Summary) -> BySeed:
@@ -121,19 +165,15 @@ def each_seed(of: Callable[..., float], *found: Summary) -> BySeed:
 def never_smaller(pairs: Sequence[tuple[str, Summary, Summary]], words: str, large: float, shown: int = 4) -> tuple[Holds, str]:
     """Of pairs of which the first should be the larger: in how many it is, it is not, and it cannot be told.
 
-    A single pair that is the other way round by more than `large` is enough not to hold.
+    A single pair that is the other way round by more than `large`, beyond doubt, is enough not to hold, and so are more than
+    half that are the other way round. Else it is as for any signs: what cannot be told of one pair cannot be told of all.
     """
     found = [(name, difference(a, b)) for name, a, b in pairs]
     right = sum(d.sign > 0 for _, d in found)
     wrong = [(n, d) for n, d in found if d.sign < 0]
     unclear = len(found) - right - len(wrong)
-    verdict: Holds = "holds"
-    if not right and not wrong:
-        verdict = "cannot tell"
-    elif any(d.mean < -large for _, d in wrong) or len(wrong) > right:
-        verdict = "does not hold"
-    elif wrong or unclear:
-        verdict = "holds in part"
+    refuted = any(d.beyond(-large) < 0 for _, d in wrong) or 2 * len(wrong) > len(found)
+    verdict: Holds = "does not hold" if refuted else verdict_of([d.sign for _, d in found])
     seeds = sum(d.seeds for _, d in found)
     agree, against = sum(d.larger for _, d in found), sum(d.smaller for _, d in found)
     said = f"{right} of {len(found)} {words}."

@@ -37,8 +37,8 @@ class Where:
 class Experiment:
     """Figures of several tables that are measured together; `run` is called once for each seed.
 
-    `seeds` is how many seeds there can be: 1 where nothing is random. `quick` is how many are run in a hurry, and `hurry`
-    says what else is smaller then.
+    `seeds` is how many seeds there can be: 1 where nothing is random; `most` says why there are no more. `quick` is how many
+    are run in a hurry, and `hurry` says what else is smaller then.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Experiment:
     quick: int = 3
     file: str | None = None
     hurry: str = ""
+    most: str = "each takes long"
 
     def asked(self, seeds: int, quick: bool) -> int:
         """How many seeds are run where so many were asked for."""
@@ -61,7 +62,8 @@ class Table:
     a figure that is not random may lie from the published one; `cannot` says of which figures reproduction is impossible,
     and why. All others are held against the band over seeds. A symmetric table's figures are shown once. `also` are
     further experiments that give rows of it. `note` says on what the table was made; `remark` makes sentences of the rows
-    with their verdicts and of all that was measured for the paper, so that no measured figure is typed.
+    with their verdicts and of all that was measured for the paper, so that no measured figure is typed. `fitted` says that
+    the data are a stand-in made to give figures of this very table.
     """
 
     number: str
@@ -73,6 +75,7 @@ class Table:
     note: str = ""
     remark: Callable[[Sequence[Any], Mapping[str, Any]], str] | None = None
     also: tuple[str, ...] = ()
+    fitted: bool = False
 
     @property
     def experiments(self) -> tuple[str, ...]:

@@ -21,15 +21,17 @@ CLAIMS: Mapping[str, Tone] = {
     "slip": "bad", "does not hold": "bad", "holds in part": "mixed", "holds": "good", "cannot tell": "open",
     "not measured": "open",
 }
-SEVERAL = {"slip": "are slips", "does not hold": "do not hold", "holds in part": "hold in part", "holds": "hold",
-           "cannot tell": "cannot be told", "not measured": "were not measured"}
+IN_WORDS = {"slip": ("is a slip", "are slips"), "does not hold": ("does not hold", "do not hold"),
+            "holds in part": ("holds in part", "hold in part"), "holds": ("holds", "hold"),
+            "cannot tell": ("cannot be told", "cannot be told"), "not measured": ("was not measured", "were not measured")}
 BANDS = (
     "A figure is exact where every seed gives it to the last printed digit, and in band where it lies between the 1st and "
-    "99th percentile over seeds, outside of which one figure in fifty lies by chance. With n seeds, fewer than "
-    f"{ENOUGH}, the band is from the least to the most that any gave, and 2 figures in n + 1 lie outside by chance. Below "
-    f"{FEWEST} seeds a random figure is neither in band nor outside. Some seeds give no such figure: the row says how many do. "
-    f"A claim is judged of at least {FEWEST} seeds, identities apart, and a difference is told where it is beyond {ERRORS:g} "
-    "standard errors."
+    "99th percentile over seeds, outside of which at most one figure in fifty lies by chance. With n seeds, fewer than "
+    f"{ENOUGH}, the band is from the least to the most that any gave, and at most 2 figures in n + 1 lie outside by chance. "
+    f"Below {FEWEST} seeds a random figure is neither in band nor outside. Some seeds give no such figure: the row says how "
+    f"many do. A claim is judged of at least {FEWEST} seeds, identities apart, and a difference is told where it is beyond "
+    f"{ERRORS:g} standard errors. It holds in part where some of it is shown to hold and some not to; what is not shown either "
+    "way cannot be told."
 )
 SUMMARY = ("paper", "figures", *VERDICTS)
 
@@ -58,7 +60,8 @@ def page(found: Reproduction, where: Where) -> Report:
         *([Section("Claims and slips, with the evidence", tuple(_claims(found)))] if found.claims else []),
         *([Section("Figures outside, and figures that cannot be reproduced, with the reasons", apart)] if apart else []),
     ]
-    opening = (*_summary(found, len(first)), Paragraph(BANDS, "quiet"))
+    fits = [Paragraph(said) for said in [fitted(found)] if said]
+    opening = (*_summary(found, len(first)), *fits, Paragraph(BANDS, "quiet"))
     return Report(
         titled(found), "public", opening, (*first, *sections), closing(found), ("findings.css",), "Every published table again"
     )
@@ -87,7 +90,15 @@ def summary_of(found: Reproduction) -> tuple[tuple[str, ...], list[tuple[str, ..
 
 def counted_claims(claims: Sequence[Judged]) -> str:
     counts = {v: sum(c.verdict == v for c in claims) for v in CLAIMS}
-    return f"Of {len(claims)} claims " + ", ".join(f"{n} {SEVERAL[v]}" for v, n in counts.items() if n) + "."
+    return f"Of {len(claims)} claims " + ", ".join(f"{n} {IN_WORDS[v][n > 1]}" for v, n in counts.items() if n) + "."
+
+
+def fitted(found: Reproduction) -> str:
+    """Of figures exact or in band, how many are of stand-ins that were made to give figures of the same tables."""
+    good = [t.table.fitted for t in found.tables for r in t.rows if r.verdict in ("exact", "in band")]
+    names = ", ".join(t.name for t in found.tables if t.table.fitted)
+    return (f"Of the {len(good):,} figures exact or in band, {sum(good):,} are of stand-ins fitted to figures of the same "
+            f"tables ({names}): these say that such data can be, not that they are the paper's.") if sum(good) else ""
 
 
 def _summary(found: Reproduction, before: int) -> Iterator[Block]:
@@ -160,7 +171,7 @@ def _lines(found: Reproduction) -> Iterator[str]:
     if counts:
         yield _row(columns) + "\n" + _row(["---", *("--:" for _ in columns[1:])])
         yield from (_row(r) for r in counts)
-        yield ""
+        yield f"\n{said}\n" if (said := fitted(found)) else ""
     yield "| table | figures | verdicts | over |\n|---|---|---|---|"
     for table in found.tables:
         name = f"[{table.name}](#{_anchor(table)}) {table.title}"

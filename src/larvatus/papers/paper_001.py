@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from larvatus.papers.comparing import mostly
+from larvatus.papers.comparing import mostly, nearly_all
 from larvatus.papers.figures import column, rows
 from larvatus.papers.frame import Claim, Evidence, Experiment, Holds, Paper, Summary, Table, shown, slip
 from larvatus.papers.paper_001_measured import METHODS, drawn, printed
@@ -13,15 +13,15 @@ from larvatus.papers.paper_001_measured import METHODS, drawn, printed
 def _swapping(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     said = tuple((m, f"{found[f'worst loss/{m}'].mean:.0%}") for m in METHODS)
     return mostly([found["worst loss/SWP"]], often=0.9), Evidence(
-        "Share of seeds in which each loses most of the correlation with S", ("mechanism", ""), said)
+        f"{nearly_all(0.9)}. Share of seeds in which each loses most of the correlation with S", ("mechanism", ""), said)
 
 
 def _imputation(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     share = found["least risk/IMP"]
     said = tuple((m, shown(found[f"own 3/correlation/{m}"])) for m in METHODS)
     return mostly([share]), Evidence(
-        f"IMP has the lowest rank correlation with X in {share.mean:.0%} of seeds", ("mechanism", "rank correlation with X"),
-        said)
+        f"IMP has the lowest rank correlation with X in {share.mean:.0%} of seeds. {nearly_all()}",
+        ("mechanism", "rank correlation with X"), said)
 
 
 def _distribution(found: Mapping[str, Summary]) -> tuple[Holds, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from larvatus.papers.comparing import beyond, difference, each_seed, mostly, verdict_of
+from larvatus.papers.comparing import beyond, difference, each_seed, mostly, nearly_all, of_seeds, verdict_of
 from larvatus.papers.figures import column, rows
 from larvatus.papers.frame import Claim, Evidence, Holds, Judge, Summary, shown, slip
 from larvatus.papers.paper_003_figures import MEASURES
@@ -13,6 +13,9 @@ from larvatus.papers.paper_003_measured import CORRELATIONS, FLEXIBLE, GROUPS, M
 Found = Mapping[str, Summary]
 NAMES = {"1": "t₂", "2": "F"}
 HEADS = 51_016
+USEFUL = {1: "races", -1: "marital statuses", 0: "cannot tell"}
+RESAMPLE = 2.0  # times what a resample gives, from which U_p is said to lie far out
+NEGLIGIBLE = 0.02  # of the largest value of a measure, below which more distortion is said to be negligible
 CAREFUL = ("spline", "tree")  # models that are free enough to see what logit models cannot
 
 
@@ -20,14 +23,15 @@ def _model_one(found: Found) -> tuple[Holds, Evidence]:
     one = {t: found[f"best {t}/U_p (Model I)/Incor. Simul."] for t in SHAPES}
     two = {t: found[f"worst {t}/U_p (Model II)/Incor. Simul."] for t in SHAPES}
     return mostly([*one.values(), *two.values()]), Evidence(
-        "Share of seeds in which incorrectly simulated data are", ("data", "best by Model I", "worst by Model II"),
+        f"{nearly_all()}. Share of seeds in which incorrectly simulated data are",
+        ("data", "best by Model I", "worst by Model II"),
         tuple((NAMES[t], f"{one[t].mean:.0%}", f"{two[t].mean:.0%}") for t in SHAPES))
 
 
 def _model_two(found: Found) -> tuple[Holds, str]:
     share = [found[f"best {t}/U_p (Model II)/Micro + Noise"] for t in SHAPES]
     return mostly(share), (f"Micro + noise is best in {share[0].mean:.0%} of seeds with t₂ data and in {share[1].mean:.0%} "
-                           "with F data")
+                           f"with F data. {nearly_all()}")
 
 
 def _swapping(found: Found) -> tuple[Holds, str]:
@@ -36,21 +40,23 @@ def _swapping(found: Found) -> tuple[Holds, str]:
     sure = sum(s.mean > 0.95 for s in share.values())
     return mostly(share.values()), (
         f"Swapping is best in more than 95 % of seeds in {sure} of {len(share)} rows. It is least often best, in "
-        f"{share[low].mean:.0%} of seeds, by {low[1]} in Table {low[0]}, where {order(*low)[0]} is printed as best")
+        f"{share[low].mean:.0%} of seeds, by {low[1]} in Table {low[0]}, where {order(*low)[0]} is printed as best. "
+        f"{nearly_all()}")
 
 
 def _groups(found: Found) -> tuple[Holds, Evidence]:
     share = {g: found[f"micro ahead 2/U_c (G = {g})"] for g in GROUPS}
     verdict = mostly([s for g, s in share.items() if g < 1000], [share[1000]])
-    return verdict, Evidence("Share of seeds in which micro is more useful than incorrectly simulated data", ("clusters", ""),
-                             tuple((f"G = {g}", f"{s.mean:.0%}") for g, s in share.items()))
+    return verdict, Evidence(f"{nearly_all()}. Share of seeds in which micro is more useful than incorrectly simulated data",
+                             ("clusters", ""), tuple((f"G = {g}", f"{s.mean:.0%}") for g, s in share.items()))
 
 
 def _alike(found: Found) -> tuple[Holds, Evidence]:
     alike = {d: each_seed(_same_order, *(found[f"eight/{r}/{d}/{n}"] for r in ("U_m", "U_s") for n in MASKS))
              for d in rows("003", "3.1")}
     return mostly(alike.values()), Evidence(
-        "Share of seeds in which both have one order, and in which it is the printed one", ("data", "one order", "U_m", "U_s"),
+        f"{nearly_all()}. Share of seeds in which both have one order, and in which it is the printed one",
+        ("data", "one order", "U_m", "U_s"),
         tuple((d, f"{s.mean:.0%}", *(f"{found[f'3.1/{r}/{d}'].mean:.0%}" for r in ("U_m", "U_s"))) for d, s in alike.items()))
 
 
@@ -65,7 +71,8 @@ def _summarised(found: Found) -> tuple[Holds, Evidence]:
     measures = ("U_p (Model I)", "U_p (Model II)", "U_m", "U_s")
     share = {(t, r): [found[f"3.1/{r}/{SHAPES[t]}, {c}"] for c in CORRELATIONS] for t in SHAPES for r in measures}
     return mostly([s for four in share.values() for s in four]), Evidence(
-        "Share of seeds with the order of Table 1 or 2, by correlation. Which maskings change places stands with Table 3.1",
+        f"{nearly_all()}. Share of seeds with the order of Table 1 or 2, by correlation. Which maskings change places stands "
+        "with Table 3.1",
         ("data and measure", *CORRELATIONS),
         tuple((f"{NAMES[t]}, {r}", *(f"{s.mean:.0%}" for s in four)) for (t, r), four in share.items()))
 
@@ -77,8 +84,10 @@ def _reversed(found: Found) -> tuple[Holds, Evidence]:
             swap, noise = (found[f"flexible {t}/{m}/{n}"].mean for n in ("Swap", "Micro + Noise"))
             said.append((f"{name}, {m}", f"{swap:.1f}", f"{noise:.1f}", f"{found[f'swap ahead {t}/{m}'].mean:.0%}"))
     ahead = [found[f"swap ahead {t}/{m}"] for t in SHAPES for m in CAREFUL]
-    verdict: Holds = "does not hold" if any(beyond(s, 0.5) > 0 for s in ahead) else mostly([], ahead)
-    return verdict, Evidence("N·U_p by models of growing freedom, of which a spline and a tree are the freest",
+    verdict: Holds = "does not hold" if any(of_seeds(s, 0.5) > 0 for s in ahead) else mostly([], ahead)
+    return verdict, Evidence("N·U_p by models of growing freedom, of which a spline and a tree are the freest. It does not "
+                             "hold if by one of these swapping is ahead in over half of the seeds, and holds if by none in "
+                             "more than 5 %",
                              ("data and model", "swapping", "micro + noise", "swapping ahead in"), tuple(said))
 
 
@@ -98,7 +107,7 @@ def _window(found: Found) -> tuple[Holds, Evidence]:
 
 def _signs(found: Found, heads: Sequence[str]) -> list[int]:
     """Of each step whether it is in order in more than half of the seeds, beyond chance."""
-    return [beyond(found[h], 0.5) for h in heads]
+    return [of_seeds(found[h], 0.5) for h in heads]
 
 
 def _arrows(table: str, ordered: tuple[str, ...], others: tuple[str, ...]) -> Judge:
@@ -122,20 +131,22 @@ def _tails(found: Found) -> tuple[Holds, Evidence]:
     ratio = {r: found[f"3 ratio/{r}"] for r in rows("003", "3")}
     small = {"Age", "Age+Race10", "Age+Mar10"}
     records = found["3 records"].mean
-    verdict = verdict_of([beyond(s, 2) for r, s in ratio.items() if r not in small])
+    verdict = verdict_of([beyond(s, RESAMPLE) for r, s in ratio.items() if r not in small])
     whole = "" if records == HEADS else f" ({HEADS:,} in a full run)"
     return verdict, Evidence(
-        f"On {records:,.0f} records of the stand-in{whole}, U_p over what a resample of the original gives",
+        f"“Far in the tail” is taken as more than {RESAMPLE:g} times what a resample of the original gives: no null "
+        f"distribution is drawn. On {records:,.0f} records of the stand-in{whole}, U_p over that of a resample",
         ("release", ""), tuple((r, f"{s.mean:.1f}") for r, s in ratio.items()))
 
 
 def _race(found: Found) -> tuple[Holds, Evidence]:
     both = {m: [found[f"3/{m}/{r}"] for r in ("Age+Race10", "Age+Mar10")] for m in MEASURES}
     signs = {m: difference(marital, race).sign for m, (race, marital) in both.items()}
-    verdict = verdict_of([s if m != "U_m" else (-s or 1) for m, s in signs.items()])
+    verdict = verdict_of([s if m != "U_m" else -s for m, s in signs.items()])
     return verdict, Evidence("On the stand-in, the loss by each measure",
-                             ("measure", "races swapped", "marital statuses swapped"), tuple(
-                                 (m, f"{race.mean:.3g}", f"{marital.mean:.3g}") for m, (race, marital) in both.items()))
+                             ("measure", "races swapped", "marital statuses swapped", "more useful"), tuple(
+                                 (m, f"{race.mean:.3g}", f"{marital.mean:.3g}", USEFUL[signs[m]])
+                                 for m, (race, marital) in both.items()))
 
 
 def _income(found: Found) -> tuple[Holds, Evidence]:
@@ -144,8 +155,9 @@ def _income(found: Found) -> tuple[Holds, Evidence]:
     for m in MEASURES:
         values = [found[f"3/{m}/{r}"] for r in names]
         more[m] = each_seed(_added, *values)
-    verdict = verdict_of([-beyond(s, 0.02) for m, s in more.items() if m != "U_c (G = 1250)"])
-    return verdict, Evidence("On the stand-in, what it adds at most, as a share of the largest value of the measure",
+    verdict = verdict_of([-beyond(s, NEGLIGIBLE) for m, s in more.items() if m != "U_c (G = 1250)"])
+    return verdict, Evidence("On the stand-in, what it adds at most, as a share of the largest value of the measure; "
+                             f"“negligible” is taken as below {NEGLIGIBLE:.0%}",
                              ("measure", ""), tuple((m, f"{s.mean:.1%}") for m, s in more.items()))
 
 
@@ -190,7 +202,8 @@ CLAIMS = (
           _arrows("figure 1", ("U_p", "U_c (G = 2500)", "U_m", "U_s"), ("U_c (G = 1250)",)), ("household survey",)),
     Claim("Every measure but U_m finds swapped races more useful than swapped marital statuses.", _race,
           ("household survey",)),
-    Claim("Microaggregating incomes besides engenders negligible further distortion.", _income, ("household survey",)),
+    Claim("Microaggregating incomes besides engenders negligible further distortion by the measures other than clustering with "
+          "G = 1250.", _income, ("household survey",)),
     Claim("U_p orders the school releases appropriately, U_m and U_s do not.", _arrows("4 order", ("U_p",), ("U_m", "U_s")),
           ("school survey",)),
     Claim("A second-order logistic regression orders them appropriately too.", _second_order, ("school survey",)),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import erfc, exp, sqrt
+from math import exp, sqrt
 
 import numpy as np
 
-from larvatus.papers.figures import column
+from larvatus.papers.figures import Published, column, published
 from larvatus.papers.figures import rows as rows_of
-from larvatus.papers.verdicts import Measured, Row
+from larvatus.papers.verdicts import Measured, Row, distinct
 
 TOGETHER = 0.5  # correlation over seeds from which two figures are said to show one draw
 HARDLY = 0.05  # share of the larger within which two printed figures are said to be hardly apart
 RARE = 0.05  # as many outside as chance would put there less often than this are not put down to it
+LEAST = 0.0001  # a share below which none is printed
+OFF = 2.0  # standard deviations of seeds from which a printed figure is said to be off
 Found = Mapping[str, Measured]
 
 
@@ -28,24 +30,44 @@ def outside(rows: Sequence[Row], found: Found) -> str:
     low = sum(above(r) < 0 for r in wrong)
     sides = f"1 figure outside, {_far(wrong[0])}" if len(wrong) == 1 else (
         f"{len(wrong)} figures outside, {low} of them printed lower than measured; furthest {_far(wrong[0])}")
-    return f"{sides}. {by_chance(rows, len(wrong))}{_that_far(rows, wrong[0])}"
+    return " ".join(filter(None, (f"{sides}.", by_chance(rows), _that_far(rows, wrong[0]))))
 
 
-def by_chance(rows: Sequence[Row], wrong: int) -> str:
-    """How many chance would put outside, and how often so many or more, if figures were drawn independently."""
-    random = [r for r in rows if r.by_chance]
+def by_chance(rows: Sequence[Row]) -> str:
+    """How many chance would put outside, and how often so many or more, if figures were independent.
+
+    Figures that are the same in several columns count once, and those that no band decides not at all.
+    """
+    held = distinct([r for r in rows if r.banded])
+    wrong = sum(r.verdict == "outside" for r in held)
+    if not wrong:
+        return ""
+    random = [r for r in held if r.by_chance]
     expected = sum(r.by_chance for r in random)
+    once = " different figures" if len(held) < sum(r.banded for r in rows) else ""
+    puts = f"puts at most {expected:.1f} of {len(random)}{once} outside"
     often = at_least(wrong, expected)
     if often >= RARE:
-        return f"Chance puts about {expected:.1f} of {len(random)} outside, so many or more {often:.0%} of the time."
-    return f"Neither rounding in print nor chance, which puts about {expected:.1f} of {len(random)} outside, accounts for that."
+        return f"Chance {puts}, and {wrong} or more at most {often:.0%} of the time, if figures were independent."
+    return f"Neither rounding in print nor chance, which {puts}, accounts for {wrong} if figures were independent."
 
 
-def _that_far(rows: Sequence[Row], furthest_out: Row) -> str:
-    """How rarely one of so many figures lies so far out, where that is rare; of skewed figures only roughly true."""
-    far = abs(furthest_out.deviations)
-    often = sum(r.by_chance > 0 for r in rows) * erfc(far / sqrt(2))
-    return f" One of them that far out is seen {often:.2%} of the time, by the normal law." if 0 < often < RARE else ""
+def _that_far(rows: Sequence[Row], out: Row) -> str:
+    """How rarely one of so many figures lies so far out, where that is rare; of skewed figures only roughly true.
+
+    One more draw lies as far from the mean of n as Student's law with n - 1 degrees of freedom says, over √(1 + 1/n).
+    """
+    from scipy.stats import t
+
+    if out.measured is None or not out.by_chance or not np.isfinite(out.deviations):
+        return ""
+    n, spread = out.measured.seeds, out.measured.deviation
+    far = max(0.0, abs(above(out)) - out.published.half) / (spread * sqrt(1 + 1 / n))
+    often = len(distinct([r for r in rows if r.by_chance])) * 2 * float(t.sf(far, n - 1))
+    if often >= RARE:
+        return ""
+    share = f"at most {often:.2%}" if often >= LEAST else f"less than {LEAST:.2%}"
+    return f"One of them that far out is seen {share} of the time, by Student's law."
 
 
 def at_least(seen: int, expected: float) -> float:
@@ -76,27 +98,37 @@ def furthest(rows: Sequence[Row], column: str, what: str) -> str:
     return f"{what} differ from the printed ones by {max(gaps):.4f} at most." if gaps else ""
 
 
-def one_draw(rows: Sequence[Row], found: Found, name: str, tables: Sequence[str]) -> str:
-    """Of a figure outside in a row that is otherwise as printed: that several tables show one draw, and how rare it is."""
+def one_draw(rows: Sequence[Row], found: Found, paper: str, name: str, tables: Sequence[str]) -> str:
+    """Of a figure outside in a row otherwise in band: that several tables show one draw, and how rare it is.
+
+    That is said only where the two go together over seeds, and the other table's printed figure is off on the same side.
+    """
     said = []
     for r in (r for r in rows if r.verdict == "outside" and r.published.column == name):
         others = [o for o in rows if o.published.row == r.published.row and o is not r]
-        both = [found.get(f"{t}/{name}/{r.published.row}") for t in tables]
-        if any(o.verdict == "outside" for o in others) or None in both:
+        both = {t: found.get(f"{t}/{name}/{r.published.row}") for t in tables}
+        if any(o.verdict == "outside" for o in others) or None in both.values():
             continue
-        values = np.array([list(m.by_seed.values()) for m in both if m is not None])
+        values = np.array([list(m.by_seed.values()) for m in both.values() if m is not None])
         if values.ndim != 2 or values.shape[1] < 2:
             continue
         alike = np.corrcoef(values)[0, 1]
-        if not alike > TOGETHER:
-            continue
         side = -1 if above(r) < 0 else 1
+        off = {t: side * Row(_printed(paper, t, name, r.published.row), m, r.verdict).deviations for t, m in both.items()}
+        if not alike > TOGETHER or min(off.values()) < OFF:
+            continue
         reached = int((side * values[tables.index(r.published.table)] >= side * r.published.value - r.published.half).sum())
         said.append(
-            f"All else in row {r.published.row} is as printed: what is off is the one {name} draw that Tables "
-            f"{' and '.join(tables)} both show (over seeds the two figures have correlation {alike:.2f}); "
-            f"{reached} of {values.shape[1]} seeds give a figure as {'low' if side < 0 else 'high'}.")
+            f"Every other figure of row {r.published.row} that is held against the paper is exact or in band: what is off is "
+            f"the one {name} draw that Tables {' and '.join(tables)} both show, printed "
+            f"{' and '.join(f'{v:.1f}' for v in off.values())} standard deviations {'below' if side < 0 else 'above'} (over "
+            f"seeds the two figures have correlation {alike:.2f}); {reached} of {values.shape[1]} seeds give a figure as "
+            f"{'low' if side < 0 else 'high'}.")
     return " ".join(said)
+
+
+def _printed(paper: str, table: str, name: str, row: str) -> Published:
+    return next(p for p in published(paper, table) if (p.column, p.row) == (name, row))
 
 
 def steps(rows: Sequence[Row], found: Found, paper: str, table: str) -> str:

@@ -7,8 +7,9 @@ from functools import partial
 from typing import cast
 
 from larvatus.datasets.shapes import SHAPES, Shape
-from larvatus.papers.comparing import ERRORS, apart, beyond
+from larvatus.papers.comparing import ERRORS, apart, beyond, by_luck, most, varies
 from larvatus.papers.frame import FEWEST, Claim, Evidence, Experiment, Figures, Holds, Paper, Summary, Where
+from larvatus.papers.remarks import RARE, at_least
 from larvatus.papers.reverse_mapping_measured import MEASURES, RISKS, SAME, SIZES, refusals, studied
 from larvatus.reporting.contents import Block
 
@@ -44,9 +45,9 @@ def _named(own: Mapping[Key, Summary], key: Key) -> str:
     return f"{own[key].mean:+.3f} ({key[2]}, {key[1]}, n = {key[0]:,})"
 
 
-def _counted(found: Mapping[str, Summary], measures: Iterable[str]) -> tuple[int, int, tuple[tuple[str, ...], ...]]:
-    """Cells in which Z is notably higher than Y, cells in all, and for every measure a row that tells of them."""
-    said, higher, cells = [], 0, 0
+def _counted(found: Mapping[str, Summary], measures: Iterable[str]) -> tuple[list[Summary], tuple[tuple[str, ...], ...]]:
+    """Cells of enough seeds, and for every measure a row that tells of all its cells."""
+    said, cells = [], []
     for what in measures:
         own = increments(found, what)
         up = sum(beyond(s, NOTABLE) > 0 for s in own.values())
@@ -54,18 +55,38 @@ def _counted(found: Mapping[str, Summary], measures: Iterable[str]) -> tuple[int
         few = sum(s.seeds < FEWEST for s in own.values())
         low, high = (end(own, key=lambda k: own[k].mean) for end in (min, max))
         said.append((what, f"{up} of {len(own)}", str(down), str(few), _named(own, high), _named(own, low)))
-        higher, cells = higher + up, cells + len(own) - few
-    return higher, cells, tuple(said)
+        cells += [s for s in own.values() if s.seeds >= FEWEST]
+    return cells, tuple(said)
+
+
+def _more_than(seen: int, luck: float) -> tuple[bool, str]:
+    """Whether so many cells are told as chance would seldom tell, and the words for it."""
+    often = at_least(seen, luck)
+    share = f"{often:.1%}" if often >= 0.001 else "less than 0.1%"
+    return often < RARE, (f"chance alone would tell about {luck:.1f} of them, and so many or more {share} of the time if "
+                          f"cells were independent (limit {RARE:.0%})")
+
+
+def _raised(cells: Sequence[Summary]) -> tuple[int, int, str]:
+    """Cells in which Z is notably above Y, 0 unless chance would seldom tell so many; cells in which it is not; the words."""
+    higher, lower = (sum(beyond(s, NOTABLE) == side for s in cells) for side in (1, -1))
+    clear, luck = _more_than(higher, by_luck((s.seeds for s in cells if varies(s)), 1))
+    return higher if clear else 0, lower, f"{higher} of {len(cells)} cells are higher: {luck}"
 
 
 def _risk(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
-    higher, cells, said = _counted(found, RISKS)
-    verdict: Holds = "does not hold" if not higher else "holds" if 2 * higher > cells else "holds in part"
-    return verdict, Evidence(f"Risk of Z over that of Y, by more than {NOTABLE:g}. {UNTOLD}", COLUMNS, said)
+    cells, said = _counted(found, RISKS)
+    higher, lower, luck = _raised(cells)
+    verdict: Holds = "cannot tell"
+    if higher:
+        verdict = "holds" if 2 * higher > len(cells) else "holds in part"
+    elif cells and lower == len(cells):
+        verdict = "does not hold"
+    return verdict, Evidence(f"Risk of Z over that of Y, by more than {NOTABLE:g}. {UNTOLD}. {luck}", COLUMNS, said)
 
 
 def _marginals(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    left = [s.high for k, s in found.items() if k.endswith("/marginal/Z")]
+    left = [most(s) for k, s in found.items() if k.endswith("/marginal/Z")]
     own = increments(found, "marginal")
     low = min(own, key=lambda k: own[k].mean)
     return "holds" if max(left) < SAME else "does not hold", (
@@ -73,45 +94,58 @@ def _marginals(found: Mapping[str, Summary]) -> tuple[Holds, str]:
 
 
 def _relations(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
-    ups, _, said = _counted(found, ("correlation", "rank correlation", "joint"))
-    return "holds" if not ups else "holds in part", Evidence(
-        f"Loss of Z over that of Y, by more than {NOTABLE:g}. {UNTOLD}", COLUMNS, said)
+    cells, said = _counted(found, ("correlation", "rank correlation", "joint"))
+    higher, lower, luck = _raised(cells)
+    verdict: Holds = "cannot tell"
+    if higher:
+        verdict = "does not hold" if 2 * higher > len(cells) else "holds in part" if lower else "cannot tell"
+    elif cells and lower == len(cells):
+        verdict = "holds"
+    return verdict, Evidence(f"Loss of Z over that of Y, by more than {NOTABLE:g}. {UNTOLD}. {luck}", COLUMNS, said)
+
+
+def _differing(pairs: Iterable[tuple[Summary, Summary]]) -> tuple[Holds, str]:
+    """Whether figures of other draws differ in more pairs than chance would tell; pairs of few seeds are left out."""
+    told = [(a, b) for a, b in pairs if min(a.seeds, b.seeds) >= FEWEST]
+    differ = sum(apart(a, b) != 0 and abs(a.mean - b.mean) > SAME for a, b in told)
+    clear, luck = _more_than(differ, by_luck((min(a.seeds, b.seeds) for a, b in told if varies(a, b)), 2))
+    verdict: Holds = "cannot tell"
+    if clear:
+        verdict = "holds" if 2 * differ > len(told) else "holds in part"
+    return verdict, f"{differ} of {len(told)}, beyond {ERRORS:g} standard errors; {luck}"
 
 
 def _size(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     own = increments(found, "linked")
     sizes = sorted({k[0] for k in own})
     told = [n for n in sizes if all(s.seeds >= FEWEST for k, s in own.items() if k[0] == n)] or sizes
-    pairs = [(s, own[told[-1], *k[1:]]) for k, s in own.items() if k[0] == told[0] and (told[-1], *k[1:]) in own]
-    differ = sum(apart(a, b) != 0 for a, b in pairs)
+    verdict, counted = _differing(
+        (s, own[told[-1], *k[1:]]) for k, s in own.items() if k[0] == told[0] and (told[-1], *k[1:]) in own)
     said = []
     for n in sizes:
         values = [abs(s.mean) for k, s in own.items() if k[0] == n]
         said.append((f"n = {n:,}", f"{sum(values) / len(values):.4f}", f"{max(values):.4f}"))
-    verdict: Holds = "cannot tell" if not differ else "holds" if 2 * differ > len(pairs) else "holds in part"
     return verdict, Evidence(
-        f"Between n = {told[0]:,} and n = {told[-1]:,} the change of the share of records linked differs beyond {ERRORS:g} "
-        f"standard errors in {differ} of {len(pairs)} masks and shapes. Absolute change, over masks and shapes",
-        ("records", "on average", "at most"), tuple(said))
+        f"Masks and shapes of which the change of the share of records linked differs between n = {told[0]:,} and n = "
+        f"{told[-1]:,}: {counted}. Absolute change, over masks and shapes", ("records", "on average", "at most"), tuple(said))
 
 
 def _shape(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     measures = ("linked", "value", "marginal", "correlation")
     own = {what: increments(found, what) for what in measures}
-    said, differ, cells = [], 0, 0
+    pairs, said = [], []
     for shape in SHAPES:
         parts = []
         for what in measures:
             mine = {k: s for k, s in own[what].items() if k[1] == shape}
             parts.append(f"{sum(s.mean for s in mine.values()) / len(mine):+.3f}")
-            held = [apart(s, own[what][k[0], SHAPES[0], k[2]]) for k, s in mine.items() if (k[0], SHAPES[0], k[2]) in own[what]]
-            differ += sum(s != 0 for s in held)
-            cells += len(held) if shape != SHAPES[0] else 0
+            first = {k: own[what].get((k[0], SHAPES[0], k[2])) for k in mine if shape != SHAPES[0]}
+            pairs += [(mine[k], s) for k, s in first.items() if s is not None]
         said.append((shape, *parts))
-    verdict: Holds = "cannot tell" if not differ else "holds" if 2 * differ > cells else "holds in part"
+    verdict, counted = _differing(pairs)
     return verdict, Evidence(
-        f"In {differ} of {cells} masks, sizes and measures Z over Y differs from that of {SHAPES[0]} data beyond {ERRORS:g} "
-        "standard errors. Mean of Z over Y", ("shape", *measures), tuple(said))
+        f"Masks, sizes and measures in which Z over Y differs from that of {SHAPES[0]} data: {counted}. Mean of Z over Y",
+        ("shape", *measures), tuple(said))
 
 
 def _refused(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:

@@ -46,7 +46,10 @@ class Measured:
 
     @property
     def by_chance(self) -> float:
-        """How likely a figure of the same law lies outside the band; nothing where it is not random."""
+        """How likely a figure of the same law lies outside the band at most; nothing where it is not random.
+
+        Ties, and rounding in print, which bands allow for, make it less likely.
+        """
         return max(1 - (HIGH - LOW), 2 / (self.seeds + 1)) if self.high - self.low > ROUNDING else 0.0
 
     @property
@@ -58,13 +61,17 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One published figure beside the measured one; `of` is how many seeds were run, some of which may give no such figure."""
+    """One published figure beside the measured one; `of` is how many seeds were run, some of which may give no such figure.
+
+    `banded` says whether it is held against the band over seeds, and not against a tolerance or every seed.
+    """
 
     published: Published
     measured: Measured | None
     verdict: Verdict
     because: str = ""
     of: int = 0
+    banded: bool = True
 
     @property
     def deviations(self) -> float:
@@ -74,8 +81,8 @@ class Row:
 
     @property
     def by_chance(self) -> float:
-        """How likely this figure would lie outside; nothing where it is not held against a band, or is the same in print."""
-        return self.measured.by_chance if self.measured and self.verdict in ("in band", "outside") else 0.0
+        """How likely this figure would lie outside at most; nothing where no band decides, or nothing is random."""
+        return self.measured.by_chance if self.measured and self.banded and self.verdict in ("in band", "outside") else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +97,7 @@ class Checked:
     random: bool = True
     hurry: str = ""
     remark: str = ""
-    capped: bool = False
+    capped: str = ""
 
     @property
     def name(self) -> str:
@@ -107,9 +114,18 @@ class Checked:
     def in_words(self) -> str:
         """How many rows have which verdict, and how many would lie outside by chance."""
         said = ", ".join(f"{self.count(k)} {k}" for k in VERDICTS if self.count(k))
-        random = [r for r in self.rows if r.by_chance]
-        by_chance = round(sum(r.by_chance for r in random))
-        return said + (f" (about {by_chance} of {len(random)} would lie outside by chance)" if by_chance else "")
+        random = distinct([r for r in self.rows if r.by_chance])
+        by_chance = sum(r.by_chance for r in random)
+        return said + (f" (chance puts at most {by_chance:.1f} of {len(random)} outside)" if by_chance >= 0.5 else "")
+
+
+def distinct(rows: Sequence[Row]) -> list[Row]:
+    """Each row once where columns are the same, in print and in every seed, so that no figure counts for several."""
+    def seen(row: Row) -> tuple[float | str, ...]:
+        now = row.measured
+        return row.published.row, row.published.text, *((round(v, 6) for v in (now.mean, now.least, now.most)) if now else ())
+
+    return list({(seen(r) if r.measured and r.measured.seeds > 1 else i): r for i, r in enumerate(rows)}.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,22 +162,23 @@ def checked(
         if reason:
             out.append(Row(figure, now, "not run" if reason == NOT_YET else "cannot be reproduced", reason))
         elif now is not None:
-            out.append(Row(figure, now, _verdict(table, figure, now, random)))
+            out.append(Row(figure, now, _verdict(table, figure, now, random), banded=_banded(table, figure)))
     seeds = max((r.measured.seeds for r in out if r.measured), default=0)
     out = [replace(r, of=seeds) for r in out]
     short = [paper.experiment(e).hurry for e in table.experiments]
     hurry = f"In a hurry: {'; '.join(filter(None, short))}." if quick and any(short) else ""
     held = [r for r in out if r.measured and r.verdict in ("exact", "in band", "outside")]
     remark = (table.remark or outside)(held, found) if held else ""
-    most = paper.experiment(table.experiment).seeds
-    capped = random and not quick and most is not None and most < asked and seeds == most
+    experiment = paper.experiment(table.experiment)
+    most = experiment.seeds
+    capped = experiment.most if random and not quick and most is not None and most < asked and seeds == most else ""
     return Checked(paper.number, table, title(paper.number, table.number), tuple(out), seeds, random, hurry, remark, capped)
 
 
 def _verdict(table: Table, figure: Published, now: Measured, random: bool) -> Verdict:
     room, value = figure.half + ROUNDING, figure.value
     equal = value - room <= now.least and now.most <= value + room
-    if any(figure.name.startswith(f"{table.number}/{e}") for e in table.exact):
+    if _to_the_digit(table, figure):
         return "exact" if equal else "outside"
     allowed = _beginning(table.within, figure.name)
     if allowed is not None:
@@ -172,6 +189,14 @@ def _verdict(table: Table, figure: Published, now: Measured, random: bool) -> Ve
     if equal:
         return "exact"
     return "in band" if now.low - room <= value <= now.high + room else "outside"
+
+
+def _to_the_digit(table: Table, figure: Published) -> bool:
+    return any(figure.name.startswith(f"{table.number}/{e}") for e in table.exact)
+
+
+def _banded(table: Table, figure: Published) -> bool:
+    return not _to_the_digit(table, figure) and _beginning(table.within, figure.name) is None
 
 
 def _beginning(said: Mapping[str, T], name: str) -> T | None:

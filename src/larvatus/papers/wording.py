@@ -44,5 +44,5 @@ def reasons(table: Checked) -> list[str]:
 def over_seeds(table: Checked) -> str:
     if not table.seeds:
         return "nothing was run"
-    most = ", the most that are run: each takes long" if table.capped else ""
+    most = f", the most that are run: {table.capped}" if table.capped else ""
     return f"{table.seeds} seed{'s' if table.seeds > 1 else ''}{most}" if table.random else "nothing is random"
