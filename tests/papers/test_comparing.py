@@ -103,7 +103,7 @@ SHARES = {name: np.array([1.0] * n + [0.0] * (100 - n)) for name, n in (
 
 
 @pytest.mark.parametrize(("often", "seldom", "verdict"), [
-    (["all", "all"], ["none"], "holds"), (["all", "most"], [], "cannot tell"), (["all", "half"], [], "holds in part"),
+    (["all", "all"], ["none"], "holds"), (["all", "most"], [], "holds in part"), (["all", "half"], [], "holds in part"),
     (["none"], ["all"], "does not hold"), (["all"], ["half"], "holds in part"), (["some"], [], "holds in part"),
     (["half"], [], "cannot tell"),
 ])
@@ -123,7 +123,8 @@ def test_a_share_is_told_from_a_limit_as_wilson_s_interval_says(n, limit):
 
 @pytest.mark.parametrize(("fully", "at_all", "verdict"), [
     ([1, 1], None, "holds"), ([-1, -1], None, "does not hold"), ([1, -1], None, "holds in part"),
-    ([-1, 0, 0], None, "cannot tell"),
+    ([-1, 0, 0], None, "cannot tell"), ([1, 0, 0], None, "cannot tell"), ([1, 1, 0], None, "holds in part"),
+    ([-1, -1, 0], None, "does not hold"), ([1, 1, 0, 0], None, "cannot tell"), ([1, 1, 1, -1], None, "holds in part"),
     ([1, 0], None, "cannot tell"), ([1, 0, -1], None, "holds in part"), ([0], None, "cannot tell"), ([], None, "cannot tell"),
     ([-1], [1], "holds in part"), ([-1], [0], "cannot tell"), ([-1], [-1], "does not hold"), ([0], [1], "cannot tell"),
 ])

@@ -146,14 +146,18 @@ def nearly_all(often: float = 0.95, never: float = 0.5) -> str:
 def verdict_of(fully: Sequence[int], at_all: Sequence[int] | None = None) -> Holds:
     """From signs: it holds where all are 1, and does not where all of `at_all` are -1.
 
-    It holds in part where something is shown not to hold and something is shown to; else it cannot be told.
+    It holds in part where something is shown to hold and something not to, or most of several things are shown to and none
+    not to; it does not hold either where most are shown not to and none to. Else it cannot be told.
     """
     some = fully if at_all is None else at_all
     if fully and all(s > 0 for s in fully):
         return "holds"
-    if some and all(s < 0 for s in some):
-        return "does not hold"
-    return "holds in part" if any(s < 0 for s in fully) and any(s > 0 for s in some) else "cannot tell"
+    for_it, against = sum(s > 0 for s in some), sum(s < 0 for s in fully)
+    most = len(some) // 2 if len(some) > 1 else 1
+    if (for_it and against) or (for_it > most and not against):
+        return "holds in part"
+    refuted = sum(s < 0 for s in some)
+    return "does not hold" if some and not for_it and (refuted == len(some) or refuted > most) else "cannot tell"
 
 
 def each_seed(of: Callable[..., float], *found: Summary) -> BySeed:
