@@ -60,9 +60,9 @@ def _similar(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
 def _close(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     mean, largest = found["shuffled, mean change"], found["shuffled, largest change"]
     inside = found["shuffled, largest change in a sub-group"]
-    return verdict_of([-beyond(inside, CLOSE)]), (
+    return verdict_of([-beyond(change, CLOSE) for change in (mean, largest, inside)]), (
         f"28 correlations of Census change by {shown(mean)} on average and {shown(largest)} at most over the file. In a "
-        f"sub-group one changes by up to {shown(inside)}; “very close” is taken as below {CLOSE:g} there")
+        f"sub-group one changes by up to {shown(inside)}; “very close” is taken as below {CLOSE:g} in each respect")
 
 
 def _exactly(found: Mapping[str, Summary]) -> tuple[Holds, str]:
