@@ -30,8 +30,8 @@ BANDS = (
     f"{ENOUGH}, the band is from the least to the most that any gave, and at most 2 figures in n + 1 lie outside by chance. "
     f"Below {FEWEST} seeds a random figure is neither in band nor outside. Some seeds give no such figure: the row says how "
     f"many do. A claim is judged of at least {FEWEST} seeds, identities apart, and a difference is told where it is beyond "
-    f"{ERRORS:g} standard errors. It holds in part where some of it is shown to hold and some not to; what is not shown either "
-    "way cannot be told."
+    f"{ERRORS:g} standard errors. It holds in part where some of it is shown to hold and some not to, or most of it to and "
+    "none not to; where little is shown it cannot be told."
 )
 SUMMARY = ("paper", "figures", *VERDICTS)
 
