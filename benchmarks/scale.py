@@ -64,7 +64,7 @@ def status(key: str) -> int:
 
 def cluster(rows: str | None) -> object:
     """The engine on two workers, with room for so many rows in a task."""
-    from larvatus.engines._spark_session import started
+    from larvatus.engines._spark.session import started
     from larvatus.engines.spark import Spark
 
     session = started("local-cluster[2,1,1024]")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from larvatus.core.discovery import discover
 from larvatus.data.contracts import Mask
-from larvatus.data.description import Description, described
+from larvatus.data.method_help import Description, described
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 KINDS: Mapping[str, tuple[str, str]] = {
     "Masks": ("mask", "larvatus.masks"),
-    "Attacks": ("attack", "larvatus.risks"),
-    "Measures": ("measure", "larvatus.utilities"),
+    "Attacks": ("attack", "larvatus.attacks"),
+    "Measures": ("measure", "larvatus.measures"),
 }
 FOOT = "\nThis page is generated from the method's own file; change it there and run `make docs`.\n"
 

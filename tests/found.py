@@ -23,8 +23,8 @@ def examples(package: str) -> list:
 
 
 MASKS = examples("larvatus.masks")
-ATTACKS = examples("larvatus.risks")
-MEASURES = examples("larvatus.utilities")
+ATTACKS = examples("larvatus.attacks")
+MEASURES = examples("larvatus.measures")
 METHODS = [*MASKS, *ATTACKS, *MEASURES]
 SMALL = "duckdb with room for 60 rows"
 ENGINES = [*file_names("larvatus.engines"), SMALL]
@@ -52,7 +52,7 @@ def _only_here() -> None:
 def spark_session() -> object:
     """One session for the whole run: two executors, each a process of its own, bound to this machine."""
     from larvatus.core.errors import EngineError
-    from larvatus.engines._spark_session import started
+    from larvatus.engines._spark.session import started
 
     _only_here()
     paths = os.pathsep.join(str(ROOT / part) for part in ("src", "tests", "."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from larvatus.stats.average_linkage import clustered
+from larvatus.stats.grouping.average_linkage import clustered
 from run import Claim, MemoryClaim
 
 
@@ -27,7 +27,7 @@ def claim_memory_average_linkage() -> MemoryClaim:
         """
 import numpy as np
 from claims.clusters import _points
-from larvatus.stats.average_linkage import clustered
+from larvatus.stats.grouping.average_linkage import clustered
 clustered(_points(500), np.ones(500), np.zeros(500), (10,))
 x = _points(20_000)
 INPUT = x.nbytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from larvatus.stats.ecdf import Ranked
+from larvatus.stats.ranks.joint_ecdf import Ranked
 from run import Claim, MemoryClaim
 
 
@@ -36,7 +36,7 @@ def claim_memory_joint_distributions() -> MemoryClaim:
         "joint distribution functions, exact, 2 × 100,000 × 5, peak memory", 8.0, "the input",
         """
 from claims.joint_distributions import _points
-from larvatus.stats.ecdf import Ranked
+from larvatus.stats.ranks.joint_ecdf import Ranked
 Ranked.of(*_points(2000, 5)).gap(range(5))
 x, y = _points(100_000, 5)
 INPUT = x.nbytes + y.nbytes

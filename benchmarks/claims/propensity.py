@@ -33,9 +33,9 @@ def claim_propensity_in_total() -> Claim:
 
 
 def claim_propensity_per_step() -> Claim:
-    from larvatus.data.told_apart import Model, _pass
-    from larvatus.data.two_files import two_files
-    from larvatus.stats.terms import recipe_of
+    from larvatus.measures.propensity_models.files import two_files
+    from larvatus.measures.propensity_models.logistic import Model, _pass
+    from larvatus.stats.models.design_terms import recipe_of
 
     data, release, design, weight = _files()
     files = two_files(data, release.data, None, False)

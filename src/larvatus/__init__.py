@@ -1,4 +1,4 @@
-"""larvatus: mask confidential microdata, attack the release, measure what analysts lost, and say which may leave."""
+"""larvatus: mask confidential microdata, attack the release, measure what analysts lost, and choose a release."""
 
 from __future__ import annotations
 
@@ -8,44 +8,61 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from larvatus import analysis, datasets, masks, risks, utilities
+    from larvatus import analysis, attacks, datasets, masks, measures
     from larvatus.comparison.comparison import Comparison
-    from larvatus.comparison.goal import Goal
     from larvatus.comparison.limits import Limits
+    from larvatus.constraints.settings import Constraints
     from larvatus.core.errors import LarvatusError
-    from larvatus.data.analyses import Analysis
-    from larvatus.data.constraints import Constraints
-    from larvatus.data.domains import Domain
     from larvatus.data.intruder import Intruder
     from larvatus.data.microdata import Microdata
     from larvatus.data.release import Release
     from larvatus.data.roles import Roles, SubGroups
     from larvatus.data.score import Score, Scores
+    from larvatus.measures.analyses.spec import Analysis
+    from larvatus.measures.scoring.domains import Domain
+    from larvatus.pipeline import advise, check, compare, mask, read, risk, run, search, utility
+    from larvatus.searching.goal import Goal
     from larvatus.study import Study
-    from larvatus.walk import advise, check, compare, mask, read, risk, run, search, utility
 
 _PLACES = {
-    "advise": "walk", "read": "walk", "mask": "walk", "risk": "walk", "utility": "walk", "compare": "walk", "run": "walk",
-    "search": "walk", "check": "walk", "Limits": "comparison.limits",
-    "Study": "study", "Roles": "data.roles", "SubGroups": "data.roles", "Intruder": "data.intruder",
-    "Microdata": "data.microdata", "Release": "data.release", "Score": "data.score", "Scores": "data.score",
-    "Analysis": "data.analyses", "Comparison": "comparison.comparison", "Constraints": "data.constraints",
-    "Domain": "data.domains", "Goal": "comparison.goal", "LarvatusError": "core.errors",
+    "pipeline": ("advise", "check", "compare", "mask", "read", "risk", "run", "search", "utility"),
+    "comparison.comparison": ("Comparison",),
+    "comparison.limits": ("Limits",),
+    "constraints.settings": ("Constraints",),
+    "core.errors": ("LarvatusError",),
+    "data.intruder": ("Intruder",),
+    "data.microdata": ("Microdata",),
+    "data.release": ("Release",),
+    "data.roles": ("Roles", "SubGroups"),
+    "data.score": ("Score", "Scores"),
+    "measures.analyses.spec": ("Analysis",),
+    "measures.scoring.domains": ("Domain",),
+    "searching.goal": ("Goal",),
+    "study": ("Study",),
 }
-_PACKAGES = ("masks", "risks", "utilities", "datasets", "analysis")
+_HOME = {name: place for place, names in _PLACES.items() for name in names}
+_PACKAGES = ("analysis", "attacks", "datasets", "masks", "measures")
+_FORMER = {"risks": "attacks", "utilities": "measures"}  # old names, for one version
 
 __all__ = [
     "Analysis", "Comparison", "Constraints", "Domain", "Goal", "Intruder", "LarvatusError", "Limits", "Microdata", "Release",
-    "Roles", "Score", "Scores", "Study", "SubGroups", "advise", "analysis", "check", "compare", "datasets", "mask", "masks",
-    "read", "risk", "risks", "run", "search", "utilities", "utility",
+    "Roles", "Score", "Scores", "Study", "SubGroups", "advise", "analysis", "attacks", "check", "compare", "datasets", "mask",
+    "masks", "measures", "read", "risk", "run", "search", "utility",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return importlib.import_module(f"larvatus.{name}")
-    if name in _PLACES:
-        return getattr(importlib.import_module(f"larvatus.{_PLACES[name]}"), name)
+    if name in _HOME:
+        return getattr(importlib.import_module(f"larvatus.{_HOME[name]}"), name)
+    if name in _FORMER:
+        import warnings
+
+        new = _FORMER[name]
+        warnings.warn(f"larvatus.{name} is now larvatus.{new}; the old name goes in the next version.",
+                      DeprecationWarning, stacklevel=2)
+        return importlib.import_module(f"larvatus.{new}")
     raise AttributeError(f"module 'larvatus' has no attribute {name!r}")
 
 

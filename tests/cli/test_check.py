@@ -7,7 +7,7 @@ import json
 import pytest
 
 import larvatus as lv
-from larvatus.cli.checking import BROKEN
+from larvatus.cli.commands.check import BROKEN
 from larvatus.cli.main import main
 from sample import SECRET, people
 

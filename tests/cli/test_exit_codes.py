@@ -106,12 +106,12 @@ def test_a_wrong_command_line(folder, capsys, arguments):
 
 
 def test_the_unexpected_is_kept_back_because_it_may_hold_data(folder, capsys, monkeypatch):
-    import larvatus.walk
+    import larvatus.pipeline
 
     def broken(*args: object, **kwargs: object) -> None:
         raise RuntimeError(f"value {VALUE}")
 
-    monkeypatch.setattr(larvatus.walk, "read", broken)
+    monkeypatch.setattr(larvatus.pipeline, "read", broken)
     monkeypatch.delenv("LARVATUS_DEBUG", raising=False)
     assert main(mask("in.csv")) == 3
     out, err = capsys.readouterr()
@@ -123,12 +123,12 @@ def test_the_unexpected_is_kept_back_because_it_may_hold_data(folder, capsys, mo
 
 
 def test_an_interruption(folder, capsys, monkeypatch):
-    import larvatus.walk
+    import larvatus.pipeline
 
     def interrupted(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(larvatus.walk, "mask", interrupted)
+    monkeypatch.setattr(larvatus.pipeline, "mask", interrupted)
     before = state(folder)
     assert main(mask("in.csv")) == 130
     assert "interrupted" in capsys.readouterr().err

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from larvatus.cli import terminal as module
 from larvatus.cli.main import main
-from larvatus.cli.tables import _parts, laid_out
-from larvatus.cli.terminal import Terminal, wrapped
-from larvatus.data.score import cell_text
+from larvatus.cli.output import terminal as module
+from larvatus.cli.output.tables import _parts, laid_out
+from larvatus.cli.output.terminal import Terminal, wrapped
+from larvatus.core.number_format import cell_text
 from sample import people
 
 WIDTHS = [60, 80, 200, None]

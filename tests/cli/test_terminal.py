@@ -7,8 +7,8 @@ import time
 import pytest
 from rich.console import Console
 
-from larvatus.cli import terminal as module
-from larvatus.cli.terminal import Terminal
+from larvatus.cli.output import terminal as module
+from larvatus.cli.output.terminal import Terminal
 from larvatus.data.notes import Note
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import larvatus as lv
-from larvatus.comparison.combining import combinations_of
+from larvatus.comparison.combined_scores import combinations_of
 from larvatus.comparison.limits import TIERS, limits_of
 from larvatus.core.errors import StudyError
 from larvatus.data.score import Rows, Score

@@ -12,8 +12,8 @@ import tomli_w
 from found import ATTACKS, MASKS, MEASURES, METHODS
 from larvatus.core.discovery import class_name
 from larvatus.data.contracts import Attack, Mask, Measure
-from larvatus.data.description import described
-from larvatus.data.methods import method_of, short_text
+from larvatus.data.method_help import described
+from larvatus.data.method_parsing import method_of, short_text
 
 
 @pytest.mark.parametrize("method", METHODS)

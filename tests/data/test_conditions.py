@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from larvatus.constraints.rules import RuleProblem, parsed
 from larvatus.core.errors import RolesError
 from larvatus.data.conditions import condition, names_in
 from larvatus.data.contracts import Block, Column
-from larvatus.data.rules import RuleProblem, parsed
 
 COLUMNS = {
     "x": Column("x", "number"), "y": Column("y", "number"), "r": Column("r", "nominal", levels=("n", "s")),

@@ -12,10 +12,10 @@ from scipy.stats import chi2
 
 import larvatus as lv
 from found import ENGINES, engine_of
+from larvatus.attacks.linkage.linkage_keys import held, keys_of
 from larvatus.cli.main import main
 from larvatus.data.contracts import Block
-from larvatus.data.linkage import held, keys_of
-from larvatus.walk.attacking import attack_random
+from larvatus.pipeline.attack_release import attack_random
 from sample import SECRET, close
 
 FALSE_ALARM = 1e-6
@@ -67,8 +67,8 @@ def test_a_realistic_intruder_finds_less(data, release):
 
 def test_errors_are_keyed_and_have_the_stated_spread(data, release):
     who = lv.Intruder(error=0.1)
-    attack = lv.risks.NearestRecord()
-    seen = [keys_of("x", data, release, who, attack_random(a), None) for a in (attack, attack, lv.risks.PosteriorMatch())]
+    attack = lv.attacks.NearestRecord()
+    seen = [keys_of("x", data, release, who, attack_random(a), None) for a in (attack, attack, lv.attacks.PosteriorMatch())]
     columns = [{n: _column(keys.joined, held(n)) for n in "abs"} for keys in seen]
     assert all((columns[0][n] == other[n]).all() for other in columns[1:] for n in "abs")
     true = table().sort_values(["g"], kind="stable")
@@ -84,7 +84,7 @@ def _column(joined: lv.Microdata, name: str) -> np.ndarray:
 
 
 def test_numeric_s_known_with_error_is_no_longer_matched_exactly(data, release):
-    keys = keys_of("x", data, release, lv.Intruder(error=0.1), attack_random(lv.risks.NearestRecord()), None)
+    keys = keys_of("x", data, release, lv.Intruder(error=0.1), attack_random(lv.attacks.NearestRecord()), None)
     assert keys.soft == ("s",)
     assert keys.exact == ()
     score = lv.risk(data, release, ["nearest_record"], intruder=lv.Intruder(error=1e-12))[0]

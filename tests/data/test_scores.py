@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from larvatus.data.score import Rows, Score, Scores, cell_text, csv_text, mean_of
+from larvatus.core.number_format import cell_text
+from larvatus.data.score import Rows, Score, Scores, csv_text, mean_of
 
 ROWS = Rows.of([{"name": "a", "value": 0.25, "n": 1200}, {"name": "<b>", "value": None, "n": 3, "more": True}])
 

@@ -8,9 +8,9 @@ import pytest
 
 import larvatus as lv
 from larvatus.cli.main import main
-from larvatus.data.orders import level_scores
 from larvatus.data.taxonomy import Taxonomy, read_tree, with_taxonomies
-from larvatus.stats.marginality import marginality, semantic_distances
+from larvatus.masks.categories.ordered_levels import level_scores
+from larvatus.stats.estimates.marginality import marginality, semantic_distances
 
 JOBS = {"manual": ["farmer", "builder"], "office": {"clerk": [], "manager": ["head", "director"]}}
 CSV = "job,group,class\nfarmer,manual\nbuilder,manual\nclerk,office\nhead,manager,office\ndirector,manager,office\n"

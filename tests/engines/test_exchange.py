@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from larvatus.engines import _spark_exchange as exchange
+from larvatus.engines._spark import exchange
 
 DTYPES = {"code": "int32", "value": "float64", "record": "int64"}
 

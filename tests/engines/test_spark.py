@@ -19,9 +19,8 @@ import pytest
 import larvatus as lv
 from found import ROOT, spark_session
 from larvatus.core.errors import EngineError, MaskError, ReadError, WriteError
-from larvatus.engines import _spark_jobs as jobs
-from larvatus.engines import _spark_session as sessions
-from larvatus.engines import _spark_writing as writing
+from larvatus.engines._spark import jobs, writing
+from larvatus.engines._spark import session as sessions
 from larvatus.engines.duckdb import Duckdb
 from larvatus.engines.spark import Spark
 from sample import ROLES, SECRET, close, people

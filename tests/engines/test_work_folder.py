@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from larvatus.engines._work_folder import WorkFolder
+from larvatus.engines._layout.work_folder import WorkFolder
 from sample import people
 
 WORK = """

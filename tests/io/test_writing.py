@@ -162,7 +162,7 @@ def test_a_failed_overwrite_keeps_what_was_there(tmp_path, monkeypatch, release)
 
 
 def test_a_name_without_an_ending_is_a_folder_of_parquet_files(tmp_path, monkeypatch, release):
-    from larvatus.engines import _targets
+    from larvatus.engines._files import targets as _targets
 
     monkeypatch.setattr(_targets, "PART", 25)
     monkeypatch.setattr(_targets, "ROWS", 10)

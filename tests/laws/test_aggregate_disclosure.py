@@ -32,7 +32,7 @@ def rules(values: np.ndarray, minimum: int, dominant: int, share: float, percent
 def test_rules_are_those_worked_out_by_hand(engine, setting):
     frame = firms()
     data = lv.read(frame, confidential=["x", "t"], sub_groups=["g"], engine=engine_of(engine))
-    score = lv.risk(data, frame, [lv.risks.AggregateDisclosure(**setting)])[0]
+    score = lv.risk(data, frame, [lv.attacks.AggregateDisclosure(**setting)])[0]
     stated = {"minimum": 3, "dominant": 2, "share": 0.85, "percent": 10.0} | setting
     expected = {(f"g={g}", n): rules(part[n].to_numpy(), **stated) for g, part in frame.groupby("g") for n in ("x", "t")}
     found = {(r["sub_group"], r["variable"]): r["rule"] for r in score.details["unsafe"]}
@@ -56,7 +56,7 @@ def test_the_p_per_cent_rule_alone():
     frame = pd.DataFrame({"x": [100.0, 60, 5, 4]})
     data = lv.read(frame, confidential="x")
     found = [
-        [r["rule"] for r in lv.risk(data, frame, [lv.risks.AggregateDisclosure(share=1.0, percent=p)])[0].details["unsafe"]]
+        [r["rule"] for r in lv.risk(data, frame, [lv.attacks.AggregateDisclosure(share=1.0, percent=p)])[0].details["unsafe"]]
         for p in (8.9, 9.1)
     ]
     assert found == [[], ["p %"]]

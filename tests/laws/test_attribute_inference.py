@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.stats.inference import MODELS, predictions
+from larvatus.stats.models.attribute_predictors import MODELS, predictions
 from sample import SECRET
 
 FALSE_ALARM = 1e-6
@@ -41,7 +41,7 @@ def test_a_mask_that_keeps_covariances_gives_away_what_follows_from_other_column
     frame["t"] = 3 * frame.a - 2 * frame.b
     data = lv.read(frame, confidential=["a", "b", "t"], sub_groups=["g"])
     release = lv.mask(data, "sufficiency_based", secret=SECRET)
-    score = lv.risk(data, release, [lv.risks.AttributeInference(columns=("t",))])[0]
+    score = lv.risk(data, release, [lv.attacks.AttributeInference(columns=("t",))])[0]
     assert score.value == 1.0
     assert score.s_alone == score.chance < 0.2
     assert [r["variable"] for r in score.by_variable] == ["t"]
@@ -53,7 +53,7 @@ def test_unrelated_columns_give_nothing_beyond_the_mean():
     n = 3000
     frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abt"))
     data = lv.read(frame, confidential=list("abt"))
-    score = lv.risk(data, lv.mask(data, "data_shuffling", secret=SECRET), [lv.risks.AttributeInference(columns=("t",))])[0]
+    score = lv.risk(data, lv.mask(data, "data_shuffling", secret=SECRET), [lv.attacks.AttributeInference(columns=("t",))])[0]
     assert abs(score.value - score.chance) < 4.9 * np.sqrt(2 * 0.08 * 0.92 / n)
     assert score.chance == pytest.approx(0.0797, abs=4.9 * np.sqrt(0.08 * 0.92 / n))
 
@@ -68,4 +68,4 @@ def test_what_is_known_is_not_predicted_and_s_counts_for_s():
     assert [r["variable"] for r in score.by_variable] == ["t"]
     assert score.value >= score.s_alone > 0.9 > 5 * score.chance
     with pytest.raises(lv.LarvatusError, match="'w'"):
-        lv.risk(data, release, [lv.risks.AttributeInference(columns=("w",))])
+        lv.risk(data, release, [lv.attacks.AttributeInference(columns=("w",))])

@@ -8,12 +8,12 @@ import pytest
 from scipy import stats
 
 import larvatus as lv
+from larvatus.attacks.bayesian_intruder import BayesianIntruder
 from larvatus.core.progress import heard_by
 from larvatus.data.alignment import in_groups_of
-from larvatus.data.factor_law import factor_laws
+from larvatus.data.laws import factor_laws
 from larvatus.datasets import key_variables
-from larvatus.risks.bayesian_intruder import BayesianIntruder
-from larvatus.stats.bias_and_noise_scenarios import paper_priors
+from larvatus.stats.bias_and_noise.scenarios import paper_priors
 
 FALSE_ALARM = 1e-6
 SECRET = b"sixteen bytes or more for tests"
@@ -75,8 +75,8 @@ def test_many_pairs_in_one_column_are_looked_at_nearby_only_and_found_alike(monk
     data = data2(600)
     release = lv.mask(data, "bias_and_noise(bias_sd=0.01, noise_ratio=0.05)", secret=SECRET)
     all_ = scored(data, release)
-    monkeypatch.setattr("larvatus.risks._bayesian_links.MANY", 1)
-    monkeypatch.setattr("larvatus.risks._bayesian_links.linked_by", lambda *a: pytest.fail("all records were looked at"))
+    monkeypatch.setattr("larvatus.attacks._bayesian_links.MANY", 1)
+    monkeypatch.setattr("larvatus.attacks._bayesian_links.linked_by", lambda *a: pytest.fail("all records were looked at"))
     near = scored(data, release)
     assert np.array_equal(near.by_record, all_.by_record)
     for a, b in zip(near.details["thresholds"], all_.details["thresholds"], strict=True):
@@ -342,4 +342,4 @@ def test_spreads_below_zero_are_refused(field):
     data = lv.read(pd.DataFrame({"x": np.arange(1.0, 21.0)}), confidential="x")
     release = lv.mask(data, "bias_and_noise", secret=SECRET)
     with pytest.raises(lv.LarvatusError, match=f"{field}: a spread is 0 or more"):
-        lv.risk(data, release, [lv.risks.BayesianIntruder(**{field: -0.05})])
+        lv.risk(data, release, [lv.attacks.BayesianIntruder(**{field: -0.05})])

@@ -9,7 +9,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 import larvatus as lv
 from larvatus.core.errors import UtilityError
-from larvatus.utilities import Cluster
+from larvatus.measures import Cluster
 from sample import people
 from skewed import masked, skewed
 

@@ -38,7 +38,7 @@ def test_rounding_to_a_hundred_leaves_few_to_clustering():
 def test_credit_is_shared_by_the_released_records_of_the_cluster():
     frame = pd.DataFrame({"x": [0.0, 0.1, 0.2, 100, 100.1, 500]})
     released = pd.DataFrame({"x": [0.05, 100.2, 0.15, 100, 0.1, 900]})
-    score = lv.risk(lv.read(frame, confidential="x"), released, [lv.risks.ClusterMatch(clusters=4 / 6)])[0]
+    score = lv.risk(lv.read(frame, confidential="x"), released, [lv.attacks.ClusterMatch(clusters=4 / 6)])[0]
     assert score.by_record == pytest.approx([1 / 3, 0, 1 / 3, 1 / 2, 0, 1 / 6])
 
 

@@ -240,7 +240,7 @@ def test_agreement_is_seen_where_as_many_cells_are_missing_but_others():
 def test_agreement_in_part_of_the_records_is_not_taken_for_more(spoilt):
     """One exchanged pair, one tie, columns that do not vary where both are present, or nine records that have both."""
     from larvatus.core.randomness import RecordRandom
-    from larvatus.data.copula import copula_of, ranked
+    from larvatus.masks.copula.estimate import copula_of, ranked
 
     x = np.random.default_rng(4).permutation(400) + 1.0
     y = x**3
@@ -342,7 +342,7 @@ def test_it_says_that_extremes_leave_unmodified_and_what_came_through():
 def test_one_swapped_pair_of_neighbours_is_not_perfect_agreement():
     """In 60,000 rows it moves Spearman's coefficient by less than 1e-13: ranks are compared one by one."""
     from larvatus.core.randomness import RecordRandom
-    from larvatus.data.copula import copula_of, ranked
+    from larvatus.masks.copula.estimate import copula_of, ranked
 
     n = 60_000
     x = np.random.default_rng(5).normal(size=n)

@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 import larvatus as lv
-from larvatus.stats.micro_groups import tied_together
+from larvatus.stats.linkage.microaggregates import tied_together
 
 FALSE_ALARM = 1e-6
 N, K = 10_000, 100
@@ -55,11 +55,11 @@ def test_one_group_alone_hides_among_k():
 def test_named_groups_are_used_and_checked():
     frame, released = three_groups()
     data = lv.read(frame, confidential=list(frame.columns))
-    named = lv.risks.GroupIntersection(column_groups=(("a0", "b0"), ("a1",)))
+    named = lv.attacks.GroupIntersection(column_groups=(("a0", "b0"), ("a1",)))
     expected = 1 / released.groupby(["a0", "a1"]).a0.transform("size")
     assert lv.risk(data, released, [named])[0].by_record == pytest.approx(expected)
     with pytest.raises(lv.LarvatusError, match="'c'"):
-        lv.risk(data, released, [lv.risks.GroupIntersection(column_groups=(("c",),))])
+        lv.risk(data, released, [lv.attacks.GroupIntersection(column_groups=(("c",),))])
 
 
 def test_columns_tied_in_the_same_records_form_a_group():

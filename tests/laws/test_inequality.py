@@ -9,7 +9,7 @@ import pytest
 import larvatus as lv
 from found import ENGINES, engine_of
 from larvatus.core.errors import UtilityError
-from larvatus.utilities import Inequality
+from larvatus.measures import Inequality
 from sample import SECRET, people
 
 

@@ -41,7 +41,7 @@ def inside(x: np.ndarray, y: np.ndarray, w: float, measured: str, sd: float) -> 
 def test_shares_are_those_of_counting_by_hand(measured, engine):
     frame, released = pair()
     data = lv.read(frame, **ROLES, engine=engine_of(engine))
-    attack = lv.risks.IntervalDisclosure(windows=(0.2, 0.05), measured=measured)
+    attack = lv.attacks.IntervalDisclosure(windows=(0.2, 0.05), measured=measured)
     score = lv.risk(data, released, [attack])[0]
     hit, chance, alone = (pd.DataFrame(index=frame.index, columns=["x", "t"], dtype=float) for _ in range(3))
     for _, rows in frame.groupby("g").groups.items():
@@ -66,7 +66,7 @@ def test_chance_is_what_ranks_of_an_unrelated_file_give():
     rng = np.random.default_rng(8)
     frame = pd.DataFrame({"x": rng.normal(size=n)})
     data = lv.read(frame, confidential="x")
-    score = lv.risk(data, frame.assign(x=rng.permutation(frame.x)), [lv.risks.IntervalDisclosure(windows=w)])[0]
+    score = lv.risk(data, frame.assign(x=rng.permutation(frame.x)), [lv.attacks.IntervalDisclosure(windows=w)])[0]
     steps = int(w * n)
     assert score.chance == pytest.approx((n + 2 * steps * n - steps * (steps + 1)) / n**2, abs=2 / 2001)
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.stats.rounding import half_step
+from larvatus.stats.noise.rounding import half_step
 from sample import SECRET
 from winkler import FIELDS, four_fields
 
@@ -20,7 +20,7 @@ def test_shares_of_rounded_fields_are_the_published_ones_and_those_of_the_neares
         frame = four_fields(np.random.default_rng(seed))
         data = lv.read(frame, confidential=FIELDS)
         release = lv.mask(data, f"rounding(base={base})", secret=SECRET)
-        scores = lv.risk(data, release, [lv.risks.IntervalMatch(base=base), lv.risks.NearestRecord(distance="euclidean")])
+        scores = lv.risk(data, release, [lv.attacks.IntervalMatch(base=base), lv.attacks.NearestRecord(distance="euclidean")])
         found.append(scores[0].value)
         nearest.append(scores[1].value)
     assert np.mean(found) == pytest.approx(published, abs=5 * np.std(found) / np.sqrt(30) + 0.01)

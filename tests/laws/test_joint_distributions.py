@@ -10,7 +10,7 @@ import pytest
 
 import larvatus as lv
 from larvatus.core.errors import UtilityError
-from larvatus.utilities import EcdfMax, EcdfMean
+from larvatus.measures import EcdfMax, EcdfMean
 from sample import people
 from skewed import masked, skewed
 

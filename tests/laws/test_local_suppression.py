@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.stats.suppression import cells, suppressed
+from larvatus.stats.grouping.suppression import cells, suppressed
 from sample import SECRET
 
 

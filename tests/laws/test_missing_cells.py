@@ -42,7 +42,7 @@ def test_the_posterior_is_at_least_as_good_as_distance_when_cells_are_missing(va
     frame = people()
     released = blanked(noisy(frame, variance), share)
     original = frame.mask(released.isna()) if both else frame
-    nearest, posterior = (value(original, released, a(within=1)) for a in (lv.risks.NearestRecord, lv.risks.PosteriorMatch))
+    nearest, posterior = (value(original, released, a(within=1)) for a in (lv.attacks.NearestRecord, lv.attacks.PosteriorMatch))
     assert posterior >= nearest - 0.02
 
 
@@ -52,7 +52,7 @@ def test_missing_coordinates_are_integrated_out(rule):
     frame = people(120)[["a", "b"]]
     released = blanked(noisy(frame, 0.3), 0.3)
     score = lv.risk(lv.read(frame, confidential=["a", "b"]), released,
-                    [lv.risks.PosteriorMatch(rule=rule, law="in_sample", within=1)], row_order="keep")[0]
+                    [lv.attacks.PosteriorMatch(rule=rule, law="in_sample", within=1)], row_order="keep")[0]
     x, y = frame.to_numpy(), released.to_numpy()
     whole = ~np.isnan(y).any(axis=1)
     mean, joint = np.hstack([x, y])[whole].mean(axis=0), np.cov(np.hstack([x, y])[whole].T)
@@ -79,11 +79,11 @@ def test_trees_and_a_dense_search_agree_on_missing_cells(monkeypatch):
     frame = people(300)
     released = blanked(noisy(frame, 0.1), 0.2)
     original = blanked(frame, 0.1, seed=9)
-    dense = value(original, released, lv.risks.PosteriorMatch(within=(1, 3)))
+    dense = value(original, released, lv.attacks.PosteriorMatch(within=(1, 3)))
     monkeypatch.setattr("larvatus.stats.patterns.DENSE", 0)
-    assert value(original, released, lv.risks.PosteriorMatch(within=(1, 3))) == pytest.approx(dense)
+    assert value(original, released, lv.attacks.PosteriorMatch(within=(1, 3))) == pytest.approx(dense)
     monkeypatch.setattr("larvatus.stats.pattern_matching.MOST", 0)
-    assert value(original, released, lv.risks.PosteriorMatch(within=(1, 3))) > 0.5 * dense
+    assert value(original, released, lv.attacks.PosteriorMatch(within=(1, 3))) > 0.5 * dense
 
 
 @pytest.mark.parametrize("distance", ["euclidean", "mahalanobis", "gower"])
@@ -91,7 +91,7 @@ def test_a_blank_made_by_the_mask_costs_little_and_one_that_stays_costs_much(dis
     """A search over the cells there are, a small cost for each that is not, finds this many; blanks that stay tell more."""
     frame = people()
     released = blanked(noisy(frame, 0.02), 0.2)
-    attack = lv.risks.NearestRecord(within=1, distance=distance)
+    attack = lv.attacks.NearestRecord(within=1, distance=distance)
     unit = released.std(ddof=0).to_numpy()
     x, y = frame.to_numpy() / unit, released.to_numpy() / unit
     apart = (np.where(np.isnan(y), 0.1, np.nan_to_num(x[:, None] - y[None]) ** 2)).sum(axis=2)
@@ -115,7 +115,7 @@ def test_column_groups_are_recognised_in_spite_of_blanks(share):
     frame = people()
     data = lv.read(frame, confidential=COLUMNS)
     whole = lv.mask(data, lv.masks.Microaggregation(k=5, together=[["a", "b"], ["c", "d"]]), secret=b"k" * 32).frame()
-    known = lv.risks.GroupIntersection(column_groups=(("a", "b"), ("c", "d")))
+    known = lv.attacks.GroupIntersection(column_groups=(("a", "b"), ("c", "d")))
     before = value(frame, whole, "group_intersection")
     assert before > 0.5
     assert value(frame, blanked(whole, share), "group_intersection") > before - 0.05

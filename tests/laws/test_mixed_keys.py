@@ -42,7 +42,7 @@ def test_gower_is_that_of_a_dense_search(ordered):
         o=np.where(rng.random(len(table)) < 0.2, "mid", table.o),
     )
     roles = lv.Roles(confidential=("x", "k", "o"), ordered={"o": ("low", "mid", "high")} if ordered else {})
-    score = lv.risk(lv.read(table, roles), released, [lv.risks.NearestRecord(distance="gower", within=40)])[0]
+    score = lv.risk(lv.read(table, roles), released, [lv.attacks.NearestRecord(distance="gower", within=40)])[0]
     assert score.by_record == pytest.approx(dense(table, released, ordered, 40))
 
 

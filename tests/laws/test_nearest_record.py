@@ -29,7 +29,7 @@ def test_credits_are_those_of_a_dense_search_within_sub_group_and_same_s():
     table["b"] = rng.integers(0, 5, n)
     released = table.assign(a=table.a + rng.normal(0, 0.5, n), b=rng.permutation(table.b))
     data = lv.read(table, confidential=["a", "b"], non_confidential=["s"], sub_groups=["g"])
-    score = lv.risk(data, released, [lv.risks.NearestRecord(within=(1, 4), distance="euclidean")])[0]
+    score = lv.risk(data, released, [lv.attacks.NearestRecord(within=(1, 4), distance="euclidean")])[0]
     scale = released.groupby("g")[["a", "b"]].transform("std", ddof=0).to_numpy()
     x, y = table[["a", "b"]].to_numpy() / scale, released[["a", "b"]].to_numpy() / scale
     pool = (table.g * 10 + table.s).to_numpy()
@@ -86,7 +86,7 @@ def test_correlated_columns_are_linked_by_the_stronger_distance():
     table = pd.DataFrame(x, columns=list("abcd"))
     data = lv.read(table, confidential=list("abcd"))
     release = lv.mask(data, "sufficiency_based(similarity=0.9)", secret=SECRET)
-    found = {d: lv.risk(data, release, [lv.risks.NearestRecord(distance=d)])[0].value for d in ("euclidean", "mahalanobis")}
+    found = {d: lv.risk(data, release, [lv.attacks.NearestRecord(distance=d)])[0].value for d in ("euclidean", "mahalanobis")}
     strongest = lv.risk(data, release, ["nearest_record"])[0]
     assert found["mahalanobis"] > 1.3 * found["euclidean"]
     assert strongest.value == found["mahalanobis"]
@@ -110,7 +110,7 @@ def test_outliers_are_told_apart_on_census(real_files):
     found = []
     for i in range(8):
         release = lv.mask(data, "additive_noise(variance=0.25)", secret=bytes([i]) * 16)
-        score = lv.risk(data, release, [lv.risks.NearestRecord(distance="euclidean")])[0]
+        score = lv.risk(data, release, [lv.attacks.NearestRecord(distance="euclidean")])[0]
         found.append([row["value"] for row in score.details["outliers"]])
     outlying, interior = np.mean(found, axis=0)
     assert outlying == pytest.approx(0.45, abs=0.10)

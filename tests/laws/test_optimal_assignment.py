@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import larvatus as lv
-from larvatus.stats.assignment import assignment_credit
+from larvatus.stats.linkage.assignment import assignment_credit
 from winkler import four_fields, swapped
 
 
@@ -40,7 +40,7 @@ def test_whoever_knows_all_records_finds_more_than_the_nearest_record():
         rng = np.random.default_rng(seed)
         frame = four_fields(rng)
         scores = lv.risk(lv.read(frame, confidential=list(frame.columns)), swapped(frame, 0.1, rng),
-                         ["optimal_assignment", lv.risks.NearestRecord(distance="euclidean")])
+                         ["optimal_assignment", lv.attacks.NearestRecord(distance="euclidean")])
         found.append([s.value for s in scores])
     gain = -np.diff(found).ravel()
     assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))
@@ -55,7 +55,7 @@ def test_records_with_another_s_are_never_linked_and_blocks_are_noted():
     assert score.value > score.s_alone == 0.5
     plain = frame.assign(s=0)
     data = lv.read(plain, confidential=["x", "t"], non_confidential=["s"])
-    score = lv.risk(data, plain, [lv.risks.OptimalAssignment(largest=50)])[0]
+    score = lv.risk(data, plain, [lv.attacks.OptimalAssignment(largest=50)])[0]
     assert score.value == 1.0
     assert "in blocks" in score.notes[0]
 

@@ -38,7 +38,7 @@ def held(folder, frame: pd.DataFrame, **settings: object) -> lv.Intruder:
 @pytest.mark.parametrize("rows", [10, 60, 300])
 def test_a_law_is_as_well_known_however_few_records_the_own_file_holds(table, data, release, rows, tmp_path):
     """The same targets with and without a file: the law comes from all pairs, not from the rows of the file."""
-    attack = lv.risks.PosteriorMatch(within=1)
+    attack = lv.attacks.PosteriorMatch(within=1)
     whole = lv.risk(data, release, [attack], intruder=held(tmp_path, table.drop(columns="age")))[0]
     some = lv.risk(data, release, [attack], intruder=held(tmp_path, table.drop(columns="age")[:rows]))[0]
     assert some.by_record == pytest.approx(whole.by_record[:rows])

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import larvatus as lv
-from larvatus.stats.transitions import drawn, invariant, plain
+from larvatus.stats.noise.transitions import drawn, invariant, plain
 from sample import SECRET
 
 FALSE_ALARM = 1e-6

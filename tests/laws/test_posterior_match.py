@@ -12,7 +12,7 @@ from sample import SECRET
 from worked_examples.test_census import CODED, CODES, SIZES, X
 
 FALSE_ALARM = 1e-6
-PosteriorMatch = lv.risks.PosteriorMatch
+PosteriorMatch = lv.attacks.PosteriorMatch
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +160,8 @@ def test_the_average_of_copies_has_its_own_law():
     data = lv.read(table, confidential=["a", "b"])
     noise = lv.masks.AdditiveNoise(variance=1.0)
     copies = [lv.mask(data, noise, secret=bytes([i]) * 16).data for i in range(16)]
+    from larvatus.attacks.linkage.release_law import law_of
     from larvatus.data.copies import average
-    from larvatus.data.law_of_release import law_of
     from larvatus.data.release import Release
 
     class Copied(lv.masks.AdditiveNoise):

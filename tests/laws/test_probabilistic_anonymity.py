@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import larvatus as lv
-from larvatus.stats.distances import credit_within, nearer_and_tied
+from larvatus.stats.linkage.nearest_counts import credit_within, nearer_and_tied
 from sample import SECRET
 
 FALSE_ALARM = 1e-6

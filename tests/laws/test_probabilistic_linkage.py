@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.stats.fellegi_sunter import LEVELS, _levels, linkage_credit, weights_of
+from larvatus.stats.linkage.fellegi_sunter import LEVELS, _levels, linkage_credit, weights_of
 
 FALSE_ALARM = 1e-6
 

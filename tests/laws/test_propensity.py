@@ -13,9 +13,9 @@ import statsmodels.api as sm
 import larvatus as lv
 from larvatus.core.errors import UtilityError
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.trees import coded
-from larvatus.data.two_files import two_files
 from larvatus.datasets.households import households
+from larvatus.measures.propensity_models.files import two_files
+from larvatus.measures.propensity_models.trees import coded
 from sample import SECRET, people
 
 FALSE_ALARM = 1e-6
@@ -23,7 +23,7 @@ CENSUS = ["AGI", "FEDTAX", "STATETAX", "TAXINC", "INTVAL", "FICA", "WSALVAL", "E
 CODED = ["AFNLWGT", "EMCONTRB", "PTOTVAL"]
 MONEY = ["home_value", "mortgage_balance", "net_assets"]
 CELLS = ["gender", "marital"]
-DEGREE_2 = lv.utilities.Propensity(model="logit", degree=2)
+DEGREE_2 = lv.measures.Propensity(model="logit", degree=2)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def permuted(data: lv.Microdata) -> pd.DataFrame:
 
 
 def propensity(data: lv.Microdata, release: object, **settings: object):
-    return lv.utility(data, release, [lv.utilities.Propensity(**settings)])[0]
+    return lv.utility(data, release, [lv.measures.Propensity(**settings)])[0]
 
 
 def models(score) -> dict:

@@ -27,13 +27,13 @@ def test_the_truth_is_never_excluded_at_the_true_window(share):
     frame = four_fields(rng).assign(x5=rng.integers(0, 6, 100) * 1.0)
     released = swapped(frame, share, rng)
     data = lv.read(frame, confidential=list(frame.columns))
-    score = lv.risk(data, released, [lv.risks.RankWindow(window=share)])[0]
+    score = lv.risk(data, released, [lv.attacks.RankWindow(window=share)])[0]
     inside = dense(frame.to_numpy(), released.to_numpy(), int(share * 100))
     assert inside.diagonal().all()
     assert score.by_record == pytest.approx(1 / inside.sum(axis=1))
     found = lv.risk(data, released, ["rank_window"])[0]
     assert (found.by_record >= score.by_record - 1e-12).all()
-    narrow = lv.risk(data, released, [lv.risks.RankWindow(window=share / 5)])[0]
+    narrow = lv.risk(data, released, [lv.attacks.RankWindow(window=share / 5)])[0]
     assert (narrow.by_record < score.by_record).any()
 
 
@@ -43,7 +43,7 @@ def test_more_columns_leave_fewer_candidates():
     released = swapped(frame, 0.05, rng)
     data = lv.read(frame, confidential=list(frame.columns))
     whos = [lv.Intruder(known=list(frame.columns[:k])) for k in (1, 2, 3, 4)]
-    values = [lv.risk(data, released, [lv.risks.RankWindow(window=0.05)], intruder=who)[0].value for who in whos]
+    values = [lv.risk(data, released, [lv.attacks.RankWindow(window=0.05)], intruder=who)[0].value for who in whos]
     assert values == sorted(values)
     assert values[3] > 5 * values[0]
 
@@ -55,7 +55,7 @@ def test_two_fields_identify_few_after_rank_swapping():
         rng = np.random.default_rng(seed)
         frame = four_fields(rng)[["x1", "x3"]]
         score = lv.risk(lv.read(frame, confidential=["x1", "x3"]), swapped(frame, 0.05, rng),
-                        [lv.risks.RankWindow(window=0.05)])[0]
+                        [lv.attacks.RankWindow(window=0.05)])[0]
         values.append((score.by_record == 1).mean())
     assert np.mean(values) == pytest.approx(0.36, abs=5 * np.std(values) / np.sqrt(20))
 
@@ -66,7 +66,7 @@ def test_sampled_targets_keep_their_credits_and_widen_the_interval():
     released = swapped(frame[["x1", "x2", "x3", "x4"]], 0.1, rng).assign(g=frame.g)
     data = lv.read(frame, confidential=["x1", "x2", "x3", "x4"], sub_groups=["g"])
     whole = lv.risk(data, released, ["rank_window"])[0]
-    some = lv.risk(data, released, [lv.risks.RankWindow(targets=100)])[0]
+    some = lv.risk(data, released, [lv.attacks.RankWindow(targets=100)])[0]
     assert some.sampled
     assert not whole.sampled
     assert len(some.records) == len(some.by_record) == 100
@@ -77,7 +77,7 @@ def test_sampled_targets_keep_their_credits_and_widen_the_interval():
 def test_a_blanked_value_excludes_nobody_and_a_missing_one_is_looked_for_among_missing():
     frame = pd.DataFrame({"x": [1.0, 2, 3, 4, np.nan, np.nan]})
     released = frame.assign(x=[1.0, 2, 3, np.nan, np.nan, np.nan])
-    score = lv.risk(lv.read(frame, confidential="x"), released, [lv.risks.RankWindow(window=0)])[0]
+    score = lv.risk(lv.read(frame, confidential="x"), released, [lv.attacks.RankWindow(window=0)])[0]
     assert score.by_record[4:] == pytest.approx([1 / 3, 1 / 3])
     assert score.by_record[3] > 0
 

@@ -9,8 +9,8 @@ import statsmodels.formula.api as smf
 
 import larvatus as lv
 from larvatus.core.errors import LarvatusError, StudyError, UtilityError
-from larvatus.stats.overlap import overlaps
-from larvatus.utilities import RegressionOverlap
+from larvatus.measures import RegressionOverlap
+from larvatus.stats.estimates.intervals import overlaps
 from sample import SECRET, people
 
 ROLES = {"confidential": ["income", "wealth", "rooms"], "non_confidential": ["age", "job"]}

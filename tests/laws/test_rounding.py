@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.stats.rounding import rounded
+from larvatus.stats.noise.rounding import rounded
 from sample import SECRET
 
 

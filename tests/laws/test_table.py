@@ -9,7 +9,7 @@ import pytest
 import larvatus as lv
 from found import ENGINES, engine_of
 from larvatus.core.errors import UtilityError
-from larvatus.utilities import Table
+from larvatus.measures import Table
 from sample import people
 
 FALSE_ALARM = 1e-6

@@ -25,7 +25,7 @@ def table(n: int = 500) -> tuple[pd.DataFrame, pd.DataFrame]:
 def test_credits_are_those_of_counting_by_hand(engine):
     frame, released = table()
     data = lv.read(frame, **ROLES, engine=engine_of(engine))
-    score = lv.risk(data, released, [lv.risks.Uniqueness(keys=("g", "s", "x"))])[0]
+    score = lv.risk(data, released, [lv.attacks.Uniqueness(keys=("g", "s", "x"))])[0]
     size = released.groupby(["g", "s", "x"], dropna=False).s.transform("size")
     alone = released.groupby(["g", "s"]).s.transform("size")
     agrees = released.x.isna() | (released.x == frame.x)
@@ -46,7 +46,7 @@ def test_credits_are_those_of_counting_by_hand(engine):
 
 def test_without_the_sub_group_the_whole_file_hides_a_record():
     frame, released = table()
-    score = lv.risk(lv.read(frame, **ROLES), released, [lv.risks.Uniqueness(keys=("x",))])[0]
+    score = lv.risk(lv.read(frame, **ROLES), released, [lv.attacks.Uniqueness(keys=("x",))])[0]
     size = released.groupby("x", dropna=False).s.transform("size")
     agrees = released.x.isna() | (released.x == frame.x)
     assert score.value == pytest.approx(np.where(agrees, 1 / size, 1 / len(frame)).mean())
@@ -72,4 +72,4 @@ def test_values_that_differ_in_the_last_digits_are_the_same_key():
 def test_a_key_that_is_not_known_is_refused_by_name():
     frame, released = table()
     with pytest.raises(lv.LarvatusError, match=r"uniqueness\.keys: 'w'"):
-        lv.risk(lv.read(frame, **ROLES), released, [lv.risks.Uniqueness(keys=("w",))])
+        lv.risk(lv.read(frame, **ROLES), released, [lv.attacks.Uniqueness(keys=("w",))])

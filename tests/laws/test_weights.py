@@ -82,7 +82,7 @@ def test_equal_weights_change_nothing(table):
     for one, other in zip(laws[0].groups, laws[1].groups, strict=True):
         assert one.intercept == pytest.approx(other.intercept, rel=1e-6)
         assert one.on_s == pytest.approx(other.on_s, rel=1e-6, abs=1e-9)
-    from larvatus.stats.sufficiency import mask_group
+    from larvatus.stats.linear.sufficiency import mask_group
 
     rng = np.random.default_rng(1)
     x, given, noise = rng.normal(size=(3, 40)), rng.normal(size=(2, 40)), rng.normal(size=(3, 40))
@@ -110,7 +110,7 @@ def test_weights_that_cannot_be_are_refused(table, bad, said):
     data = read(table.assign(w=weights))
     with pytest.raises(lv.LarvatusError, match=f"1 weights in 'w' are {said}"):
         lv.mask(data, lv.masks.SufficiencyBased(weighted=True))
-    measure = lv.utilities.Moments(weighted=True)
+    measure = lv.measures.Moments(weighted=True)
     if bad == 0:
         assert lv.utility(data, lv.mask(data, "additive_noise"), [measure])[0].value > 0
     else:
@@ -122,7 +122,7 @@ def test_without_a_weight_it_is_refused_and_with_one_unused_it_is_said(table):
     data = lv.read(table, confidential=X, non_confidential=S, sub_groups=["g"])
     with pytest.raises(lv.LarvatusError, match="no column has the role weight"):
         lv.mask(data, lv.masks.SufficiencyBased(weighted=True))
-    for measure in (lv.utilities.Moments(weighted=True), lv.utilities.Correlation(weighted=True)):
+    for measure in (lv.measures.Moments(weighted=True), lv.measures.Correlation(weighted=True)):
         with pytest.raises(lv.LarvatusError, match="no column has the role weight"):
             lv.utility(data, lv.mask(data, "additive_noise"), [measure])
     notes = lv.mask(read(table), "sufficiency_based", secret=SECRET).notes
@@ -136,7 +136,7 @@ def test_measures_against_statsmodels(table, engine):
     release = lv.mask(data, "additive_noise", secret=SECRET)
     after = pd.DataFrame(release.frame())
     moments, correlation = lv.utility(data, release, [
-        lv.utilities.Moments(weighted=True), lv.utilities.Correlation(weighted=True),
+        lv.measures.Moments(weighted=True), lv.measures.Correlation(weighted=True),
     ])
     for row in moments.by_variable:
         name = row["variable"]
@@ -154,6 +154,6 @@ def test_measures_against_statsmodels(table, engine):
 def test_a_weighted_release_loses_nothing_weighted(table):
     data = read(table)
     release = lv.mask(data, lv.masks.SufficiencyBased(weighted=True), secret=SECRET)
-    measures = [lv.utilities.Moments(weighted=w) for w in (True, False)]
+    measures = [lv.measures.Moments(weighted=w) for w in (True, False)]
     weighted, plain = lv.utility(data, release, measures)
     assert weighted.value < 1e-10 < plain.value

@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from larvatus.papers import paper_000, paper_002, paper_003_claims, paper_004, paper_004_claims, reverse_mapping
-from larvatus.papers.comparing import BySeed
-from larvatus.papers.figures import rows
-from larvatus.papers.frame import FEWEST
-from larvatus.papers.paper_002_measured import DATA, KNOWN, LEVELS
-from larvatus.papers.paper_003_figures import MEASURES
-from larvatus.papers.verdicts import Measured, checked, measured
+from larvatus.papers.bayesian_intruder_002 import paper as paper_002
+from larvatus.papers.bayesian_intruder_002.measured import DATA, KNOWN, LEVELS
+from larvatus.papers.easy_masking_004 import claims as paper_004_claims
+from larvatus.papers.easy_masking_004 import paper as paper_004
+from larvatus.papers.framework.model import FEWEST
+from larvatus.papers.framework.published import rows
+from larvatus.papers.framework.seed_comparison import BySeed
+from larvatus.papers.framework.verdicts import Measured, checked, measured
+from larvatus.papers.global_utility_003 import claims as paper_003_claims
+from larvatus.papers.global_utility_003.figures import MEASURES
+from larvatus.papers.reverse_mapping_001 import open_issues as reverse_mapping
+from larvatus.papers.shuffling_000 import paper as paper_000
 
 SEEDS = 200
 FALSE_ALARM = 1e-6

@@ -6,21 +6,19 @@ import numpy as np
 import pytest
 
 from larvatus import datasets
-from larvatus.papers import (
-    figures,
-    paper_002,
-    paper_002_measured,
-    paper_003,
-    paper_003_figures,
-    paper_003_measured,
-    paper_003_surveys,
-    reverse_mapping,
-    reverse_mapping_measured,
-)
-from larvatus.papers.catalogue import chosen
-from larvatus.papers.frame import Where
-from larvatus.papers.reverse_mapping_report import blocks
-from larvatus.papers.verdicts import checked, judged, measured
+from larvatus.papers.bayesian_intruder_002 import measured as paper_002_measured
+from larvatus.papers.bayesian_intruder_002 import paper as paper_002
+from larvatus.papers.framework import published as figures
+from larvatus.papers.framework.catalogue import chosen
+from larvatus.papers.framework.model import Where
+from larvatus.papers.framework.verdicts import checked, judged, measured
+from larvatus.papers.global_utility_003 import figures as paper_003_figures
+from larvatus.papers.global_utility_003 import measured as paper_003_measured
+from larvatus.papers.global_utility_003 import paper as paper_003
+from larvatus.papers.global_utility_003 import surveys as paper_003_surveys
+from larvatus.papers.reverse_mapping_001 import open_issues as reverse_mapping
+from larvatus.papers.reverse_mapping_001 import open_issues_measured as reverse_mapping_measured
+from larvatus.papers.reverse_mapping_001.open_issues_report import blocks
 
 QUICK = Where(quick=True)
 FALSE_ALARM = 1e-6  # of every limit on a random figure below
@@ -141,9 +139,9 @@ def test_shapes(shape):
 
 def test_both_statistics_of_joint_distributions_are_read_from_one_score():
     from larvatus.datasets import schools
-    from larvatus.papers.measuring import measured, released
-    from larvatus.papers.paper_003_surveys import _measured, school_steps
-    from larvatus.walk import read
+    from larvatus.papers.framework.shortcuts import measured, released
+    from larvatus.papers.global_utility_003.surveys import _measured, school_steps
+    from larvatus.pipeline import read
 
     table, steps = schools(300, 1), school_steps("10%,20%")
     names = table.column_names

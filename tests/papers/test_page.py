@@ -7,13 +7,13 @@ from html import escape
 
 import pytest
 
-from larvatus.papers.frame import Claim, Evidence, Experiment, Paper, Table, Where
-from larvatus.papers.page import counted_claims, fitted, markdown, page, summary_of
-from larvatus.papers.reproduction import Reproduction
-from larvatus.papers.verdicts import checked, judged, measured
-from larvatus.papers.wording import over_seeds
-from larvatus.reporting.contents import Report
-from larvatus.reporting.html import rendered
+from larvatus.papers.framework.model import Claim, Evidence, Experiment, Paper, Table, Where
+from larvatus.papers.framework.page import counted_claims, fitted, markdown, page, summary_of
+from larvatus.papers.framework.reproduction import Reproduction
+from larvatus.papers.framework.verdicts import checked, judged, measured
+from larvatus.papers.framework.wording import over_seeds
+from larvatus.reporting.page.blocks import Report
+from larvatus.reporting.page.html import rendered
 
 ROWS = ["X", "ADD", "IMP", "MIC", "SWP"]
 VALUES = {"X": 0.742, "ADD": 0.738, "IMP": 0.71, "MIC": 0.5, "SWP": 0.4}

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from larvatus.cli.main import main
-from larvatus.papers.catalogue import papers
-from larvatus.papers.figures import published
-from larvatus.papers.reverse_mapping_measured import QUICK_MOST
+from larvatus.papers.framework.catalogue import papers
+from larvatus.papers.framework.published import published
+from larvatus.papers.reverse_mapping_001.open_issues_measured import QUICK_MOST
 
 PAPERS = ("000", "001", "001-6", "002", "003", "004")
 

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import poisson, t
 
-from larvatus.papers import paper_002, paper_003, remarks
-from larvatus.papers.figures import Published
-from larvatus.papers.paper_003_measured import CORRELATIONS, MASKS, SHAPES
-from larvatus.papers.verdicts import Measured, Row
+from larvatus.papers.bayesian_intruder_002 import paper as paper_002
+from larvatus.papers.framework import remarks
+from larvatus.papers.framework.published import Published
+from larvatus.papers.framework.verdicts import Measured, Row
+from larvatus.papers.global_utility_003 import paper as paper_003
+from larvatus.papers.global_utility_003.measured import CORRELATIONS, MASKS, SHAPES
 
 SEEDS = 20
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from larvatus.cli.main import main
-from larvatus.papers import runner
-from larvatus.papers.catalogue import papers
-from larvatus.papers.frame import Experiment, Paper, Where
-from larvatus.papers.measuring import secret
+from larvatus.papers.framework import runner
+from larvatus.papers.framework.catalogue import papers
+from larvatus.papers.framework.model import Experiment, Paper, Where
+from larvatus.papers.framework.shortcuts import secret
 
 
 @pytest.fixture

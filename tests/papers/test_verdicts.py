@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from larvatus.core.errors import DiscoveryError
-from larvatus.papers import figures
-from larvatus.papers.catalogue import chosen, papers
-from larvatus.papers.frame import FEWEST, Claim, Experiment, Paper, Table
-from larvatus.papers.verdicts import Measured, checked, judged, measured
-from larvatus.papers.wording import cells
+from larvatus.papers.framework import published as figures
+from larvatus.papers.framework.catalogue import chosen, papers
+from larvatus.papers.framework.model import FEWEST, Claim, Experiment, Paper, Table
+from larvatus.papers.framework.verdicts import Measured, checked, judged, measured
+from larvatus.papers.framework.wording import cells
 
 ROWS = ["X", "ADD", "IMP", "MIC", "SWP"]
 PRINTED = [0.742, 0.738, 0.710, 0.682, 0.568]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from larvatus.comparison.comparison import Comparison
-from larvatus.data.score import Cell, Row, Rows, Score, Scores
+from larvatus.core.number_format import Cell
+from larvatus.data.score import Row, Rows, Score, Scores
 
 FEW_ORIGINAL = 7321  # stands for a count that must not be public
 EDGES = [0.0, 1.0, 2.0, 3.0, 4.0]

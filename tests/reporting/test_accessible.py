@@ -16,7 +16,7 @@ from reporting.conftest import built
 from reporting.pictured import pictured
 from reporting.shapes import shaped
 
-CSS = files("larvatus.reporting").joinpath("templates/report.css").read_text(encoding="utf-8")
+CSS = files("larvatus.reporting.page").joinpath("templates/report.css").read_text(encoding="utf-8")
 AXE = os.environ.get("LARVATUS_AXE", "")
 if not AXE and (package := find_spec("axe_core_python")) is not None and package.origin:
     AXE = str(Path(package.origin).with_name("axe.min.js"))

@@ -7,11 +7,11 @@ import re
 import pytest
 
 import larvatus as lv
+from larvatus.comparison.headline import headlines
 from larvatus.data.score import Rows, Score
-from larvatus.reporting.analyses import analyses_section
-from larvatus.reporting.contents import Figure, Fold, Section, Table
-from larvatus.reporting.headline import headlines
-from larvatus.reporting.interval_lanes import interval_lane
+from larvatus.reporting.figures.estimate_intervals import interval_lane
+from larvatus.reporting.page.blocks import Figure, Fold, Section, Table
+from larvatus.reporting.sections.analyses import analyses_section
 from sample import SECRET, people
 
 LABEL = "y ~ x"

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from larvatus.comparison.told_study import told_study
 from larvatus.core.errors import LarvatusError
 from larvatus.data.score import Rows, Score, Scores
+from larvatus.study.redaction import told_study
 
 PARTS = (
     "Summary", "The chosen release", "Purpose, data and roles", "What the intruder is assumed to know", "Each release", "Risk",
@@ -128,7 +128,7 @@ def test_counts_have_their_share_beside_them(comparison, parsed):
 def test_a_study_puts_its_choice_forward_and_tells_how_it_was_run(tmp_path, parsed):
     import larvatus as lv
     from larvatus.core.errors import StudyError
-    from larvatus.walk import run
+    from larvatus.pipeline import run
 
     lv.datasets.households(300, 1).to_pandas().to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "study.toml").write_text(

@@ -7,12 +7,12 @@ import random
 
 import pytest
 
+from larvatus.comparison.headline import Headline, excess, headlines, unbeaten
+from larvatus.core.number_format import interval, loss, share
 from larvatus.data.score import Score
-from larvatus.reporting.headline import Headline, excess, headlines, unbeaten
-from larvatus.reporting.numbers import interval, loss, share
-from larvatus.reporting.placement import Box, placed
-from larvatus.reporting.svg import Scale, shortened, text_width, tick_text
-from larvatus.reporting.verdict import verdict
+from larvatus.reporting.figures.label_placement import Box, placed
+from larvatus.reporting.figures.svg import Scale, shortened, text_width, tick_text
+from larvatus.reporting.sections.verdict import verdict
 
 SP = "\N{NO-BREAK SPACE}"
 

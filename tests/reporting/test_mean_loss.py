@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
+from larvatus.comparison.headline import common_measures, headlines, mean_loss
 from larvatus.data.score import Score, Scores
-from larvatus.reporting.headline import common_measures, headlines, mean_loss
 from sample import SECRET
 
 

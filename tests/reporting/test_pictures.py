@@ -8,9 +8,9 @@ import re
 import pytest
 
 from larvatus.data.score import Rows, Score
-from larvatus.reporting.grids import chosen_pairs
-from larvatus.reporting.histograms import cumulated, histograms_of
-from larvatus.reporting.value_axis import ValueAxis, short
+from larvatus.reporting.figures.histograms import cumulated, histograms_of
+from larvatus.reporting.figures.scatter_grids import chosen_pairs
+from larvatus.reporting.figures.value_axis import ValueAxis, short
 from reporting.pictured import FEW_ORIGINAL, TITLES, histogram, pictured, with_scores
 
 NASTY = '<script>alert("x")</script> & "name"'

@@ -11,9 +11,9 @@ import pytest
 
 import larvatus as lv
 from larvatus.data.notes import Note
-from larvatus.reporting.compose import composed
-from larvatus.reporting.contents import Code, Fold, Listing, Paragraph, Section, Table
-from larvatus.reporting.public_notes import public_note
+from larvatus.reporting.editions.compose import composed
+from larvatus.reporting.page.blocks import Code, Fold, Listing, Paragraph, Section, Table
+from larvatus.reporting.sections.public_notes import public_note
 
 NAMES = ["home_value", "mortgage_balance", "net_assets"]
 NOISY = {
@@ -226,11 +226,11 @@ def test_the_public_reads_of_the_sub_groups_that_masking_ran_in(groups, mask, sa
 
 
 def test_the_public_reads_plain_names_of_measures(tmp_path, monkeypatch):
+    from larvatus.comparison.release_sentences import NAMES as PLAIN
+    from larvatus.comparison.release_sentences import named
     from larvatus.core.discovery import file_names
-    from larvatus.reporting.glance_words import NAMES as PLAIN
-    from larvatus.reporting.glance_words import named
 
-    assert set(file_names("larvatus.utilities")) <= set(PLAIN)
+    assert set(file_names("larvatus.measures")) <= set(PLAIN)
     assert named("ecdf_mean (2)") == "the joint distribution on average (2)"
     report, _ = public(lv.masks.DataShuffling(), tmp_path, monkeypatch)
     heads = [b for b in section(report, "What analysts lose").blocks if isinstance(b, Table)]

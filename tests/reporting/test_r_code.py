@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from larvatus.reporting.analysis_code import COPIES_R, PLAIN_R, in_r, noise_python, noise_r
+from larvatus.reporting.sections.analysis_code import COPIES_R, PLAIN_R, in_r, noise_python, noise_r
 
 NAMES = ("income", "it's", 'a "quoted" name', "back\\slash", "{brace}", "größe")
 GROUPS = ("region", "sex of \"head\"")

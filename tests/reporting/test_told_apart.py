@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from larvatus.comparison.headline import headlines
 from larvatus.data.score import Rows, Score, Scores
-from larvatus.reporting.contents import Figure, Fold
-from larvatus.reporting.ecdf_figures import Gap, ecdf_blocks
-from larvatus.reporting.headline import headlines
-from larvatus.reporting.histograms import Histogram
-from larvatus.reporting.propensity_figures import propensity_figures
-from larvatus.reporting.value_axis import ValueAxis
+from larvatus.reporting.figures.ecdf import Gap, ecdf_blocks
+from larvatus.reporting.figures.histograms import Histogram
+from larvatus.reporting.figures.propensity import propensity_figures
+from larvatus.reporting.figures.value_axis import ValueAxis
+from larvatus.reporting.page.blocks import Figure, Fold
 
 AXIS = ValueAxis((1.0, 2.0, 3.0))
 

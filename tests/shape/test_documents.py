@@ -22,7 +22,7 @@ PAGES = sorted([
 FENCE = re.compile(r"^(```+)([a-z]*)[^\n]*\n(.*?)^\1\s*$", re.M | re.S)
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 IMAGE = re.compile(r"!\[[^\]\n]*\]\(\s*([^)\s]+)\s*\)")
-METHODS = {n for folder in ("masks", "risks", "utilities", "engines") for n in file_names(f"larvatus.{folder}")}
+METHODS = {n for folder in ("masks", "attacks", "measures", "engines") for n in file_names(f"larvatus.{folder}")}
 
 
 def name(page: Path) -> str:

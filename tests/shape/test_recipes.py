@@ -43,7 +43,7 @@ def table() -> pa.Table:
 
 
 def test_there_is_one_of_each_kind():
-    assert sorted(name.partition("/")[0] for name in RECIPES) == ["engines", "masks", "risks", "utilities"]
+    assert sorted(name.partition("/")[0] for name in RECIPES) == ["attacks", "engines", "masks", "measures"]
 
 
 def test_mask(recipe, table):
@@ -53,14 +53,14 @@ def test_mask(recipe, table):
 
 
 def test_attack(recipe, table):
-    score = lv.risk(lv.read(table, **ROLES), table, [recipe("risks/single_column")()])[0]
+    score = lv.risk(lv.read(table, **ROLES), table, [recipe("attacks/single_column")()])[0]
     assert score.value == pytest.approx(1.0)
     assert score.chance == pytest.approx(3 / 400)
 
 
 def test_measure(recipe, table):
     data = lv.read(table, **ROLES)
-    measure = recipe("utilities/middle_half")()
+    measure = recipe("measures/middle_half")()
     assert lv.utility(data, table, [measure])[0].value == 0
     assert lv.utility(data, lv.mask(data, "additive_noise(variance=4.0)"), [measure])[0].value > 0.1
 

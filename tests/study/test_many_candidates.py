@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import larvatus as lv
-import larvatus.walk
+import larvatus.pipeline
 from larvatus.core.errors import MaskError, StudyError, WriteError
 from larvatus.core.files import held
 from sample import SECRET, people
@@ -65,13 +65,13 @@ def contents(folder: Path) -> dict[str, bytes]:
 def made(monkeypatch) -> list[str]:
     """The names of the releases that are made from here on."""
     names: list[str] = []
-    mask = larvatus.walk.mask
+    mask = larvatus.pipeline.mask
 
     def counted(*args, name=None, **kwargs):
         names.append(name)
         return mask(*args, name=name, **kwargs)
 
-    monkeypatch.setattr("larvatus.walk.comparing.mask", counted)
+    monkeypatch.setattr("larvatus.pipeline.compare_releases.mask", counted)
     return names
 
 
@@ -203,14 +203,14 @@ def test_a_candidate_that_fails_is_listed_and_the_others_are_there(tmp_path):
 
 def test_an_error_that_nobody_foresaw_loses_nothing_and_quotes_nothing(tmp_path, monkeypatch):
     monkeypatch.delenv("LARVATUS_DEBUG", raising=False)
-    mask = larvatus.walk.mask
+    mask = larvatus.pipeline.mask
 
     def broken(*args, name=None, **kwargs):
         if name == "more":
             raise ZeroDivisionError("value 12345.678")
         return mask(*args, name=name, **kwargs)
 
-    monkeypatch.setattr("larvatus.walk.comparing.mask", broken)
+    monkeypatch.setattr("larvatus.pipeline.compare_releases.mask", broken)
     found = lv.run(study_of(tmp_path, HEAD + GRID + MORE), secret=SECRET)
     assert len(found.candidates) == 4
     assert "ZeroDivisionError" in found.not_made[0].reason
@@ -280,14 +280,14 @@ def test_planned_releases_are_compared_made_here_and_kept(tmp_path, made):
 def test_releases_are_let_go_and_nothing_per_record_is_held(monkeypatch):
     data = lv.read(people(120), confidential=["income", "wealth"], non_confidential=["age"])
     alive: list[int] = []
-    mask = larvatus.walk.mask
+    mask = larvatus.pipeline.mask
 
     def counted(*args, **kwargs):
         gc.collect()
         alive.append(sum(type(o) is lv.Release for o in gc.get_objects()))
         return mask(*args, **kwargs)
 
-    monkeypatch.setattr("larvatus.walk.comparing.mask", counted)
+    monkeypatch.setattr("larvatus.pipeline.compare_releases.mask", counted)
     planned = {"name": "n", "steps": [{"method": "additive_noise", "grid": {"variance": [0.1 * i for i in range(1, 13)]}}]}
     found = lv.compare(data, [planned], ["nearest_record"], ["moments"], secret=SECRET, at_once=1)
     assert len(alive) == 12
@@ -321,7 +321,7 @@ def test_progress_tells_the_place_and_the_time_left(tmp_path):
 
 
 def test_a_helper_that_is_ended_from_outside_gives_its_candidate_back(tmp_path, monkeypatch):
-    from larvatus.comparison import candidates
+    from larvatus.pipeline.candidates import parallel as candidates
 
     class Ended(candidates.Worker):
         def call(self, function, argument):
@@ -334,7 +334,7 @@ def test_a_helper_that_is_ended_from_outside_gives_its_candidate_back(tmp_path, 
 
 
 def test_a_helper_starts_where_it_pays(tmp_path, monkeypatch):
-    from larvatus.comparison import candidates
+    from larvatus.pipeline.candidates import parallel as candidates
 
     started: list[int] = []
     monkeypatch.setattr(candidates.Through, "_start", lambda self: started.append(len(self.found)))

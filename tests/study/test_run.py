@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import larvatus as lv
 from larvatus.core.errors import WriteError
-from larvatus.walk import file_stem
+from larvatus.pipeline import file_stem
 from sample import SECRET, people
 
 STUDY = """
@@ -132,8 +132,8 @@ def test_names_that_become_the_same_file_name_are_kept_apart(tmp_path, study):
 
 
 def test_a_release_is_approved_after_it_was_looked_at(tmp_path, study):
-    short = study.model_copy(update={"release": study.release[:1], "attack": (lv.risks.Uniqueness(),),
-                                     "measure": (lv.utilities.Moments(),)})
+    short = study.model_copy(update={"release": study.release[:1], "attack": (lv.attacks.Uniqueness(),),
+                                     "measure": (lv.measures.Moments(),)})
     lv.run(short, tmp_path / "out")
     file = next((tmp_path / "out" / "releases").glob("*.parquet"))
     before = file.read_bytes()

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 import larvatus as lv
 from larvatus.core.errors import StudyError
 from larvatus.data.contracts import Mask
-from larvatus.data.methods import method_of
+from larvatus.data.method_parsing import method_of
 
 SOURCE = "id,region,sex,age,income,wealth\n" + "".join(
     f"{i},{'ns'[i % 2]},{i % 3},{20 + i},{(i * 37) % 101 + i / 7},{(i * 53) % 97}\n" for i in range(60))
@@ -65,8 +65,8 @@ def test_every_part_is_read(folder):
     assert study.intruder.known == ("income", "region")
     assert [r.name for r in study.release] == ["weak", "strong"]
     assert study.release[1].steps[1].where == "age > 30"
-    assert study.attack == (lv.risks.NearestRecord(within=(1, 2)),)
-    assert study.measure == (lv.utilities.Moments(),)
+    assert study.attack == (lv.attacks.NearestRecord(within=(1, 2)),)
+    assert study.measure == (lv.measures.Moments(),)
     assert study.source_path() == folder / "people.csv"
 
 

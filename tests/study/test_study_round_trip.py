@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import larvatus as lv
+from larvatus.attacks import NearestRecord
 from larvatus.core.errors import StudyError
 from larvatus.masks import AdditiveNoise
-from larvatus.risks import NearestRecord
-from larvatus.utilities import Correlation, Moments
+from larvatus.measures import Correlation, Moments
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 NAME = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)

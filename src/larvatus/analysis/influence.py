@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.analysis.published import Noise, power_map
+from larvatus.analysis.published_noise import Noise, power_map
+from larvatus.core.arrays import Floats
 
-Floats = NDArray[np.float64]
 LEAST = 1e-8
 
 

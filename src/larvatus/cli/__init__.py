@@ -1,1 +1,1 @@
-"""The command line: the same walk, with options made from the methods' own fields."""
+"""The command `larvatus`: options made from the methods' own fields. The work is done by the pipeline."""

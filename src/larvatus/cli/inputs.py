@@ -111,7 +111,7 @@ def over(kind: Any, value: Any, options: Mapping[str, Any]) -> Any:
         return value
     from pydantic import ValidationError
 
-    from larvatus.data.methods import validation_problems
+    from larvatus.data.method_parsing import validation_problems
 
     try:
         return kind.model_validate({**value.model_dump(), **given})
@@ -125,13 +125,13 @@ def with_engine(study: Study, engine: str | None, memory: str | None, master: st
     return study.model_copy(update=given)
 
 
+
+
 def data_of(source: str, study: Study) -> Microdata:
     """The source with the study's roles."""
-    from larvatus.walk import read
+    from larvatus.pipeline.read_source import read_for_study
 
-    return read(
-        source, study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory, master=study.master
-    )
+    return read_for_study(source, study)
 
 
 def copies_of(released: Sequence[str]) -> list[str]:

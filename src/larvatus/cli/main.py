@@ -13,11 +13,23 @@ from typing import Any
 from cyclopts import App, CycloptsError
 
 from larvatus import __version__
-from larvatus.cli import catalogue, checking, commands, deciding, intruder, reproduction, scoring
+from larvatus.cli.commands.advise import advise
+from larvatus.cli.commands.check import check
+from larvatus.cli.commands.demo import demo
+from larvatus.cli.commands.describe import describe
+from larvatus.cli.commands.list_methods import list_methods
+from larvatus.cli.commands.mask import mask
+from larvatus.cli.commands.publish_noise import intruder
+from larvatus.cli.commands.reproduce import reproduce
+from larvatus.cli.commands.risk import risk
+from larvatus.cli.commands.run import run
+from larvatus.cli.commands.search import search
+from larvatus.cli.commands.utility import utility
+from larvatus.cli.commands.verify import verify
 from larvatus.core.discovery import file_names
 from larvatus.core.errors import LarvatusError, LarvatusWarning
 
-WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # checking.BROKEN is 4
+WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4
 
 app = App(
     name="larvatus",
@@ -29,25 +41,25 @@ app = App(
         "in the input is wrong (the message says what), 3 unexpected, 4 a limit is broken (check), 130 interrupted."
     ),
 )
-app.command(commands.run)
+app.command(run)
 app.command(
-    commands.mask,
+    mask,
     help_epilogue=(
         f"Masks: {', '.join(file_names('larvatus.masks'))}. Their settings are options of this command when the mask is "
         "named by --method: 'larvatus mask --method NAME --help' lists them. Example: --method additive_noise --variance 0.25"
     ),
 )
-app.command(scoring.risk)
-app.command(scoring.utility)
-app.command(intruder.intruder)
-app.command(checking.check)
-app.command(commands.demo)
-app.command(deciding.advise)
-app.command(deciding.search)
-app.command(deciding.verify)
-app.command(reproduction.reproduce)
-app.command(catalogue.list_methods, name="list")
-app.command(catalogue.describe)
+app.command(risk)
+app.command(utility)
+app.command(intruder)
+app.command(check)
+app.command(demo)
+app.command(advise)
+app.command(search)
+app.command(verify)
+app.command(reproduce)
+app.command(list_methods, name="list")
+app.command(describe)
 
 
 def _shown(message: Warning | str, category: type[Warning], filename: str, *_: Any, **__: Any) -> None:
@@ -73,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(given, exit_on_error=False, result_action="return_value")
         if given[:1] == ["mask"] and "--method" in given[:-1] and {"--help", "-h"} & set(given):
-            catalogue.describe(given[given.index("--method") + 1])
+            describe(given[given.index("--method") + 1])
     except CycloptsError:
         name = given[0] if given and given[0] in app else ""
         print(f"larvatus {name} --help".replace("  ", " ") + " says what there is.", file=sys.stderr)

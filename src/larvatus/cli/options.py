@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from larvatus.cli.inputs import RoleOptions
-from larvatus.cli.terminal import Terminal
+from larvatus.cli.output.terminal import Terminal
 from larvatus.core.progress import Progress
 from larvatus.study import Study
 

@@ -1,1 +1,4 @@
-"""Many releases side by side: the comparison, and what is decided from it."""
+"""Releases side by side: scores, limits, and the decision rule (baseline, strongest attack, mean loss, frontier).
+
+No drawing.
+"""

@@ -7,18 +7,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from larvatus.comparison.combining import Combination, with_combined
+from larvatus.comparison.combined_scores import Combination, with_combined
 from larvatus.comparison.limits import Judgement, Limits, limits_of
 from larvatus.core.errors import StudyError
+from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Mask
 from larvatus.data.intruder import Intruder
-from larvatus.data.methods import told_settings
+from larvatus.data.method_parsing import told_settings
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.nulls import NULL
 from larvatus.data.release import Release
-from larvatus.data.score import Cell, Row, Rows, Score, Scores
-from larvatus.data.steps import taken_by
+from larvatus.data.score import Row, Rows, Score, Scores
+from larvatus.data.step_columns import taken_by
+from larvatus.measures.scoring.null_placement import NULL
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class Comparison:
 
     def headline(self) -> Rows:
         """One row per release: the attack that goes furthest beyond what is had without it, and the mean loss."""
-        from larvatus.reporting.headline import headlines
+        from larvatus.comparison.headline import headlines
 
         return Rows.of(
             {
@@ -159,7 +160,7 @@ class Comparison:
         An axis is a score or a combination by name, or one of its figures, such as `nearest_record.above_chance`. Lower is
         better on each. Releases without a figure on one of the axes are left out.
         """
-        from larvatus.comparison.axes import LOSS, RISK, frontier
+        from larvatus.comparison.frontier import LOSS, RISK, frontier
 
         return frontier(self, axes or (RISK, LOSS))
 
@@ -196,7 +197,7 @@ class Comparison:
 
     def explain(self) -> Rows:
         """What the scores say, a sentence a row by rule, with the score and the figure behind it."""
-        from larvatus.comparison.explained import explained
+        from larvatus.comparison.explanations import explained
 
         return explained(self)
 
@@ -242,8 +243,8 @@ class Comparison:
         `chosen` names the release that is put forward to the board, `why` gives reasons beside those of the figures, and
         `warned` is what stands above them: sentences that must not be overlooked.
         """
-        from larvatus.reporting.compose import composed
-        from larvatus.reporting.html import rendered
+        from larvatus.reporting.editions.compose import composed
+        from larvatus.reporting.page.html import rendered
 
         return rendered(composed(self, edition, release, chosen, (why,) if isinstance(why, str) else tuple(why), warned))
 

@@ -12,12 +12,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from larvatus.comparison.combining import Combination, with_combined
-from larvatus.comparison.figures import OF_ATTACKS, figure_of, known_scores
+from larvatus.comparison.combined_scores import Combination, with_combined
+from larvatus.comparison.judged_limits import broken_in_words
+from larvatus.comparison.score_figures import OF_ATTACKS, figure_of, known_scores
 from larvatus.core.errors import StudyError, nearest_names
-from larvatus.data.methods import validation_problems
+from larvatus.data.method_parsing import validation_problems
 from larvatus.data.score import Row, Rows, Score
-from larvatus.reporting.held_to_limits import broken_in_words
 
 Interval = Literal["upper", "value"]
 Share = Annotated[float, Field(ge=0)]

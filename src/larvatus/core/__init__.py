@@ -1,1 +1,1 @@
-"""Errors, discovery, kernels and keyed randomness: what knows nothing of data."""
+"""What knows nothing of data: errors, discovery, keyed randomness, kernels, files, progress, array types, number formats."""

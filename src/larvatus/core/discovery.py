@@ -23,9 +23,9 @@ def file_name(name: str) -> str:
 
 
 def file_names(package: str) -> tuple[str, ...]:
-    """The files of a folder that hold methods, without importing any of them."""
+    """The files of a folder that hold methods, without importing any of them; sub-packages hold what methods share."""
     found = importlib.import_module(package)
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(found.__path__) if not m.name.startswith("_")))
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(found.__path__) if not m.ispkg and not m.name.startswith("_")))
 
 
 def public_class(module: ModuleType) -> type:

@@ -14,10 +14,8 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from larvatus.core.arrays import Floats, UInts
 from larvatus.core.kernels import kernel
-
-Words = NDArray[np.uint64]
-Floats = NDArray[np.float64]
 
 M0, M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 W0, W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
@@ -55,7 +53,7 @@ def philox(c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.ui
 
 
 @kernel()
-def fill_words(out: Words, record: NDArray[np.int64], purpose: int, attempt: int, k0: np.uint64, k1: np.uint64) -> None:
+def fill_words(out: UInts, record: NDArray[np.int64], purpose: int, attempt: int, k0: np.uint64, k1: np.uint64) -> None:
     """out[j, i] = word of lane j for record i."""
     lanes, n = out.shape
     for block in range((lanes + 3) // 4):

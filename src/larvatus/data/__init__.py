@@ -1,1 +1,1 @@
-"""Values that hold data or say what it is: roles, microdata, release, intruder, score, and the contracts."""
+"""The values that travel: roles, microdata, release, intruder, score, and the contracts of methods and engines."""

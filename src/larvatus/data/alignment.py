@@ -9,8 +9,8 @@ import numpy as np
 from larvatus.core.errors import PairingError, UtilityError
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.design import Design, design_of, term_name, with_terms
-from larvatus.data.groups import Settled
 from larvatus.data.microdata import Microdata
+from larvatus.data.sub_groups import Settled
 
 GROUP = " sub-group"
 

@@ -15,15 +15,14 @@ from larvatus.core.discovery import file_name
 from larvatus.core.randomness import RecordRandom
 
 if TYPE_CHECKING:
-    from larvatus.data.factor_law import FactorLaw
-    from larvatus.data.groups import Groups, Label, Level
     from larvatus.data.intruder import Intruder
-    from larvatus.data.law import Law
+    from larvatus.data.laws import FactorLaw, Law
     from larvatus.data.microdata import Microdata
     from larvatus.data.notes import Note
     from larvatus.data.release import Release
     from larvatus.data.roles import Roles, SubGroups
     from larvatus.data.score import Score
+    from larvatus.data.sub_groups import Groups, Label, Level
 
 Array: TypeAlias = NDArray[Any]
 Words: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.uint64]]

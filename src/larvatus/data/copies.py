@@ -10,11 +10,12 @@ from dataclasses import replace
 import numpy as np
 
 from larvatus.core.errors import MaskError
+from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Array, Block, Column, Mask
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.release import Release
-from larvatus.data.score import Cell, Row, Rows, Score
+from larvatus.data.score import Row, Rows, Score
 
 AVERAGE = "average"
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from larvatus.core.errors import RolesError
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
-from larvatus.data.texts import texts
+from larvatus.data.text_columns import texts
 
 MOST_LEVELS = 50
 

@@ -119,7 +119,7 @@ def intruder_of(given: Any) -> Intruder:
     from pydantic import ValidationError
 
     from larvatus.core.errors import StudyError
-    from larvatus.data.methods import parsed_call, validation_problems
+    from larvatus.data.method_parsing import parsed_call, validation_problems
 
     if isinstance(given, Intruder):
         return given

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Engine, RowFunction, Table
-from larvatus.data.groups import Groups, Settled
 from larvatus.data.roles import Roles, SubGroups, released_columns
+from larvatus.data.sub_groups import Groups, Settled
 
 if TYPE_CHECKING:
-    from larvatus.stats.gaussian import Moments
+    from larvatus.stats.linear.moments import Moments
 
 T = TypeVar("T")
 
@@ -80,7 +80,7 @@ class Microdata:
 
     def moments(self, names: Sequence[str]) -> list[Moments]:
         """Counts, means and covariances per sub-group, over the pairs of values that are present."""
-        from larvatus.stats.gaussian import Moments
+        from larvatus.stats.linear.moments import Moments
 
         return self.reduce(names, lambda group, block: Moments.of(block.matrix(names)), Moments.merge)
 
@@ -153,3 +153,13 @@ def _present(names: Sequence[str], columns: Mapping[str, Column]) -> Callable[[i
         return np.array([int(t.sum()) for t in there], dtype=np.int64)
 
     return count
+
+
+def collect(data: Microdata, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
+    """Record ids, sub-groups and columns in record order."""
+    parts = [(g, block) for g, block in data.table.blocks(names)]
+    record = np.concatenate([b.record for _, b in parts])
+    group = np.concatenate([np.full(len(b), g, dtype=np.int64) for g, b in parts])
+    order = np.argsort(record, kind="stable")
+    values = {n: np.concatenate([b[n] for _, b in parts])[order] for n in names}
+    return record[order], group[order], values

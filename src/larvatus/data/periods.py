@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.data.contracts import Block
-from larvatus.data.groups import Label
 from larvatus.data.microdata import Microdata
+from larvatus.data.sub_groups import Label
 
 
 def by_period(data: Microdata, period: str, asked_by: str) -> Microdata:

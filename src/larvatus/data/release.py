@@ -11,7 +11,7 @@ from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.files import check_free
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask
-from larvatus.data.methods import told_settings
+from larvatus.data.method_parsing import told_settings
 from larvatus.data.notes import Note
 from larvatus.data.score import Rows
 

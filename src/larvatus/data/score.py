@@ -13,24 +13,11 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-Cell = str | int | float | bool | None
+from larvatus.core.number_format import Cell, cell_text
+
 Row = Mapping[str, Cell]
 
 
-def cell_text(value: Cell) -> str:
-    """A cell as a person reads it: four significant digits, thousands separated, nothing for what is not there."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    size = abs(value)
-    if size < 1e-12:
-        return "0"
-    if size >= 1e7 or size < 1e-4:
-        return f"{value:.3g}"
-    return f"{value:,.{max(0, 3 - math.floor(math.log10(size)))}f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +188,7 @@ class Scores(tuple[Score, ...]):
         first, then chance decides. Records that no attack found are never among them. With `file` the ids are also
         written there, for the owner alone to read; a step's `where = "@FILE"` then masks just these records.
         """
-        from larvatus.data.at_risk import most_at_risk
-        from larvatus.data.chosen import write_ids
+        from larvatus.data.record_selection import most_at_risk, write_ids
 
         ids = most_at_risk(self, share)
         if file is not None:

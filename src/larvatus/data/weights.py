@@ -12,7 +12,7 @@ from larvatus.data.contracts import Array, Block
 from larvatus.data.microdata import Microdata
 
 if TYPE_CHECKING:
-    from larvatus.stats.gaussian import Moments
+    from larvatus.stats.linear.moments import Moments
 
 
 def checked_weight(data: Microdata, what: str, error: type[LarvatusError], zeros: bool = False) -> str:
@@ -36,7 +36,7 @@ def checked_weight(data: Microdata, what: str, error: type[LarvatusError], zeros
 
 def weighted_moments(data: Microdata, names: Sequence[str], weight: str) -> list[Moments]:
     """Weighted means and scatter per sub-group, over the pairs of values that are present."""
-    from larvatus.stats.gaussian import Moments
+    from larvatus.stats.linear.moments import Moments
 
     def of(group: int, block: Block) -> Moments:
         return Moments.of(block.matrix(names), np.asarray(block[weight], dtype=np.float64))

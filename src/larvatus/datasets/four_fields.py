@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Floats = NDArray[np.float64]
 FIELDS = ("x1", "x2", "x3", "x4")
 FOUR = np.array([
     [1, 0.895, 0.186, -0.102], [0.895, 1, 0.218, -0.065], [0.186, 0.218, 1, 0.329], [-0.102, -0.065, 0.329, 1],
@@ -37,7 +36,7 @@ def four_fields(n: int = 100, seed: int = 0) -> pa.Table:
             return _table(fields)
 
 
-def _drawn(rng: np.random.Generator, n: int) -> Floats:
+def _drawn(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
     spread = np.round(np.linspace(1, 100, n))
     root = np.linalg.cholesky(FOUR[np.ix_(EVEN, EVEN)])
     scores = rng.standard_normal((n, 2)) @ root.T
@@ -54,7 +53,7 @@ def _drawn(rng: np.random.Generator, n: int) -> Floats:
     return np.column_stack([even[:, 0], drawn[:, 0], even[:, 1], drawn[:, 1]])
 
 
-def _nearer(first: Floats, second: Floats, aim: float, rng: np.random.Generator) -> NDArray[np.int64]:
+def _nearer(first: NDArray[np.float64], second: NDArray[np.float64], aim: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """An order of the second column, reached by exchanges, in which the correlation of both is almost the one aimed at."""
     n = len(first)
     order = np.arange(n)
@@ -78,7 +77,7 @@ def extracted_fields(n: int = 100, seed: int = 0) -> pa.Table:
     return _table(50 + 10 * error @ np.linalg.cholesky(EXTRACTED).T)
 
 
-def _white(error: Floats, given: Floats) -> Floats:
+def _white(error: NDArray[np.float64], given: NDArray[np.float64]) -> NDArray[np.float64]:
     """Errors of mean 0 and variance 1 that are uncorrelated with each other and with what is given."""
     n = len(error)
     design = np.column_stack([np.ones(n), given])
@@ -86,7 +85,7 @@ def _white(error: Floats, given: Floats) -> Floats:
     return np.asarray(error @ np.linalg.inv(np.linalg.cholesky(error.T @ error / n)).T)
 
 
-def _table(fields: Floats) -> pa.Table:
+def _table(fields: NDArray[np.float64]) -> pa.Table:
     import pyarrow as pa
 
     return pa.table({name: fields[:, j] for j, name in enumerate(FIELDS)})

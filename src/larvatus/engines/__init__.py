@@ -1,1 +1,1 @@
-"""Where data lie and how the verbs are carried out: every file one engine."""
+"""Where data are held and how verbs are carried out: one file, one engine. Their parts are in the hidden sub-packages."""

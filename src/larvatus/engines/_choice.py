@@ -8,9 +8,9 @@ from typing import Any
 
 from larvatus.core.discovery import file_names, load
 from larvatus.core.errors import EngineError, ReadError, nearest_names
-from larvatus.core.memory import bytes_of, usable_memory
+from larvatus.core.memory_size import bytes_of, usable_memory
 from larvatus.data.contracts import Engine
-from larvatus.engines._sources import PARQUET, parts_of
+from larvatus.engines._files.sources import PARQUET, parts_of
 
 PACKAGE = "larvatus.engines"
 TIMES, COMFORTABLE = 6, 0.6

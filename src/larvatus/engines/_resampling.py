@@ -8,7 +8,7 @@ import numpy as np
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.microdata import Microdata
-from larvatus.engines._memory_table import as_memory, joined_rows, laid_out
+from larvatus.engines._memory.table import as_memory, joined_rows, laid_out
 from larvatus.engines.memory import Memory
 
 

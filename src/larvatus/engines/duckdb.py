@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from larvatus.core.errors import EngineError, ReadError
-from larvatus.core.memory import bytes_of, usable_memory
+from larvatus.core.memory_size import bytes_of, usable_memory
 from larvatus.data.contracts import Table, Words
 from larvatus.data.roles import Roles, SubGroups
-from larvatus.engines import _disk_reading as reading
-from larvatus.engines import _disk_writing as writing
-from larvatus.engines._disk_table import DiskTable, as_disk
-from larvatus.engines._layout import Room, Rows
-from larvatus.engines._parting import parted
-from larvatus.engines._sources import checked_names, column_names, keyed_order_of
-from larvatus.engines._stored import WIDE
-from larvatus.engines._work_folder import WorkFolder
+from larvatus.engines._disk import reading, writing
+from larvatus.engines._disk.layout import Room, Rows
+from larvatus.engines._disk.partition_sort import parted
+from larvatus.engines._disk.table import DiskTable, as_disk
+from larvatus.engines._files.sources import checked_names, column_names, keyed_order_of
+from larvatus.engines._layout.stored import WIDE
+from larvatus.engines._layout.work_folder import WorkFolder
 
 if TYPE_CHECKING:
     import duckdb

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from larvatus.core.errors import PairingError, ReadError
+from larvatus.core.arrays import Ints
+from larvatus.core.errors import ReadError
 from larvatus.data.contracts import Array, Column, Table, Words
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
-from larvatus.engines._columns import as_array, to_arrow
-from larvatus.engines._memory_table import MemoryTable, as_memory, decoded, laid_out
-from larvatus.engines._record_ids import record_ids
-from larvatus.engines._sources import arrow_table, column_names, keyed_order_of
-from larvatus.engines._targets import check_target, write_batches
+from larvatus.engines._files.columns import as_array, to_arrow
+from larvatus.engines._files.frames import as_frame, as_read, frame_dtypes, frame_kind, plain_index
+from larvatus.engines._files.record_ids import paired_records, record_ids
+from larvatus.engines._files.sources import arrow_table, column_names, keyed_order_of
+from larvatus.engines._files.targets import check_target, write_batches
+from larvatus.engines._memory.table import MemoryTable, as_memory, decoded, laid_out
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,45 +115,12 @@ class Memory:
         return pa.table(out)
 
 
-def _cannot_be_missing(dtype: Any, column: pa.ChunkedArray) -> bool:
-    """Whether a column has missing values that a frame's own type (NumPy's whole numbers) cannot hold."""
-    return isinstance(dtype, np.dtype) and dtype.kind in "iub" and column.null_count > 0
 
 
-def _all_levels(out: pa.ChunkedArray, column: Column) -> bool:
-    """Whether every level that was read is still there; a frame's own categories would name the others."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    plain = out.cast(out.type.value_type) if pa.types.is_dictionary(out.type) else out
-    return bool(pc.count_distinct(plain, mode="only_valid").as_py() == len(column.levels))
 
 
-def as_read(column: Column, columns: Mapping[str, Column]) -> bool:
-    """Whether the column still has the kind and the levels that it was read with; its Arrow type fits it only then."""
-    read = columns.get(column.name, column)
-    return (column.kind, column.levels) == (read.kind, read.levels)
 
 
-def as_frame(
-    table: pa.Table, kind: str, types: Mapping[str, pa.DataType], dtypes: Mapping[str, Any], index: Any, whole: bool,
-    columns: Mapping[str, Column],
-) -> Any:
-    """An Arrow table as a frame of the kind the source was, its columns of the types they were."""
-    if kind == "pyarrow":
-        return table
-    import narwhals as nw
-
-    frame: Any = nw.from_arrow(table, backend=cast(Any, kind)).to_native()
-    same = {
-        n: d for n, d in dtypes.items()
-        if table.schema.field(n).type == types[n] and not _cannot_be_missing(d, table.column(n))
-        and (not hasattr(d, "categories") or (whole and _all_levels(table.column(n), columns[n])))
-    }
-    frame = _retyped(frame, table, same)
-    if index is not None:
-        frame.index = index
-    return frame
 
 
 def _with_records(table: pa.Table, record: Ints) -> Iterator[tuple[pa.RecordBatch, Ints]]:
@@ -163,29 +130,10 @@ def _with_records(table: pa.Table, record: Ints) -> Iterator[tuple[pa.RecordBatc
         done += batch.num_rows
 
 
-def frame_kind(source: Any) -> str:
-    library = type(source).__module__.partition(".")[0]
-    return library if library in {"pandas", "polars"} else "pyarrow"
 
 
-def frame_dtypes(source: Any, names: Sequence[str]) -> dict[str, Any]:
-    """The frame's own types, some of which Arrow does not give back."""
-    kind = frame_kind(source)
-    if kind == "pyarrow":
-        return {}
-    return {n: source[n].dtype for n in names}
 
 
-def _retyped(frame: Any, table: pa.Table, dtypes: Mapping[str, Any]) -> Any:
-    """Columns as the source had them: nullable integers and truth values of pandas, enumerations of polars."""
-    for name in (n for n, dtype in dtypes.items() if frame[n].dtype != dtype):
-        if hasattr(frame, "with_columns"):
-            frame = frame.with_columns(frame[name].cast(dtypes[name]))
-        elif hasattr(dtypes[name], "__from_arrow__"):
-            frame[name] = dtypes[name].__from_arrow__(table.column(name))
-        else:
-            frame[name] = frame[name].astype(dtypes[name])
-    return frame
 
 
 def _own(table: pa.Table, kind: str) -> pa.Table:
@@ -193,10 +141,6 @@ def _own(table: pa.Table, kind: str) -> pa.Table:
     return table.take(np.arange(table.num_rows)) if kind == "pandas" else table
 
 
-def plain_index(frame: Any) -> Any:
-    """The index where it only numbers rows; one with a name or with other values is a column without a role."""
-    index = frame.index
-    return index if index.nlevels == 1 and index.name is None and index.dtype.kind in "iu" else None
 
 
 def _taken(column: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
@@ -233,20 +177,3 @@ def _record_ids(name: str, column: pa.ChunkedArray) -> Ints:
     return ids
 
 
-def paired_records(path: Path, rows: int) -> Ints:
-    """The record ids in a pairing file, if it fits so many rows."""
-    import pyarrow as pa
-
-    table = arrow_table(path, column_names(path))
-    if table.column_names != ["record"]:
-        raise PairingError(f"{path.name} is not a pairing file written by this package.")
-    if not pa.types.is_integer(table.schema.field("record").type) or table.column("record").null_count:
-        raise PairingError(f"{path.name} holds something other than the row numbers of a pairing file.")
-    if table.num_rows != rows:
-        raise PairingError(
-            f"{path.name} pairs {table.num_rows} rows and the released file has {rows}. Use the pairing file written with it."
-        )
-    record = np.asarray(table.column("record").to_numpy(), dtype=np.int64)
-    if len(np.unique(record)) != rows:
-        raise PairingError(f"{path.name} names some records twice. Use the pairing file as it was written.")
-    return record

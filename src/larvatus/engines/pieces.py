@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, RowFunction, Table, Words
-from larvatus.data.groups import Groups, Label
 from larvatus.data.roles import Roles, SubGroups
-from larvatus.engines._chunks import CHUNK, pieces_of
-from larvatus.engines._memory_table import MemoryTable, blank, dtype_of, frozen, ties
+from larvatus.data.sub_groups import Groups, Label
+from larvatus.engines._layout.chunks import CHUNK, pieces_of
+from larvatus.engines._memory.table import MemoryTable, blank, dtype_of, frozen, ties
 from larvatus.engines.memory import Memory
 
 T = TypeVar("T")

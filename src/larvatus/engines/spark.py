@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import EngineError, ReadError
-from larvatus.core.memory import bytes_of
+from larvatus.core.memory_size import bytes_of
 from larvatus.data.contracts import Table, Words
 from larvatus.data.roles import Roles, SubGroups
-from larvatus.engines import _disk_writing
-from larvatus.engines import _spark_reading as reading
-from larvatus.engines import _spark_writing as writing
-from larvatus.engines._sources import checked_names, column_names, keyed_order_of
-from larvatus.engines._spark_jobs import Cluster
-from larvatus.engines._spark_session import beside, is_spark, parallel_tasks, session_for
-from larvatus.engines._spark_store import Place, Shared
-from larvatus.engines._spark_table import SparkTable, as_spark
+from larvatus.engines._disk import writing as _disk_writing
+from larvatus.engines._files.sources import checked_names, column_names, keyed_order_of
+from larvatus.engines._spark import reading, writing
+from larvatus.engines._spark.jobs import Cluster
+from larvatus.engines._spark.session import beside, is_spark, parallel_tasks, session_for
+from larvatus.engines._spark.store import Place, Shared
+from larvatus.engines._spark.table import SparkTable, as_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""Ways to mask: every file one mask. Classes are found by name and imported when asked for."""
+"""Ways to mask: one file, one mask. What several masks share is in the sub-packages."""
 
 from __future__ import annotations
 

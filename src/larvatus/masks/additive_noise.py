@@ -11,11 +11,10 @@ from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
-from larvatus.data.factor_law import FactorLaw, spreads
-from larvatus.data.law import GroupLaw, Law
+from larvatus.data.laws import FactorLaw, GroupLaw, Law, spreads, without_zeros
 from larvatus.data.microdata import Microdata
-from larvatus.data.noise import Rows, columns_of, constant_notes, counted, noisy, refuse_negatives
-from larvatus.data.parameters import per_column
+from larvatus.data.per_column import per_column
+from larvatus.masks.noise.drawing import Rows, columns_of, constant_notes, noisy, refuse_negatives
 
 Share = Annotated[float, Field(gt=0, le=1e6)]
 
@@ -91,7 +90,7 @@ class AdditiveNoise(Mask):
         """Noise SD per sub-group and column, and which columns do not vary there."""
         names = data.confidential
         share = per_column("additive_noise.variance", self.variance, names)
-        moments = counted(data, self.zeros).moments(names)
+        moments = without_zeros(data, self.zeros).moments(names)
         constant = np.array([m.constant & (m.present > 0) for m in moments])
         variance = np.array([np.where(m.constant, 0.0, m.variance) for m in moments])
         return np.sqrt(share * variance), constant
@@ -99,7 +98,7 @@ class AdditiveNoise(Mask):
     def _noisy(
         self, x: NDArray[np.float64], spread: NDArray[np.float64], record: NDArray[np.int64], random: RecordRandom
     ) -> NDArray[np.float64]:
-        from larvatus.stats.noise import standard_noise
+        from larvatus.stats.noise.laws import standard_noise
 
         def drawn(rows: Rows, attempt: int) -> NDArray[np.float64]:
             return x[:, rows] + spread[:, None] * standard_noise(self.noise, random, record[rows], len(x), attempt)

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from larvatus.core.arrays import Matrix
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
-from larvatus.data.factor_law import FactorLaw, spreads
+from larvatus.data.laws import FactorLaw, spreads, without_zeros
 from larvatus.data.microdata import Microdata
-from larvatus.data.noise import Rows, columns_of, constant_notes, counted, noisy, refuse_negatives
-from larvatus.data.parameters import per_column
+from larvatus.data.per_column import per_column
+from larvatus.masks.noise.drawing import Rows, columns_of, constant_notes, noisy, refuse_negatives
 
-Matrix = NDArray[np.float64]
 Spread = Annotated[float, Field(ge=0, le=1)]
 Ratio = Annotated[float, Field(ge=0, le=1000)]
 
@@ -74,7 +74,7 @@ class BiasAndNoise(Mask):
         names = current.confidential
         factor = per_column("bias_and_noise.bias_sd", self.bias_sd, names)
         ratio = per_column("bias_and_noise.noise_ratio", self.noise_ratio, names)
-        moments = counted(current, self.zeros).moments(names)
+        moments = without_zeros(current, self.zeros).moments(names)
         spread = [ratio * np.sqrt(np.where(m.constant, 0.0, m.variance)) for m in moments]
         if self.positive:
             refuse_negatives(self.name(), current)
@@ -102,8 +102,7 @@ class BiasAndNoise(Mask):
     def _masked(
         self, x: Matrix, factor: Matrix, spread: Matrix, record: NDArray[np.int64], random: RecordRandom
     ) -> Matrix:
-        from larvatus.stats.bias import factors
-        from larvatus.stats.noise import standard_noise
+        from larvatus.stats.noise.laws import factors, standard_noise
 
         def drawn(rows: Rows, attempt: int) -> Matrix:
             y = np.array(x[:, rows])

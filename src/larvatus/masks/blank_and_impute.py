@@ -13,9 +13,9 @@ from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import design_of
-from larvatus.data.imputation import drawn, expected, fit_notes, regressions
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.masks.imputation.regressions import drawn, expected, fit_notes, regressions
 
 Share = Annotated[float, Field(gt=0, le=1)]
 Chosen = Callable[[int, Block], NDArray[np.bool_]]
@@ -161,7 +161,7 @@ def _patterns(blank: NDArray[np.bool_], absent: NDArray[np.bool_]) -> list[tuple
 
 def _law(pattern: bytes, covariance: Array) -> tuple[list[int], list[int], Array, Array]:
     """Blanked columns, known columns, weights of the known and a root of the rest."""
-    from larvatus.stats.truncated import conditional_law
+    from larvatus.stats.linear.truncated_normal import conditional_law
 
     wanted = [j for j, c in enumerate(pattern) if c == 1]
     known = [j for j, c in enumerate(pattern) if c == 0]
@@ -170,8 +170,8 @@ def _law(pattern: bytes, covariance: Array) -> tuple[list[int], list[int], Array
 
 def _imputed(x: Array, mean: Array, u: Array, limits: Limits, law: tuple[list[int], list[int], Array, Array]) -> Array:
     """Cell after cell of the blanked ones, each given the known ones and those drawn before it, between its limits."""
-    from larvatus.stats.rows import mapped_rows
-    from larvatus.stats.truncated import truncated_normal
+    from larvatus.stats.linear.row_maps import mapped_rows
+    from larvatus.stats.linear.truncated_normal import truncated_normal
 
     wanted, known, weights, root = law
     out, (low, high) = x.copy(), limits
@@ -187,7 +187,7 @@ def _imputed(x: Array, mean: Array, u: Array, limits: Limits, law: tuple[list[in
 
 def _determined(names: Sequence[str], spreads: Sequence[Array]) -> list[Note]:
     """Columns that S and the other confidential columns give back when they alone are blanked."""
-    from larvatus.stats.regression import unexplained
+    from larvatus.stats.linear.regression import unexplained
 
     every = range(len(names))
     notes = []

@@ -11,11 +11,11 @@ from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
-from larvatus.data.copula import Ranked, copula_of, ranked
 from larvatus.data.design import design_of
-from larvatus.data.latent import copula_notes, latent_values
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.masks.copula.draw import copula_notes, latent_values
+from larvatus.masks.copula.estimate import Ranked, copula_of, ranked
 
 FREQUENT = 0.01
 Run = dict[float, tuple[float, int]]
@@ -51,7 +51,7 @@ class CopulaPerturbation(Mask):
         return max(len(data.confidential) + terms + 2, 5)
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.quantile_map import knot_probabilities, quantile_map
+        from larvatus.stats.copula.quantile_map import knot_probabilities, quantile_map
 
         names = current.confidential
         source = ranked(current, names, random)

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
-from larvatus.data.law import GroupLaw, Law
+from larvatus.data.laws import GroupLaw, Law, without_zeros
 from larvatus.data.microdata import Microdata
-from larvatus.data.noise import Rows, columns_of, counted, noisy, refuse_negatives, root_notes, roots_of
+from larvatus.masks.noise.drawing import Rows, columns_of, noisy, refuse_negatives, root_notes, roots_of
 
 
 class CorrelatedNoise(Mask):
@@ -56,7 +56,7 @@ class CorrelatedNoise(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
-        used = counted(current, self.zeros)
+        used = without_zeros(current, self.zeros)
         roots = roots_of(used)
         if self.positive:
             refuse_negatives(self.name(), current)
@@ -85,7 +85,7 @@ class CorrelatedNoise(Mask):
     def _noisy(
         self, x: NDArray[np.float64], weights: NDArray[np.float64], record: NDArray[np.int64], random: RecordRandom
     ) -> NDArray[np.float64]:
-        from larvatus.stats.noise import coloured_noise
+        from larvatus.stats.noise.laws import coloured_noise
 
         def drawn(rows: Rows, attempt: int) -> NDArray[np.float64]:
             return x[:, rows] + coloured_noise(self.noise, random, record[rows], weights, attempt)

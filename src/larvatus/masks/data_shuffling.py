@@ -11,11 +11,11 @@ from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
-from larvatus.data.copula import Copula, copula_of, ranked
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.patterns import by_zero_pattern, left_out
+from larvatus.masks.copula.estimate import Copula, copula_of, ranked
+from larvatus.masks.grouping.cell_patterns import by_zero_pattern, left_out
 
 
 class DataShuffling(Mask):
@@ -82,7 +82,7 @@ def _drawn(
     copula: Copula, block: Block, given: Sequence[str], random: RecordRandom
 ) -> NDArray[np.float64]:
     """Latent values of every column: what S says of them plus fresh noise, columns in perfect agreement sharing one draw."""
-    from larvatus.stats.rows import mapped_rows
+    from larvatus.stats.linear.row_maps import mapped_rows
 
     noise = random.normal(block.record, len(copula.root), purpose="shuffle")
     parts = np.vstack([*(block[s][None] for s in given), noise])

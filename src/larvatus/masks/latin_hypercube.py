@@ -10,10 +10,10 @@ import numpy as np
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
-from larvatus.data.copula import Copula, copula_of, ranked
-from larvatus.data.latent import copula_notes
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.masks.copula.draw import copula_notes
+from larvatus.masks.copula.estimate import Copula, copula_of, ranked
 
 
 class LatinHypercube(Mask):
@@ -64,7 +64,7 @@ class LatinHypercube(Mask):
         weights = [_weights(m.correlation, c) for m, c in zip(data.moments(score), copulas, strict=True)]
 
         def pair(group: int, block: Block) -> Mapping[str, Array]:
-            from larvatus.stats.rows import mapped_rows
+            from larvatus.stats.linear.row_maps import mapped_rows
 
             copula, own = copulas[group], score[: len(copulas[group].root)]
             y = mapped_rows(np.array([block[s] for s in own]), weights[group])[copula.member] * copula.sign[:, None]
@@ -91,7 +91,7 @@ def _without_s(data: Microdata) -> Microdata:
 
 def _weights(found: Array, copula: Copula) -> Array:
     """How scores are combined so that their sample correlations are the copula's."""
-    from larvatus.stats.re_pairing import as_correlation, re_pairing
+    from larvatus.stats.copula.iman_conover import as_correlation, re_pairing
 
     r = len(copula.root)
     return re_pairing(found[:r, :r], as_correlation(copula.root @ copula.root.T))

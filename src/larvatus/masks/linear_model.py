@@ -13,15 +13,15 @@ from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import Design, design_of
-from larvatus.data.law import Law
-from larvatus.data.linear import feasible, fits_of, linear_law, similarity_matrix, unmoved_notes
+from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
-from larvatus.data.noise import columns_of
 from larvatus.data.notes import Note
-from larvatus.data.patterns import by_missing_pattern, left_out
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
+from larvatus.masks.linear.models import feasible, fits_of, linear_law, similarity_matrix, unmoved_notes
+from larvatus.masks.noise.drawing import columns_of
 
 if TYPE_CHECKING:
-    from larvatus.stats.linear import Fit
+    from larvatus.stats.linear.fit_on_s import Fit
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Entry = Annotated[float, Field(ge=-1, le=1)]
@@ -62,7 +62,7 @@ class LinearModel(Mask):
         return len(design_of(data, data.non_confidential).terms) + 3
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.noise import standard_noise
+        from larvatus.stats.noise.laws import standard_noise
 
         names = current.confidential
         beta = self._beta(names)

@@ -14,8 +14,8 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.parameters import per_column
-from larvatus.masks._combinations import Combinations, combinations_of, combined, fates
+from larvatus.data.per_column import per_column
+from larvatus.masks.categories.key_combinations import Combinations, combinations_of, combined, fates
 
 Weight = Annotated[float, Field(gt=0, le=1e6)]
 
@@ -61,7 +61,7 @@ class LocalSuppression(Mask):
         return cls(), cls(k=5, scope="file")
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.suppression import suppressed
+        from larvatus.stats.grouping.suppression import suppressed
 
         names = current.confidential
         for name in self.known:

@@ -11,11 +11,11 @@ from pydantic import Field, model_validator
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.column_groups import column_groups, correlated_groups, rejoined
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunction
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.patterns import by_missing_pattern, left_out
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
+from larvatus.masks.grouping.column_groups import column_groups, correlated_groups, rejoined
 
 SIZE = " size of the group"
 HELD = 1 << 24
@@ -117,7 +117,7 @@ class Microaggregation(Mask):
         """The columns with their groups' centres; even groups of a sub-group too large to hold are made in passes."""
         complete = not there or all(inside == names for inside in there)
         if self.grouping in ("fixed", "projection") and self.centre == "mean" and complete and max(data.groups.sizes) > HELD:
-            from larvatus.masks._streamed_means import streamed_means
+            from larvatus.masks.grouping.streamed_means import streamed_means
 
             return streamed_means(data, names, self.k, SIZE, random)
         return data.map_groups(self._replacing(names, there, random), names, [Column(SIZE, "number")])
@@ -129,7 +129,7 @@ class Microaggregation(Mask):
             return np.asarray(random.words(record, purpose=f"ties {' + '.join(names)}")[0])
 
         def replace(group: int, block: Block) -> Mapping[str, Array]:
-            from larvatus.stats.partitions import group_means, group_medians, grouped
+            from larvatus.stats.grouping.k_groups import group_means, group_medians, grouped
 
             centres = group_means if self.centre == "mean" else group_medians
             out: dict[str, Array] = {n: np.full(len(block), np.nan) for n in (*names, SIZE)}

@@ -11,10 +11,10 @@ from pydantic import Field
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import design_of
-from larvatus.data.imputation import drawn, expected, fit_notes, kept_where_missing, regressions
-from larvatus.data.law import GroupLaw, Law
+from larvatus.data.laws import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.masks.imputation.regressions import drawn, expected, fit_notes, kept_where_missing, regressions
 
 
 class MultipleImputation(Mask):
@@ -48,7 +48,7 @@ class MultipleImputation(Mask):
         return len(design_of(data, data.non_confidential).terms) + len(data.confidential) + 3
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.rows import mapped_rows
+        from larvatus.stats.linear.row_maps import mapped_rows
 
         names = current.confidential
         design = design_of(current, current.non_confidential)

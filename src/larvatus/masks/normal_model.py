@@ -12,12 +12,12 @@ from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import Design
-from larvatus.data.law import GroupLaw, Law
-from larvatus.data.linear import rotated
+from larvatus.data.laws import GroupLaw, Law
 from larvatus.data.microdata import Microdata
-from larvatus.data.noise import columns_of, constant_notes, root_notes, roots_of
 from larvatus.data.notes import Note
-from larvatus.data.patterns import by_missing_pattern, left_out
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
+from larvatus.masks.linear.models import rotated
+from larvatus.masks.noise.drawing import columns_of, constant_notes, root_notes, roots_of
 
 ALONE = Note("relations with the non-confidential columns are not kept inside sub-groups", "warning")
 
@@ -76,7 +76,7 @@ class NormalModel(Mask):
         )
 
     def _random(self, data: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.noise import coloured_noise
+        from larvatus.stats.noise.laws import coloured_noise
 
         names = data.confidential
         roots = roots_of(data)

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from larvatus.core.arrays import Matrix
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.parameters import per_column
+from larvatus.data.per_column import per_column
 
 Stay = Annotated[float, Field(ge=0, lt=1)]
 Probability = Annotated[float, Field(ge=0, le=1)]
-Matrix = NDArray[np.float64]
 
 
 class PostRandomisation(Mask):
@@ -55,7 +55,7 @@ class PostRandomisation(Mask):
         return cls(), cls(stay=0.6, invariant=False), cls(stay=0.5, scope="file")
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.transitions import drawn
+        from larvatus.stats.noise.transitions import drawn
 
         names = current.confidential
         counts = _counts(current, names)
@@ -88,7 +88,7 @@ class PostRandomisation(Mask):
 
     def _moves(self, name: str, data: Microdata, counts: Sequence[Array], j: int) -> list[Matrix]:
         """The transition matrix of a column in every sub-group."""
-        from larvatus.stats.transitions import invariant, plain
+        from larvatus.stats.noise.transitions import invariant, plain
 
         stay = per_column("post_randomisation.stay", self.stay, data.confidential)[j]
         given = self._given(name, data)

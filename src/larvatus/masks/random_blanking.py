@@ -14,7 +14,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.parameters import per_column
+from larvatus.data.per_column import per_column
 
 Rate = Annotated[float, Field(gt=0, lt=1)]
 

@@ -11,11 +11,11 @@ from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask, Masked
 from larvatus.data.design import design_of
-from larvatus.data.law import Law
-from larvatus.data.linear import linear_law, rotated, unmoved_notes
+from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.patterns import by_missing_pattern, left_out
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
+from larvatus.masks.linear.models import linear_law, rotated, unmoved_notes
 
 Outcome = tuple[str, tuple[str, ...]]
 REFUSED = {

@@ -10,12 +10,12 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.column_groups import column_groups, rejoined
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.patterns import by_missing_pattern
 from larvatus.data.roles import has_order
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern
+from larvatus.masks.grouping.column_groups import column_groups, rejoined
 
 ORDER, PLACE, BACK = " swap order", " swap place", " swap back"
 

@@ -14,8 +14,8 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunction
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.orders import named, placed_levels
-from larvatus.data.parameters import per_column
+from larvatus.data.per_column import per_column
+from larvatus.masks.categories.ordered_levels import named, placed_levels
 
 Share = Annotated[float, Field(gt=0, le=1)]
 Partners = dict[str, list[NDArray[np.int64]]]
@@ -88,7 +88,7 @@ class RankSwap(Mask):
 
     def _partners(self, data: Microdata, random: RecordRandom) -> Partners:
         """For each column and sub-group, which rank swaps with which: it depends on their number, never on the values."""
-        from larvatus.stats.swaps import distance_partners, reach_of, window_partners
+        from larvatus.stats.ranks.swap_partners import distance_partners, reach_of, window_partners
 
         counts, both = data.present(), self.tails == "two_sided"
         out: Partners = {}
@@ -110,7 +110,7 @@ def _exchanged(data: Microdata, partners: Partners, random: RecordRandom) -> Mic
 
     def exchange(name: str) -> RowFunction:
         def swap(group: int, block: Block) -> Mapping[str, Array]:
-            from larvatus.stats.ranks import keyed_order
+            from larvatus.stats.ranks.ranks import keyed_order
 
             order = keyed_order(block[name], block.record, lambda r: random.words(r, purpose=f"ties {name}")[0])
             out = np.full(len(block), np.nan)

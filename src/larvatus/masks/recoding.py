@@ -15,8 +15,15 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks._classes import SHARED_BY, Classes, by_counts, by_cuts, class_name, interval_names
-from larvatus.masks._levels import level_counts, recoded, renamed, without_rare
+from larvatus.masks.categories.joined_levels import level_counts, recoded, renamed, without_rare
+from larvatus.masks.coarsening.number_classes import (
+    SHARED_BY,
+    Classes,
+    by_counts,
+    by_cuts,
+    class_name,
+    interval_names,
+)
 
 Cuts = tuple[Annotated[float, Field(ge=-1e300, le=1e300)], ...]
 

@@ -13,14 +13,14 @@ from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import design_of
-from larvatus.data.linear import direction_text
 from larvatus.data.microdata import Microdata
-from larvatus.data.noise import columns_of
 from larvatus.data.notes import Note
+from larvatus.masks.linear.models import direction_text
+from larvatus.masks.noise.drawing import columns_of
 
 if TYPE_CHECKING:
-    from larvatus.stats.gaussian import Moments
-    from larvatus.stats.restoration import Loss
+    from larvatus.stats.linear.covariance_restoration import Loss
+    from larvatus.stats.linear.moments import Moments
 
 ROUNDING, PAIRWISE = -1e-9, -0.01
 MOVED = 1e-6
@@ -93,7 +93,7 @@ class RestoreCovariance(Mask):
 
     def _losses(self, current: Microdata, moments: Sequence[Moments]) -> list[Loss]:
         """What was lost in each sub-group, refused where it is not a covariance, or where nothing was."""
-        from larvatus.stats.restoration import loss_of
+        from larvatus.stats.linear.covariance_restoration import loss_of
 
         names = current.confidential
         losses = [loss_of(m) for m in moments]
@@ -113,7 +113,7 @@ class RestoreCovariance(Mask):
         return losses
 
     def _random(self, data: Microdata, losses: Sequence[Loss], random: RecordRandom) -> Microdata:
-        from larvatus.stats.rows import mapped_rows
+        from larvatus.stats.linear.row_maps import mapped_rows
 
         names = data.confidential
 
@@ -125,7 +125,7 @@ class RestoreCovariance(Mask):
         return data.map_rows(add, names)
 
     def _exact(self, data: Microdata, losses: Sequence[Loss], random: RecordRandom) -> Microdata:
-        from larvatus.stats.restoration import orthonormal_noise
+        from larvatus.stats.linear.covariance_restoration import orthonormal_noise
 
         names, design = data.confidential, design_of(data, data.non_confidential)
 

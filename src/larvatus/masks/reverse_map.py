@@ -12,7 +12,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.orders import named, numbered, placed_levels
+from larvatus.masks.categories.ordered_levels import named, numbered, placed_levels
 
 
 class ReverseMap(Mask):

@@ -14,7 +14,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.parameters import per_column
+from larvatus.data.per_column import per_column
 
 Base = Annotated[float, Field(gt=0, le=1e300)]
 FINE = 0.1
@@ -48,7 +48,7 @@ class Rounding(Mask):
         return cls(), cls(base=1000.0), cls(base=0.7)
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.rounding import rounded
+        from larvatus.stats.noise.rounding import rounded
 
         names = current.confidential
         bases = dict(zip(names, per_column("rounding.base", self.base, names).tolist(), strict=True))
@@ -68,7 +68,7 @@ class Rounding(Mask):
 
     def _notes(self, data: Microdata, bases: Mapping[str, float]) -> list[Note]:
         """How many values moved; a base that moves none is refused, one that is fine for the column is said."""
-        from larvatus.stats.rounding import rounded
+        from larvatus.stats.noise.rounding import rounded
 
         names = tuple(bases)
 

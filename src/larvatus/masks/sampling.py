@@ -13,10 +13,10 @@ from pydantic import Field
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Column, Mask, Masked
-from larvatus.data.groups import Label
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks._outliers import DISTANCE, with_distance
+from larvatus.data.sub_groups import Label
+from larvatus.masks.grouping.outlyingness import DISTANCE, with_distance
 
 DRAW, PLACE, FAR = " draw", " place", " distance rank"
 MOST_DRAWS = 500

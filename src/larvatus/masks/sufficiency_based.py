@@ -13,16 +13,16 @@ from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import Design, design_of
-from larvatus.data.law import Law
-from larvatus.data.linear import feasible, linear_law, similarity_matrix, unmoved_notes
+from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.patterns import by_missing_pattern, left_out
 from larvatus.data.weights import checked_weight
-from larvatus.masks._sufficiency_large import Draws, Large, masked_large
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
+from larvatus.masks.linear.large_groups import Draws, Large, masked_large
+from larvatus.masks.linear.models import feasible, linear_law, similarity_matrix, unmoved_notes
 
 if TYPE_CHECKING:
-    from larvatus.stats.sufficiency import Outcome
+    from larvatus.stats.linear.sufficiency import Outcome
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Entry = Annotated[float, Field(ge=-1, le=1)]
@@ -69,7 +69,7 @@ class SufficiencyBased(Mask):
         return len(design_of(data, data.non_confidential).terms) + 3
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.noise import standard_noise
+        from larvatus.stats.noise.laws import standard_noise
 
         names = current.confidential
         beta = self._beta(names)
@@ -126,7 +126,7 @@ def _held_whole(
     design: Design, draws: Draws, outcomes: dict[int, Outcome], weight: str | None,
 ) -> Microdata:
     """The groups that are small enough to be held whole."""
-    from larvatus.stats.sufficiency import mask_group, mask_groups, one_similarity
+    from larvatus.stats.linear.sufficiency import mask_group, mask_groups, one_similarity
 
     small = [g for g in range(len(data.groups)) if g not in set(large)]
     part = data.take(lambda g, b: np.full(len(b), g not in large), ()) if large else data

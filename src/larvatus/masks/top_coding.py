@@ -15,9 +15,17 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.parameters import per_column
+from larvatus.data.per_column import per_column
 from larvatus.data.periods import by_period
-from larvatus.masks._tails import SHARED_BY, Tail, cut_name, largest_shares, marked_by_bounds, marked_by_shares, tail_of
+from larvatus.masks.coarsening.tails import (
+    SHARED_BY,
+    Tail,
+    cut_name,
+    largest_shares,
+    marked_by_bounds,
+    marked_by_shares,
+    tail_of,
+)
 
 Share = Annotated[float, Field(gt=0, lt=0.5)]
 Number = Annotated[float, Field(ge=-1e300, le=1e300)]

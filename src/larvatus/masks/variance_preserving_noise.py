@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from larvatus.core.arrays import Matrix
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
-from larvatus.data.law import GroupLaw, Law
+from larvatus.data.laws import GroupLaw, Law, without_zeros
 from larvatus.data.microdata import Microdata
-from larvatus.data.noise import Rows, columns_of, counted, noisy, refuse_negatives, root_notes, roots_of
-from larvatus.data.parameters import per_column
+from larvatus.data.per_column import per_column
+from larvatus.masks.noise.drawing import Rows, columns_of, noisy, refuse_negatives, root_notes, roots_of
 
 if TYPE_CHECKING:
-    from larvatus.stats.roots import Root
+    from larvatus.stats.linear.covariance_factors import Root
 
-Matrix = NDArray[np.float64]
 Share = Annotated[float, Field(gt=0, le=1e6)]
 
 
@@ -75,7 +75,7 @@ class VariancePreservingNoise(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
-        used = counted(current, self.zeros)
+        used = without_zeros(current, self.zeros)
         roots = roots_of(used)
         maps = [self._map(r, names) for r in roots]
         if self.positive:
@@ -113,7 +113,7 @@ class VariancePreservingNoise(Mask):
         return _Map(shrink, (1 - shrink) * root.mean, weights * (np.sqrt(share) * shrink))
 
     def _noisy(self, x: Matrix, to: _Map, record: NDArray[np.int64], random: RecordRandom) -> Matrix:
-        from larvatus.stats.noise import coloured_noise
+        from larvatus.stats.noise.laws import coloured_noise
 
         def drawn(rows: Rows, attempt: int) -> Matrix:
             e = coloured_noise(self.noise, random, record[rows], to.weights, attempt)

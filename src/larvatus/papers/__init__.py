@@ -1,1 +1,1 @@
-"""The published tables, reproduced: one module per paper, one file of published figures each, found by their names."""
+"""The published tables, reproduced: one folder per paper with its published figures, found by name."""

@@ -1,1 +1,4 @@
-"""The report: sections as values, composed from scores, drawn as SVG text, written as one HTML file."""
+"""From a comparison to one HTML page: editions choose sections, sections use figures, the page renders them.
+
+No data, no decision rule.
+"""

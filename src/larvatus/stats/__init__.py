@@ -1,1 +1,1 @@
-"""Arithmetic on plain arrays; knows nothing of roles, files or engines."""
+"""Arithmetic on plain arrays. Nothing here knows roles, files or engines."""

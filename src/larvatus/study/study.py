@@ -10,25 +10,34 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
-from larvatus.comparison.combining import Combination
-from larvatus.comparison.goal import Goal, objective_problems
+from larvatus.comparison.combined_scores import Combination
 from larvatus.comparison.limits import Limits
-from larvatus.comparison.search_space import Searched
+from larvatus.constraints.settings import Constraints
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
-from larvatus.data.analyses import Analysis, analysis_problems
-from larvatus.data.chosen import MARK
-from larvatus.data.codebook import label_problems
-from larvatus.data.constraints import Constraints
 from larvatus.data.contracts import Attack, Mask, Measure, Method
-from larvatus.data.domains import Domain, domain_problems
 from larvatus.data.intruder import Intruder
-from larvatus.data.methods import method_of, validation_problems
+from larvatus.data.method_parsing import method_of, validation_problems
 from larvatus.data.microdata import Microdata
+from larvatus.data.record_selection import MARK
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.taxonomy import with_taxonomies
-from larvatus.study.parts import LATER, MEANT, SECTIONS, Utility, about_constraints, against_source, decisions, part
-from larvatus.study.planned import Planned
+from larvatus.documents.codebook import label_problems
+from larvatus.measures.analyses.spec import Analysis, analysis_problems
+from larvatus.measures.scoring.domains import Domain, domain_problems
+from larvatus.searching.goal import Goal, objective_problems
+from larvatus.searching.space import Searched
+from larvatus.study.planned_releases import Planned
+from larvatus.study.sections import (
+    LATER,
+    MEANT,
+    SECTIONS,
+    Utility,
+    about_constraints,
+    against_source,
+    decisions,
+    part,
+)
 
 
 def _reader(kind: type[Method]) -> BeforeValidator:

@@ -1,0 +1,84 @@
+"""Relations between confidential columns of numbers: straight, bent but one way, or turning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from larvatus.core.arrays import Floats
+from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.microdata import Microdata
+
+BENT, TURNS, ENOUGH = 0.1, 0.2, 20
+RANK, SCORE, SQUARE = " rank of ", " score of ", " square of "
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Two columns: whether the relation is a straight line, only goes one way, or turns."""
+
+    first: str
+    second: str
+    shape: str
+    pearson: float
+    spearman: float
+    gap: float
+
+
+def relations(data: Microdata) -> tuple[Relation, ...]:
+    """Relations between confidential columns of numbers: Pearson's correlation beside Spearman's, and normal scores.
+
+    A straight line with normal errors has Spearman's correlation where Pearson's puts it; otherwise the relation is bent or the
+    columns are skewed. One that turns shows between a score and the square of another, beyond what the score itself explains.
+    """
+    from scipy.special import ndtri
+
+    whole = data.ungrouped()
+    names = whole.numeric(whole.confidential)
+    if len(names) < 2:
+        return ()
+    ranked = whole.ranks({RANK + n: n for n in names})
+    there = np.diag(whole.moments(names)[0].count)
+
+    def score(group: int, block: Block) -> Mapping[str, Array]:
+        z = {n: ndtri(block[RANK + n] / (k + 1)) for n, k in zip(names, there, strict=True)}
+        return {**{SCORE + n: z[n] for n in names}, **{SQUARE + n: z[n] ** 2 for n in names}}
+
+    made = [Column(head + n, "number") for head in (SCORE, SQUARE) for n in names]
+    scored = ranked.map_rows(score, [RANK + n for n in names], made)
+    pearson, spearman = _correlations(whole, names), _correlations(scored, [RANK + n for n in names])
+    both = _correlations(scored, [*(SCORE + n for n in names), *(SQUARE + n for n in names)])
+    out = []
+    for i, j in combinations(range(len(names)), 2):
+        if min(there[i], there[j]) < ENOUGH or np.isnan([pearson[i, j], spearman[i, j]]).any():
+            continue
+        straight = 6 / np.pi * np.arcsin(pearson[i, j] / 2)
+        gap = abs(float(spearman[i, j] - straight))
+        shape = "line" if gap <= BENT else "one way"
+        found = [_turning(both, len(names), a, b) for a, b in ((i, j), (j, i))]
+        if max(found) > max(TURNS, 5 / np.sqrt(min(there[i], there[j]))):
+            shape = "turns"
+        out.append(Relation(names[i], names[j], shape, float(pearson[i, j]), float(spearman[i, j]), gap))
+    return tuple(out)
+
+
+def _turning(found: Floats, count: int, i: int, j: int) -> float:
+    """How far the square of one score goes with another score, once the first score itself is taken out of both.
+
+    Nothing where the parabola through them turns more than one standard deviation from the middle: it is bent and goes one way.
+    """
+    with_own, with_other, plain = found[i, count + i], found[j, count + i], found[i, j]
+    left = (1 - with_own**2) * (1 - plain**2)
+    curved, sloped = with_other - with_own * plain, plain - with_own * with_other
+    if left <= 1e-9 or abs(sloped) > np.sqrt(2) * abs(curved):
+        return 0.0
+    return abs(float(curved / np.sqrt(left)))
+
+
+def _correlations(data: Microdata, names: Sequence[str]) -> Floats:
+    found = data.moments(names)[0]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(found.scatter / np.sqrt(found.square * found.square.T))

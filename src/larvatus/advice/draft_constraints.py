@@ -1,0 +1,76 @@
+"""What every record obeys, as a study holds it: constraints to begin with, and as comments those that may be an accident."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from larvatus.advice.column_profile import FEWEST, Sight
+from larvatus.advice.rule_detection import Guessed
+from larvatus.constraints.rules import parsed
+
+HEAD = (
+    "# Every record of the original obeys these, and so will every released one. Strike what is not meant: each costs some",
+    "# accuracy, and rounding and moving values end the exactness of sufficiency_based.",
+)
+GUESSED = "# Lines that are commented out may hold by accident: take the mark away where they are meant."
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """Settings of [constraints] that were seen, and names or rules that were only guessed."""
+
+    seen: Mapping[str, Any] = field(default_factory=dict)
+    guessed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def toml(self) -> str:
+        """The section of a study file, guesses as comments in their places."""
+        if not self.seen and not self.guessed:
+            return ""
+        mark = "" if self.seen else "# "
+        lines = [*HEAD, *([GUESSED] if self.guessed else []), f"{mark}[constraints]"]
+        for key in ("integers", "non_negative", "rules"):
+            lines += _listed(key, self.seen.get(key, ()), self.guessed.get(key, ()))
+        if "bounds" in self.seen:
+            bounds = (f"{_text(n)} = {{ least = {b['least']}, most = {b['most']} }}" for n, b in self.seen["bounds"].items())
+            lines.append(f"bounds = {{ {', '.join(bounds)} }}")
+        if "decimals" in self.seen:
+            lines.append(f"decimals = {{ {', '.join(f'{_text(n)} = {d}' for n, d in self.seen['decimals'].items())} }}")
+        return "\n".join(lines) + "\n"
+
+
+def _listed(key: str, seen: Sequence[str], guessed: Sequence[str]) -> list[str]:
+    if not seen and not guessed:
+        return []
+    mark = "" if seen else "# "
+    body = [*(f"    {_text(t)}," for t in seen), *(f"    # {_text(t)}," if seen else f"#     {_text(t)}," for t in guessed)]
+    return [f"{mark}{key} = [", *body, f"{mark}]"]
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def advised_constraints(columns: Sequence[Sight], rules: Guessed) -> Advised:
+    """Whole numbers, decimals, zero as a floor, and rules between columns."""
+    identities = [parsed(text).lines[0] for text in rules.identities]
+    derived = {line.left.columns[0]: line.right for line in identities}
+    rounded = [c for c in columns if c.decimals is not None and not c.constant and c.name not in derived]
+    yes_no = {c.name: {"least": 0, "most": 1} for c in columns if c.yes_no and c.values >= FEWEST and c.name not in derived}
+    floors = {kind: [c.name for c in columns if c.floor == kind] for kind in ("seen", "guessed")}
+    follows = {n for n, parts in derived.items() if all(k > 0 and p in floors["seen"] for p, k in parts.terms)}
+    beneath = {f"{p} <= {n}" for n in follows for p in derived[n].columns}
+    seen = {
+        "integers": [c.name for c in rounded if c.integer and c.values >= FEWEST],
+        "decimals": {c.name: c.decimals for c in rounded if not c.integer and c.values >= FEWEST},
+        "non_negative": [n for n in floors["seen"] if n not in follows and n not in yes_no], "bounds": yes_no,
+        "rules": list(rules.identities),
+    }
+    guessed = {
+        "integers": tuple(c.name for c in rounded if c.integer and c.values < FEWEST),
+        "non_negative": tuple(n for n in floors["guessed"] if n not in follows),
+        "rules": tuple(r for r in rules.inequalities if r.replace("`", "") not in beneath),
+    }
+    return Advised({k: v for k, v in seen.items() if v}, {k: v for k, v in guessed.items() if v})

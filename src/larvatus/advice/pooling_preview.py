@@ -1,0 +1,104 @@
+"""What pooling small sub-groups would leave of the declared ones, foreseen before anything is masked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from larvatus.core.errors import SubGroupError
+from larvatus.data.microdata import Microdata
+from larvatus.data.sub_groups import settle, usable
+
+MOST, POOLED = 0.5, 'small = "pool"'
+
+
+@dataclass(frozen=True, slots=True)
+class Pooling:
+    """Sub-groups and records before and after: `few` are too small, `merged` records lose the columns in `gone`.
+
+    `left` is how many sub-groups pooling leaves, 0 where it cannot help; `dropped` is how many records suppressing would cost;
+    `mixed` is whether some of the merged records lose fewer columns than others.
+    """
+
+    limit: int
+    sizes: tuple[int, ...]
+    few: int
+    left: int
+    merged: int
+    gone: tuple[str, ...]
+    dropped: int
+    mixed: bool = False
+
+    @property
+    def share(self) -> float:
+        """Of the records, those that masks no longer tell apart by every declared column."""
+        return self.merged / max(sum(self.sizes), 1)
+
+    @property
+    def within(self) -> str:
+        """Where masks keep what they keep."""
+        if not self.merged:
+            return "in every sub-group"
+        if self.left > 1:
+            return "in every sub-group that pooling leaves"
+        return "in the whole file and not in each declared sub-group"
+
+    @property
+    def suppress(self) -> bool:
+        """Whether leaving records out is worth a thought: pooling would merge most records, and it would cost fewer."""
+        return self.share > MOST and self.dropped < self.merged and self.few < len(self.sizes)
+
+    def sentence(self) -> str:
+        """What there is, what the study makes of it, and what else could be done."""
+        least = _records(min(self.sizes))
+        said = f"{_groups(len(self.sizes))}, the smallest of {least}; "
+        if not self.few:
+            return f"{said}none under {self.limit}."
+        said += f"{self.few} {'has' if self.few == 1 else 'have'} fewer than {self.limit}"
+        if not self.left:
+            return f"{said}, and pooling cannot help: the whole file has fewer in some column. Leave that column out."
+        left = f"{_groups(self.left)} {'is' if self.left == 1 else 'are'} left"
+        said += f", and the study pools them: {left}, and {self._lost()}."
+        if self.share <= MOST:
+            return said
+        recode = f"put {', '.join(self.gone)} into fewer classes, or declare fewer columns"
+        if self.suppress:
+            return f'{said} To keep them, {recode}, or set small = "suppress", which leaves {_records(self.dropped)} out.'
+        return f"{said} To keep them, {recode}."
+
+    def _lost(self) -> str:
+        some = "some of " * (self.mixed and len(self.gone) > 1)
+        return f"relations with {some}{', '.join(self.gone)} are not kept for {self.merged:,} of {_records(sum(self.sizes))}"
+
+    def choice(self) -> list[str]:
+        """Lines of a study, commented out, that stand beside the setting that pools."""
+        if self.share <= MOST:
+            return []
+        merges = f"# With pooling, {self._lost()}."
+        if not self.suppress:
+            return [merges, "# Put these columns into fewer classes, or declare fewer of them."]
+        other = f"# In place of {POOLED}, this leaves {_records(self.dropped)} out and keeps the other sub-groups apart:"
+        return [merges, other, '# small = "suppress"']
+
+
+def foreseen_pooling(data: Microdata, limit: int) -> Pooling:
+    """Settle sub-groups as masking would with this limit, without touching the data."""
+    groups, present = data.groups, data.present().tolist()
+    small = [g for g, counts in enumerate(present) if usable(counts, limit) < limit]
+    dropped = sum(groups.sizes[g] for g in small)
+    try:
+        outcome = settle(groups, present, limit, "pool", "advise")
+    except SubGroupError:
+        return Pooling(limit, groups.sizes, len(small), 0, 0, (), dropped)
+    pools = {t: len(outcome.labels[t]) for t in outcome.target if len(outcome.declared[t]) > 1}
+    merged = sum(n for n, t in zip(groups.sizes, outcome.target, strict=True) if t in pools)
+    gone = groups.columns[min(pools.values(), default=len(groups.columns)):]
+    mixed = len(set(pools.values())) > 1
+    return Pooling(limit, groups.sizes, len(small), len(outcome.labels), merged, gone, dropped, mixed)
+
+
+def _records(count: int) -> str:
+    return f"{count:,} record{'s' * (count != 1)}"
+
+
+def _groups(count: int) -> str:
+    return f"{count:,} sub-group{'s' * (count != 1)}"

@@ -1,0 +1,135 @@
+"""Rules that every record obeys and that look meant: totals of two or three columns, and one column above another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Floats
+from larvatus.data.contracts import Block
+from larvatus.data.microdata import Microdata
+
+MOST_COLUMNS, LOOKED_AT, FEWEST, MOST_RULES = 20, 400, 20, 10
+CLOSE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Guessed:
+    """Rules as a study would hold them."""
+
+    identities: tuple[str, ...] = ()
+    inequalities: tuple[str, ...] = ()
+
+
+def guessed_rules(data: Microdata) -> Guessed:
+    """What holds in every record with the columns present, among columns of numbers of which one at least is confidential."""
+    names = data.numeric([n for n in data.released if n != data.roles.weight])[:MOST_COLUMNS]
+    first = _first_rows(data, names)
+    if len(names) < 2 or len(first) < FEWEST:
+        return Guessed()
+    sums = [(a, parts) for a, parts in _sums(names, first) if {names[a], *(names[p] for p in parts)} & {*data.confidential}]
+    held = _holding(data, names, [_sum_of(a, parts) for a, parts in sums])
+    identities = _solved([s for s, (n, broken) in zip(sums, held, strict=True) if n >= FEWEST and not broken], names, data)
+    pairs = [(a, b) for a in range(len(names)) for b in range(len(names))
+             if a != b and {names[a], names[b]} & {*data.confidential} and not (first[:, a] > first[:, b]).any()]
+    beneath = _holding(data, names, [_below(a, b) for a, b in pairs])
+    low, high = _ranges(data, names)
+    kept = [p for p, (n, broken) in zip(pairs, beneath, strict=True) if n >= FEWEST and not broken and low[p[1]] < high[p[0]]]
+    direct = [(a, b) for a, b in kept if not any((a, c) in kept and (c, b) in kept for c in range(len(names)))]
+    return Guessed(tuple(identities), tuple(f"{_quoted(names[a])} <= {_quoted(names[b])}" for a, b in direct[:MOST_RULES]))
+
+
+def _first_rows(data: Microdata, names: Sequence[str]) -> Floats:
+    rows: list[Floats] = []
+    for _, block in data.table.blocks(names):
+        rows.append(block.matrix(names)[:LOOKED_AT])
+        if sum(map(len, rows)) >= LOOKED_AT:
+            break
+    return np.concatenate(rows) if rows else np.zeros((0, len(names)))
+
+
+def _sums(names: Sequence[str], x: Floats) -> list[tuple[int, tuple[int, ...]]]:
+    """Sums that hold in the first rows, in which every part differs from zero somewhere; smaller ones first."""
+    out: list[tuple[int, tuple[int, ...]]] = []
+    useful = [j for j in range(len(names)) if len(np.unique(x[~np.isnan(x[:, j]), j])) > 1]
+    for size in (2, 3):
+        for parts in combinations(useful, size):
+            total = x[:, parts].sum(axis=1)
+            for a in useful:
+                inside = any(a == b and set(p) <= set(parts) for b, p in out)
+                if a not in parts and not inside and not _off(x[:, a], total).any() and (~np.isnan(total + x[:, a])).sum() >= 5:
+                    out.append((a, parts))
+    return out
+
+
+def _off(left: Floats, right: Floats) -> NDArray[np.bool_]:
+    both = ~np.isnan(left + right)
+    return both & (np.abs(left - right) > CLOSE * np.maximum(1.0, np.abs(left)))
+
+
+Check = Callable[[Floats], tuple[NDArray[np.bool_], NDArray[np.bool_]]]
+
+
+def _sum_of(a: int, parts: tuple[int, ...]) -> Check:
+    """Rows in which two parts at least differ from zero, so that the sum says something, and rows that break it."""
+    return lambda x: ((x[:, parts] != 0).sum(1) >= 2, _off(x[:, a], x[:, parts].sum(1)))
+
+
+def _below(a: int, b: int) -> Check:
+    return lambda x: (x[:, a] < x[:, b], x[:, a] > x[:, b])
+
+
+def _holding(data: Microdata, names: Sequence[str], checks: Sequence[Check]) -> list[tuple[int, int]]:
+    """Of each check how many records speak for it, and how many break it."""
+    if not checks:
+        return []
+
+    def count(group: int, block: Block) -> Floats:
+        x = block.matrix(names)
+        return np.array([[part.sum() for part in check(x)] for check in checks], dtype=float)
+
+    return [(int(n), int(broken)) for n, broken in np.add.reduce(data.reduce(names, count, np.add))]
+
+
+def _ranges(data: Microdata, names: Sequence[str]) -> tuple[Floats, Floats]:
+    """Least and most of each column: only to tell whether two columns overlap at all."""
+    def ends(group: int, block: Block) -> Floats:
+        x = block.matrix(names)
+        return np.array([np.where(np.isnan(x), np.inf, x).min(0), np.where(np.isnan(-x), np.inf, -x).min(0)])
+
+    low, negative = np.minimum.reduce(data.reduce(names, ends, np.minimum))
+    return low, -negative
+
+
+def _solved(sums: Sequence[tuple[int, tuple[int, ...]]], names: Sequence[str], data: Microdata) -> list[str]:
+    """Identities solved for a confidential column, each such column once and none recomputed from itself."""
+    made: dict[str, set[str]] = {}
+    out: list[str] = []
+    for a, parts in sums:
+        total, terms = names[a], [names[p] for p in parts]
+        free = [n for n in (total, *terms) if n in data.confidential and n not in made]
+        free = [n for n in free if not any(n in used for used in made.values())] or free
+        for left in free:
+            others = {total, *terms} - {left}
+            if any(left in _needed(o, made) for o in others):
+                continue
+            made[left] = others
+            right = " + ".join(map(_quoted, terms)) if left == total else " - ".join(
+                [_quoted(total), *(_quoted(t) for t in terms if t != left)])
+            out.append(f"{_quoted(left)} = {right}")
+            break
+    return out
+
+
+def _needed(name: str, made: dict[str, set[str]]) -> set[str]:
+    """Everything that a column is recomputed from, itself included."""
+    return {name}.union(*(_needed(n, made) for n in made.get(name, ())))
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name) and name not in ("if", "then", "and", "or", "not") else f"`{name}`"

@@ -1,0 +1,242 @@
+"""Means, variances, correlations and regressions of the original, estimated from a noisy release and its published noise.
+
+Noise does not move means; it inflates variances and weakens correlations and slopes by amounts that follow from what was
+published (errors in variables). The corrected moments are unbiased for those of the original file. Standard errors count
+both the sampling of records and the noise, and also that the masks take their noise variance from the sample at hand: a sample
+that varies more by chance also got more noise, and an analysis of released values as a plain sample would miss that.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.analysis.influence import LEAST, Influence, powers_of
+from larvatus.analysis.published_noise import Noise
+from larvatus.core.arrays import Floats
+from larvatus.core.errors import AnalysisError, LarvatusWarning, nearest_names
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Named estimates with standard errors, beside what the release would say uncorrected."""
+
+    names: tuple[str, ...]
+    estimate: Floats
+    error: Floats
+    uncorrected: Floats
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Low and high ends at a level, by the normal law."""
+        from scipy.special import ndtri
+
+        if not 0 < level < 1:
+            raise AnalysisError(f"level: needs a value between 0 and 1, got {level!r}.")
+        half = ndtri((1 + level) / 2) * self.error
+        return self.estimate - half, self.estimate + half
+
+    def __getitem__(self, name: str) -> tuple[float, float]:
+        """Estimate and standard error of one quantity."""
+        if name not in self.names:
+            raise AnalysisError(f"no estimate {name!r}; {nearest_names(name, self.names)}")
+        j = self.names.index(name)
+        return float(self.estimate[j]), float(self.error[j])
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The moments of the original as a noisy release tells them, over its complete records."""
+
+    columns: tuple[str, ...]
+    records: int
+    left_out: int
+    mean: Floats
+    covariance: Floats
+    released: Floats
+    _influence: Influence = field(repr=False)
+
+    def means(self) -> Estimates:
+        """Noise does not move them; their errors are those of the released values."""
+        k = len(self.columns)
+        gradients = [(row, np.zeros((k, k))) for row in np.eye(k)]
+        return self._estimates(self.columns, self.mean, gradients, self.mean)
+
+    def variances(self) -> Estimates:
+        """Variances of the original."""
+        k = len(self.columns)
+        gradients = [(np.zeros(k), np.diag(row)) for row in np.eye(k)]
+        return self._estimates(self.columns, np.diag(self.covariance), gradients, np.diag(self.released))
+
+    def correlations(self) -> Estimates:
+        """Correlations of every pair, named `one, other`; NaN, with a warning, where sampling error leaves none."""
+        k = len(self.columns)
+        rows, columns = np.triu_indices(k, 1)
+        names = tuple(f"{self.columns[i]}, {self.columns[j]}" for i, j in zip(rows, columns, strict=True))
+        lost = [not self._proper([int(i), int(j)]) for i, j in zip(rows, columns, strict=True)]
+        if any(lost):
+            _warn(f"correlations: {'; '.join(n for n, gone in zip(names, lost, strict=True) if gone)}")
+        sd = np.sqrt(np.maximum(np.diag(self.covariance), np.finfo(float).tiny))
+        own = np.diag(self.released)
+        was = self.released[rows, columns] / np.sqrt(own[rows] * own[columns])
+        value = np.where(lost, np.nan, self.covariance[rows, columns] / (sd[rows] * sd[columns]))
+        gradients = []
+        for i, j, rho in zip(rows, columns, value, strict=True):
+            a = np.zeros((k, k))
+            if not np.isnan(rho):
+                a[i, j] = a[j, i] = 0.5 / (sd[i] * sd[j])
+                a[i, i], a[j, j] = -0.5 * rho / sd[i] ** 2, -0.5 * rho / sd[j] ** 2
+            gradients.append((np.zeros(k), a))
+        return self._estimates(names, value, gradients, was)
+
+    def regression(self, outcome: str, on: Sequence[str] | str) -> Estimates:
+        """Coefficients of least squares of one column on others: `intercept`, then one for each.
+
+        All are NaN, with a warning, where sampling error leaves no covariances of these columns that could be real ones.
+        """
+        on = [on] if isinstance(on, str) else list(on)
+        y, *z = (self._place(n) for n in (outcome, *on))
+        if not z or len({y, *z}) < len(z) + 1:
+            raise AnalysisError("regression: needs an outcome and at least one other column, each named once.")
+        names = ("intercept", *on)
+        plain = np.linalg.solve(self.released[np.ix_(z, z)], self.released[z, y])
+        if not self._proper([y, *z]):
+            _warn(f"regression of {outcome} on {', '.join(on)}")
+            none = np.full(len(names), np.nan)
+            return Estimates(names, none, none, np.array([self.mean[y] - plain @ self.mean[z], *plain]))
+        inverse = np.linalg.inv(self.covariance[np.ix_(z, z)])
+        slopes = inverse @ self.covariance[z, y]
+        k = len(self.columns)
+        residual = np.zeros(k)
+        residual[y], residual[z] = 1.0, -slopes
+        gradients = []
+        for row in inverse:
+            along = np.zeros(k)
+            along[z] = row
+            gradients.append((np.zeros(k), (np.outer(along, residual) + np.outer(residual, along)) / 2))
+        level = (residual, -np.sum([m * a for m, (_, a) in zip(self.mean[z], gradients, strict=True)], axis=0))
+        value, was = (np.array([self.mean[y] - s @ self.mean[z], *s]) for s in (slopes, plain))
+        return self._estimates(names, value, [level, *gradients], was)
+
+    def _proper(self, places: Sequence[int]) -> bool:
+        """Whether the corrected covariances of some columns are those that columns can have."""
+        return _smallest(self.covariance[np.ix_(places, places)]) >= LEAST
+
+    def _place(self, name: str) -> int:
+        if name not in self.columns:
+            raise AnalysisError(f"regression: no column {name!r} here; {nearest_names(name, self.columns)}")
+        return self.columns.index(name)
+
+    def _estimates(
+        self, names: Sequence[str], value: Floats, gradients: Sequence[tuple[Floats, Floats]], uncorrected: Floats
+    ) -> Estimates:
+        variance = np.array([self._influence.variance(b, a) for b, a in gradients]) / self.records
+        if (variance < 0).any():
+            name = names[int(np.argmin(variance))]
+            raise AnalysisError(f"{name}: {self.records} records are too few to tell its standard error under this noise.")
+        error = np.where(np.isnan(value), np.nan, np.sqrt(variance))
+        return Estimates(tuple(names), np.array(value), error, np.array(uncorrected))
+
+
+def corrected(
+    frame: Any, noise: Noise, others: Sequence[str] | str = (), sub_groups: Sequence[str] | str = ()
+) -> Corrected:
+    """Moments of the masked columns and of `others` (numeric columns released as they are).
+
+    `sub_groups` are the columns that the mask ran within; leave them out where it ran over the whole file. The release must
+    have zeros masked and no values drawn again until positive: both change the law. Records with a missing value in any of
+    the columns are left out; where these differ from the rest, so does the noise they got.
+    """
+    others, sub_groups = ((v,) if isinstance(v, str) else tuple(v) for v in (others, sub_groups))
+    names = (*noise.columns, *(n for n in others if n not in noise.columns))
+    values = np.array([_numbers(frame, n) for n in names]).T
+    there = np.isfinite(values).all(axis=1)
+    group = _groups(frame, sub_groups, len(values))[there]
+    z = values[there]
+    n, k, p = len(z), len(names), len(noise.columns)
+    if n < k + 2:
+        raise AnalysisError(f"corrected: {n} complete records for {k} columns. Give more records, or fewer columns.")
+    group = np.unique(group, return_inverse=True)[1]
+    count = np.bincount(group)
+    if count.min() < 2:
+        raise AnalysisError("corrected: a sub-group has a single complete record, whose noise cannot be told. Leave it out.")
+    added, factor = (np.concatenate([v, np.zeros(k - p)]) for v in (noise.variance, noise.bias_sd))
+    centre = np.array([np.bincount(group, z[:, j]) / count for j in range(k)]).T
+    r, w = z - centre[group], z - z.mean(axis=0)
+    within = np.array([r[group == g].T @ r[group == g] / (count[g] - 1) for g in range(len(count))])
+    spread = np.array([_noise(noise, added, factor, within[g], z[group == g]) for g in range(len(count))])
+    share = count / n
+    released = w.T @ w / (n - 1)
+    covariance = released - np.einsum("g,gjk->jk", share, spread)
+    _check(released, z.mean(axis=0), names)
+    inside = within - spread
+    powers = None if noise.correlated else powers_of(noise, added, factor, inside, centre, z, group)
+    influence = Influence(w, r, z, group, share, spread, inside, added, factor, noise, powers)
+    return Corrected(names, n, len(values) - n, z.mean(axis=0), covariance, released, influence)
+
+
+def _noise(noise: Noise, added: Floats, factor: Floats, within: Floats, z: Floats) -> Floats:
+    """The noise covariance of a sub-group: unbiased given the original, since E S_z = S + V and E z² = x² + V."""
+    if noise.correlated:
+        masked = np.outer(added > 0, added > 0)
+        return np.where(masked, within * (added.max() / (1 + added.max())), 0.0)
+    v = (factor**2 * (z**2).mean(axis=0) + added * np.diag(within)) / (1 + factor**2 + added)
+    return np.diag(v)
+
+
+def _check(released: Floats, mean: Floats, names: Sequence[str]) -> None:
+    """Refuse released columns that are constant or determine each other: no number of records would help."""
+    for name, own, centre in zip(names, np.diag(released), mean, strict=True):
+        if not own > (1e-12 * centre) ** 2:
+            raise AnalysisError(f"{name}: its released values are all the same, so it has no variance. Leave the column out.")
+    least = _smallest(released)
+    if least < LEAST:
+        raise AnalysisError(
+            f"corrected: the released columns determine each other (smallest eigenvalue {least:.2g} on the correlation scale). "
+            "Leave one of them out."
+        )
+
+
+def _smallest(covariance: Floats) -> float:
+    """The smallest eigenvalue on the correlation scale; below zero where a variance is not above it."""
+    own = np.diag(covariance)
+    if not (own > 0).all():
+        return -1.0
+    return float(np.linalg.eigvalsh(covariance / np.sqrt(np.outer(own, own)))[0])
+
+
+def _warn(what: str) -> None:
+    warnings.warn(
+        f"{what}: not estimated (NaN). After the published noise is taken away, what is left is no possible covariance. By "
+        "sampling error this happens in small files and under strong noise: use more records, fewer columns or, if "
+        "there are many records, check the published figures and the sub-groups. Means and variances are not touched by it.",
+        LarvatusWarning, stacklevel=3,
+    )
+
+
+def _numbers(frame: Any, name: str) -> Floats:
+    try:
+        column = frame[name]
+    except Exception:
+        raise AnalysisError(f"corrected: the release has no column {name!r}.") from None
+    try:
+        return np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise AnalysisError(f"corrected: {name!r} does not hold numbers. Make indicators of its levels first.") from None
+
+
+def _groups(frame: Any, columns: Sequence[str], rows: int) -> NDArray[np.int64]:
+    """One number per combination of levels."""
+    out = np.zeros(rows, dtype=np.int64)
+    for name in columns:
+        try:
+            level = np.asarray(frame[name]).astype(str)
+        except Exception:
+            raise AnalysisError(f"corrected: the release has no column {name!r}.") from None
+        code = np.unique(level, return_inverse=True)[1]
+        out = np.unique(out * (int(code.max(initial=0)) + 1) + code, return_inverse=True)[1]
+    return out

@@ -1,0 +1,129 @@
+"""The tail that top coding cut off, filled in from its published mean and count by a Pareto law.
+
+Only the distribution of the one column is restored: which record held which value is not known, so relations with other
+columns in the tail are not. The sum of the filled tail is exactly the published one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Floats
+from larvatus.core.errors import AnalysisError
+from larvatus.core.randomness import RecordRandom, stream_key
+
+
+@dataclass(frozen=True, slots=True)
+class ParetoTail:
+    """Values above a bound: Pr(X > x | X > bound) = (bound / x)^index, with index = mean / (mean - bound)."""
+
+    bound: float
+    mean: float
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.bound) and self.bound > 0):
+            raise AnalysisError(f"bound: a Pareto tail needs one above 0, got {self.bound!r}.")
+        if not (np.isfinite(self.mean) and self.mean > self.bound):
+            raise AnalysisError(f"mean: the mean above the bound must exceed it, got {self.mean!r} and {self.bound!r}.")
+
+    @property
+    def index(self) -> float:
+        return self.mean / (self.mean - self.bound)
+
+    @property
+    def variance(self) -> float:
+        """Variance in the tail, infinite at an index of two or less."""
+        a = self.index
+        return float("inf") if a <= 2 else self.bound**2 * a / ((a - 1) ** 2 * (a - 2))
+
+    def quantile(self, probability: float | Sequence[float] | Floats) -> Floats:
+        """Value below which a share of the tail lies."""
+        p = np.asarray(probability, dtype=np.float64)
+        if ((p < 0) | (p >= 1)).any():
+            raise AnalysisError("probability: needs values from 0 to below 1.")
+        return np.asarray(self.bound * (1 - p) ** (-1 / self.index))
+
+    def values(self, count: int) -> Floats:
+        """So many values at even steps of probability, ascending, with exactly the stated mean."""
+        return self.weighted_values(np.ones(count))
+
+    def weighted_values(self, weights: Floats) -> Floats:
+        """One ascending value for each weight, at the middle of its share of probability, with the stated weighted mean."""
+        total = weights.sum()
+        q = self.quantile(np.minimum((np.cumsum(weights) - weights / 2) / total, 1 - 1e-12))
+        return np.asarray(self.bound + (q - self.bound) * ((self.mean - self.bound) * total / (weights @ (q - self.bound))))
+
+
+def filled_tail(
+    values: Sequence[float] | Floats, bound: float, mean: float, count: int | None = None, seed: int = 0,
+    weights: Sequence[float] | Floats | None = None,
+) -> Floats:
+    """A top-coded column with its tail filled in: values at or above the bound get Pareto values in random order.
+
+    `bound` and `mean` are published: the value from which on the column was cut, and the mean of what was cut. `count` is how
+    many were. Where more values than that lie at the bound, some of these were there before; so many of them are filled in
+    and the others stay, and since all are equal the sum is that of the original whichever they are. Where none lies there,
+    because the cut records were left out, so many values are added at the end. With `weights`, one for each value, `mean` is
+    the weighted mean of what was cut and the weighted sum is exact. Missing values stay missing. Repeat with several
+    seeds to see what the unknown order does to an analysis.
+    """
+    out, by = _numbers("values", values), None if weights is None else _numbers("weights", weights)
+    tail = ParetoTail(_number("bound", bound), _number("mean", mean))
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1):
+        raise AnalysisError(f"count: needs a whole number of 1 or more, got {count!r}.")
+    if by is not None and (by.shape != out.shape or not (by >= 0).all()):
+        raise AnalysisError("weights: need one for each value, none missing or negative.")
+    random = RecordRandom(stream_key(b"a filled tail is no secret", str(seed)))
+    cut = _cut(out, tail.bound, None if count is None else int(count), by, random)
+    if len(cut) == 0:
+        if count is None or by is not None:
+            way_out = "Weights of records that are not there are not known." if count else "Give the count that was cut off."
+            raise AnalysisError(f"filled_tail: no value lies at or above the bound. {way_out}")
+        cut = np.arange(len(out), len(out) + count)
+        out = np.concatenate([out, np.full(count, np.nan)])
+    cut = cut[np.argsort(random.words(cut)[0], kind="stable")]
+    if by is not None and not by[cut].sum() > 0:
+        raise AnalysisError("weights: those at or above the bound are all zero. Leave weights out.")
+    out[cut] = tail.values(len(cut)) if by is None else tail.weighted_values(by[cut])
+    return out
+
+
+def _cut(values: Floats, bound: float, count: int | None, weights: Floats | None, random: RecordRandom) -> NDArray[np.int64]:
+    """Where the cut values stand: above the bound, and as many at it as were cut."""
+    above, at = np.flatnonzero(values > bound), np.flatnonzero(values == bound)
+    both = np.sort(np.concatenate([above, at]))
+    if count is None or count == len(both) or len(both) == 0:
+        return both
+    if not len(above) <= count < len(both):
+        raise AnalysisError(
+            f"count: {count} values were cut, and of the column {len(above)} lie above the bound and {len(at)} at it. Give the "
+            "bound that was used and the number that was cut."
+        )
+    if weights is not None and np.ptp(weights[at]) > 0:
+        raise AnalysisError(
+            f"weights: {len(both) - count} of {len(at)} values at the bound were not cut, and it is not known which, so a "
+            "weighted sum cannot be exact. Leave weights out, or take the values at the bound as cut (no count)."
+        )
+    chosen = at[np.argsort(random.words(at)[0], kind="stable")][: count - len(above)]
+    return np.sort(np.concatenate([above, chosen]))
+
+
+def _numbers(what: str, values: Sequence[float] | Floats) -> Floats:
+    try:
+        out = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise AnalysisError(f"{what}: need numbers, one for each record.") from None
+    if out.ndim != 1:
+        raise AnalysisError(f"{what}: need one column of numbers.")
+    return out
+
+
+def _number(what: str, value: float) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise AnalysisError(f"{what}: needs a number, got {value!r}.") from None

@@ -1,0 +1,162 @@
+"""Which confidential totals of sub-groups the release gives away, and which of them a table could not publish."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
+
+import numpy as np
+from pydantic import Field
+
+from larvatus.attacks.linkage.joined_releases import combined
+from larvatus.core.arrays import Floats
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.alignment import common_numbers
+from larvatus.data.contracts import Attack, Block
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Score
+
+
+class AggregateDisclosure(Attack):
+    """The intruder adds up the released values of a sub-group and takes the sum for the original total.
+
+    Masks that keep moments or shuffle values within sub-groups release every total exactly, small sub-groups included. The
+    value is the share of totals (a sub-group and a column each) that the release keeps to within `precision`. Each total is
+    held to the rules of table publishing: enough contributors, no few of them dominating, and no close estimate of the
+    largest by the second largest (p %); totals that break a rule and are kept are counted in the details, as are the totals
+    of the file. Contributions are taken without sign. Chance and S alone are nothing: no total is known without the release.
+
+    Parameters:
+        minimum: fewest contributors (values that are present and not zero) a safe total has.
+        dominant: this many of the largest contributors …
+        share: … must not make up more than this share of the total (the n, k rule).
+        percent: the others than the two largest must exceed this per cent of the largest (the p % rule).
+        precision: how close a released total must be, relative to the total of values without sign, to count as kept.
+    """
+
+    assumes: ClassVar[str] = (
+        "Knows that the release is the whole sub-group and adds it up; in the p % rule is the second largest contributor and "
+        "wants the largest."
+    )
+
+    minimum: Annotated[int, Field(ge=1, le=1000)] = Field(default=3, description="fewest contributors of a safe total")
+    dominant: Annotated[int, Field(ge=1, le=100)] = Field(default=2, description="contributors that must not dominate together")
+    share: Annotated[float, Field(gt=0, le=1)] = Field(default=0.85, description="largest share the dominant ones may have")
+    percent: Annotated[float, Field(ge=0, le=1000)] = Field(default=10.0, description="per cent of the p % rule")
+    precision: Annotated[float, Field(ge=0, lt=1)] = Field(default=1e-6, description="how close a kept total is, relatively")
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return cls(), cls(minimum=10, dominant=1, share=0.5, precision=1e-3)
+
+    def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        original, release = combined(original, release)
+        data = release.data
+        names = common_numbers(original, data)
+        names = intruder.columns(names, ())[0] or names
+        parts = list(zip(_totals(original, names, self._deep, data), _totals(data, names, self._deep), strict=True))
+        cells: list[Row] = []
+        for g, (before, after) in enumerate(parts):
+            cells += [{"sub_group": data.groups.name(g), **self._cell(n, before, after, j)} for j, n in enumerate(names)]
+        whole = [(_sum([p[i] for p in parts])) for i in (0, 1)]
+        file = [{"sub_group": "all records", **self._cell(n, whole[0], whole[1], j)} for j, n in enumerate(names)]
+        value = float(np.mean([bool(c["kept"]) for c in cells]))
+        unsafe = [c for c in cells if c["rule"]]
+        given = sum(bool(c["kept"]) for c in unsafe)
+        notes = [f"{len(unsafe):,} of {len(cells):,} totals break a rule, and {given:,} of these are kept by the release",
+                 *intruder.unused("file", "error", "presence", "guesses")]
+        p = len(names)
+        return Score(
+            "aggregate_disclosure", "risk", value, "share of sub-group totals that the release keeps", self.settings(),
+            chance=0.0, s_alone=0.0, interval=(value, value),
+            by_group=Rows.of(_row("sub_group", data.groups.name(g), cells[g * p : (g + 1) * p], data.groups.sizes[g])
+                             for g in range(len(parts))),
+            by_variable=Rows.of(_row("variable", n, cells[j::p]) for j, n in enumerate(names)),
+            details={"unsafe": Rows.of([_figures(c) for c in unsafe]), "file": Rows.of([_figures(c) for c in file])},
+            weighs=False,
+            notes=(*notes, "a release that keeps means keeps totals: the rules decide which of them may leave, not this share",
+                   "every total is looked at, so the interval has no width"),
+        )
+
+    @property
+    def _deep(self) -> int:
+        return max(self.dominant, 2)
+
+    def _cell(self, name: str, before: _Totals, after: _Totals, j: int) -> Row:
+        """One total: whether it is kept, and the first rule it breaks."""
+
+        size = float(before.size[j])
+        kept = bool(abs(after.total[j] - before.total[j]) <= self.precision * size)
+        rule = broken_rule(int(before.count[j]), size, before.top[j], self.minimum, self.dominant, self.share, self.percent)
+        return {"variable": name, "kept": kept, "rule": rule}
+
+
+@dataclass(frozen=True, slots=True)
+class _Totals:
+    """Per column: contributors, total, total without sign, and the largest contributions without sign."""
+
+    count: Floats
+    total: Floats
+    size: Floats
+    top: Floats
+
+    def merge(self, other: _Totals) -> _Totals:
+        deep = self.top.shape[1]
+        top = -np.sort(-np.hstack([self.top, other.top]), axis=1)[:, :deep]
+        return _Totals(self.count + other.count, self.total + other.total, self.size + other.size, top)
+
+
+def _sum(parts: Sequence[_Totals]) -> _Totals:
+    out = parts[0]
+    for part in parts[1:]:
+        out = out.merge(part)
+    return out
+
+
+def _totals(data: Microdata, names: Sequence[str], deep: int, only: Microdata | None = None) -> list[_Totals]:
+    """Totals of each sub-group; of the records and in the sub-groups of another table, where one is given."""
+    if only is not None:
+        data = only.holding(only.table.pair(data.table, {n: n for n in names}))
+
+    def add(group: int, block: Block) -> _Totals:
+        x = np.nan_to_num(block.matrix(names)).T
+        size = np.abs(x)
+        top = np.zeros((len(names), deep))
+        largest = -np.sort(-size, axis=1)[:, :deep]
+        top[:, : largest.shape[1]] = largest
+        return _Totals((size > 0).sum(axis=1).astype(np.float64), x.sum(axis=1), size.sum(axis=1), top)
+
+    return data.reduce(names, add, _Totals.merge)
+
+
+def _row(key: str, name: str, cells: Sequence[Row], records: int | None = None) -> Row:
+    kept = [bool(c["kept"]) for c in cells]
+    broken = [bool(c["rule"]) for c in cells]
+    size = {} if records is None else {"records": records}
+    return {key: name, **size, "value": float(np.mean(kept)), "chance": 0.0, "s_alone": 0.0, "unsafe": sum(broken),
+            "unsafe and kept": sum(k and b for k, b in zip(kept, broken, strict=True))}
+
+
+def _figures(cell: Row) -> Row:
+    return {"sub_group": cell["sub_group"], "variable": cell["variable"], "kept": bool(cell["kept"]), "rule": cell["rule"]}
+
+
+
+
+def broken_rule(
+    count: int, total: float, top: Floats, minimum: int, dominant: int, share: float, percent: float
+) -> str:
+    """The first rule that a total breaks, in words, or nothing.
+
+    `top` holds the largest contributions, largest first, at least two and at least `dominant` of them.
+    """
+    if count < minimum:
+        return "minimum count"
+    if float(top[:dominant].sum()) > share * total:
+        return "dominance"
+    if total - float(top[0]) - float(top[1]) < percent / 100 * float(top[0]):
+        return "p %"
+    return ""

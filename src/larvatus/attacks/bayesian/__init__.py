@@ -1,0 +1,1 @@
+"""Links of the Bayesian intruder and the pools of candidates they are made in."""

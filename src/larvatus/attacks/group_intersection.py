@@ -1,0 +1,100 @@
+"""Intersect, over groups of columns, the released records that share the value nearest to the target (004 §3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, ClassVar, Self
+
+import numpy as np
+from pydantic import Field
+
+from larvatus.attacks.linkage.group_linkage import KNOWN, SideKeys, Sides, linked
+from larvatus.core.arrays import Floats
+from larvatus.core.errors import RiskError, nearest_names
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Attack
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Score
+
+
+class GroupIntersection(Attack):
+    """The intruder finds, in each group of columns, the microaggregate nearest to the target and keeps who is in all of them.
+
+    Microaggregation hides a record among k in every group of columns, and the few who share all of its microaggregates are
+    far fewer than k. Distance is in standard deviations of the released values. Candidates share the credit; where nobody
+    shares all nearest microaggregates, the intruder guesses among the records with the same S.
+
+    Parameters:
+        column_groups: lists of columns that were microaggregated together; where none are given, columns whose released
+            values are tied in the same records form a group.
+        targets: try about this many records, drawn by record id, instead of all.
+    """
+
+    assumes: ClassVar[str] = (
+        "Knows the original values of every target and which columns were microaggregated together, told or seen from the "
+        "ties of the release."
+    )
+
+    column_groups: tuple[tuple[str, ...], ...] | None = Field(
+        default=None, description="columns that were microaggregated together; found by their ties where none are given"
+    )
+    targets: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="about how many records to try; all where none is given"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return (cls(),)
+
+    def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        by = SideKeys.of(self, original, release, intruder, random, self.targets, soft_too=False)
+        names = [n for n in by.masked if n not in by.keys.base]
+        for name in (n for group in self.column_groups or () for n in group):
+            if name not in names:
+                raise RiskError(f"group_intersection.column_groups: {name!r} is not a numeric confidential column that the "
+                                f"intruder knows; {nearest_names(name, names)}")
+        told = None if self.column_groups is not None or release.joined else _told(release, names)
+        tried = [self.column_groups] if told is None else [told, None]
+        links = [_linker(groups, release) for groups in tried]
+        two = len(links) == 2
+        return linked(
+            self, "share of records singled out by the microaggregates they fall in, candidates sharing the credit",
+            original, release, intruder, by, lambda sides: np.array([link(sides) for link in links]),
+            trials=KNOWN if two else ("", (0.0,)), pick=(0 if intruder.told(release.steps) else 1) if two else None,
+        )
+
+
+def _told(release: Release, names: Sequence[str]) -> tuple[tuple[str, ...], ...] | None:
+    """The groups of columns that the last step states to have microaggregated together."""
+    if not release.steps or release.steps[-1].name() != "microaggregation":
+        return None
+    together = getattr(release.steps[-1], "together", None)
+    if not isinstance(together, tuple) or not together:
+        return None
+    groups = together if isinstance(together[0], tuple) else (together,)
+    known = tuple(tuple(n for n in group if n in names) for group in groups)
+    return tuple(group for group in known if group) or None
+
+
+def _linker(groups: Sequence[Sequence[str]] | None, release: Release) -> Callable[[Sides], Floats]:
+    from larvatus.stats.linkage.boxes import shared_credit
+    from larvatus.stats.linkage.microaggregates import nearest_codes, tied_together
+
+    def link(sides: Sides) -> Floats:
+        parts = tied_together(sides.y) if groups is None else _places(groups, sides.names, release)
+        codes = [pair for part in parts for pair in nearest_codes(sides.x[:, list(part)], sides.y[:, list(part)])]
+        if not codes:
+            return sides.guess
+        mine, theirs = (np.array([pair[side] for pair in codes]).T for side in (0, 1))
+        return shared_credit(mine, mine, mine, theirs, sides.same, sides.own)
+
+    return link
+
+
+def _places(groups: Sequence[Sequence[str]], names: Sequence[str], release: Release) -> list[list[int]]:
+    """Places of the columns of each group, and of those that show them in other releases."""
+    shown = [{n: n for n in names if n not in release.joined}, *({b: n for n, b in o.joined.items()} for o in release.others)]
+    found = [[names.index(there[n]) for n in group if there.get(n) in names] for there in shown for group in groups]
+    return [places for places in found if places]

@@ -1,0 +1,82 @@
+"""Classes of records that agree in some columns, by verbs alone: how large each is and how many values another column has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.microdata import Microdata
+
+
+def with_class_size(data: Microdata, names: Sequence[str], size: str, random: RecordRandom) -> Microdata:
+    """A new column: how many records of the sub-group agree with each in the named columns, missing being a value.
+
+    The first of the ranks that a class holds is kept beside it, as `first_of(size)`: it tells classes apart.
+    """
+    from larvatus.stats.linkage.row_hash import combination
+
+    key, rank = f" key {size}", f" rank {size}"
+    keyed = data.map_rows(
+        lambda group, block: {key: combination([block[n] for n in names], len(block))}, names, [Column(key, "number")]
+    )
+    ranked = keyed.ranks({rank: key})
+
+    def count(carry: tuple[int, int, float], block: Block) -> tuple[tuple[int, int, float], Mapping[str, Array]]:
+        done, first, before = carry
+        at = done + np.arange(1, len(block) + 1, dtype=np.float64)
+        new = np.concatenate(([block[key][0] != before], np.diff(block[key]) != 0))
+        start = np.maximum(np.maximum.accumulate(np.where(new, at, 0.0)), first)
+        result = {first_of(size): start, size: 2 * (block[rank] - start) + 1}
+        return (done + len(block), int(start[-1]), float(block[key][-1])), result
+
+    made = [Column(first_of(size), "number"), Column(size, "number")]
+    return data.holding(ranked.table.scan(key, [key, rank], (0, 0, -1.0), count, random, made))
+
+
+def first_of(size: str) -> str:
+    return f" first {size}"
+
+
+def diversity(data: Microdata, size: str, name: str, random: RecordRandom) -> list[NDArray[np.int64]]:
+    """Per sub-group, how many records lie in classes with so many values of a column: index 1 for one value, and so on.
+
+    Classes are those of `with_class_size`; a missing value is a value. Counts beyond twenty are held together.
+    """
+    from larvatus.stats.linkage.row_hash import combination
+
+    most = 21
+    order = f" order {name}"
+
+    def place(group: int, block: Block) -> Mapping[str, Array]:
+        inside = np.floor(combination([block[name]], len(block)) / 2.0**29) / 2.0**24
+        return {order: block[first_of(size)] + inside}
+
+    placed = data.map_rows(place, [name, first_of(size)], [Column(order, "number")])
+
+    def count(carry: tuple[float, int, int], block: Block) -> tuple[tuple[float, int, int], Mapping[str, Array]]:
+        before, values, seen = carry
+        at, own = block[order], np.floor(block[order])
+        fresh = np.concatenate(([at[0] != before], np.diff(at) != 0))
+        new = np.concatenate(([own[0] != np.floor(before)], np.diff(own) != 0))
+        row = np.arange(len(at))
+        begins = np.maximum.accumulate(np.where(new, row, -1))
+        total = np.cumsum(fresh)
+        there = begins >= 0
+        different = np.where(there, total - total[begins] + 1, values + total)
+        held = np.where(there, row - begins + 1, seen + row + 1)
+        last = held == block[size]
+        result = {"values": np.where(last, different, np.nan)}
+        return (float(at[-1]), int(different[-1]), int(held[-1])), result
+
+    counted = placed.table.scan(order, [order, size], (-1.0, 0, 0), count, random, [Column("values", "number")])
+
+    def tally(group: int, block: Block) -> NDArray[np.int64]:
+        known = ~np.isnan(block["values"])
+        place = np.minimum(block["values"][known], most).astype(np.int64)
+        return np.bincount(place, weights=block[size][known], minlength=most + 1).astype(np.int64)
+
+    return counted.reduce(["values", size], tally, np.add)

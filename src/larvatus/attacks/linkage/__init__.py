@@ -1,0 +1,1 @@
+"""What linkage attacks share: the columns the intruder holds, credits by nearness, laws of a release, other releases."""

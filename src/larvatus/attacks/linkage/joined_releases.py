@@ -1,0 +1,102 @@
+"""Two releases of the same records side by side, as an intruder sees them who can tell which of their rows belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from larvatus.core.errors import PairingError
+from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.copies import average
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Score
+from larvatus.data.step_columns import codes_in, merged_column
+
+HERE = " in other"
+
+
+def joined_with(data: Microdata, release: Release, others: Sequence[Release]) -> tuple[Microdata, Release]:
+    """The original with its confidential columns once more for every other release, and the release with theirs.
+
+    Several copies of another release enter as their average.
+    """
+    kept: list[Release] = []
+    every: dict[str, str] = {}
+    copies = list(release.copies)
+    for i, other in enumerate(others, 2):
+        if not other.paired:
+            raise PairingError(f"also: {other.name} is not paired with the original. Give its pairing file.")
+        label = other.name if [release.name, *(o.name for o in others)].count(other.name) == 1 else f"{other.name} ({i})"
+        shown = average(other.copies) if len(other.copies) > 1 else other.data
+        mine = data.table.columns
+        names = {f"{n} in {label}": n for n in shown.confidential if n in mine and shown.table.columns[n].kind == mine[n].kind
+                 and n in release.data.confidential and release.data.table.columns[n].kind == mine[n].kind}
+        copies = [_with_columns(copy, shown, names) for copy in copies]
+        data = data.holding(data.table.pair(data.table, names)).with_confidential((*data.roles.confidential, *names))
+        kept.append(replace(other, copies=(shown,), averaged=len(other.copies), joined=names))
+        every |= names
+    return data, replace(release, copies=tuple(copies), joined=every, others=tuple(kept))
+
+
+def _with_columns(copy: Microdata, other: Microdata, names: Mapping[str, str]) -> Microdata:
+    """The columns of another release beside those of one, which stand in for them where the other has no such record."""
+    marked = other.table.map_rows(lambda g, b: {HERE: np.ones(len(b))}, (), [Column(HERE, "number")])
+    table = copy.table.pair(marked, {**names, HERE: HERE}, partly=True)
+    merged = {new: merged_column(copy.table.columns[old], other.table.columns[old], new) for new, old in names.items()}
+    codes = {
+        new: (codes_in(copy.table.columns[old], merged[new]), codes_in(other.table.columns[old], merged[new]))
+        for new, old in names.items() if merged[new].kind == "nominal"
+    }
+
+    def fill(group: int, block: Block) -> Mapping[str, Array]:
+        out = {}
+        for new, old in names.items():
+            first, second = block[old], block[new]
+            if new in codes:
+                first, second = codes[new][0][first], codes[new][1][second]
+            out[new] = np.where(block[HERE] == 1, second, first)
+        return out
+
+    filled = table.map_rows(fill, [*names, *names.values(), HERE], list(merged.values()))
+    return copy.holding(filled).with_confidential((*copy.roles.confidential, *names))
+
+
+def combined(original: Microdata, release: Release) -> tuple[Microdata, Release]:
+    """The original, and the release with the average over all releases in place of each numeric confidential column.
+
+    For attacks on values, to which another release shows the same column again and no other one.
+    """
+    if not release.joined:
+        return original, release
+    data, base = release.data, release.joined
+    first = tuple(n for n in data.confidential if n not in base)
+    shown = {n: [n, *(j for j in data.confidential if base.get(j) == n)] for n in data.numeric(first)}
+
+    def average_of(group: int, block: Block) -> Mapping[str, Array]:
+        out = {}
+        for n, names in shown.items():
+            values = block.matrix(names)
+            there = ~np.isnan(values)
+            total = np.where(there, values, 0.0).sum(axis=1)
+            out[n] = np.where(there.any(axis=1), total / np.maximum(there.sum(axis=1), 1), np.nan)
+        return out
+
+    wanted = [n for names in shown.values() for n in names]
+    mean = data.map_rows(average_of, wanted, [Column(n, "number") for n in shown]).with_confidential(first)
+    kept = tuple(n for n in original.roles.confidential if n not in base)
+    return original.with_confidential(kept), replace(release, copies=(mean,), joined={}, others=())
+
+
+def stronger_of(alone: Score, joined: Score, others: Sequence[Release]) -> Score:
+    """The attack on both together beside the one on the release alone: the more successful, with both in the details."""
+    named = ", ".join(o.name for o in others)
+    rows: list[Row] = [
+        {"releases": which, "value": s.value, "chance": s.chance, "s_alone": s.s_alone}
+        for which, s in (("this one alone", alone), (f"with {named}", joined))
+    ]
+    worst = joined if joined.value > alone.value else alone
+    said = f"the intruder also has {named} and is taken to know which rows belong together"
+    return replace(worst, details={**worst.details, "also": Rows.of(rows)}, notes=(*worst.notes, said))

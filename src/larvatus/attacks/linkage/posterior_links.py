@@ -1,0 +1,313 @@
+"""How the records of a release are linked under the joint normal law of held and released values, stated or learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, Linker, Part, credited
+from larvatus.attacks.linkage.release_law import ReleaseLaw
+from larvatus.attacks.scoring.credits import Credits
+from larvatus.core.arrays import Floats
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block
+from larvatus.data.design import MOST_LEVELS, Design, design_of
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linkage.gaussian_match import Coordinates, Joint, coordinates, semi_definite, slope
+
+Rule = Literal["posterior", "likelihood"]
+LawOf = Literal["mask", "cross_fit", "in_sample"]
+FOLDS, FEWER_FOLDS, MANY = 10, 2, 20_000
+ENOUGH = 3  # records for each column below which a sub-group borrows the covariances of all
+COMPLETE = 5  # complete records for each column from which incomplete ones are left out
+FEW = 30  # held values below which the size of their errors is that of the whole file
+_Settled: TypeAlias = tuple[Floats, Floats, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """In one sub-group, for one set of targets: means and slopes on S of x and y, and the joint law of what is left."""
+
+    mean: Floats
+    on_s: Floats
+    joint: Joint
+    points: Coordinates
+
+    rule: Rule
+
+    @classmethod
+    def of(cls, mean: Floats, on_s: Floats, joint: Joint, rule: Rule) -> _Fitted:
+        return cls(mean, on_s, joint, coordinates(joint, rule), rule)
+
+    def without(self, p: int, k: int) -> _Fitted:
+        """The same without the last k columns of x, of which there are p, and of y."""
+        if not k:
+            return self
+        x, y = slice(0, p - k), slice(0, len(self.joint.yy) - k)
+        kept = [*range(p - k), *range(p, len(self.mean) - k)]
+        joint = Joint(self.joint.xx[x, x], self.joint.xy[x, y], self.joint.yy[y, y])
+        return _Fitted.of(self.mean[kept], self.on_s[kept], joint, self.rule)
+
+
+@dataclass(frozen=True, slots=True)
+class PosteriorLink:
+    """One attack: its keys, and the columns and terms it works with."""
+
+    keys: Keys
+    original: Microdata
+    release: Release
+    guesses: Sequence[int]
+    rule: Rule
+    random: RecordRandom
+
+    @property
+    def _soft(self) -> tuple[str, ...]:
+        return tuple(n for n in self.keys.soft if n not in self.keys.codes)
+
+    @property
+    def _x(self) -> tuple[str, ...]:
+        """What is held, each column once, however many releases show it."""
+        return tuple(dict.fromkeys(self.keys.held(n) for n in (*self.keys.numbers, *self._soft)))
+
+    @property
+    def _y(self) -> tuple[str, ...]:
+        data = self.release.data
+        return (*data.numeric(data.confidential), *self._soft)
+
+    def _given(self) -> Design:
+        columns = self.keys.joined.table.columns
+        usable = [n for n in self.keys.exact if columns[n].kind == "number" or len(columns[n].levels) <= MOST_LEVELS]
+        return design_of(self.keys.joined, usable)
+
+    def by(self, law: ReleaseLaw | None, learnt: LawOf) -> Credits:
+        """Credits under the stated law, or under one learnt from records."""
+        given = self._given()
+        errors = self._errors()
+        if law is not None:
+            fits = self._stated(law, given, errors)
+            folds = 1
+        else:
+            folds = 1 if learnt == "in_sample" else FOLDS if self.release.data.rows <= MANY else FEWER_FOLDS
+            fits = self._learnt(given, folds, errors)
+        x, y, p = self._x, self._y, len(self._x)
+        missing = self._missing_costs()
+
+        def parts(group: int, block: Block, fits: list[list[_Fitted]] = fits, p: int = p, x: tuple[str, ...] = x,
+                  y: tuple[str, ...] = y) -> Sequence[Part]:
+            s = given.matrix(group, block)
+            fold = self._fold(block, folds)
+            wanted = block[TARGET] == 1
+            whole = not (np.isnan(block.matrix(x)[wanted]).any() or np.isnan(block.matrix(y)).any())
+            out: list[Part] = []
+            for f in range(folds):
+                fit = fits[group][f]
+                away = np.hstack([block.matrix(x), block.matrix(y)]) - fit.mean - s @ fit.on_s.T
+                if whole:
+                    out.append((fold == f, np.nan_to_num(away[:, :p]) @ fit.points.of_x, away[:, p:] @ fit.points.of_y))
+                else:
+                    out.append((fold == f, self._by_patterns(fit, away, wanted & (fold == f), missing[:p])))
+            return out
+
+        def alone(group: int, block: Block) -> Sequence[Part]:
+            """Without what is known of S with error: the last columns of both sides."""
+            k = len(self._soft)
+            return parts(group, block, [[f.without(p, k) for f in fits[g]] for g in range(len(fits))], p - k, x[: p - k],
+                         y[: len(y) - k])
+
+        columns = list(dict.fromkeys([*x, *y, *given.columns, *self.keys.columns]))
+        return credited(
+            self.keys, self.release.data, self.guesses, parts, columns, 2, _soft_points(self.keys, self._soft), alone
+        )
+
+    def _by_patterns(self, fit: _Fitted, away: Floats, wanted: NDArray[np.bool_], missing: Sequence[Floats]) -> Linker:
+        """A link on the cells that target and candidate have, with what is known of how cells go missing."""
+        from larvatus.stats.linkage.gaussian_match_missing import patterned
+
+        p = len(fit.joint.xx)
+        points, held, shown = patterned(fit.joint, self.rule, away[:, :p], away[:, p:], wanted)
+        constant = points.constant.copy()
+        for j, cost in enumerate(missing):
+            places = self._shown_by(j)
+            codes = (~shown[:, places]) @ (2 ** np.arange(len(places)))
+            constant += cost[np.ix_((~held[:, j]).astype(np.int64), codes)]
+        return replace(points, constant=constant).credit
+
+    def _shown_by(self, j: int) -> list[int]:
+        """Places of the released columns that show the j-th held one."""
+        return [i for i, n in enumerate(self._y) if self.keys.held(n) == self._x[j]]
+
+    def _missing_costs(self) -> list[Floats]:
+        """For each held column, what it costs that it is missing or not, by which of its released cells are missing."""
+        from larvatus.stats.linkage.missing_patterns import missing_cost
+
+        x, y = self._x, self._y
+        shown = [self._shown_by(j) for j in range(len(x))]
+
+        def count(group: int, block: Block) -> list[Floats]:
+            mine, gone = np.isnan(block.matrix(x)), np.isnan(block.matrix(y))
+            chosen = block[TARGET] == 1
+            out: list[Floats] = []
+            for j, places in enumerate(shown):
+                width = 2 ** len(places)
+                code = mine[:, j] * width + gone[:, places] @ (2 ** np.arange(len(places)))
+                out.append(np.bincount(code[chosen].astype(np.int64), minlength=2 * width).reshape(2, width).astype(np.float64))
+            return out
+
+        parts = self.keys.joined.reduce(list(dict.fromkeys([*x, *y, TARGET])), count, _added)
+        return [missing_cost(np.sum([part[j] for part in parts], axis=0)) for j in range(len(x))]
+
+    def _errors(self) -> list[Floats]:
+        """Per sub-group, the mean square of what the intruder's numbers are off by, over the file where there are few."""
+        x, true = self._x, self._true
+
+        def add(group: int, block: Block) -> Floats:
+            off = block.matrix(x) - block.matrix(true)
+            return np.array([np.nan_to_num(off**2).sum(axis=0), (~np.isnan(off)).sum(axis=0)])
+
+        parts = self._table().reduce(list(dict.fromkeys([*x, *true])), add, np.add)
+        whole = np.sum(parts, axis=0)
+        return [
+            np.where(part[1] >= FEW, part[0] / np.maximum(part[1], 1), whole[0] / np.maximum(whole[1], 1)) for part in parts
+        ]
+
+    def _fold(self, block: Block, folds: int) -> Array:
+        if folds == 1:
+            return np.zeros(len(block), dtype=np.int64)
+        return np.asarray(self.random.words(block.record, purpose="folds")[0] % np.uint64(folds), dtype=np.int64)
+
+    @property
+    def _true(self) -> tuple[str, ...]:
+        """The columns that the held ones are of: originals, and S as it leaves."""
+        own = {self.keys.held(n): n for n in self._soft}
+        base = {self.keys.held(n): f" true {self.keys.base.get(n, n)}" for n in self.keys.numbers}
+        return tuple(own.get(x) or base[x] for x in self._x)
+
+    def _table(self) -> Microdata:
+        """The joined table, with the true values of the original: the law is learnt from true pairs, whoever is a target."""
+        joined = self.keys.joined
+        names = self.original.numeric(self.original.confidential)
+        return joined.holding(joined.table.pair(self.original.table, {f" true {n}": n for n in names}))
+
+    def _moments(
+        self, names: Sequence[str], given: Design, extra: Sequence[Design], folds: int
+    ) -> list[list[tuple[Moments, Moments]]]:
+        """Per sub-group and fold, of the named columns, the terms of more designs, and last those of S.
+
+        Twice: over all pairs of values, and over the records in which none of them is missing.
+        """
+        from larvatus.stats.linear.moments import Moments
+
+        def of(group: int, block: Block) -> list[tuple[Moments, Moments]]:
+            rows = np.hstack([block.matrix(names), *(d.matrix(group, block) for d in (*extra, given))])
+            fold = self._fold(block, folds)
+            whole = ~np.isnan(rows).any(axis=1)
+            out = []
+            for f in range(folds):
+                every = Moments.of(rows[fold == f])
+                out.append((every, every if whole.all() else Moments.of(rows[(fold == f) & whole])))
+            return out
+
+        def merge(a: list[tuple[Moments, Moments]], b: list[tuple[Moments, Moments]]) -> list[tuple[Moments, Moments]]:
+            return [
+                (Moments.merge(m[0], n[0]), Moments.merge(m[1], n[1])) for m, n in zip(a, b, strict=True)
+            ]
+
+        columns = list(dict.fromkeys([*names, *given.columns, *(c for d in extra for c in d.columns)]))
+        return self._table().reduce(columns, of, merge)
+
+    def _learnt(self, given: Design, folds: int, errors: Sequence[Floats]) -> list[list[_Fitted]]:
+        names, p, q = (*self._true, *self._y), len(self._x), len(given.terms)
+        k = len(names)
+        found = self._moments(names, given, (), folds)
+        held_out = [
+            [
+                self._settled(tuple(
+                    m[0][i] if folds == 1 else Moments.total([m[o][i] for o in range(folds) if o != f]) for i in (0, 1)
+                ), k + q) for f in range(folds)
+            ] for m in found
+        ]
+        out: list[list[_Fitted]] = []
+        for g in range(len(found)):
+            fits = []
+            for f in range(folds):
+                mean, covariance, count = held_out[g][f]
+                if folds > 1 and count < ENOUGH * (k + q):
+                    covariance = _pooled([h[f] for h in held_out])
+                s = slice(k, k + q)
+                joint = Joint.given(covariance, slice(0, p), slice(p, k), s)
+                on_s = slope(covariance, s)[:k]
+                joint = replace(joint, xx=joint.xx + np.diag(errors[g]))
+                fits.append(_Fitted.of(mean[:k] - on_s @ mean[s], on_s, joint, self.rule))
+            out.append(fits)
+        return out
+
+    def _settled(self, moments: Sequence[Moments], width: int) -> _Settled:
+        """Means, covariances and records: of complete records where there are enough, else of all pairs of values.
+
+        Pairs are taken of x and of y - x, whose errors are as small as the noise is, and made a covariance again.
+        """
+        whole, complete = moments
+        count = float(complete.count.max(initial=0.0))
+        if complete is whole or count >= COMPLETE * width or count == whole.count.max(initial=0.0):
+            return np.nan_to_num(complete.mean), np.nan_to_num(complete.covariance), count
+        turn = np.eye(len(whole.count))
+        p = len(self._x)
+        for i, n in enumerate(self._y):
+            if self.keys.held(n) in self._x:
+                turn[p + i, self._x.index(self.keys.held(n))] = -1.0
+        back = np.linalg.inv(turn)
+        found = back @ semi_definite(turn @ np.nan_to_num(whole.covariance) @ turn.T) @ back.T
+        return np.nan_to_num(whole.mean), found, float(whole.count.max(initial=0.0))
+
+    def _stated(self, law: ReleaseLaw, given: Design, errors: Sequence[Floats]) -> list[list[_Fitted]]:
+        """Covariances of held and released values that follow from the law and from the moments of the original."""
+        from larvatus.stats.linkage.gaussian_match import after
+
+        soft = self._soft
+        x, y, true = self._true, self._y, tuple(f" true {n}" for n in law.original)
+        names = (*x, *y, *soft, *true)
+        a, b, c, d = len(x), len(x) + len(y), len(x) + len(y) + len(soft), len(names) + len(law.design.terms)
+        place = [law.released.index(n) for n in y[: len(y) - len(soft)]]
+        out = []
+        for g, (m,) in enumerate(self._moments(names, given, (law.design,), 1)):
+            mean, covariance, _ = self._settled(m, len(names))
+            s = slice(d, len(covariance))
+            on_s = slope(covariance, s)[:b]
+            left = after(covariance, s)
+            on = np.zeros((len(y), d - b))
+            on[: len(place), c - b :] = law.on_both[g][place]
+            on[len(place) :, : len(soft)] = np.eye(len(soft))
+            yy = left[a:b, a:b]
+            if law.noise is not None:
+                yy = on @ left[b:d, b:d] @ on.T
+                yy[: len(place), : len(place)] += law.noise[g][np.ix_(place, place)]
+            joint = Joint(left[:a, :a] + np.diag(errors[g]), left[:a, b:d] @ on.T, yy)
+            out.append([_Fitted.of(mean[:b] - on_s @ mean[s], on_s, joint, self.rule)])
+        return out
+
+
+def _added(a: list[Floats], b: list[Floats]) -> list[Floats]:
+    return [m + n for m, n in zip(a, b, strict=True)]
+
+
+def _pooled(parts: Sequence[_Settled]) -> Floats:
+    """Covariances within sub-groups, over all of them."""
+    weight = np.array([max(count - 1, 0.0) for _, _, count in parts])
+    return np.asarray(sum(w * c for w, (_, c, _) in zip(weight, parts, strict=True)) / max(float(weight.sum()), 1.0))
+
+
+def _soft_points(keys: Keys, names: Sequence[str]) -> Callable[[Block], tuple[Floats, Floats]]:
+    """S as the intruder knows it and as it was released, as points."""
+    from larvatus.stats.linkage.coordinates import number_keys, stacked
+
+    def points(block: Block) -> tuple[Floats, Floats]:
+        pairs = [number_keys(*keys.both(n, block)) for n in names]
+        return tuple(stacked([v for pair in pairs for v in pair[side]], len(block)) for side in (0, 1))  # type: ignore[return-value]
+
+    return points

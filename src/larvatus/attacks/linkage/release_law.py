@@ -1,0 +1,102 @@
+"""The law of a whole release: its steps one after another, averaged over copies, and beside other releases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from larvatus.core.arrays import Matrix
+from larvatus.core.errors import RolesError
+from larvatus.data.copies import copies_asked
+from larvatus.data.design import Design, design_of
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.step_columns import seen_by
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseLaw:
+    """In every sub-group, released columns as a linear function of original ones and of the terms of S, and the noise.
+
+    `noise` is None where steps follow each other: a later one takes its size from what an earlier one made, so the
+    covariance of the released values, which anyone can see, has to tell.
+    """
+
+    released: tuple[str, ...]
+    original: tuple[str, ...]
+    design: Design
+    on_both: tuple[Matrix, ...]
+    noise: tuple[Matrix, ...] | None
+
+
+def law_of(release: Release, original: Microdata) -> ReleaseLaw | None:
+    """The law, where every step has a linear one; `original` is in the release's sub-groups."""
+    base = dict(release.joined)
+    first = tuple(n for n in original.numeric(original.confidential) if n not in base)
+    whole = original.with_confidential(first)
+    try:
+        design = design_of(whole, whole.non_confidential)
+    except RolesError:
+        return None
+    if any(r.data.groups.labels != release.data.groups.labels for r in release.others):
+        return None
+    found = [_alone(r, whole, design) for r in (release, *release.others)]
+    laws = [f for f in found if f is not None]
+    if len(laws) < len(found):
+        return None
+    mine = release.data.numeric(release.data.confidential)
+    columns = [[n for n in mine if n not in base]]
+    for i in range(len(release.others)):
+        columns.append([n for n in mine if n in base and release.others[i].joined.get(n) == base[n]])
+    rows = [[first.index(base.get(n, n)) for n in names] for names in columns]
+    on = tuple(np.vstack([law[0][g][r] for law, r in zip(laws, rows, strict=True)]) for g in range(len(whole.groups)))
+    noise: tuple[Matrix, ...] | None = None
+    if all(law[1] is not None for law in laws):
+        noise = tuple(
+            _beside([law[1][g][np.ix_(r, r)] for law, r in zip(laws, rows, strict=True) if law[1] is not None])
+            for g in range(len(whole.groups))
+        )
+    return ReleaseLaw(tuple(n for names in columns for n in names), first, design, on, noise)
+
+
+def _alone(release: Release, original: Microdata, design: Design) -> tuple[list[Matrix], list[Matrix] | None] | None:
+    """Per sub-group [on X, on S] of one release and its noise, None for the noise after more than one step with some."""
+    if not release.steps:
+        return None
+    names, terms = original.confidential, design.names
+    p, q = len(names), len(terms)
+    groups = len(original.groups)
+    on = [np.hstack([np.eye(p), np.zeros((p, q))]) for _ in range(groups)]
+    noise: list[Matrix] | None = [np.zeros((p, p)) for _ in range(groups)]
+    start = copies_asked(release.steps)[1]
+    for i, step in enumerate(release.steps):
+        if step.drops or step.where is not None:
+            return None
+        law = step.law(seen_by(step, original))
+        if law is None or len(law.groups) != groups or not set(law.given) <= set(terms):
+            return None
+        at = [names.index(n) for n in law.confidential]
+        s = [terms.index(n) for n in law.given]
+        copies = release.averaged if i >= start else 1
+        for g, here in enumerate(law.groups):
+            x, own = np.eye(p), np.zeros((p, q))
+            x[np.ix_(at, at)] = here.on_x
+            own[np.ix_(at, s)] = here.on_s
+            on[g] = x @ on[g] + np.hstack([np.zeros((p, p)), own])
+            if noise is not None:
+                added = np.zeros((p, p))
+                added[np.ix_(at, at)] = here.covariance / copies
+                noise[g] = x @ noise[g] @ x.T + added
+        if i > 0 and {n for s in release.steps[:i] for n in seen_by(s, original).confidential} & set(law.confidential):
+            noise = None
+    return on, noise
+
+
+def _beside(parts: list[Matrix]) -> Matrix:
+    size = sum(len(p) for p in parts)
+    out, at = np.zeros((size, size)), 0
+    for part in parts:
+        out[at : at + len(part), at : at + len(part)] = part
+        at += len(part)
+    return out

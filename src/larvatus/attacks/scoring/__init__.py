@@ -1,0 +1,1 @@
+"""From credits per record to a risk score with its baselines."""

@@ -1,0 +1,138 @@
+"""From credits per record to a risk score: overall, by sub-group, for outliers apart from the interior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Floats
+from larvatus.data.contracts import Block, Column
+from larvatus.data.microdata import Microdata, collect
+from larvatus.data.score import Row, Rows, Score
+from larvatus.data.sub_groups import Groups
+from larvatus.stats.estimates.intervals import wilson
+
+OUTLYING_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Credits:
+    """Per target and number of guesses: success of the attack, of chance, of S alone and of X alone, each in [0, 1].
+
+    `record` holds the ids of the targets, where these are told.
+    """
+
+    group: NDArray[np.int64]
+    success: Floats
+    chance: Floats
+    s_alone: Floats
+    x_alone: Floats
+    outlying: NDArray[np.bool_]
+    record: NDArray[np.int64] | None = None
+
+
+
+
+def with_record_ids(scores: Sequence[Score], data: Microdata) -> list[Score]:
+    """Scores with the record ids that their figures per record belong to, in record order."""
+    if all(s.by_record is None for s in scores):
+        return list(scores)
+    record = np.sort(np.concatenate([block.record for _, block in data.table.blocks(())]))
+    fits = [s.by_record is not None and len(s.by_record) == len(record) for s in scores]
+    return [replace(s, records=record) if fit and s.records is None else s for s, fit in zip(scores, fits, strict=True)]
+
+
+def outlyingness(data: Microdata, names: Sequence[str]) -> list[tuple[Floats, Floats]]:
+    """Per sub-group, the centre and the whitening matrix of the named columns, thin directions left out."""
+    out = []
+    for m in data.moments(names):
+        sd = np.sqrt(np.where(m.constant, 0.0, np.nan_to_num(m.variance)))
+        scale = np.where(sd > 0, sd, 1.0)
+        r = np.nan_to_num(m.covariance) / np.outer(scale, scale)
+        values, vectors = np.linalg.eigh(r) if len(names) else (np.zeros(0), np.zeros((0, 0)))
+        good = values > 1e-8 * max(values.max(initial=0.0), 1e-300)
+        out.append((np.nan_to_num(m.mean), (vectors[:, good] / np.sqrt(values[good])) / scale[:, None]))
+    return out
+
+
+def distance_from_centre(centre: Floats, whitening: Floats, block: Block, names: Sequence[str]) -> Floats:
+    """Squared Mahalanobis distance of each row from its sub-group's centre; missing values count as the centre."""
+    d = np.nan_to_num(block.matrix(names) - centre)
+    return np.asarray(((d @ whitening) ** 2).sum(axis=1))
+
+
+def risk_score(
+    method: str, meaning: str, settings: Mapping[str, Any], groups: Groups, guesses: Sequence[float], credits: Credits,
+    notes: Sequence[str] = (),
+) -> Score:
+    """The score of an attack that gives every record a credit for each number of guesses; the value is the first's."""
+    first = credits.success[:, 0]
+    return Score(
+        method=method, kind="risk", meaning=meaning, settings=settings, value=float(first.mean()),
+        chance=float(credits.chance[:, 0].mean()), s_alone=float(credits.s_alone[:, 0].mean()),
+        interval=wilson(float(first.mean()), len(first)),
+        by_group=_by_group(groups, credits),
+        details={
+            "within": Rows.of({"within": k, **_figures(credits, None, i)} for i, k in enumerate(guesses)),
+            "outliers": Rows.of(
+                {"records": name, "count": int(rows.sum()), **_figures(credits, rows, 0)}
+                for name, rows in (("outlying tenth", credits.outlying), ("interior", ~credits.outlying)) if rows.any()
+            ),
+        },
+        by_record=first, records=credits.record, notes=tuple(notes),
+    )
+
+
+def by_outlyingness(
+    data: Microdata, names: Sequence[str], columns: Sequence[str], credit: Callable[[int, Block], Floats], what: str
+) -> tuple[Floats, Rows]:
+    """A figure for every record, in record order, and its mean over the outlying tenth and over the interior.
+
+    Outlying is told by the named columns; `credit` reads `columns` as well and gives NaN where nothing can be said.
+    """
+    centres = outlyingness(data, names)
+
+    def of(group: int, block: Block) -> dict[str, Floats]:
+        return {" credit": credit(group, block), " far": distance_from_centre(*centres[group], block, names)}
+
+    made = [Column(" credit", "number"), Column(" far", "number")]
+    _, _, values = collect(data.map_rows(of, list(dict.fromkeys([*names, *columns])), made), [" credit", " far"])
+    found, far = values[" credit"], values[" far"]
+    there = ~np.isnan(found)
+    tenth = far > np.quantile(far, 1 - OUTLYING_SHARE) if len(far) and far.max() > far.min() else np.zeros(len(far), dtype=bool)
+    rows: list[Row] = [
+        {"records": name, "count": int(part.sum()), what: float(found[part].mean())}
+        for name, part in (("outlying tenth", tenth & there), ("interior", ~tenth & there)) if part.any()
+    ]
+    return found, Rows.of(rows)
+
+
+def _figures(credits: Credits, rows: NDArray[np.bool_] | None, i: int) -> dict[str, float]:
+    keep = slice(None) if rows is None else rows
+    success = credits.success[keep, i]
+    low, high = wilson(float(success.mean()), len(success))
+    return {
+        "value": float(success.mean()), "chance": float(credits.chance[keep, i].mean()),
+        "s_alone": float(credits.s_alone[keep, i].mean()), "x_alone": float(credits.x_alone[keep, i].mean()),
+        "low": low, "high": high,
+    }
+
+
+def _by_group(groups: Groups, credits: Credits) -> Rows:
+    """One pass over the records, whatever the number of sub-groups."""
+    size = np.bincount(credits.group, minlength=len(groups))
+    sums = [
+        np.bincount(credits.group, weights=part[:, 0], minlength=len(groups))
+        for part in (credits.success, credits.chance, credits.s_alone)
+    ]
+    rows: list[Row] = []
+    for g in np.flatnonzero(size):
+        value, chance, alone = (float(s[g] / size[g]) for s in sums)
+        low, high = wilson(value, int(size[g]))
+        rows.append({"sub_group": groups.name(int(g)), "records": int(size[g]), "value": value, "chance": chance,
+                     "s_alone": alone, "low": low, "high": high})
+    return Rows.of(rows)

@@ -1,0 +1,150 @@
+"""How many records the released columns single out: sample uniques, k-anonymity (Samarati 2001) and l-diversity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from larvatus.attacks.keys.equivalence_classes import diversity, with_class_size
+from larvatus.attacks.linkage.group_linkage import ALONE, BY_X, EVEN, HIT, OUT, pool_of, scored
+from larvatus.attacks.scoring.credits import distance_from_centre, outlyingness
+from larvatus.core.errors import RiskError, nearest_names
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Attack, Block, Column
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata, collect
+from larvatus.data.release import Release
+from larvatus.data.roles import Names
+from larvatus.data.score import Row, Rows, Score
+from larvatus.data.step_columns import codes_in
+
+Sizes = Annotated[int, Field(ge=2, le=1000)]
+BY_KEYS, BY_S, BY_MASKED = "size by keys", "size by S", "size by X"
+SAME = 1e-9
+
+
+class Uniqueness(Attack):
+    """The intruder looks for the one record that agrees exactly with the target in every key column.
+
+    A record that left unchanged is found among those that agree with it and shares the credit with them; for one that was
+    changed the intruder is no better off than with S alone. A blanked key counts as a value of its own, which errs on the
+    side of risk. How many records stand in classes of fewer than k, and how many values the classes hold of the columns
+    that are not keys (of all confidential ones in the classes of S, where all columns are keys), is in the details.
+
+    Parameters:
+        keys: columns the intruder goes by; all that it knows where none are named.
+        k: sizes of class to count the records below.
+    """
+
+    assumes: ClassVar[str] = (
+        "Knows the original values of the key columns of every target exactly, and that it is in the file; tries no record "
+        "that differs."
+    )
+
+    keys: Names = Field(default=(), description="columns the intruder goes by; all that it knows where none are named")
+    k: tuple[Sizes, ...] | Sizes = Field(default=(2, 3, 5, 10), description="sizes of class to count the records below")
+
+    def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        data, pool = release.data, pool_of(release.data, intruder)
+        inside = data.sub_groups.columns[min(len(label) for label in pool.groups.labels):]
+        first = tuple(n for n in data.confidential if n not in release.joined)
+        masked, given = intruder.columns(first, (*inside, *data.known))
+        known = (*masked, *given, *data.sub_groups.columns)
+        for name in self.keys:
+            if name not in known:
+                raise RiskError(f"uniqueness.keys: {name!r} is not a released column that the intruder knows; "
+                                f"{nearest_names(name, known)}")
+        masked, given = (tuple(n for n in names if not self.keys or n in self.keys) for names in (masked, given))
+        pool = pool.ungrouped() if self.keys and any(c not in self.keys for c in data.sub_groups.columns) else pool
+        found = _found(original, pool, masked, given, random)
+        back = data.holding(data.table.pair(found.table, {n: n for n in (HIT, ALONE, EVEN, BY_X, OUT)}))
+        _, group, values = collect(back, (HIT, ALONE, EVEN, BY_X, OUT))
+        score = scored(self, "share of records singled out by columns that agree exactly", back, group, values,
+                       [*_said(original, data, masked), *intruder.unused("file", "error", "presence", "guesses")])
+        rest = [n for n in first if n not in masked]
+        classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))
+        tables = {"anonymity": _anonymity(found, (self.k,) if isinstance(self.k, int) else self.k)}
+        tables["diversity"] = Rows.of(_diversity(found, classes, name, random) for name in other)
+        return replace(score, details={**score.details, **tables})
+
+
+def _found(
+    original: Microdata, pool: Microdata, masked: Sequence[str], given: Sequence[str], random: RecordRandom
+) -> Microdata:
+    """The pool with the credits of every record and the sizes of its classes."""
+    before = {f"original {n}": n for n in masked}
+    sized = with_class_size(pool, [*masked, *given], BY_KEYS, random)
+    sized = with_class_size(sized, given, BY_S, random)
+    sized = with_class_size(sized, masked, BY_MASKED, random) if given else sized
+    joined = sized.holding(sized.table.pair(original.table, before))
+    numbers = [f"original {n}" for n in joined.numeric(masked) if original.table.columns[n].kind == "number"]
+    centres, sizes = outlyingness(joined, numbers), joined.groups.sizes
+    agree = _agreement(original, pool, masked)
+
+    def credit(group: int, block: Block) -> Mapping[str, Array]:
+        same, even = agree(block), np.full(len(block), 1.0 / sizes[group])
+        alone = 1.0 / block[BY_S]
+        return {
+            HIT: np.where(same, 1.0 / block[BY_KEYS], alone), ALONE: alone, EVEN: even,
+            BY_X: np.where(same, 1.0 / block[BY_MASKED], even) if given else np.where(same, 1.0 / block[BY_KEYS], even),
+            OUT: distance_from_centre(*centres[group], block, numbers),
+        }
+
+    names = [*before, *masked, BY_KEYS, BY_S, *([BY_MASKED] if given else [])]
+    return joined.map_rows(credit, names, [Column(n, "number") for n in (HIT, ALONE, EVEN, BY_X, OUT)])
+
+
+def _agreement(original: Microdata, pool: Microdata, masked: Sequence[str]) -> Callable[[Block], NDArray[np.bool_]]:
+    """Whether a record's own released keys, as far as they are not blanked, are its original ones."""
+    mine, theirs = original.table.columns, pool.table.columns
+
+    def agree(block: Block) -> NDArray[np.bool_]:
+        out = np.ones(len(block), dtype=bool)
+        for n in masked:
+            now, was = block[n], block[f"original {n}"]
+            if mine[n].kind != theirs[n].kind:
+                continue
+            if theirs[n].kind == "nominal":
+                out &= (now < 0) | (codes_in(theirs[n], mine[n])[now] == was)
+            else:
+                out &= np.isnan(now) | (np.abs(now - was) <= SAME * np.abs(was))
+        return out
+
+    return agree
+
+
+def _said(original: Microdata, data: Microdata, masked: Sequence[str]) -> list[str]:
+    changed = [n for n in masked if original.table.columns[n].kind != data.table.columns[n].kind]
+    return [f"{n} holds another kind of value than in the original; the intruder is taken to know how it was changed"
+            for n in changed]
+
+
+def _anonymity(found: Microdata, sizes: Sequence[int]) -> Rows:
+    """Records in classes smaller than k, by all keys and by S alone, and the smallest class there is."""
+    def count(group: int, block: Block) -> NDArray[np.int64]:
+        return np.array([[int((block[n] < k).sum()) for k in sizes] for n in (BY_KEYS, BY_S)], dtype=np.int64)
+
+    def least(group: int, block: Block) -> NDArray[np.float64]:
+        return np.array([block[n].min(initial=np.inf) for n in (BY_KEYS, BY_S)])
+
+    below = np.sum(found.reduce([BY_KEYS, BY_S], count, np.add), axis=0)
+    smallest = np.min(found.reduce([BY_KEYS, BY_S], least, np.minimum), axis=0)
+    return Rows.of(
+        {"by": name, "smallest": int(smallest[i]),
+         **{f"below {k}": float(below[i, j] / max(found.rows, 1)) for j, k in enumerate(sizes)}}
+        for i, name in enumerate(("keys", "S alone"))
+    )
+
+
+def _diversity(found: Microdata, classes: str, name: str, random: RecordRandom) -> Row:
+    """How few values of a column a class holds, and how many records are in classes of one value and of two."""
+    table = np.sum(diversity(found, classes, name, random), axis=0)
+    few = np.flatnonzero(table)
+    rows = max(found.rows, 1)
+    return {"variable": name, "by": "keys" if classes == BY_KEYS else "S alone", "fewest": int(few[0]) if len(few) else 0,
+            "one value": float(table[1] / rows), "two values": float(table[2] / rows)}

@@ -1,0 +1,60 @@
+"""`larvatus advise`: look at a file and draft a study."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from larvatus.cli.inputs import RoleOptions, data_of
+from larvatus.cli.options import (
+    Force,
+    Json,
+    Quiet,
+)
+from larvatus.cli.output.terminal import Terminal
+
+
+def advise(
+    source: str, *, roles: RoleOptions = RoleOptions(),  # noqa: B008 (frozen)
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    force: Force = False, quiet: Quiet = False, json: Json = False,
+) -> None:
+    """Look at a file and say which masks suit it and why, with counts and shares and without values.
+
+    Parameters
+    ----------
+    source
+        CSV or Parquet: a file, a folder or a pattern in quotes.
+    output
+        Study file to write, ready to run.
+    """
+    from larvatus.core.errors import StudyError
+    from larvatus.core.files import check_free, write_text
+    from larvatus.pipeline import advise as walk
+    from larvatus.study import advised
+
+    terminal, study = Terminal(quiet, json), roles.load()
+    if output is not None:
+        check_free(output, force)
+    with terminal.progress():
+        data = data_of(source, study)
+        found = walk(data)
+    terminal.say(found.text())
+    if output is not None and found.plan["release"]:
+        place = output.parent
+        made = advised(found.plan, data, os.path.relpath(source, place), place)
+        write_text(output, found.study_text(made.toml()), force)
+        terminal.say(f"\nStudy: {output}\nNext:  larvatus run {output} -o out/")
+    terminal.data({
+        "seen": list(found.seen), "opinions": [{"mask": o.mask, "suits": o.suits, "why": o.why} for o in found.opinions],
+        "identities": list(found.rules.identities), "inequalities": list(found.rules.inequalities), "plan": found.plan,
+        "guessed": {k: list(v) for k, v in found.constraints.guessed.items()},
+    })
+    if output is not None and not found.plan["release"]:
+        raise StudyError([
+            f"{output} was not written: no column that is left can be masked, or there are too few records. What was seen says "
+            "why; settle it and ask again."
+        ], "advise")

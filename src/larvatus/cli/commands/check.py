@@ -1,0 +1,52 @@
+"""`larvatus check`: hold a released file against limits, with an exit code that can guard a pipeline."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from larvatus.cli.inputs import RoleOptions, copies_of, data_of
+from larvatus.cli.options import Also, Json, Pairing, Quiet, Released, ReleasedOrder, Who, opened
+from larvatus.core.errors import StudyError
+from larvatus.data.score import Row
+
+BROKEN = 4
+
+
+def check(
+    original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
+    row_order: ReleasedOrder = "checked", intruder: Who = None,
+    tier: Annotated[
+        Literal["public", "scientific", "secure"] | None,
+        Parameter(help="access tier in place of the study's; its other limits hold too"),
+    ] = None,
+    also: Also = None,
+    quiet: Quiet = False, json: Json = False,
+) -> int:
+    """Tell whether a released file keeps the study's limits; the exit code is 4 where one is broken.
+
+    Parameters
+    ----------
+    original
+        The confidential file.
+    released
+        The released file; all of them, or a quoted pattern such as 'out-*.csv', where a release has several copies.
+    """
+    from larvatus.pipeline import check as walk
+
+    with opened(roles, quiet, json) as (terminal, study, progress):
+        limits = study.limits if tier is None else study.limits.model_copy(update={"tier": tier})
+        if not limits:
+            raise StudyError(["no limit is stated. Give --study FILE with [limits], or --tier public."], "command line")
+        data = data_of(original, study)
+        found = walk(
+            data, copies_of(released), limits, study.attack, study.measure, combine=study.combine, analyses=study.analysis,
+            intruder=intruder or study.intruder_here(), also=also, pairing=pairing, row_order=row_order, progress=progress,
+        )
+    rows: list[Row] = [{**r, "kept": "yes" if r["kept"] else "NO"} for r in found.rows]
+    terminal.table(rows)
+    broken = found.broken
+    terminal.say(f"\nBroken: {len(broken)} of {len(rows)} limits." if broken else f"\nAll {len(rows)} limits are kept.")
+    terminal.data({"kept": found.kept, "limits": [dict(r) for r in found.rows]})
+    return 0 if found.kept else BROKEN

@@ -1,0 +1,54 @@
+"""`larvatus describe`: one method, with every setting."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from larvatus.cli.options import Json
+from larvatus.cli.output.terminal import Terminal
+from larvatus.core.discovery import discover, file_names
+from larvatus.core.errors import DiscoveryError, nearest_names
+from larvatus.data.intruder import PRESETS
+from larvatus.data.method_help import METHOD_ROOMS, Description, described, described_intruder
+
+INTRUDER = "intruder"
+
+
+def describe(
+    name: Annotated[str, Parameter(help="a mask, an attack, a measure, the intruder, or one of its presets")], *,
+    json: Json = False,
+) -> None:
+    """Explain a method: what it keeps, what it destroys, and every setting with its limits; or who attacks."""
+    names = {n: package for package in METHOD_ROOMS.values() for n in file_names(package)}
+    if name not in (*names, INTRUDER, *PRESETS):
+        raise DiscoveryError(f"no method {name!r}; {nearest_names(name, [*names, INTRUDER, *PRESETS])}")
+    page = described(discover(names[name])[name]) if name in names else described_intruder(None if name == INTRUDER else name)
+    terminal = Terminal(as_json=json)
+    _show(terminal, page)
+    terminal.data(_plain(page))
+
+
+def _show(terminal: Terminal, page: Description) -> None:
+    terminal.say(f"{page.name}\n\n{page.summary}\n")
+    if page.text:
+        terminal.say(page.text + "\n")
+    if page.assumes:
+        terminal.say(f"Assumes: {page.assumes}\n")
+    terminal.table([
+        {"setting": s.name, "default": s.default, "meaning": s.meaning, "allowed": s.allowed} for s in page.settings
+    ])
+    if page.publishable:
+        terminal.say(f"\nMay be published: {', '.join(page.publishable)}")
+    if page.public_sentence:
+        terminal.say(f"For the public: {page.public_sentence}")
+
+
+def _plain(page: Description) -> dict[str, Any]:
+    settings = [{"name": s.name, "allowed": s.allowed, "default": s.default, "meaning": s.meaning} for s in page.settings]
+    return {
+        "name": page.name, "summary": page.summary, "text": page.text, "settings": settings,
+        "publishable": list(page.publishable), "public_sentence": page.public_sentence,
+        "assumes": page.assumes,
+    }

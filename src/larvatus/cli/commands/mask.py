@@ -1,0 +1,109 @@
+"""`larvatus mask`: mask a file and write the release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from larvatus.cli.inputs import MaskOptions, data_of, secret_of, toml_value
+from larvatus.cli.options import (
+    ApprovedBy,
+    Force,
+    Json,
+    Output,
+    Pairing,
+    Quiet,
+    RowOrder,
+    SecretFile,
+    Steps,
+)
+from larvatus.cli.output.terminal import Terminal
+from larvatus.core.errors import StudyError, WriteError, nearest_names
+
+
+def mask(
+    source: str, *, output: Output, roles: MaskOptions = MaskOptions(),  # noqa: B008 (frozen)
+    method: Annotated[str | None, Parameter(help="name of one mask; its settings follow as options")] = None,
+    step: Steps = None,
+    release: Annotated[str | None, Parameter(help="name of a release in the study, where it has several")] = None,
+    secret_file: SecretFile = None, row_order: RowOrder = "random", pairing: Pairing = None,
+    approved_by: ApprovedBy = "", force: Force = False, quiet: Quiet = False, json: Json = False,
+    **settings: Annotated[str, Parameter(help="settings of --method, as TOML values")],
+) -> None:
+    """Mask a file and write the release.
+
+    Parameters
+    ----------
+    source
+        CSV or Parquet: a file, a folder or a pattern in quotes.
+    output
+        Released file, .parquet or .csv; without an ending, a folder of Parquet files.
+    """
+    from larvatus.core.files import check_free
+    from larvatus.data.contracts import Mask
+    from larvatus.data.copies import copies_asked
+    from larvatus.data.method_parsing import all_of
+    from larvatus.data.release import copy_paths
+    from larvatus.documents.manifest import beside, decided_for, write_beside
+    from larvatus.engines._files.targets import check_target
+    from larvatus.pipeline import mask as walk
+
+    terminal = Terminal(quiet, json)
+    study = roles.load()
+    steps = all_of(Mask, _steps(study, method, step, release, settings))
+    secret = secret_of(secret_file)
+    files = copy_paths(output, copies_asked(steps)[0])
+    for target in (*files, pairing):
+        if target is not None:
+            check_target(target, force)
+    for target in beside(output):
+        check_free(target, force)
+    for target in (*files, *beside(output), pairing):
+        if target is not None and target.exists() and Path(source).exists() and target.samefile(source):
+            raise WriteError(f"{target} is the confidential source itself. Choose another name.")
+    with terminal.progress() as progress:
+        data = data_of(source, study)
+        inside = None if method or step else study.folder
+        made = walk(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
+        made.write(output, row_order, pairing, force)
+        decided = decided_for(study, row_order, approved_by)
+        write_beside(made, data, output, decided=decided, labels=study.labels, force=force)
+    masked = len(made.data.confidential)
+    written = f"{files[0]} to {files[-1].name}" if len(files) > 1 else str(output)
+    terminal.say(f"{written}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them confidential")
+    terminal.notes(made.notes)
+    if approved_by and study.limits:
+        terminal.warn("the study states limits, and masking judges none. Hold the release against them with larvatus check.")
+    if row_order == "random" and pairing is None:
+        terminal.hint("Rows are in random order: this file cannot be attacked later. Write one that can with --pairing FILE.")
+    terminal.data({
+        "output": str(output), "files": [str(f) for f in files],
+        "beside": [str(f) for f in beside(output)], "records": made.data.rows, "columns": list(made.data.released),
+        "masked": list(made.data.confidential), "notes": [{"kind": n.kind, "text": str(n)} for n in made.notes],
+    })
+
+
+def _steps(study: Any, method: str | None, step: list[str] | None, release: str | None, settings: dict[str, str]) -> list[Any]:
+    """The steps that were meant: --method with its settings, --step …, or a release of the study."""
+    values = {k.replace("-", "_"): toml_value(v) for k, v in settings.items()}
+    if method is not None and step:
+        raise StudyError(["give --method or --step, not both."], "command line")
+    if values and method is None:
+        flags = ", ".join(f"--{k.replace('_', '-')}" for k in values)
+        raise StudyError([f"{flags}: no such option; settings of a mask go with --method NAME, or into --step 'name(…)'."],
+                         "command line")
+    if method is not None:
+        return [{"method": method, **values}]
+    if step:
+        return list(step)
+    planned = {r.name: r for r in study.release}
+    if release is None and len(planned) == 1:
+        release = next(iter(planned))
+    if release is None:
+        raise StudyError(["no mask is named. Give --method NAME, --step 'name(…)', or --study FILE with --release NAME."],
+                         "command line")
+    if release not in planned:
+        raise StudyError([f"--release: no release {release!r} in the study; {nearest_names(release, planned)}"], "command line")
+    return list(planned[release].steps)

@@ -1,0 +1,191 @@
+"""The command `larvatus intruder`: what publishing the size of bias and noise gives away, in the scenarios of paper 002."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from larvatus.cli.inputs import secret_of
+from larvatus.cli.options import Force, Json, Quiet, SecretFile
+from larvatus.cli.output.terminal import Terminal
+from larvatus.core.errors import RiskError, WriteError
+from larvatus.core.files import check_free, write_text
+from larvatus.data.score import Row, Rows, csv_text
+from larvatus.pipeline.noise_scenarios import LEVEL, LITTLE, MORE, SMALL, UNCLEAR, Asked, scenarios
+
+Written = Annotated[Path | None, Parameter(
+    name=["--output", "-o"], help="write the table here too: .csv, or .html for a page with the sentences"
+)]
+Centre = Annotated[float | None, Parameter(help="centre of the prior of the factor's standard deviation")]
+Variation = Annotated[float | None, Parameter(help="coefficient of variation of that prior")]
+
+
+def intruder(
+    study: Path | None = None, *,
+    output: Written = None,
+    known_records: Annotated[int | None, Parameter(help="other records the intruder knows values of (L); runs chains")] = None,
+    threshold: Annotated[float | None, Parameter(help="probability above which a link is made; 0 without it")] = None,
+    kernel: Annotated[str | None, Parameter(help="likelihood, paper or coherent; strongest without it")] = None,
+    targets: Annotated[int | None, Parameter(help="attack only so many records, drawn at random; all without it")] = None,
+    bias_centre: Centre = None, bias_cv: Variation = None,
+    noise_centre: Annotated[float | None, Parameter(help="centre of the prior of the noise's SD, over the range of z")] = None,
+    noise_cv: Variation = None,
+    nodes: Annotated[int | None, Parameter(help="points of the quadrature in each spread")] = None,
+    sweeps: Annotated[int | None, Parameter(help="most sweeps of each chain")] = None,
+    repeats: Annotated[int | None, Parameter(help="mask so many times (small files up to 10; the paper's 20)")] = None,
+    secret_file: SecretFile = None, force: Force = False, quiet: Quiet = False, json: Json = False,
+) -> None:
+    """Ask whether to publish the size of bias and noise: nine maskings, each attacked with and without its parameters.
+
+    Releases of the study that are made by bias_and_noise come first. Both intruders attack the same targets.
+    Settings of a bayesian_intruder in the study are used; options here override them.
+    Without a study: the 36 scenarios of paper 002 on its two populations of a hundred records, beside its counts.
+
+    Parameters
+    ----------
+    study
+        Study file in TOML with source and roles; its own columns are masked and attacked.
+    """
+    terminal = Terminal(quiet, json)
+    if output is not None:
+        check_free(output, force)
+        if output.suffix not in (".csv", ".html"):
+            raise WriteError(f"{output}: the table is written as .csv or .html. Choose one of these endings.")
+    given = {
+        "known_records": known_records, "threshold": threshold, "kernel": kernel, "targets": targets,
+        "bias_centre": bias_centre, "bias_cv": bias_cv, "noise_centre": noise_centre, "noise_cv": noise_cv, "nodes": nodes,
+        "sweeps": sweeps,
+    }
+    if repeats is not None and repeats < 1:
+        raise RiskError(f"--repeats: {repeats} maskings cannot be attacked. Give 1 or more.")
+    asked = Asked(study, {k: v for k, v in given.items() if v is not None}, repeats, secret_of(secret_file))
+    with terminal.progress() as progress:
+        rows: list[Row] = []
+        for doing, done, total, row in scenarios(asked, progress):
+            progress(doing, done, total)
+            if row is not None:
+                rows.append(row)
+    sentences = policy(rows)
+    _show(terminal, rows, [*sentences, *asked.said])
+    terminal.data({"scenarios": [dict(r) for r in rows], "policy": sentences[0], "notes": [*sentences[1:], *asked.said]})
+    if output is not None:
+        text = csv_text(Rows.of(rows)) if output.suffix == ".csv" else _page(rows, [*sentences, *asked.said])
+        write_text(output, text, force)
+        terminal.hint(f"{output}: the table")
+
+
+def policy(rows: Sequence[Row]) -> list[str]:
+    """Whether to publish, by what the intervals allow to say; then who was attacked, and what could not be."""
+    ready = [r for r in rows if not r.get("refused")]
+    if not ready:
+        raise RiskError(str(rows[0]["refused"]))
+    little, more, unclear = ([r for r in ready if r["verdict"] == v] for v in (LITTLE, MORE, UNCLEAR))
+    need = "analysts need them to correct their estimates"
+    said = []
+    if len(little) == len(ready):
+        said.append(f"Publish the parameters: in {_of(len(ready), len(ready))} an intruder who knows them links at most "
+                    f"{SMALL:.0%} of the records more than one who does not, and {need}.")
+    elif little:
+        said.append(f"In {_of(len(little), len(ready))} publishing the parameters adds at most {SMALL:.0%} of the records to "
+                    f"the links: publish them there, {need}.")
+    if more:
+        worst = max(more, key=lambda r: float(r["difference"] or 0))
+        said.append(f"In {_of(len(more), len(ready))} it adds more, most at {_where(worst)}: {_gain(worst)}. Mask more there "
+                    "rather than keep silent, for what silence hides rests on a guess of the intruder's prior.")
+    if unclear:
+        widest = max(unclear, key=lambda r: float(r["difference_high"] or 0))
+        said.append(f"In {_of(len(unclear), len(ready))} it cannot be told whether publishing adds more than {SMALL:.0%}; it "
+                    f"may be most at {_where(widest)}: {_gain(widest)}. {_remedy(unclear)}")
+    out = [" ".join(said), _attacked(ready[-1])]
+    who = [(r, _attacked(r)) for r in ready if r.get("release")]
+    out += [f"Release {r['release']}: {text}" for r, text in who if text != out[1]]
+    if "paper_published" in ready[0]:
+        out.append("The paper's counts are those of Tables 2 and 3, one file each, with its own kernel: --kernel paper "
+                   "compares like with like.")
+    ways = [k for k in ("published_by", "not_published_by") if k in ready[0]]
+    if ways:
+        alone = [sum(r[k] == "the target alone" for r in ready) for k in ways]
+        out.append("Each intruder may use the known records or not, and does what finds more: of those who are told "
+                   f"{alone[0]}, and of those who are not {alone[1]}, of {len(ready)} do better without them.")
+    reasons: dict[str, list[Row]] = {}
+    for r in rows:
+        if r.get("refused"):
+            reasons.setdefault(str(r["refused"]), []).append(r)
+    out += [f"Not attacked: {'; '.join(_where(r) for r in some)}. {why}" for why, some in reasons.items()]
+    return out
+
+
+def _remedy(rows: Sequence[Row]) -> str:
+    """What would narrow the intervals: more targets only where some were left out who are not known records."""
+    some = any(int(r["targets"] or 0) < int(r["records"] or 0) and "published_by" not in r for r in rows)
+    return f"More {'targets (--targets) or ' if some else ''}maskings (--repeats) would tell."
+
+
+def _of(count: int, total: int) -> str:
+    return f"all {total} maskings" if count == total else f"{count} of {total} maskings"
+
+
+def _where(row: Row) -> str:
+    if row.get("release"):
+        return f"release {row['release']} (bias_sd {row['bias']}, noise_ratio {row['noise']})"
+    return f"{row['bias']} bias and {row['noise']} noise" + (f" of {row['data']}" if row.get("data") else "")
+
+
+def _gain(row: Row) -> str:
+    low, high = (float(row[f"difference_{end}"] or 0) for end in ("low", "high"))
+    return f"{float(row['difference'] or 0):.1%} ({low:.1%} to {high:.1%})"
+
+
+def _attacked(row: Row) -> str:
+    """Who was attacked, and what the intervals are."""
+    targets, records, times = (int(row[k] or 0) for k in ("targets", "records", "maskings"))
+    who = f"all {records:,} records" if targets == records else f"the same {targets:,} of {records:,} records, drawn at random"
+    often = f" in each of {times} files" if row.get("data") else f", masked {times} times" if times > 1 else ""
+    return f"Both intruders attacked {who}{often}; intervals ({LEVEL}, each row by itself) are of differences target by target."
+
+
+def _show(terminal: Terminal, rows: Sequence[Row], sentences: Sequence[str]) -> None:
+    """What fits on eighty columns: links in a hundred records; the file written has the rest."""
+    paper, own = "paper_published" in rows[0], "release" in rows[0]
+    shown: list[Row] = []
+    for r in rows:
+        line: dict[str, Any] = {k: r[k] for k in ("data",) if k in r}
+        if own:
+            line["masking"] = _short(str(r["release"])) if r["release"] else f"{r['bias']}, {r['noise']}"
+        else:
+            line |= {"bias": r["bias"], "noise": r["noise"]}
+        line |= {"told": _hundred(r, "published", 4), "hidden": _hundred(r, "not_published", 4)}
+        if paper:
+            line["paper"] = f"{_hundred(r, 'paper_published', 2, 0)}, {_hundred(r, 'paper_not_published', 2, 0)}"
+        low, high = (_hundred(r, f"difference_{end}") for end in ("low", "high"))
+        line[f"adds ({LEVEL})"] = "" if r.get("refused") else f"{_hundred(r, 'difference', 4)} ({low} to {high})"
+        line["verdict"] = "refused" if r.get("refused") else r["verdict"]
+        shown.append(line)
+    terminal.table(shown, "\nCorrect links in 100 records, with the size of bias and noise told, and hidden"
+                   + ("; releases of the study, then sizes of bias, noise" if own else ""))
+    for sentence in sentences:
+        terminal.say(f"\n{sentence}")
+
+
+def _short(name: str, most: int = 18) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def _hundred(row: Row, name: str, width: int = 0, digits: int = 1) -> str:
+    value = row.get(name)
+    return "" if value is None else f"{round(100 * float(value), digits) + 0.0:{width}.{digits}f}"
+
+
+def _page(rows: Sequence[Row], sentences: Sequence[str]) -> str:
+    from html import escape
+
+    said = "".join(f"<p>{escape(s)}</p>" for s in sentences)
+    return (
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>What to publish about bias and noise</title>"
+        "<style>body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}table{border-collapse:collapse}"
+        "div{overflow-x:auto}td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ccc}</style></head><body>"
+        f"<h1>What to publish about bias and noise</h1>{said}<div>{Rows.of(rows)._repr_html_()}</div></body></html>\n"
+    )

@@ -1,0 +1,60 @@
+"""`larvatus risk`: attack a released file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from larvatus.cli.inputs import RoleOptions, copies_of, data_of
+from larvatus.cli.options import (
+    Also,
+    AtRisk,
+    AtRiskShare,
+    Attacks,
+    Force,
+    Json,
+    Pairing,
+    Quiet,
+    Released,
+    ReleasedOrder,
+    Several,
+    Who,
+    opened,
+)
+from larvatus.cli.output.summaries import told_scores
+
+
+def risk(
+    original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
+    row_order: ReleasedOrder = "checked", method: Attacks = None, intruder: Who = None,
+    also: Also = None,
+    also_pairing: Annotated[list[Path] | None, Several, Parameter(help="pairing file of each --also, in their order")] = None,
+    at_risk: AtRisk = None, at_risk_share: AtRiskShare = 0.05, force: Force = False, quiet: Quiet = False, json: Json = False,
+) -> None:
+    """Attack a released file, made here or elsewhere, knowing its original.
+
+    Parameters
+    ----------
+    original
+        The confidential file.
+    released
+        The released file; all of them, or a quoted pattern such as 'out-*.csv', where a release has several copies.
+    """
+    from larvatus.core.files import check_free
+    from larvatus.pipeline import risk as walk
+
+    if at_risk is not None:
+        check_free(at_risk, force)
+    with opened(roles, quiet, json) as (terminal, study, progress):
+        data = data_of(original, study)
+        scores = walk(
+            data, copies_of(released), method or study.attack, intruder=intruder or study.intruder_here(),
+            also=also, also_pairing=also_pairing or (), pairing=pairing, row_order=row_order, progress=progress,
+        )
+    if at_risk is not None:
+        ids = scores.at_risk(at_risk_share, at_risk, force)
+        terminal.hint(f"{at_risk}: {len(ids):,} records most at risk. The list is confidential; mask them with where = "
+                      f"\"@{at_risk}\".")
+    told_scores(terminal, scores)

@@ -1,0 +1,63 @@
+"""`larvatus run`: carry out a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from larvatus.cli.inputs import secret_of, with_engine
+from larvatus.cli.options import (
+    ApprovedBy,
+    AtOnce,
+    Chosen,
+    EngineName,
+    Force,
+    Json,
+    Master,
+    Memory,
+    Output,
+    Public,
+    Quiet,
+    RowOrder,
+    SecretFile,
+    Who,
+)
+from larvatus.cli.output.summaries import summary, told_at_the_end
+from larvatus.cli.output.terminal import Terminal
+
+
+def run(
+    study: Path, *, output: Output, secret_file: SecretFile = None, row_order: RowOrder = "random",
+    format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the releases")] = "parquet",
+    pairings: Annotated[bool, Parameter(negative=(), show_default=False, help="keep pairing files in pairings/")] = False,
+    public: Public = None, chosen: Chosen = None,
+    why: Annotated[str, Parameter(help="why it was chosen, in your words", show_default=False)] = "",
+    intruder: Who = None, approved_by: ApprovedBy = "", engine: EngineName = None, memory: Memory = None,
+    master: Master = None, at_once: AtOnce = None,
+    fresh: Annotated[bool, Parameter(negative=(), show_default=False, help="make finished releases anew, too")] = False,
+    force: Force = False, quiet: Quiet = False, json: Json = False,
+) -> None:
+    """Carry out a study: mask, attack, measure, compare; write releases, scores and report.
+
+    Started again after an interruption, or with one release more, it goes on from what is finished.
+
+    Parameters
+    ----------
+    study
+        Study file in TOML.
+    output
+        Folder for releases/ with manifests and codebooks, internal/, scores.json, scores.csv and report.html.
+    """
+    from larvatus.pipeline import run as walk
+    from larvatus.study import Study
+
+    terminal = Terminal(quiet, json)
+    with terminal.progress() as progress, told_at_the_end():
+        comparison = walk(
+            with_engine(Study.read(study), engine, memory, master), output, secret=secret_of(secret_file), force=force,
+            suffix=f".{format}", row_order=row_order, pairings=pairings, public=public, intruder=intruder,
+            chosen=chosen, why=why, approved_by=approved_by, at_once=at_once, fresh=fresh, progress=progress,
+        )
+    summary(terminal, comparison, output)

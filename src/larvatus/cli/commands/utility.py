@@ -1,0 +1,45 @@
+"""`larvatus utility`: measure what analysts lost."""
+
+from __future__ import annotations
+
+from larvatus.cli.inputs import RoleOptions, copies_of, data_of
+from larvatus.cli.options import (
+    Analyses,
+    Domains,
+    Json,
+    Measures,
+    Null,
+    Pairing,
+    Quiet,
+    Released,
+    ReleasedOrder,
+    opened,
+)
+from larvatus.cli.output.summaries import told_scores
+
+
+def utility(
+    original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
+    row_order: ReleasedOrder = "checked", method: Measures = None, domain: Domains = None, null: Null = None,
+    analysis: Analyses = None,
+    quiet: Quiet = False, json: Json = False,
+) -> None:
+    """Measure what analysts lost between an original and a released file.
+
+    Parameters
+    ----------
+    original
+        The confidential file.
+    released
+        The released file; all of them, or a quoted pattern such as 'out-*.csv', where a release has several copies.
+    """
+    from larvatus.pipeline import utility as walk
+
+    with opened(roles, quiet, json) as (terminal, study, progress):
+        data = data_of(original, study)
+        scores = walk(
+            data, copies_of(released), method or study.measure, pairing=pairing, row_order=row_order,
+            domains=domain or study.domain, null=study.utility.null if null is None else null,
+            analyses=analysis or study.analysis, progress=progress,
+        )
+    told_scores(terminal, scores)

@@ -1,0 +1,45 @@
+"""`larvatus verify`: released files against their manifest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from larvatus.cli.inputs import copies_of
+from larvatus.cli.options import (
+    Json,
+    Quiet,
+    Several,
+)
+from larvatus.cli.output.terminal import Terminal
+
+
+def verify(
+    manifest: Path, files: Annotated[list[str] | None, Several] = None, *, quiet: Quiet = False, json: Json = False
+) -> None:
+    """Tell whether released files and the codebook are those that a manifest describes; exit code 1 where one is not.
+
+    Parameters
+    ----------
+    manifest
+        NAME.manifest.json, as it was written beside the release.
+    files
+        The released file or folder; all of them, or a quoted pattern such as 'out-*.csv', where a release has several copies.
+        Without any, those that lie beside the manifest.
+    """
+    from larvatus.core.errors import ManifestError
+    from larvatus.documents.verification import verified
+
+    terminal = Terminal(quiet, json)
+    found = verified(manifest, [Path(f) for f in copies_of(files or [])])
+    for one in found:
+        which = f"copy {one['copy']} of {one['of']}" if one["what"] == "copy" else "the codebook"
+        if one["same"] is None:
+            terminal.say(f"{which} was not looked at: {one['why']}")
+        elif one["same"]:
+            beside = f" ({which})" if one["of"] > 1 or one["what"] == "codebook" else ""
+            terminal.say(f"{one['file']}: is the one described{beside}")
+    terminal.data(found)
+    wrong = [one for one in found if one["same"] is False]
+    if wrong:
+        raise ManifestError("\n".join(f"{one['file']} is not the one described: {one['why']}." for one in wrong))

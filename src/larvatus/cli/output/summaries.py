@@ -1,0 +1,136 @@
+"""What commands print of scores: of one release in full, of several side by side, with what they are judged by."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from larvatus.cli.output.terminal import Terminal
+from larvatus.core.errors import LimitWarning
+from larvatus.core.number_format import Cell
+from larvatus.data.score import Row
+from larvatus.measures.analyses.display import side_by_side
+from larvatus.measures.analyses.spec import METHOD
+
+ACROSS, MOST_ROWS = 4, 24
+
+
+@contextmanager
+def told_at_the_end() -> Iterator[None]:
+    """Warnings of broken limits are told after the tables, where they are not overlooked."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LimitWarning)
+        yield
+
+
+def summary(terminal: Terminal, comparison: Any, output: Path) -> None:
+    """All releases of a run: risks, losses, limits, notes, and what must not be overlooked last."""
+    risks: list[Row] = [
+        {"release": c.name, "attack": s.method, "value": s.value, "chance": s.chance, "S alone": s.s_alone}
+        for c in comparison.candidates for s in c.of_kind("risk")
+    ]
+    terminal.table(list(comparison.headline()), "\nStrongest attack on each release, beside what is had without it")
+    terminal.table(risks, "\nRisk, beside chance and beside what S alone gives")
+    terminal.table(_losses(comparison.candidates), "\nLoss, 0 is best")
+    _decided(terminal, comparison)
+    for candidate in comparison.candidates[:ACROSS]:
+        for score in candidate.of_kind("loss"):
+            if score.method == METHOD:
+                _analyses(terminal, score, candidate.name)
+    for candidate in comparison.candidates:
+        told = [n for n in candidate.notes if n.kind != "information"]
+        if told:
+            terminal.say(f"\n{candidate.name}")
+            terminal.notes(told)
+    if comparison.reused:
+        of = f"{len(comparison.reused)} of {len(comparison.candidates) + len(comparison.not_made)} releases"
+        terminal.hint(f"{of} were there already and were not made again; --fresh with --force makes all anew.")
+    terminal.say(f"\nReport: {output / 'report.html'}")
+    for text in comparison.warnings:
+        terminal.warn(text)
+    terminal.data(comparison.plain())
+
+
+def _decided(terminal: Terminal, comparison: Any) -> None:
+    """What releases are judged by, and which could not be made."""
+    together = [r for r in comparison.explain() if r["about"] == "together"]
+    if together:
+        terminal.say("")
+    for row in together:
+        terminal.say(f"{row['release']}: {row['sentence']}" if row["release"] else str(row["sentence"]))
+    names = [c.name for c in comparison.combine]
+    rows: list[Row] = [
+        {"release": r["release"], "combined": r["score"], "of": r["of"], "value": r["value"]}
+        for r in comparison.tidy() if r["score"] in names
+    ]
+    terminal.table(rows, "\nCombined, with their parts")
+    if comparison.limits:
+        terminal.table([{**r, "meets": "yes" if r["meets"] else "NO"} for r in comparison.meets()], "\nLimits")
+    terminal.table([{"release": n.name, "why": n.reason} for n in comparison.not_made], "\nNot made")
+
+
+def _losses(candidates: Sequence[Any]) -> list[Row]:
+    """Measures down and releases across where few enough to read, else one row for each of both."""
+    if len(candidates) > ACROSS:
+        return [{"release": c.name, "measure": s.method, "value": s.value} for c in candidates for s in c.of_kind("loss")]
+    rows: dict[str, dict[str, Cell]] = {}
+    for c in candidates:
+        for s in c.of_kind("loss"):
+            rows.setdefault(s.method, {"measure": s.method})[c.name] = s.value
+    return list(rows.values())
+
+
+def told_scores(terminal: Terminal, scores: Any) -> None:
+    """Every score of one release, with its details where they are few."""
+    for note in [*_notes(scores), *scores.not_run]:
+        terminal.hint(f"note: {note}")
+    terminal.table(scores.table())
+    long: list[str] = []
+    for score in scores:
+        if score.method == METHOD:
+            _analyses(terminal, score)
+            continue
+        for name, rows in (*score.details.items(), ("variable", score.by_variable)):
+            if len(rows) <= MOST_ROWS:
+                terminal.table(rows, f"\n{score.method}: {name.replace('_', ' ')}")
+            else:
+                long.append(f"{score.method}: {name.replace('_', ' ')} ({len(rows):,} rows)")
+        if len(score.by_group) > 1:
+            worst = sorted(score.by_group, key=_worst_first)[:10]
+            terminal.table(worst, f"\n{score.method}: worst sub-groups")
+        if len(score.by_domain):
+            worst = sorted(score.by_domain, key=_worst_first)[:10]
+            terminal.table(worst, f"\n{score.method}: worst parts of domains")
+    if long and not terminal.as_json:
+        terminal.hint(f"\nToo long to be shown here: {', '.join(long)}. --json has all.")
+    terminal.data([s.plain() for s in scores])
+
+
+def _notes(scores: Any) -> list[str]:
+    """What scores have to say, each sentence once, with whose it is where it is not everybody's."""
+    by: dict[str, list[str]] = {}
+    for score in scores:
+        for note in dict.fromkeys(score.notes):
+            by.setdefault(note, []).append(score.method)
+    return [note if len(whose) == len(scores) else f"{', '.join(whose)}: {note}" for note, whose in by.items()]
+
+
+def _worst_first(row: Row) -> float:
+    """What rows are sorted by; those without a figure come last."""
+    value = row["value"]
+    return -value if isinstance(value, int | float) and value == value else math.inf
+
+
+def _analyses(terminal: Terminal, score: Any, release: str = "") -> None:
+    """Every named analysis: original, released and corrected estimates with their intervals."""
+    rows = score.details["estimates"]
+    for name in score.by_variable.column("variable"):
+        lines = side_by_side(r for r in rows if r["analysis"] == name)
+        own: list[Row] = [{k: v for k, v in line.items() if k != "analysis"} for line in lines]
+        terminal.table(own[:MOST_ROWS], f"\n{name}{f' under {release}' if release else ''}")
+        if len(own) > MOST_ROWS:
+            terminal.say(f"… and {len(own) - MOST_ROWS} more")

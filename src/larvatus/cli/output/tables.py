@@ -1,0 +1,152 @@
+"""Tables as lines of text, no wider than the terminal and without losing a column.
+
+A table that is too wide has its texts wrapped; where that is not enough its columns are folded into several tables under each
+other, the first columns repeated; and where even that has no room each row becomes a block of its own. Figures are never cut.
+Without a width, as in a pipe, every row is one line, however long.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from larvatus.core.number_format import cell_text
+from larvatus.data.score import Row
+
+GAP, HEADER, KEYS, FEW_ROWS, LEAST = 2, 16, 3, 2, 12
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of text, and whether it is a heading."""
+
+    text: str
+    heading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column as text: its heading, its cells, and how wide it is at most and at least."""
+
+    name: str
+    head: str
+    cells: tuple[str, ...]
+    numeric: bool
+    natural: int
+    least: int
+
+    @classmethod
+    def of(cls, name: str, rows: Sequence[Row]) -> _Column:
+        head, cells = name.replace("_", " "), tuple(" ".join(cell_text(r.get(name)).splitlines()) for r in rows)
+        numeric = all(isinstance(r.get(name), int | float | None) for r in rows)
+        longest = max(map(cell_len, cells))
+        heads = max(map(cell_len, textwrap.wrap(head, HEADER, break_long_words=False) or [""]))
+        words = max((cell_len(part) for cell in cells for part in _parts(cell)), default=0)
+        least = longest if numeric else max(words, min(longest, LEAST))
+        return cls(name, head, cells, numeric, max(longest, heads), max(least, max(map(cell_len, head.split()), default=0)))
+
+
+def laid_out(rows: Sequence[Row], width: int | None) -> list[Line]:
+    """The rows as a table, several tables under each other, or blocks: whatever shows every column within the width."""
+    names = list(dict.fromkeys(n for row in rows for n in row))
+    columns = [_Column.of(n, rows) for n in names]
+    if not columns:
+        return []
+    if width is None:
+        return _table(columns, [max(c.natural, cell_len(c.head)) for c in columns])
+    widths = _fitted(columns, width)
+    if widths:
+        return _table(columns, widths)
+    folded = _folded(columns, width) if len(rows) > FEW_ROWS else []
+    if not folded:
+        return _blocks(columns, width)
+    parts = [_table(part, _fitted(part, width) or []) for part in folded]
+    return [line for i, part in enumerate(parts) for line in ([Line("")] if i else []) + part]
+
+
+def _fitted(columns: Sequence[_Column], width: int) -> list[int] | None:
+    """Widths that fit: texts give way, the widest first, and figures do not; nothing where there is no room."""
+    room = width - GAP * (len(columns) - 1)
+    widths = [c.natural for c in columns]
+    while sum(widths) > room:
+        wide = [i for i, c in enumerate(columns) if widths[i] > c.least]
+        if not wide:
+            return None
+        widths[max(wide, key=lambda i: widths[i])] -= 1
+    return widths
+
+
+def _folded(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
+    """Columns in parts that fit, each behind the leading columns of text; nothing where those leave no room."""
+    lead = next((i for i, c in enumerate(columns) if c.numeric), len(columns))
+    keys, rest = list(columns[: max(1, min(lead, KEYS))]), list(columns[max(1, min(lead, KEYS)) :])
+    parts: list[list[_Column]] = []
+    for column in rest:
+        if parts and _fitted([*parts[-1], column], width):
+            parts[-1].append(column)
+        elif _fitted([*keys, column], width):
+            parts.append([*keys, column])
+        else:
+            return []
+    return parts
+
+
+def _table(columns: Sequence[_Column], widths: Sequence[int]) -> list[Line]:
+    heads = [_wrapped(c.head, w) for c, w in zip(columns, widths, strict=True)]
+    tall = max(map(len, heads))
+    above = zip(*([""] * (tall - len(h)) + h for h in heads), strict=True)
+    lines = [Line(_joined(columns, widths, cells), True) for cells in above]
+    for r in range(len(columns[0].cells)):
+        cells = [_wrapped(c.cells[r], w) for c, w in zip(columns, widths, strict=True)]
+        tall = max(map(len, cells))
+        lines += [Line(_joined(columns, widths, row)) for row in zip(*(c + [""] * (tall - len(c)) for c in cells), strict=True)]
+    return lines
+
+
+def _joined(columns: Sequence[_Column], widths: Sequence[int], cells: Sequence[str]) -> str:
+    room = (" " * (w - cell_len(t)) for w, t in zip(widths, cells, strict=True))
+    padded = (blank + t if c.numeric else t + blank for c, t, blank in zip(columns, cells, room, strict=True))
+    return (" " * GAP).join(padded).rstrip()
+
+
+def _blocks(columns: Sequence[_Column], width: int) -> list[Line]:
+    """One block a row: every heading with its cell, in two columns or, where these are too narrow, under each other."""
+    label = max(len(c.head) for c in columns) + GAP
+    label = label if width - label >= LEAST else GAP
+    lines: list[Line] = []
+    for r in range(len(columns[0].cells)):
+        lines += [Line("")] if r else []
+        for column in columns:
+            first, *more = _wrapped(column.cells[r], max(width - label, 1))
+            if len(column.head) + GAP <= label:
+                lines.append(Line(f"{column.head.ljust(label)}{first}".rstrip()))
+            else:
+                lines += [Line(column.head[:width]), Line(" " * label + first)]
+            lines += [Line(" " * label + text) for text in more]
+    return lines
+
+
+def _parts(text: str) -> list[str]:
+    """What may not be broken: words, and names between underscores and hyphens."""
+    return text.replace("_", "_ ").replace("-", "- ").split()
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most a width, broken at blanks, after underscores and hyphens, and inside a word only where it must be."""
+    if cell_len(text) <= width:
+        return [text]
+    lines, line = [], ""
+    for word in text.split(" "):
+        parts = _parts(word) or [""]
+        for i, part in enumerate(parts):
+            glue = " " if line and i == 0 else ""
+            if len(line) + len(glue) + len(part) <= width:
+                line += glue + part
+                continue
+            lines += [line] if line else []
+            *full, line = textwrap.wrap(part, width) or [""]
+            lines += full
+    return [*lines, line] if line or not lines else lines

@@ -1,0 +1,149 @@
+"""What a person sees: tables, notes, progress on anything over a second; JSON for scripts; nothing when quiet."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from larvatus.cli.output.tables import laid_out
+from larvatus.core.progress import Progress, silent
+from larvatus.data.notes import Note
+from larvatus.data.score import Row
+
+PATIENCE, QUIET_FOR = 1.0, 5.0
+MOST_NOTES = 12
+
+
+class _Output(Console):
+    """Standard output whose reader may have gone: that is for the command to settle, not an error."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def _width(console: Console) -> int | None:
+    return console.width if console.is_terminal else None
+
+
+class Terminal:
+    """Results go to standard output, everything else to standard error."""
+
+    def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
+        self.quiet, self.as_json = quiet, as_json
+        self.out = _Output(highlight=False)
+        self.err = Console(stderr=True, highlight=False)
+
+    def say(self, text: str) -> None:
+        """A sentence for a person."""
+        if not self.quiet and not self.as_json:
+            self.out.print(wrapped(text, self.width), markup=False, soft_wrap=True)
+
+    def hint(self, text: str) -> None:
+        """A sentence that is not a result."""
+        if not self.quiet:
+            self.err.print(wrapped(text, _width(self.err)), markup=False, style="dim", soft_wrap=True)
+
+    def warn(self, text: str) -> None:
+        """What nobody may overlook, on standard error even where nothing else is said."""
+        self.err.print(f"WARNING: {text}", markup=False, style="bold red")
+
+    def data(self, value: Any) -> None:
+        """The result for a script, where JSON was asked for."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+    def table(self, rows: Sequence[Row], title: str = "") -> None:
+        """A small table: within the width of a terminal, and as wide as it is anywhere else."""
+        if self.quiet or self.as_json or not rows:
+            return
+        if title:
+            self.say(title)
+        for line in laid_out(rows, self.width):
+            self.out.print(Text(line.text, style="bold" if line.heading else ""), soft_wrap=True)
+
+    @property
+    def width(self) -> int | None:
+        """Of the terminal that results go to; none where they go to a file or another program."""
+        return _width(self.out)
+
+    def notes(self, notes: Sequence[Note]) -> None:
+        """What the steps had to say, warnings first."""
+        order = {"warning": 0, "status": 1, "information": 2}
+        for note in sorted(notes, key=lambda n: order[n.kind])[:MOST_NOTES]:
+            style = "yellow" if note.kind == "warning" else ""
+            if not self.quiet and not self.as_json:
+                self.out.print(wrapped(f"{note.kind}: {note}", self.width), markup=False, style=style, soft_wrap=True)
+        if len(notes) > MOST_NOTES:
+            self.say(f"… and {len(notes) - MOST_NOTES} more notes")
+
+    @contextmanager
+    def progress(self) -> Iterator[Progress]:
+        """A reporter for long work: shown once it has taken more than a second."""
+        if self.quiet:
+            yield silent
+            return
+        watcher = _Watcher(self.err)
+        try:
+            yield watcher
+        finally:
+            watcher.stop()
+
+
+def wrapped(text: str, width: int | None) -> str:
+    """Lines within a width, what follows a mark at their beginning hanging under its first word."""
+    if width is None:
+        return text
+    out = []
+    for line in text.split("\n"):
+        hang = " " * len(re.match(r"\s*(\* )?", line)[0])  # type: ignore[index]
+        out += textwrap.wrap(line, width, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False) or [""]
+    return "\n".join(out)
+
+
+class _Watcher:
+    """Shows the current stage with a clock on a terminal, or one line a stage where output is kept in a file."""
+
+    def __init__(self, console: Console) -> None:
+        self.console, self.began, self.status = console, time.monotonic(), "working"
+        self.said = self.began
+        self.shown: Any = None
+        self.lock = threading.Lock()
+        self.timer = threading.Timer(PATIENCE, self._show)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def __call__(self, doing: str, done: int, total: int) -> None:
+        self.status = f"{doing} ({done + 1} of {total})" if total > 1 else doing
+        with self.lock:
+            if self.shown is not None:
+                self.shown.update(self.status)
+            elif time.monotonic() - self.said > QUIET_FOR and not self.console.is_terminal:
+                self._line()
+
+    def _show(self) -> None:
+        with self.lock:
+            if self.console.is_terminal:
+                self.shown = self.console.status(self.status)
+                self.shown.start()
+            else:
+                self._line()
+
+    def _line(self) -> None:
+        self.said = time.monotonic()
+        self.console.print(f"{self.said - self.began:6.1f} s  {self.status}", markup=False, soft_wrap=True)
+
+    def stop(self) -> None:
+        self.timer.cancel()
+        with self.lock:
+            if self.shown is not None:
+                self.shown.stop()

@@ -1,0 +1,69 @@
+"""What is written down of a decision: the verdict of every limit, the scores behind it, and a warning where one is broken.
+
+Nothing is refused here: the board decides, with the warning before its eyes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from larvatus.comparison.comparison import Candidate, Comparison
+from larvatus.comparison.judged_limits import held
+from larvatus.core.number_format import quoted
+from larvatus.data.intruder import Intruder
+
+
+def warnings_of(
+    comparison: Comparison, published: str | None = None, approved: str | None = None, by: str = ""
+) -> tuple[str, ...]:
+    """A sentence for each release that is approved or published although it breaks a limit."""
+    limits = held(comparison)
+    made = [c.name for c in comparison.candidates]
+    out = []
+    for name in dict.fromkeys(n for n in (approved, published) if n in made):
+        if limits is None or limits.kept(name):
+            continue
+        acts = [f"approved{f' by {by}' if by else ''}"] if name == approved else []
+        acts += ["published"] if name == published else []
+        out.append(f"{quoted(name)} is {' and '.join(acts)} although it {limits.in_words(name)}.")
+    return tuple(out)
+
+
+def decision_on(
+    comparison: Comparison, candidate: Candidate, who: Intruder, chosen: str | None, published: str | None, why: str,
+    warnings: tuple[str, ...],
+) -> dict[str, Any]:
+    """What an internal manifest tells of a release after all were compared: figures, never values or the secret."""
+    judged = comparison.judged().get(candidate.name) if comparison.limits else None
+    return {
+        "limits": None if judged is None else {
+            "stated": comparison.limits.plain(), "kept": judged.kept, "verdicts": [_finite(r) for r in judged.rows],
+        },
+        "scores": [_finite(s.row()) | {"decides": s.weighs} for s in candidate.scores],
+        "combined": [_finite(s.row()) for s in comparison.combined(candidate)],
+        "intruder": {
+            "in_words": comparison.about.intruder, "knows": list(comparison.about.intruder_knows), "settings": _told(who),
+        },
+        "chosen": candidate.name == chosen, "published": candidate.name == published,
+        "why": why if candidate.name == chosen else "",
+        "compared_with": [c.name for c in comparison.candidates if c.name != candidate.name],
+        "not_made": [n.name for n in comparison.not_made],
+        "warnings": [w for w in warnings if w.startswith(f"{quoted(candidate.name)} is ")],
+    }
+
+
+def _told(who: Intruder) -> dict[str, Any]:
+    """Settings of the intruder, files without their folders."""
+    plain = who.model_dump(mode="json", exclude_defaults=True)
+    if plain.get("file"):
+        plain["file"] = Path(plain["file"]).name
+    if plain.get("also"):
+        plain["also"] = [Path(n).name for n in plain["also"]]
+    return plain
+
+
+def _finite(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}

@@ -1,0 +1,74 @@
+"""Releases on chosen axes, and those that no other beats on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from larvatus.comparison.combined_scores import with_combined
+from larvatus.comparison.score_figures import FIGURES, figure_of
+from larvatus.core.errors import StudyError, nearest_names
+from larvatus.core.number_format import Cell
+from larvatus.data.score import Row, Rows
+
+if TYPE_CHECKING:
+    from larvatus.comparison.comparison import Comparison
+
+RISK, LOSS = "risk", "loss"
+EXACT = 1e-9  # figures below this are rounding, and zero
+
+
+def placed_on(comparison: Comparison, axes: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Every release's figure on each axis, as far as it has one.
+
+    An axis is `risk` (its strongest attack), `loss` (its mean loss), a score or combination by name, or one of its other
+    figures, such as `nearest_record.above_chance` or `nearest_record.upper`.
+    """
+    from larvatus.comparison.headline import headlines
+
+    heads = headlines(comparison.candidates)
+    out: dict[str, dict[str, float]] = {}
+    for candidate, head in zip(comparison.candidates, heads, strict=True):
+        scores = {s.method: s for s in reversed(with_combined(candidate.scores, comparison.combine))}
+        here = out.setdefault(candidate.name, {})
+        for axis in axes:
+            name, _, figure = axis.partition(".")
+            if axis in (RISK, LOSS):
+                value = head.risk if axis == RISK else head.loss
+            else:
+                value = figure_of(scores[name], figure or "value") if name in scores else None
+            if value is not None:
+                here[axis] = 0.0 if abs(value) < EXACT else value
+    return out
+
+
+def check_axes(comparison: Comparison, axes: Sequence[str]) -> None:
+    """Refuse axes that nothing can be placed on."""
+    there = [s.method for c in comparison.candidates for s in with_combined(c.scores, comparison.combine)]
+    known = [RISK, LOSS, *dict.fromkeys(there)]
+    problems = []
+    if len(set(axes)) < 2:
+        named = f"only {axes[0]!r} is named" if axes else "none is named"
+        problems.append(f"axes: {named}, and a frontier needs two or more, such as \"risk\", \"loss\". For the least on one, "
+                        "sort wide() or headline().")
+    for axis in axes:
+        name, _, figure = axis.partition(".")
+        if name not in known:
+            problems.append(f"axes: no score {name!r} here; {nearest_names(name, known)}")
+        elif figure and (figure not in FIGURES or name in (RISK, LOSS)):
+            problems.append(f"axes: {name!r} has no figure {figure!r}; {nearest_names(figure, FIGURES)}")
+    if problems:
+        raise StudyError(problems)
+
+
+def frontier(comparison: Comparison, axes: Sequence[str]) -> Rows:
+    """The releases that no other one beats: none is as low on every axis and lower on one; lowest on the first axis first."""
+    check_axes(comparison, axes)
+    placed = {n: f for n, f in placed_on(comparison, axes).items() if len(f) == len(set(axes))}
+    best = [n for n, f in placed.items() if not any(_beats(other, f) for m, other in placed.items() if m != n)]
+    rows: list[Row] = [{"release": n, **dict[str, Cell](placed[n])} for n in best]
+    return Rows.of(sorted(rows, key=lambda r: [float(r[a] or 0.0) for a in axes]))
+
+
+def _beats(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    return all(one[a] <= v for a, v in other.items()) and any(one[a] < v for a, v in other.items())

@@ -1,0 +1,59 @@
+"""The figures of a score that limits and axes are about: one name each, lower is better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from larvatus.comparison.headline import baseline
+from larvatus.core.discovery import file_names
+from larvatus.data.score import Score
+
+UPPER = "upper"
+OF_ATTACKS = ("above_chance", "above_baseline", "times_chance")
+FIGURES = ("value", UPPER, *OF_ATTACKS, "worst_group")
+
+
+def known_scores() -> dict[str, str]:
+    """Every score there can be, with its kind."""
+    return {
+        **dict.fromkeys(file_names("larvatus.attacks"), "risk"), **dict.fromkeys(file_names("larvatus.measures"), "loss"),
+        "analyses": "loss",
+    }
+
+
+def upper_end(score: Score) -> float:
+    """The upper end of the interval, or the value itself where there is none."""
+    if score.interval is None or not _is_number(score.interval[1]):
+        return score.value
+    return max(score.interval[1], score.value)
+
+
+def figure_of(score: Score, figure: str, upper: bool = False) -> float | None:
+    """One figure of a score, from the upper end of its interval where asked for; None where the score has no such figure."""
+    value = upper_end(score) if upper or figure == UPPER else score.value
+    found: float | None
+    if figure in ("value", UPPER):
+        found = value
+    elif figure == "worst_group":
+        found = _worst([r.get("high" if upper else "value", r.get("value", r.get("loss"))) for r in score.by_group], value)
+    elif figure == "above_chance":
+        found = None if score.chance is None else value - score.chance
+    elif figure == "above_baseline":
+        base = baseline(score)
+        found = None if base is None else value - base
+    elif figure == "times_chance":
+        found = None if not score.chance else value / score.chance
+    else:
+        raise KeyError(figure)
+    return found if found is not None and _is_number(found) else None
+
+
+def _worst(values: Sequence[object], otherwise: float) -> float:
+    """The largest of what sub-groups give; the whole file where there are none."""
+    found = [float(v) for v in values if isinstance(v, int | float) and _is_number(v)]
+    return max(found, default=otherwise)
+
+
+def _is_number(value: float) -> bool:
+    return not math.isnan(value)

@@ -1,0 +1,324 @@
+"""A release brought to obey its constraints: derived columns put aside before the steps, everything else after them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.constraints.linear_system import Lines
+from larvatus.constraints.public_notes import told_of_rules, with_noise
+from larvatus.constraints.rules import Linear, Rule
+from larvatus.constraints.settings import Constraints, constraint_problems, derived_order, step_problems
+from larvatus.core.arrays import Ints
+from larvatus.core.errors import LarvatusError, MaskError, StudyError
+from larvatus.data.contracts import Array, Block, Column, Mask
+from larvatus.data.copies import said_of_copies
+from larvatus.data.method_parsing import built
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.score import Row, Rows
+from larvatus.data.step_columns import TAKEN, chosen_by, taken_by
+
+OFF, AGAIN, BEFORE, FOR = " off", " again ", " before ", " some step is for it"
+Again = Callable[[int], Sequence[Microdata]]
+
+
+@dataclass(frozen=True, slots=True)
+class Obedience:
+    """Constraints that were found to fit the data, before anything is masked."""
+
+    asked: Constraints
+    rules: tuple[Rule, ...]
+    derived: Mapping[str, Linear]
+
+    @classmethod
+    def of(cls, asked: Constraints, data: Microdata, steps: Sequence[Mask]) -> Obedience:
+        """Refuse, with every problem in one error, what these data or these steps cannot keep."""
+        columns = data.table.columns
+        texts = [n for n in data.released if columns[n].kind == "nominal"]
+        problems = constraint_problems(asked, data.roles, data.sub_groups, texts)
+        if not problems:
+            problems += step_problems(asked, steps)
+        rules = asked.read_rules()
+        for rule in rules if not problems else ():
+            try:
+                rule.holds_where(columns)
+            except LarvatusError as error:
+                problems.append(f"constraints.rules: rule {rule.text!r}: {error}")
+        if problems:
+            raise StudyError(problems)
+        found = cls(asked, rules, derived_order(rules))
+        found._check_bounds(data)
+        if found.derived:
+            found._check_identities(found._counts(found._lines(data, data), data), data)
+        return found
+
+    def seen(self, data: Microdata) -> Microdata:
+        """The data as steps see them: derived columns are not there."""
+        return data.with_confidential([n for n in data.roles.confidential if n not in self.derived])
+
+    def steps(self, masks: tuple[Mask, ...], data: Microdata) -> tuple[Mask, ...]:
+        """The steps, followed by reverse mapping where that is the repair and a column would not leave permuted already."""
+        names = data.numeric(self.seen(data).confidential)
+        last = {n: s for s in masks for n in taken_by(s, data)}
+        if self.asked.repair != "reverse_map" or all(n in last and last[n].permutes for n in names):
+            return masks
+        every = names == self.seen(data).confidential
+        return (*masks, built(Mask, "reverse_map", {} if every else {"columns": names}))
+
+    def kept(
+        self, current: Sequence[Microdata], original: Microdata, again: Again, steps: Sequence[Mask] = ()
+    ) -> tuple[list[Microdata], list[Note], Rows]:
+        """Every copy after rounding, repair and recomputing; what was done; and how many records break each rule.
+
+        Records that every one of the steps was told to leave (`where`) are left here too, whether they obey or not.
+        """
+        chosen = chosen_by(steps, original)
+        before = self._counts(self._lines(original, original), original)
+        copies, said, counts = [], [], []
+        moved: dict[str, None] = {}
+        drawn: dict[int, Sequence[Microdata]] = {}
+        for c, masked in enumerate(current):
+            lines = self._lines(masked, original)
+            masked = _with_mark(masked, chosen)
+            raw = self._counts(lines, self._derived_only(masked, lines))
+            done = self._finished(masked, lines)
+            told: list[Note] = []
+            if self.asked.repair == "redraw" and any(not r.identity for r in self.rules):
+                def attempt(k: int, copy: int = c) -> Microdata:
+                    if k not in drawn:
+                        drawn[k] = again(k)
+                    return _with_mark(drawn[k][copy], chosen)
+
+                done, told = self._redrawn(done, lines, attempt)
+            after = self._counts(lines, done)
+            copies.append(done.with_confidential(original.roles.confidential))
+            counts.append((raw, after))
+            left = self._left_alone(done, lines) if chosen else []
+            moves, names = self._moves(masked, done, lines)
+            moved |= dict.fromkeys(names)
+            said.append([*self._notes(before, raw, after, done), *told, *moves, *left])
+        worst = np.max([np.array([raw, after]) for raw, after in counts], axis=0)
+        obeyed = [r.text for r, now in zip(self.rules, worst[1], strict=True) if not now]
+        noisy = {n for s in steps if with_noise(s) for n in taken_by(s, self.seen(original))}
+        told_outside = told_of_rules(
+            self.asked, self.derived, original.roles.confidential, obeyed, moved, noisy
+        )
+        notes = [*self._derived_notes(original), *said_of_copies(said), *told_outside]
+        return copies, notes, self._table(before, worst[0], worst[1])
+
+    def _lines(self, data: Microdata, original: Microdata) -> Lines:
+        names = data.numeric(self.seen(original).confidential)
+        used = {n for r in self.rules for n in r.columns} | set(self.asked.units())
+        for name in original.numeric([n for n in original.confidential if n in used]):
+            if data.table.columns[name].kind != "number":
+                raise MaskError(
+                    f"constraints: a step turned {name!r} into names, and a rule needs its numbers. Leave it out of that step, "
+                    "or out of the rules."
+                )
+        movable = tuple(n for n in names if n in {*used, *(m for d in self.derived.values() for m in d.columns)})
+        spread = np.ones(len(movable))
+        if movable and self.asked.repair == "nearest":
+            found = np.sqrt(original.ungrouped().moments(movable)[0].variance)
+            spread = np.where(np.isfinite(found) & (found > 0), found, 1.0)
+        units = self._implied_units(movable)
+        return Lines(self.rules, self.derived, units, self.asked.tolerance, movable, spread, data.table.columns)
+
+    def _implied_units(self, movable: Sequence[str]) -> dict[str, float]:
+        """Units of rounded columns, and of those derived as whole multiples of rounded ones."""
+        units = self.asked.units()
+        for name, parts in self.derived.items():
+            whole = all(float(c).is_integer() for c in (*(c for _, c in parts.terms), parts.constant))
+            if whole and all(n in units for n in parts.columns):
+                units.setdefault(name, min(units[n] for n in parts.columns))
+        return units
+
+    def _check_bounds(self, data: Microdata) -> None:
+        lines = self._lines(data, data)
+        system = lines.system()
+        empty = [n for n, low, high in zip(lines.movable, system.lower, system.upper, strict=True) if low > high]
+        if empty:
+            raise StudyError([f"constraints: nothing lies between the bounds of {n!r}. Widen them." for n in empty])
+
+    def _check_identities(self, before: Ints, original: Microdata) -> None:
+        broken = [(r.text, int(n)) for r, n in zip(self.rules, before, strict=True) if r.identity and n]
+        if broken:
+            said = "; ".join(f"{text} is broken by {n:,} of {original.rows:,} records" for text, n in broken)
+            raise MaskError(
+                f"constraints: {said} of the original, so recomputing would not give the same column. Correct the data, allow "
+                "a tolerance, or leave the rule out."
+            )
+
+    def _counts(self, lines: Lines, data: Microdata) -> Ints:
+        """How many records break each rule."""
+        if not self.rules:
+            return np.zeros(0, dtype=np.int64)
+        parts = data.reduce(lines.used, lambda g, b: lines.broken(b.values).sum(axis=0), np.add)
+        return np.asarray(np.sum(parts, axis=0), dtype=np.int64)
+
+    def _derived_only(self, data: Microdata, lines: Lines) -> Microdata:
+        exact = replace(lines, units={})
+        names = tuple(self.derived)
+        return data.map_rows(lambda g, b: _only(exact.with_derived(b.values), names), lines.used) if names else data
+
+    def _finished(self, data: Microdata, lines: Lines) -> Microdata:
+        """Moved within bounds and rules where that is the repair; then rounded; then derived columns recomputed."""
+        names = (*lines.movable, *self.derived)
+
+        def finish(group: int, block: Block) -> Mapping[str, Array]:
+            if self.asked.repair == "nearest":
+                found = _only(lines.nearest(block.values), names)
+            else:
+                found = _only(lines.with_derived(lines.rounded(block.values)), names)
+            masked = _masked(block)
+            return {n: np.asarray(np.where(masked, v, block[n])) for n, v in found.items()}
+
+        columns = data.table.columns
+        made = [replace(columns[n], integer=float(u).is_integer()) for n, u in lines.units.items() if n in names]
+        return data.map_rows(finish, _and_mark(lines.used, data), made) if names else data
+
+    def _redrawn(self, done: Microdata, lines: Lines, attempt: Callable[[int], Microdata]) -> tuple[Microdata, list[Note]]:
+        """Records that break a rule taken from later attempts, each from the first in which it breaks none."""
+        names = (*lines.movable, *self.derived)
+        done = self._marked(done, lines)
+        first = left = _marks(done)
+        for k in range(1, self.asked.attempts + 1):
+            if left == 0:
+                break
+            other = self._marked(self._finished(attempt(k), lines), lines)
+            joined = done.table.pair(other.table, {f"{AGAIN}{n}": n for n in (*names, OFF)})
+
+            def choose(group: int, block: Block) -> Mapping[str, Array]:
+                better = (block[OFF] == 1) & (block[f"{AGAIN}{OFF}"] == 0)
+                return {n: np.asarray(np.where(better, block[f"{AGAIN}{n}"], block[n])) for n in (*names, OFF)}
+
+            wanted = [*names, OFF, *(f"{AGAIN}{n}" for n in (*names, OFF))]
+            done = done.holding(joined.map_rows(choose, wanted))
+            left = _marks(done)
+        notes = [Note(f"{first - left:,} records were drawn again until they broke no rule", step="rules")] if first else []
+        if left:
+            notes.append(Note(
+                f"{left:,} records still break a rule after {self.asked.attempts} more draws and leave as first drawn. Allow "
+                'more attempts, lower the strength of the mask, or use repair = "nearest"', "warning", "rules",
+            ))
+        return done, notes
+
+    def _marked(self, data: Microdata, lines: Lines) -> Microdata:
+        def mark(group: int, block: Block) -> Mapping[str, Array]:
+            return {OFF: np.asarray(lines.broken(block.values).any(axis=1) & _masked(block), dtype=np.float64)}
+
+        return data.map_rows(mark, _and_mark(lines.used, data), [Column(OFF, "number")])
+
+    def _left_alone(self, done: Microdata, lines: Lines) -> list[Note]:
+        """How many records that no step was for break a rule or are not rounded, as they came."""
+        def count(group: int, block: Block) -> int:
+            rounded = lines.rounded(block.values)
+            odd = [np.abs(rounded[n] - block[n]) > 1e-9 * (1 + np.abs(block[n])) for n in lines.movable]
+            off = lines.broken(block.values).any(axis=1) | np.any([np.zeros(len(block), dtype=bool), *odd], axis=0)
+            return int((off & ~_masked(block)).sum())
+
+        left = sum(done.reduce(_and_mark(lines.used, done), count, int.__add__))
+        return [Note(
+            f"{left:,} records that no step was for (where) break a rule or are not rounded, and leave as they came", "warning",
+            "rules",
+        )] if left else []
+
+    def _notes(self, before: Ints, raw: Ints, after: Ints, done: Microdata) -> list[Note]:
+        out = []
+        way_out = "" if self.asked.repair == "nearest" else '. Meet it by repair = "nearest"'
+        quiet = {i for i, r in enumerate(self.rules) if i >= len(self.asked.rules) and not before[i] and not after[i]}
+        for i, (rule, was, masked, now) in enumerate(zip(self.rules, before, raw, after, strict=True)):
+            if (rule.identity and not now) or i in quiet:
+                continue
+            out.append(Note(
+                f"{rule.text}: broken by {was:,} records of the original, by {masked:,} after the steps, and by {now:,} of "
+                f"{done.rows:,} in the release{way_out if now else ''}", "warning" if was or now else "information", "rules",
+            ))
+        if quiet:
+            most = max(int(raw[i]) for i in quiet)
+            out.append(Note(
+                f"{len(quiet)} bounds of columns are kept by every record of the original and of the release; after the steps "
+                f"up to {most:,} records broke one of them", step="rules",
+            ))
+        return out
+
+    def _moves(self, masked: Microdata, done: Microdata, lines: Lines) -> tuple[list[Note], list[str]]:
+        """How many values rounding and repair changed, each by itself, and in which columns repair did."""
+        names = lines.movable
+        joined = done.table.pair(masked.table, {f"{BEFORE}{n}": n for n in names})
+
+        def count(group: int, block: Block) -> Ints:
+            raw = {n: block[f"{BEFORE}{n}"] for n in names}
+            to_unit = lines.rounded(raw)
+            there = [~np.isnan(raw[n]) & _masked(block) for n in names]
+            turned = [(to_unit[n] != raw[n]) & t for n, t in zip(names, there, strict=True)]
+            off = [(block[n] != to_unit[n]) & t for n, t in zip(names, there, strict=True)]
+            moved = np.array(off).reshape(len(names), len(block))
+            return np.array([sum(int(t.sum()) for t in turned), int(moved.any(axis=0).sum()), *moved.sum(axis=1)])
+
+        if not names:
+            return [], []
+        found = joined.reduce(_and_mark([*names, *(f"{BEFORE}{n}" for n in names)], done), count, np.add)
+        turned, records, *by_column = (int(v) for v in np.sum(found, axis=0))
+        moved = sum(by_column)
+        notes = []
+        if turned:
+            which = ", ".join(n for n in names if n in lines.units)
+            notes.append(Note(f"{turned:,} values were rounded ({which})", step="rules"))
+        if moved and self.asked.repair == "nearest":
+            notes.append(Note(
+                f"{moved:,} values in {records:,} of {done.rows:,} records were moved, as little as possible, to obey",
+                step="rules",
+            ))
+        if moved or turned:
+            notes.append(Note(
+                "what the steps keep exactly (moments, the values of a column) is kept only nearly after rounding, moving or "
+                "drawing again; the measures show by how much", "warning", "rules",
+            ))
+        return notes, [n for n, count in zip(names, by_column, strict=True) if count]
+
+    def _derived_notes(self, original: Microdata) -> list[Note]:
+        out = []
+        for name, parts in self.derived.items():
+            out.append(Note(f"{name} is not masked itself but recomputed from {', '.join(parts.columns)} in every record",
+                            step="rules"))
+            gone = sum(original.reduce([name, *parts.columns], _parts_missing(name, parts), int.__add__))
+            if gone:
+                out.append(Note(f"{gone:,} values of {name} leave as missing, because a part of them is", "warning", "rules"))
+        return out
+
+    def _table(self, before: Ints, raw: Ints, after: Ints) -> Rows:
+        table: list[Row] = [
+            {"rule": r.text, "original": int(b), "after_steps": int(m), "released": int(a)}
+            for r, b, m, a in zip(self.rules, before, raw, after, strict=True)
+        ]
+        return Rows.of(table)
+
+
+def _with_mark(data: Microdata, chosen: Microdata | None) -> Microdata:
+    """The data with the mark of records that some step was for; as they are where all records are."""
+    return data if chosen is None else data.holding(data.table.pair(chosen.table, {FOR: TAKEN}))
+
+
+def _and_mark(names: Sequence[str], data: Microdata) -> list[str]:
+    return [*names, FOR] if FOR in data.table.columns else list(names)
+
+
+def _masked(block: Block) -> NDArray[np.bool_]:
+    """Which records some step was for."""
+    return np.asarray(block[FOR] == 1) if FOR in block.values else np.ones(len(block), dtype=bool)
+
+
+def _parts_missing(name: str, parts: Linear) -> Callable[[int, Block], int]:
+    return lambda group, block: int((np.isnan(parts.of(block.values)) & ~np.isnan(block[name])).sum())
+
+
+def _marks(data: Microdata) -> int:
+    return sum(data.reduce([OFF], lambda g, b: int(b[OFF].sum()), int.__add__))
+
+
+def _only(values: Mapping[str, Array], names: Sequence[str] | Mapping[str, Linear]) -> dict[str, Array]:
+    return {n: values[n] for n in names}

@@ -1,0 +1,266 @@
+"""Rules as arithmetic on blocks of rows: which records break them, what is derived, and the nearest record that obeys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.constraints.rules import Line, Linear, Rule, Values
+from larvatus.core.arrays import Bools, Floats
+from larvatus.data.contracts import Array, Column
+
+CLOSE, MOST_TURNS, MOST_PASSES = 1e-10, 8, 50
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Rules over the columns of one table; `movable` are the confidential columns that a repair may change."""
+
+    rules: tuple[Rule, ...]
+    derived: Mapping[str, Linear]
+    units: Mapping[str, float]
+    tolerance: float
+    movable: tuple[str, ...]
+    spread: Floats
+    columns: Mapping[str, Column]
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Every column that is looked at."""
+        names = [n for r in self.rules for n in (*r.columns, *r.conditions)]
+        return tuple(dict.fromkeys((*names, *self.movable, *self.units, *self.derived)))
+
+    def with_derived(self, values: Values) -> dict[str, Array]:
+        """The values with derived columns recomputed; one that was missing stays so."""
+        out = dict(values)
+        for name, parts in self.derived.items():
+            out[name] = np.where(np.isnan(values[name]), np.nan, parts.of(out))
+        return self._rounded(out, self.derived)
+
+    def rounded(self, values: Values) -> dict[str, Array]:
+        """The values with every movable column rounded to its unit."""
+        return self._rounded(dict(values), self.movable)
+
+    def _rounded(self, values: dict[str, Array], names: Sequence[str] | Mapping[str, Linear]) -> dict[str, Array]:
+        from larvatus.stats.noise.rounding import rounded
+
+        return {**values, **{n: rounded(values[n], self.units[n]) for n in names if n in self.units}}
+
+    def broken(self, values: Values) -> Bools:
+        """Rows × rules: where a rule is broken; comparisons with a missing value break nothing."""
+        out = np.zeros((len(next(iter(values.values()))), len(self.rules)), dtype=bool)
+        for i, rule in enumerate(self.rules):
+            where = rule.holds_where(self.columns)(values)
+            for line in rule.lines:
+                out[:, i] |= where & (line.excess(values) > self._slack(rule, line, values))
+        return out
+
+    def _slack(self, rule: Rule, line: Line, values: Values) -> float | Floats:
+        """By how much a line may be off: sums by their rounding; a column beside a value or a column by nothing."""
+        digits = 0.0 if line.plain else CLOSE * line.size(values)
+        return self.tolerance + digits + self._half_unit(rule, line)
+
+    def _half_unit(self, rule: Rule, line: Line) -> float:
+        """What rounding its left side may take from an equality between columns that are not whole multiples."""
+        left = line.left.lone
+        if not rule.given or line.sign != "=" or left is None or left not in self.units:
+            return 0.0
+        exact = all(float(c).is_integer() and n in self.units for n, c in line.right.terms)
+        return 0.0 if exact and line.right.constant == round(line.right.constant) else self.units[left] / 2
+
+    def nearest(self, values: Values) -> dict[str, Array]:
+        """The values with records that break a rule moved as little as will do, everything rounded, derived recomputed."""
+        system = self.system()
+        out = dict(values)
+        rows = self._breaking(values)
+        if len(rows):
+            _put(out, rows, self._moved(_rows_of(values, rows), system))
+        if not self.units:
+            return self.with_derived(out)
+        done = self.rounded(out)
+        rows = np.union1d(rows, self._breaking(done))
+        _put(done, rows, self._settled(_rows_of(done, rows), system))
+        rows = self._breaking(done)
+        if len(rows):
+            room = system.narrowed(self._units())
+            again = self._settled(self.rounded(self._moved(_rows_of(values, rows), room)), system)
+            better = ~self.broken(self.with_derived(again)).any(axis=1)
+            _put(done, rows[better], _rows_of(again, np.flatnonzero(better)))
+        return self.with_derived(done)
+
+    def _breaking(self, values: Values) -> NDArray[np.int64]:
+        """The rows that break a rule once derived columns are recomputed."""
+        return np.flatnonzero(self.broken(self.with_derived(values)).any(axis=1))
+
+    def _units(self) -> Floats:
+        return np.array([self.units.get(n, 0.0) for n in self.movable])
+
+    def _settled(self, values: dict[str, Array], system: System) -> dict[str, Array]:
+        """Moved rows with every consequence set to the last digit, again and again while one brings about another.
+
+        Rows for which there is no end to this keep the last state; what they break is counted like everything else.
+        """
+        for turn in range(MOST_PASSES):
+            before = values
+            for rule in self.rules:
+                for line in rule.lines if not rule.identity else ():
+                    if line.sign == "=":
+                        values = self._equal(values, rule, line, system)
+                    elif line.plain:
+                        values = self._beside(values, rule, line, bool(turn % 2), system)
+            if all(np.array_equal(values[n], before[n], equal_nan=True) for n in self.movable):
+                break
+        return values
+
+    def _equal(self, values: dict[str, Array], rule: Rule, line: Line, system: System) -> dict[str, Array]:
+        """An equality set exactly: in its column, or where that is derived in its parts, the smallest first."""
+        sides = ((line.left, line.right), (line.right, line.left))
+        target, other = next(((a.lone, b) for a, b in sides if a.lone in self.movable), (None, line.right))
+        now = self.with_derived(values)
+        there = rule.holds_where(self.columns)(now)
+        if target is not None:
+            meant = self._rounded({target: other.of(now)}, [target])[target]
+            return self._set(values, target, meant, there, system)
+        target, other = next(((a.lone, b) for a, b in sides if a.lone in self.derived), (None, line.right))
+        if target is None or target in self.units:
+            return values
+        given = self.derived[target].gathered(self.derived)
+        parts = [n for n in self.movable if given.get(n) and n not in rule.conditions]
+        if not parts:
+            return values
+        order = np.argsort(np.nan_to_num(np.abs([values[n] for n in parts]), nan=np.inf), axis=0)
+        for place in range(len(parts)):
+            now = self.with_derived(values)
+            short = other.of(now) - now[target]
+            tiny = there & (short != 0) & (np.abs(short) <= CLOSE * line.size(now))
+            for k, n in enumerate(parts):
+                values = self._set(values, n, values[n] + short / given[n], tiny & (order[place] == k), system)
+        return values
+
+    def _beside(self, values: dict[str, Array], rule: Rule, line: Line, other: bool, system: System) -> dict[str, Array]:
+        """An inequality of two values that is broken by rounding alone: one is put on the other, by turns."""
+        now = self.with_derived(values)
+        over = line.excess(now)
+        near = rule.holds_where(self.columns)(now) & (over > 0) & (over <= CLOSE * (line.size(now) + 1.0))
+        sides = [(line.left, line.right), (line.right, line.left)]
+        for a, b in sides[::-1] if other else sides:
+            if a.lone in self.movable and near.any():
+                return self._set(values, str(a.lone), b.of(now), near, system)
+        return values
+
+    def _set(self, values: dict[str, Array], name: str, meant: Array, where: Bools, system: System) -> dict[str, Array]:
+        """A column with other values in some rows, where these are there and within its bounds."""
+        j = self.movable.index(name)
+        able = where & ~np.isnan(values[name]) & (meant >= system.lower[j]) & (meant <= system.upper[j])
+        return {**values, name: np.where(able, meant, values[name])}
+
+    def _moved(self, values: Values, system: System) -> dict[str, Array]:
+        """Rows that break a rule, each moved to the nearest point that breaks none; conditions are asked as they come up."""
+        from larvatus.stats.linear.nearest_feasible import nearest_obeying
+
+        out = dict(values)
+        start = np.array([values[n] for n in self.movable], dtype=np.float64).T
+        active = np.zeros((len(start), len(system.slope)), dtype=bool)
+        rows = np.arange(len(start))
+        for turn in range(MOST_TURNS):
+            now = self.with_derived(_rows_of(out, rows))
+            left = np.flatnonzero(self.broken(now).any(axis=1)) if turn else rows
+            rows, now = rows[left], _rows_of(now, left)
+            if len(rows) == 0:
+                break
+            gone = np.isnan(start[rows])
+            holds = [rule.holds_where(self.columns)(now) for rule in self.rules]
+            limit, there = system.limits(now, np.array([now[n] for n in self.movable]).T, gone)
+            active[rows] |= np.array([holds[i] for i in system.rule], dtype=bool).T.reshape(there.shape) & there
+            moved = nearest_obeying(
+                np.where(gone, 0.0, start[rows]), self.spread, system.lower, system.upper,
+                np.where(system.held, 0.0, system.slope), limit, system.equal, active[rows] & there,
+            )
+            moved[gone] = np.nan
+            _put(out, rows, dict(zip(self.movable, moved.T, strict=True)))
+            _put(out, rows, self._settled(_rows_of(out, rows), system))
+        return out
+
+    def system(self) -> System:
+        """The rules as bounds of single columns and as lines over several."""
+        p = len(self.movable)
+        lower, upper = np.full(p, -np.inf), np.full(p, np.inf)
+        slope: list[Floats] = []
+        fixed: list[dict[str, float]] = []
+        held: list[Bools] = []
+        equal: list[bool] = []
+        owner: list[int] = []
+        for i, rule in enumerate(self.rules):
+            kept = {m for n in rule.conditions for m in (self.derived[n].gathered(self.derived) if n in self.derived else [n])}
+            for line in rule.lines if not rule.identity else ():
+                parts = line.left.plus(line.right.scaled(-1.0)).gathered(self.derived)
+                a = np.array([parts.pop(n, 0.0) for n in self.movable])
+                alone = np.flatnonzero(a)
+                if len(alone) == 1 and line.sign == "<=" and not rule.given and not any(c for n, c in parts.items() if n):
+                    j, value = alone[0], -parts[""] / a[alone[0]] + 0.0
+                    (upper if a[j] > 0 else lower)[j] = (min if a[j] > 0 else max)((upper if a[j] > 0 else lower)[j], value)
+                    continue
+                still = np.array([n in kept for n in self.movable])
+                slope.append(a)
+                fixed.append(parts)
+                held.append(still if (~still & (a != 0)).any() else np.zeros(p, dtype=bool))
+                equal.append(line.sign == "=")
+                owner.append(i)
+        for j, unit in enumerate(self._units()):
+            if unit:
+                lower[j], upper[j] = _multiple(lower[j], unit, math.ceil), _multiple(upper[j], unit, math.floor)
+        m = len(slope)
+        return System(
+            np.array(slope).reshape(m, p), tuple(fixed), np.array(held, dtype=bool).reshape(m, p), np.array(equal, dtype=bool),
+            tuple(owner), lower, upper,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Lines × movable columns, with the terms of columns that stay as they are, and bounds of single columns."""
+
+    slope: Floats
+    fixed: tuple[Mapping[str, float], ...]
+    held: Bools
+    equal: Bools
+    rule: tuple[int, ...]
+    lower: Floats
+    upper: Floats
+    narrower: float | Floats = 0.0
+
+    def limits(self, values: Values, now: Floats, gone: Bools) -> tuple[Floats, Bools]:
+        """What each line may reach in each row, held columns as they are now, and whether every value it needs is there."""
+        limit = -np.where(gone, 0.0, now) @ np.where(self.held, self.slope, 0.0).T
+        for i, parts in enumerate(self.fixed):
+            limit[:, i] -= parts.get("", 0.0) + sum(c * values[n] for n, c in parts.items() if n and c)
+        there = ~np.isnan(limit) & ~(gone.astype(float) @ (self.slope != 0).T.astype(float) > 0)
+        return np.where(there, limit, 0.0) - self.narrower, there
+
+    def narrowed(self, units: Floats) -> System:
+        """The same with room for rounding each column to its unit."""
+        room = np.where(self.equal, 0.0, np.abs(self.slope) @ units / 2)
+        return System(self.slope, self.fixed, self.held, self.equal, self.rule, self.lower, self.upper, room)
+
+
+def _multiple(value: float, unit: float, towards: object) -> float:
+    """The multiple of a unit next to a bound, inside it."""
+    if not math.isfinite(value):
+        return value
+    near = round(value / unit)
+    steps = near if abs(value / unit - near) < 1e-9 else towards(value / unit)  # type: ignore[operator]
+    return float(steps * unit)
+
+
+def _rows_of(values: Values, rows: NDArray[np.int64]) -> dict[str, Array]:
+    return {n: v[rows] for n, v in values.items()}
+
+
+def _put(values: dict[str, Array], rows: NDArray[np.int64], part: Values) -> None:
+    for n, v in part.items():
+        values[n] = values[n].copy()
+        values[n][rows] = v

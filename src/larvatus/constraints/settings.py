@@ -1,0 +1,242 @@
+"""What a release has to obey: bounds, whole numbers, decimals, and rules between columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from larvatus.constraints.feasibility import contradicting
+from larvatus.constraints.rules import Line, Linear, Rule, parsed
+from larvatus.core.errors import StudyError, nearest_names
+from larvatus.data.contracts import Mask
+from larvatus.data.method_parsing import validation_problems
+from larvatus.data.roles import Names, Roles, SubGroups, released_columns
+
+Repair = Literal["nearest", "redraw", "reverse_map"]
+HOW_BOUNDS = "a bound is written with least, most, or both, such as { least = 0, most = 100 }"
+
+
+def _readable(text: str) -> str:
+    parsed(text)
+    return text
+
+
+RuleText = Annotated[str, AfterValidator(_readable)]
+
+
+class Bound(BaseModel):
+    """The least and the most that a column may hold."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    least: float | None = Field(default=None, description="no value below it")
+    most: float | None = Field(default=None, description="no value above it")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_written(cls, given: Any) -> Any:
+        if isinstance(given, Bound) or (isinstance(given, Mapping) and set(given) <= set(cls.model_fields)):
+            return given
+        raise ValueError(HOW_BOUNDS)
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.least is None and self.most is None:
+            raise ValueError("a bound needs least, most, or both")
+        if self.least is not None and self.most is not None and self.least > self.most:
+            raise ValueError("least is above most")
+        return self
+
+
+class Constraints(BaseModel):
+    """What every released record is to obey, and how records that do not are brought to it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    bounds: dict[str, Bound] = Field(default_factory=dict, description="least and most of a column, by name")
+    non_negative: Names = Field(default=(), description="columns without a value below zero")
+    integers: Names = Field(default=(), description="columns of whole numbers, halves away from zero")
+    decimals: dict[str, Annotated[int, Field(ge=0, le=15)]] = Field(
+        default_factory=dict, description="decimals that a column is rounded to, by name"
+    )
+    rules: tuple[RuleText, ...] = Field(default=(), description="identities, inequalities, and if … then … between columns")
+    repair: Repair = Field(default="nearest", description="how records that break a rule are brought to obey it")
+    attempts: Annotated[int, Field(ge=1, le=1000)] = Field(default=20, description="most times a record is drawn again")
+    tolerance: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="by how much a rule may be off and still count as kept; rounding in the last digits always may"
+    )
+
+    def __bool__(self) -> bool:
+        return bool(self.bounds or self.non_negative or self.integers or self.decimals or self.rules)
+
+    def read_rules(self) -> tuple[Rule, ...]:
+        """The rules, then the bounds as rules."""
+        out = [parsed(text) for text in self.rules]
+        for name in dict.fromkeys((*self.non_negative, *self.bounds)):
+            bound = self.bounds.get(name, Bound(least=0))
+            least = max(0.0, bound.least or 0.0) if name in self.non_negative else bound.least
+            column = Linear(((name, 1.0),))
+            if least is not None:
+                out.append(Rule(f"{name} >= {least:g}", (Line(Linear((), least), "<=", column),)))
+            if bound.most is not None:
+                out.append(Rule(f"{name} <= {bound.most:g}", (Line(column, "<=", Linear((), bound.most)),)))
+        return tuple(out)
+
+    def units(self) -> dict[str, float]:
+        """What rounded columns are multiples of."""
+        return {**{n: 10.0**-d for n, d in self.decimals.items()}, **dict.fromkeys(self.integers, 1.0)}
+
+    def over(self, rules: tuple[str, ...], integers: str | None, repair: str | None) -> Constraints:
+        """The same with more rules and whole numbers, and another repair where one is named."""
+        more = {"rules": (*self.rules, *rules), "integers": (*self.integers, *_listed(integers))}
+        return constraints_of({**self.model_dump(), **more, **({"repair": repair} if repair else {})})
+
+
+def _listed(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+
+
+def constraints_of(given: Any) -> Constraints:
+    """Constraints from themselves, a table, one rule, a list of rules, or nothing; every problem in one error."""
+    if isinstance(given, Constraints):
+        return given
+    raw = {"rules": [given]} if isinstance(given, str) else {"rules": list(given)} if isinstance(given, list | tuple) else given
+    if raw is not None and not isinstance(raw, Mapping):
+        raise StudyError([f"constraints: cannot be read from a {type(given).__name__}; give rules, or a table of settings."])
+    try:
+        return Constraints.model_validate(dict(raw or {}))
+    except ValidationError as error:
+        raise StudyError(validation_problems("constraints", error, constraint_fields(raw))) from None
+
+
+def constraint_fields(raw: Any) -> list[str]:
+    """Names that a problem may be placed at: settings, and columns that have some of their own."""
+    named = [str(n) for part in ("bounds", "decimals") for n in (raw or {}).get(part, {}) if isinstance(raw[part], Mapping)]
+    return [*Constraints.model_fields, *named, "least", "most"]
+
+
+def constraint_problems(
+    asked: Constraints, roles: Roles, sub_groups: SubGroups, names: Collection[str] | None = None
+) -> list[str]:
+    """Everything about the constraints that cannot be kept with these roles; `names` are the columns known to hold text."""
+    if not asked:
+        idle = asked.model_dump(exclude_defaults=True)
+        return [f"constraints.{n}: is set, and there is nothing to obey. Add bounds, integers or rules." for n in idle]
+    known = released_columns(roles, sub_groups)
+    texts = {*roles.nominal, *sub_groups.columns, *roles.ordered} if names is None else set(names)
+    problems: list[str] = []
+    for field in ("bounds", "non_negative", "integers", "decimals"):
+        for name in getattr(asked, field):
+            problems += _column_problems(f"constraints.{field}", name, known, texts, roles)
+    rules = [parsed(text) for text in asked.rules]
+    for rule in rules:
+        problems += _rule_problems(rule, known, texts, roles)
+    if not problems:
+        problems += _identity_problems([r for r in rules if r.identity], asked, roles)
+    if not problems:
+        against = contradicting(asked.read_rules())
+        if len({n for r in against for n in r.columns}) > 1:
+            said = "; ".join(r.text for r in against)
+            problems.append(f"constraints: no record can keep all of: {said}. Leave one of them out, or correct it.")
+    both = [n for n in asked.integers if n in asked.decimals]
+    problems += [f"constraints: {n!r} is in integers and in decimals. Keep it in one of the two." for n in both]
+    return list(dict.fromkeys(problems))
+
+
+def _column_problems(where: str, name: str, known: Collection[str], texts: Collection[str], roles: Roles) -> list[str]:
+    if name not in known:
+        return [f"{where}: no released column {name!r}; {nearest_names(name, known)}"]
+    if name not in roles.confidential:
+        return [f"{where}: {name!r} is released as it is, so nothing can be asked of it. Name confidential columns only."]
+    if name in texts:
+        return [f"{where}: {name!r} holds text, and numbers are needed. Leave it out."]
+    return []
+
+
+def _rule_problems(rule: Rule, known: Collection[str], texts: Collection[str], roles: Roles) -> list[str]:
+    said = f"constraints.rules: rule {rule.text!r}"
+    unknown = [n for n in dict.fromkeys(rule.columns + rule.conditions) if n not in known]
+    if unknown:
+        return [f"{said}: no released column {n!r}; {nearest_names(n, known)}" for n in unknown]
+    held = [n for n in rule.columns if n in texts]
+    if held:
+        return [f"{said}: {n!r} holds text, and sums need numbers. Text can stand in a condition (if … then …)." for n in held]
+    if rule.identity:
+        left = rule.lines[0].left.lone
+        if left not in roles.confidential:
+            return [f"{said}: {left!r} is released as it is and cannot be recomputed. Put a confidential column on the left."]
+    elif not any(n in roles.confidential for n in rule.columns):
+        return [f"{said}: names no confidential column, so masking cannot break or keep it. Leave it out."]
+    return []
+
+
+def _identity_problems(identities: list[Rule], asked: Constraints, roles: Roles) -> list[str]:
+    given: dict[str, Linear] = {}
+    problems = []
+    for rule in identities:
+        left = rule.lines[0].left.columns[0]
+        if left in given:
+            problems.append(f"constraints.rules: {left!r} is on the left of two identities. Keep one of them.")
+        given[left] = rule.lines[0].right
+    circle = [n for n in given if n in _reached(n, given)]
+    if circle:
+        problems.append(f"constraints.rules: identities go in a circle through {', '.join(circle)}. Leave one of them out.")
+        return problems
+    for name in given:
+        if not any(c and n in roles.confidential for n, c in given[name].gathered(given).items()):
+            problems.append(f"constraints.rules: {name!r} follows from columns that are not confidential, so it would leave "
+                            "unmasked. Do not release it, or leave the rule out.")
+    units = asked.units()
+    for name in (n for n in units if n in given):
+        parts = [p for p in _reached(name, given) if p not in given]
+        whole = all(float(c).is_integer() for c in given[name].gathered(given).values())
+        if not whole or not all(_multiple(units.get(p, 0.0), units[name]) for p in parts):
+            problems.append(
+                f"constraints: {name!r} is recomputed from {', '.join(parts)}, and rounding it would break that. Round these "
+                "instead."
+            )
+    return problems
+
+
+def _multiple(unit: float, of: float) -> bool:
+    return round(unit / of) >= 1 and abs(unit / of - round(unit / of)) < 1e-9
+
+
+def _reached(name: str, given: Mapping[str, Linear]) -> list[str]:
+    """Every column that one is derived from, near or far."""
+    out: list[str] = []
+    waiting = list(given[name].columns)
+    while waiting:
+        column = waiting.pop(0)
+        if column not in out:
+            out.append(column)
+            waiting += given[column].columns if column in given else ()
+    return out
+
+
+def derived_order(rules: Collection[Rule]) -> dict[str, Linear]:
+    """What each derived column is recomputed from, in an order in which that is there."""
+    given = {r.lines[0].left.columns[0]: r.lines[0].right for r in rules if r.identity}
+    return dict(sorted(given.items(), key=lambda pair: len([n for n in _reached(pair[0], given) if n in given])))
+
+
+def step_problems(asked: Constraints, steps: Collection[Mask]) -> list[str]:
+    """What cannot go together between the constraints and the steps of a release."""
+    rules = asked.read_rules()
+    derived = derived_order(rules)
+    problems = [
+        f"{step.name()}.columns: {name!r} is recomputed by a rule and not masked itself. Leave it out of the step."
+        for step in steps for name in step.columns or () if name in derived
+    ]
+    if asked.repair == "redraw" and any(not r.identity for r in rules):
+        whole = [s.name() for s in steps if not s.record_wise]
+        if whole:
+            problems.append(
+                f"constraints.repair: redraw needs steps that draw record by record, and {whole[0]} does not. Use "
+                'repair = "nearest" or "reverse_map".'
+            )
+        elif not any(s.random for s in steps):
+            problems.append('constraints.repair: redraw needs a step that draws, and none does. Use repair = "nearest".')
+    return problems

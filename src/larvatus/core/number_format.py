@@ -1,0 +1,134 @@
+"""Numbers as a reader wants them: shares in per cent, losses to three decimals, counts with separators."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+NONE = "–"
+SPACE = "\N{NO-BREAK SPACE}"
+EXACT = 1e-9
+LONGEST = 60
+SIGN = re.compile(r"(?<![\w.])-(?=\d)")
+
+
+def number(value: Cell) -> float | None:
+    """A finite number, or nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def count(value: int) -> str:
+    return f"{value:,}"
+
+
+def of_all(value: int, total: int) -> str:
+    """A count with its share of all beside it."""
+    return f"{count(value)} ({share(value / total)})" if 0 < value <= total else count(value)
+
+
+def share(value: Cell) -> str:
+    """0.0724 as 7.2 %; neither 0 % nor 100 % unless it is exactly that."""
+    found = number(value)
+    if found is None:
+        return NONE if value is None or value != value else str(value)
+    if not -EXACT < found <= 1:
+        return cell_text(found)
+    return f"{_percent(100 * max(found, 0.0))}{SPACE}%"
+
+
+def _percent(percent: float) -> str:
+    if percent in (0, 100):
+        return f"{percent:.0f}"
+    if percent >= 99.95:
+        return f"over{SPACE}99.9"
+    if percent < 0.001:
+        return f"below{SPACE}0.001"
+    return f"{percent:.1f}" if percent >= 1 else f"{percent:.{max(2, 1 - math.floor(math.log10(percent)))}f}"
+
+
+def loss(value: Cell) -> str:
+    """Three decimals; a loss that is only rounding error is none."""
+    found = number(value)
+    if found is None:
+        return NONE if value is None or value != value else str(value)
+    if abs(found) < EXACT:
+        return "0"
+    if abs(found) < 0.001:
+        return f"below{SPACE}0.001"
+    return minus(f"{found:.3f}" if abs(found) < 100 else cell_text(found))
+
+
+def minus(said: str) -> str:
+    """Figures below zero with the sign that is as wide as a digit."""
+    return SIGN.sub("−", said)
+
+
+def in_cell(value: Cell) -> str:
+    """Any value of a table as a reader wants it, and a dash for none."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return (cell_text(value) if isinstance(value, str) else minus(cell_text(value))) or NONE
+
+
+def interval(low: Cell, high: Cell) -> str:
+    """Both ends as shares, the sign once."""
+    ends = [share(low), share(high)]
+    if NONE in ends:
+        return NONE
+    sign = f"{SPACE}%"
+    return f"{ends[0].removesuffix(sign)} to {ends[1]}" if all(e.endswith(sign) for e in ends) else " to ".join(ends)
+
+
+def shares(values: Iterable[Cell]) -> str:
+    """One share where all are the same to the eye, else the lowest and the highest."""
+    found = sorted(v for v in map(number, values) if v is not None)
+    if not found:
+        return NONE
+    return share(found[0]) if share(found[0]) == share(found[-1]) else interval(found[0], found[-1])
+
+
+def times(value: float, base: float) -> str:
+    """How many times the base a value is."""
+    ratio = value / base
+    return f"{ratio:,.1f} times" if ratio < 10 else f"{ratio:,.0f} times"
+
+
+def plural(n: int, one: str, many: str = "") -> str:
+    return f"{count(n)}{SPACE}{one if n == 1 else many or one + 's'}"
+
+
+def words(name: str) -> str:
+    """A method's or a column's name as words."""
+    return name.replace("_", " ")
+
+
+def quoted(name: str) -> str:
+    """A release's name inside a sentence, its end left out where it is long."""
+    return f"“{name if len(name) <= LONGEST else name[: LONGEST - 1] + '…'}”"
+
+
+def listed(names: Sequence[str], most: int = 60) -> str:
+    """Names in a row, the count of those left out at the end."""
+    more = f" and {count(len(names) - most)} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more if names else "none"
+
+Cell = str | int | float | bool | None
+
+
+def cell_text(value: Cell) -> str:
+    """A cell as a person reads it: four significant digits, thousands separated, nothing for what is not there."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    size = abs(value)
+    if size < 1e-12:
+        return "0"
+    if size >= 1e7 or size < 1e-4:
+        return f"{value:.3g}"
+    return f"{value:,.{max(0, 3 - math.floor(math.log10(size)))}f}"

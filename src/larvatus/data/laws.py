@@ -1,0 +1,121 @@
+"""The law of a mask, for attacks that know it: E(Y | X, S) and Cov(Y | X, S), or Y = X·factor + noise by column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from larvatus.data.microdata import Microdata
+    from larvatus.data.release import Release
+from typing import TYPE_CHECKING
+
+from larvatus.core.arrays import Floats, Matrix
+from larvatus.data.microdata import Microdata
+
+if TYPE_CHECKING:
+    pass
+
+Bias = Literal["normal", "lognormal", "gamma"]
+Noise = Literal["normal", "uniform", "laplace", "mixture"]
+
+
+@dataclass(frozen=True, slots=True)
+class FactorLaw:
+    """One column: laws of factor and noise, the SD of the factor, and that of the noise in each sub-group."""
+
+    bias: Bias
+    noise: Noise
+    bias_sd: float
+    noise_sd: Floats
+    zeros_kept: bool = False
+
+
+def spreads(data: Microdata, ratio: Floats, zeros: Literal["mask", "keep"], scope: str) -> Floats:
+    """Sub-groups × columns: so many standard deviations of each column, in the sub-group or over the file."""
+
+    whole = data.ungrouped() if scope == "file" else data
+    moments = without_zeros(whole, zeros).moments(whole.confidential)
+    out = np.array([ratio * np.sqrt(np.where(m.constant, 0.0, np.nan_to_num(m.variance))) for m in moments])
+    return np.repeat(out, len(data.groups), axis=0) if scope == "file" else out
+
+
+def factor_laws(release: Release, original: Microdata) -> dict[str, FactorLaw] | None:
+    """The law of each released column, where every step is of this kind and masks columns that no other does.
+
+    `original` is in the release's sub-groups; columns of other releases of the same records have theirs. A step that draws a
+    sample leaves values alone: steps after it took their spreads from the sample, those before it from the whole file.
+    """
+    if release.averaged > 1:
+        return None
+    base = dict(release.joined)
+    mine = _of_steps(release, original)
+    if mine is None or any(r.data.groups.labels != release.data.groups.labels for r in release.others):
+        return None
+    out = {n: mine[n] for n in release.data.confidential if n not in base and n in mine}
+    for other in release.others:
+        theirs = _of_steps(other, original)
+        if theirs is None:
+            return None
+        out |= {n: theirs[base[n]] for n in base if other.joined.get(n) == base[n] and base[n] in theirs}
+    return out
+
+
+def _of_steps(release: Release, original: Microdata) -> dict[str, FactorLaw] | None:
+    from larvatus.data.step_columns import seen_by
+
+    out: dict[str, FactorLaw] = {}
+    sampled = [i for i, step in enumerate(release.steps) if step.drops]
+    if sampled and any(not step.drops for step in release.steps[sampled[0] : sampled[-1]]):
+        return None  # what was masked between two samples is a file that is not there any more
+    for i, step in enumerate(release.steps):
+        if step.drops:
+            continue
+        data = _records_of(release.data, original) if sampled and i > sampled[-1] else original
+        found = None if step.where is not None else step.factor_law(seen_by(step, data))
+        if found is None or set(found) & set(out):
+            return None
+        out |= found
+    return out or None
+
+
+def _records_of(released: Microdata, original: Microdata) -> Microdata:
+    """The original records that were released, in the release's sub-groups."""
+    kept = np.concatenate([block.record for _, block in released.table.blocks(())])
+    return original.take(lambda g, block: np.isin(block.record, kept), ())
+
+
+def with_error(law: FactorLaw, error: float) -> FactorLaw:
+    """The law as it looks to one who remembers X with a relative error."""
+    return replace(law, bias_sd=float(np.hypot(law.bias_sd, error))) if error else law
+
+
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLaw:
+    """In one sub-group: E(Y | X, S) = intercept + on_x X + on_s S, and Cov(Y | X, S)."""
+
+    intercept: Matrix
+    on_x: Matrix
+    on_s: Matrix
+    covariance: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """The law in every sub-group, over these confidential and design columns."""
+
+    confidential: tuple[str, ...]
+    given: tuple[str, ...]
+    groups: tuple[GroupLaw, ...]
+
+
+def without_zeros(data: Microdata, zeros: Literal["mask", "keep"]) -> Microdata:
+    """The data whose variance the noise is measured by: without the zeros where these are kept."""
+    if zeros == "mask":
+        return data
+    names = data.confidential
+    return data.map_rows(lambda g, b: {n: np.where(b[n] == 0, np.nan, b[n]) for n in names}, names)

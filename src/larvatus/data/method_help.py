@@ -1,0 +1,108 @@
+"""What a method says of itself, taken from its own docstring and fields: for help, reference pages and forms."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from larvatus.data.contracts import Attack, Mask, Method
+from larvatus.data.intruder import PRESETS
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One field: its name, what it may be, its default, and what it means."""
+
+    name: str
+    allowed: str
+    default: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A method in words."""
+
+    name: str
+    summary: str
+    text: str
+    settings: tuple[Setting, ...]
+    publishable: tuple[str, ...] = ()
+    public_sentence: str = ""
+    assumes: str = ""
+
+
+def described(method: type[Method]) -> Description:
+    """A method's summary, its explanation without the parameter list, and its settings."""
+    summary, _, rest = inspect.cleandoc(method.__doc__ or "").partition("\n\n")
+    text = " ".join(rest.partition("Parameters:")[0].split())
+    schema = method.model_json_schema()
+    parts: dict[str, Any] = schema.get("properties", {})
+    own_first = sorted(parts, key=lambda name: name in Mask.model_fields)
+    settings = tuple(
+        Setting(n, allowed(parts[n], schema.get("$defs", {})), _default(parts[n]), parts[n].get("description", ""))
+        for n in own_first
+    )
+    if not issubclass(method, Mask):
+        assumes = method.assumes if issubclass(method, Attack) else ""
+        return Description(method.name(), summary, text, settings, assumes=assumes)
+    return Description(
+        method.name(), summary, text, settings, tuple(sorted(method.publishable)), method().public_sentence()
+    )
+
+
+def described_intruder(preset: str | None = None) -> Description:
+    """What an intruder is granted, field by field; of a preset, with what it states in place of the defaults."""
+    from larvatus.data.intruder import Intruder
+
+    summary, _, rest = inspect.cleandoc(Intruder.__doc__ or "").partition("\n\n")
+    schema = Intruder.model_json_schema()
+    stated = {k: json.dumps(v) for k, v in PRESETS.get(preset or "", {}).items()}
+    settings = tuple(
+        Setting(n, allowed(part, schema.get("$defs", {})), stated.get(n, _default(part)), part.get("description", ""))
+        for n, part in schema["properties"].items()
+    )
+    text = " ".join(rest.split())
+    if preset is None:
+        presets = " ".join(f"\"{name}\": {Intruder.preset(name).in_words()}" for name in PRESETS)
+        return Description("intruder", summary, f"{text} {presets}", settings)
+    differs = ", ".join(f"{k} = {v}" for k, v in stated.items()) or "nothing but the defaults"
+    return Description(preset, Intruder.preset(preset).in_words(), f"A preset that states {differs}. {text}", settings)
+
+
+def allowed(part: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
+    """What a field may hold, in words, from its JSON schema."""
+    if "$ref" in part:
+        return allowed(defs[part["$ref"].rpartition("/")[2]], defs)
+    if "anyOf" in part:
+        return " or ".join(dict.fromkeys(allowed(p, defs) for p in part["anyOf"] if p.get("type") != "null"))
+    if "enum" in part:
+        return " | ".join(json.dumps(v) for v in part["enum"])
+    if "const" in part:
+        return json.dumps(part["const"])
+    kind = part.get("type")
+    if kind == "array":
+        inner = part.get("items") or (part.get("prefixItems") or [{}])[0]
+        return f"a list of them, each {allowed(inner, defs)}"
+    if kind == "object":
+        inner = part.get("additionalProperties")
+        return f"by name, each {allowed(inner, defs)}" if isinstance(inner, Mapping) else "by name"
+    words = {"number": "a number", "integer": "a whole number", "string": "text", "boolean": "true | false"}
+    return words.get(str(kind), "anything") + _limits(part)
+
+
+def _limits(part: Mapping[str, Any]) -> str:
+    said = {"exclusiveMinimum": "above", "minimum": "at least", "exclusiveMaximum": "below", "maximum": "at most"}
+    found = [f"{word} {part[key]:g}" for key, word in said.items() if key in part]
+    return f" ({', '.join(found)})" if found else ""
+
+
+def _default(part: Mapping[str, Any]) -> str:
+    if "default" not in part:
+        return "needed"
+    return "none" if part["default"] is None else json.dumps(part["default"])
+
+METHOD_ROOMS = {"masks": "larvatus.masks", "attacks": "larvatus.attacks", "measures": "larvatus.measures"}

@@ -1,0 +1,135 @@
+"""From what a person writes to a method: an instance, a name, `name(field=value)`, or a table with a `method` key."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from larvatus.core.discovery import discover, file_names, load
+from larvatus.core.errors import DiscoveryError, StudyError, nearest_names
+from larvatus.data.contracts import Attack, Mask, Measure, Method
+
+M = TypeVar("M", bound=Method)
+PACKAGE: Mapping[type[Method], str] = {
+    Mask: "larvatus.masks", Attack: "larvatus.attacks", Measure: "larvatus.measures",
+}
+CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+
+
+def method_of(kind: type[M], given: Any) -> M:
+    """The method that was meant, or a StudyError that names every problem with it."""
+    if isinstance(given, kind):
+        return given
+    if isinstance(given, type) and issubclass(given, kind):
+        return built(kind, given.name(), {})
+    if isinstance(given, str):
+        name, settings = parsed_call(given)
+        return built(kind, name, settings)
+    if isinstance(given, Mapping):
+        settings = dict(given)
+        name = settings.pop("method", None)
+        if not isinstance(name, str):
+            raise StudyError([f"a {kind.__name__.lower()} needs method = \"…\"; {_known(kind, '')}"])
+        return built(kind, name, settings)
+    raise StudyError([f"cannot read a {kind.__name__.lower()} from a {type(given).__name__}; give a name or a table."])
+
+
+def built(kind: type[M], name: str, settings: Mapping[str, Any]) -> M:
+    """A method by name and settings."""
+    try:
+        found = load(PACKAGE[kind], name)
+    except DiscoveryError:
+        raise StudyError([f"no {_word(kind)} {name!r}; {_elsewhere(name) or _known(kind, name)}"]) from None
+    try:
+        method: M = found(**settings)
+        return method
+    except ValidationError as error:
+        raise StudyError(validation_problems(name, error, list(found.model_fields))) from None  # type: ignore[attr-defined]
+
+
+def all_of(kind: type[M], given: Sequence[Any] | Any | None) -> tuple[M, ...]:
+    """Several methods; None means every one there is, with its defaults."""
+    if given is None:
+        return tuple(built(kind, name, {}) for name in discover(PACKAGE[kind]))
+    if isinstance(given, str | Method | Mapping | type):
+        given = [given]
+    return tuple(method_of(kind, g) for g in given)
+
+
+def validation_problems(where: str, error: ValidationError, fields: Sequence[str]) -> list[str]:
+    """Each problem as name, limit, value and way out, one per field."""
+    said: dict[str, str] = {}
+    for item in error.errors(include_url=False):
+        place = [str(part) for part in item["loc"] if isinstance(part, int) or part in fields or len(item["loc"]) == 1]
+        name = ".".join([where, *place]) if where else ".".join(place)
+        if item["type"] == "extra_forbidden":
+            said[name] = f"{name}: no such setting; {nearest_names(str(item['loc'][-1]), fields)}"
+        elif item["type"] == "missing":
+            said[name] = f"{name}: is needed."
+        elif item["type"] == "value_error" and (isinstance(item["input"], Mapping) or repr(item["input"]) in item["msg"]):
+            said[name] = f"{name}: {item['msg'].removeprefix('Value error, ')}."
+        elif name not in said:
+            said[name] = f"{name}: {_lower(item['msg'].removeprefix('Value error, '))}, got {item['input']!r}."
+    return list(said.values())
+
+
+def parsed_call(text: str) -> tuple[str, dict[str, Any]]:
+    """`name(field=value, …)` with TOML values."""
+    match = CALL.fullmatch(text)
+    if match is None:
+        raise StudyError([f"{text!r} cannot be read; write name or name(field=value, …)."])
+    inner = match[2]
+    if not inner or not inner.strip():
+        return match[1], {}
+    try:
+        return match[1], tomllib.loads("settings = {" + inner + "}")["settings"]
+    except tomllib.TOMLDecodeError:
+        raise StudyError([f"{text!r}: the settings cannot be read; write name(field=value, …), text in quotes."]) from None
+
+
+def canonical(methods: Sequence[Method]) -> str:
+    """One text for one meaning: every field, sorted."""
+    return json.dumps([{"method": m.name(), **m.settings()} for m in methods], sort_keys=True)
+
+
+def short_text(method: Method) -> str:
+    """The name and the settings that differ from the defaults; of a list of records only how many."""
+    settings = _without_ids(method.model_dump(mode="json", exclude_defaults=True))
+    inner = ", ".join(f"{k}={json.dumps(v)}" for k, v in settings.items())
+    return f"{method.name()}({inner})" if inner else method.name()
+
+
+def told_settings(method: Method) -> dict[str, Any]:
+    """The method and all its settings as they may be kept beside scores: of a list of records only how many."""
+    return {"method": method.name(), **_without_ids(method.settings())}
+
+
+def _without_ids(settings: dict[str, Any]) -> dict[str, Any]:
+    where = settings.get("where")
+    return {**settings, "where": f"{len(where):,} record ids"} if isinstance(where, list | tuple) else settings
+
+
+def _word(kind: type[Method]) -> str:
+    return kind.__name__.lower()
+
+
+def _elsewhere(name: str) -> str:
+    """Where a method of another kind belongs."""
+    other = next((k for k, package in PACKAGE.items() if name in file_names(package)), None)
+    if other is None:
+        return ""
+    part = "the steps of [[release]]" if other is Mask else f"[[{_word(other)}]]"
+    return f"it is {'an' if other is Attack else 'a'} {_word(other)}, which belongs into {part}."
+
+
+def _known(kind: type[Method], name: str) -> str:
+    return nearest_names(name, discover(PACKAGE[kind]))
+
+
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,104 @@
+"""Columns that were read as names: how many of their cells are numbers, dates or neither, never which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from larvatus.data.microdata import Microdata
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A", ".")
+MANY_NAMES = 50
+FEW_CODES = 12  # different whole numbers that may be codes
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+CODE = re.compile(r"[-+]?0[0-9xX].*|[-+]?\d{19,}")
+DRESSED = re.compile(
+    r"[-+]?[$€£¥]?\s?[-+]?(\d{1,3}([,.'’\s]\d{3})+([.,]\d+)?|\d+,\d+|\d+(\.\d+)?)\s?([%$€£¥]|USD|EUR|GBP|CHF|JPY)?|\(\d[\d.,]*\)"
+)
+DATE = re.compile(
+    r"(\d{4}[-/]\d{1,2}([-/]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{4}\.\d{1,2}\.\d{1,2})"
+    r"([ T]\d{1,2}:.*)?|\d{1,2}:\d{2}(:\d{2})?"
+)
+KINDS = (("dates", DATE), ("codes", CODE), ("numbers", NUMBER), ("dressed", DRESSED))
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One column of names: cells that hold something, and how many of them are what."""
+
+    name: str
+    cells: int
+    distinct: int
+    numbers: int = 0
+    dressed: int = 0
+    dates: int = 0
+    codes: int = 0
+
+    @property
+    def stray(self) -> int:
+        """Cells that are neither numbers nor written like some."""
+        return self.cells - self.numbers - self.dressed
+
+    @property
+    def spoilt(self) -> bool:
+        """Whether these are numbers but for how some cells are written."""
+        return not self.codes and 2 * (self.numbers + self.dressed) > self.cells
+
+    @property
+    def dated(self) -> bool:
+        return 2 * self.dates > self.cells
+
+    @property
+    def naming(self) -> bool:
+        """Whether nearly every record has a name of its own, as identifiers and remarks do."""
+        return self.distinct > MANY_NAMES and 2 * self.distinct > self.cells
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can be masked as names."""
+        return not (self.dated or self.naming or (self.spoilt and self.distinct > FEW_CODES))
+
+    def sentence(self) -> str:
+        """What is the matter and what to do, with counts and without a cell; nothing where all is well."""
+        of = f"{self.cells:,} cells"
+        if self.dated:
+            return f"{self.name}: {self.dates:,} of {of} hold dates or times. Masks need numbers: convert it to days or a year."
+        if self.spoilt:
+            said = []
+            if self.dressed:
+                said.append(f"{self.dressed:,} of {of} are numbers with signs that numbers here do not have (for "
+                            "thousands, a comma for decimals, a currency, per cent)")
+            if self.stray:
+                are = "is no number" if self.stray == 1 else "are no numbers"
+                said.append(f"{self.stray:,} of {of} {are}")
+            return (f"{self.name}: {' and '.join(said)}, so that the whole column was read as names. Correct these cells "
+                    f"in the file, or empty them, and ask again; say --nominal {self.name} where these are codes.")
+        if self.naming:
+            return (f"{self.name}: {self.distinct:,} different names in {of}, as identifiers and remarks have; no mask of "
+                    "names hides them. Name it in --identifiers, or put it into fewer classes.")
+        return ""
+
+
+def texts(data: Microdata, names: Sequence[str]) -> tuple[Text, ...]:
+    """Those of the columns that were read as names because of their cells, and not because somebody said so."""
+    columns, roles = data.table.columns, data.roles
+    said = {*roles.nominal, *roles.ordered, *roles.taxonomies, *data.sub_groups.columns}
+    asked = [n for n in names if n in columns and columns[n].kind == "nominal" and n not in said]
+    return tuple(text_of(n, {level: times for (level,), times in data.table.counts([n]).items()}) for n in asked)
+
+
+def text_of(name: str, counted: dict[object, int]) -> Text:
+    """What the levels of a column and their counts come to."""
+    cells = {str(level).strip(): 0 for level in counted if isinstance(level, str)}
+    for level, times in counted.items():
+        if isinstance(level, str):
+            cells[level.strip()] += times
+    there = {cell: times for cell, times in cells.items() if cell not in MISSING}
+    found = dict.fromkeys((kind for kind, _ in KINDS), 0)
+    for cell, times in there.items():
+        kind = next((k for k, pattern in KINDS if pattern.fullmatch(cell)), None)
+        if kind is not None:
+            found[kind] += times
+    others = sum(times for level, times in counted.items() if level is not None and not isinstance(level, str))
+    return Text(name, sum(there.values()) + others, len(counted) - (None in counted), **found)

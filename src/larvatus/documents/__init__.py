@@ -1,0 +1,1 @@
+"""What is written beside a release: manifest, codebook, file digests, and their verification."""

@@ -1,0 +1,141 @@
+"""The codebook of a release: what each of its columns is, taken from the release and its steps, never from a rare value.
+
+Levels that fewer than ten records hold are not listed, no count is given, and neither is a smallest or largest value: the
+codebook may lie beside the release.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.constraints.rules import parsed
+from larvatus.constraints.settings import derived_order
+from larvatus.core.errors import nearest_names
+from larvatus.core.number_format import Cell
+from larvatus.data.contracts import Block, Mask
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.roles import has_order
+from larvatus.data.score import Row, Rows
+from larvatus.data.step_columns import taken_in_turn
+
+SMALLEST, MOST_LEVELS = 10, 50
+CODES: Mapping[str, str] = {".csv": "empty cell", ".parquet": "null", ".pq": "null", "": "null"}
+
+
+def codebook(release: Release, original: Microdata, labels: Mapping[str, str] | None = None, suffix: str = ".parquet") -> Rows:
+    """One row per released column: label, type, code of missing values, whether and how it was masked, and its levels."""
+    data, named = release.data, labels or {}
+    facts = [_facts(copy) for copy in release.copies]
+    masked = masked_by(release, original)
+    rows: list[Row] = []
+    for name in data.released:
+        whole, missing = all(f[name][0] for f in facts), any(f[name][1] for f in facts)
+        rows.append({
+            "column": name, "label": named.get(name, ""), "type": _type(data, name, whole),
+            "missing": CODES[suffix.lower()] if missing else "none", "masked": "yes" if name in data.confidential else "no",
+            "how": masked.get(name, "released as it is"), "levels": _levels(release, name),
+        })
+    return Rows.of(rows)
+
+
+def codebook_text(rows: Sequence[Row]) -> str:
+    """The codebook as CSV; a cell that a spreadsheet would take for a formula begins with an apostrophe."""
+    from larvatus.data.score import csv_text
+
+    return csv_text(Rows.of({k: _inert(v) for k, v in row.items()} for row in rows))
+
+
+def codebook_path(release: Path) -> Path:
+    """Where the codebook of a release lies."""
+    return release.with_name(f"{release.stem if release.suffix else release.name}.codebook.csv")
+
+
+def masked_by(release: Release, original: Microdata) -> dict[str, str]:
+    """How each masked column was masked, in words that may be told."""
+    derived = derived_order([parsed(str(r["rule"])) for r in release.rules])
+    names = [n for n in original.confidential if n not in derived]
+    kinds = {n: original.table.columns[n].kind for n in names}
+    taken = taken_in_turn(original.with_confidential(names), release.steps)
+    out = dict.fromkeys(release.data.confidential, "masked; the method is not described")
+    for name in out:
+        if name in derived:
+            out[name] = f"recomputed from {', '.join(derived[name].columns)}"
+        steps = [s for s, columns in zip(release.steps, taken, strict=True) if name in columns]
+        if steps:
+            out[name] = ", then ".join(_told(s, {kinds[name]}) for s in steps)
+    weight = release.data.roles.weight
+    if weight is not None and weight in release.data.table.columns and release.data.table.columns[weight].replaced:
+        out[weight] = "recomputed for the records that are released"
+    return out
+
+
+def read_labels(given: Any, problems: list[str]) -> dict[str, str]:
+    """Labels as a study holds them, their problems added to the list."""
+    if not isinstance(given, Mapping):
+        problems.append(f"labels: needs a table, [labels], got {type(given).__name__}.")
+        return {}
+    problems += [f"labels.{n}: needs text, got {type(v).__name__}." for n, v in given.items() if not isinstance(v, str)]
+    return {str(n): v for n, v in given.items() if isinstance(v, str)}
+
+
+def label_problems(labels: Mapping[str, str], released: Sequence[str]) -> list[str]:
+    """Labels of columns that are not released."""
+    return [f"labels: {n!r} is not a released column; {nearest_names(n, released)}" for n in labels if n not in released]
+
+
+def _told(step: Mask, kinds: set[str]) -> str:
+    settings = {k: v for k, v in step.published(kinds).items() if k not in ("where", "columns")}
+    inner = ", ".join(f"{k.replace('_', ' ')} {v if isinstance(v, str) else json.dumps(v)}" for k, v in settings.items())
+    some = " for some of the records" if step.where is not None else ""
+    return step.name().replace("_", " ") + (f" ({inner})" if inner else "") + some
+
+
+def _type(data: Microdata, name: str, whole: bool) -> str:
+    if data.table.columns[name].kind == "nominal":
+        return "names in an order" if has_order(data.roles, name) else "names"
+    return "whole number" if whole else "number"
+
+
+def _facts(data: Microdata) -> dict[str, tuple[bool, bool]]:
+    """Of each column whether all its values are whole numbers, and whether some are missing."""
+    names = data.released
+    nominal = [data.table.columns[n].kind == "nominal" for n in names]
+    found: list[NDArray[np.bool_]] = data.reduce(names, _looked_at(names, nominal), np.logical_or)
+    broken, missing = np.logical_or.reduce(found) if found else np.zeros((2, len(names)), dtype=bool)
+    return {n: (not b, bool(m)) for n, b, m in zip(names, broken, missing, strict=True)}
+
+
+def _looked_at(names: Sequence[str], nominal: Sequence[bool]) -> Callable[[int, Block], NDArray[np.bool_]]:
+    def look(group: int, block: Block) -> NDArray[np.bool_]:
+        out = np.zeros((2, len(names)), dtype=bool)
+        for j, (name, is_name) in enumerate(zip(names, nominal, strict=True)):
+            values = block[name]
+            gone = values < 0 if is_name else np.isnan(values)
+            out[:, j] = (False if is_name else bool(np.any(values[~gone] % 1 != 0)), bool(gone.any()))
+        return out
+
+    return look
+
+
+def _levels(release: Release, name: str) -> str:
+    """The levels of a column of names that enough records of every copy hold, and how many are not listed."""
+    if release.data.table.columns[name].kind != "nominal":
+        return ""
+    counts = [{label[0]: n for label, n in copy.table.counts([name]).items()} for copy in release.copies]
+    there = list(dict.fromkeys(v for found in counts for v in found if v is not None))
+    common = [v for v in there if all(found.get(v, 0) >= SMALLEST for found in counts)]
+    shown = [str(v).replace(";", ",") for v in common[:MOST_LEVELS]]
+    more = [f"{len(common) - MOST_LEVELS} more"] if len(common) > MOST_LEVELS else []
+    rare = [f"levels held by fewer than {SMALLEST} records are not listed"] if len(common) < len(there) else []
+    return "; ".join([*shown, *more, *rare])
+
+
+def _inert(cell: Cell) -> Cell:
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

@@ -1,0 +1,138 @@
+"""Whether files are the ones that a manifest describes: every copy and the codebook by hash, records and columns by count."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from larvatus.core.errors import ReadError
+from larvatus.documents.codebook import codebook_path
+from larvatus.documents.file_digests import COPY, counted, described
+from larvatus.documents.manifest import FORMAT, INSIDE
+
+ENDS = (".manifest.json", ".internal.json")
+FORMATS = (".parquet", ".csv", ".pq", "")
+
+
+def verified(manifest: Path, files: Sequence[Path]) -> list[dict[str, Any]]:
+    """One row for each file that is named, for each copy that is not, and for the codebook.
+
+    `same` is true or false, and None of what could not be looked at. Without files, those that lie beside the manifest.
+    """
+    told = _read(manifest)
+    copies: Sequence[Mapping[str, Any]] = told["files"]
+    named = list(files) or list(_beside(manifest, len(copies)))
+    if not named:
+        raise ReadError(f"verify: no released file lies beside {manifest}. Name it.")
+    rows = [{"file": str(path), "what": "copy", **_matched(path, told)} for path in named]
+    there = {row["copy"] for row in rows}
+    rows += [
+        {"file": "", "what": "copy", "same": None, "copy": c["copy"], "of": len(copies), "why": "no file was named for it"}
+        for c in copies if c["copy"] not in there and len(named) < len(copies)
+    ]
+    return [*rows, *_codebook(manifest, named, told.get("codebook"))]
+
+
+def _beside(manifest: Path, copies: int) -> Iterator[Path]:
+    """The released files where a walk puts them: beside the public manifest, or in `releases` for the internal one."""
+    from larvatus.data.release import copy_paths
+
+    stem = next((manifest.name.removesuffix(e) for e in ENDS if manifest.name.endswith(e)), manifest.stem)
+    folder = manifest.parent
+    if folder.name == INSIDE and (folder.parent / "releases").is_dir():
+        folder = folder.parent / "releases"
+    for suffix in FORMATS:
+        found = [p for p in copy_paths(folder / f"{stem}{suffix}", copies) if p.exists()]
+        if found:
+            yield from found
+            return
+
+
+def _codebook(manifest: Path, files: Sequence[Path], known: Any) -> list[dict[str, Any]]:
+    if not isinstance(known, dict):
+        return []
+    stem = next((manifest.name.removesuffix(e) for e in ENDS if manifest.name.endswith(e)), manifest.stem)
+    name = f"{stem}.codebook.csv"
+    places = [manifest.with_name(name), *(f.with_name(name) for f in files), *(codebook_path(f) for f in files)]
+    path = next((p for p in places if p.is_file()), None)
+    row = {"what": "codebook", "copy": None, "of": 1}
+    if path is None:
+        return [{"file": "", **row, "same": None, "why": f"{name} does not lie beside the manifest or the release"}]
+    same = described(path) == known
+    return [{"file": str(path), **row, "same": same, "why": "" if same else _sizes(described(path), [known])}]
+
+
+def _matched(path: Path, told: Mapping[str, Any]) -> dict[str, Any]:
+    if not path.exists():
+        raise ReadError(f"{path} does not exist. Name the released file.")
+    copies, found = told["files"], described(path)
+    known = next((c for c in copies if {k: v for k, v in c.items() if k not in COPY} == found), None)
+    why = "" if known is not None else _difference(found, copies)
+    other = _counts(path, told, known)
+    if other:
+        why = f"its hash is the one described, and yet it has {other}" if known is not None else f"{why}; {other}"
+    copy = known["copy"] if known is not None else None
+    return {"same": not why, "copy": copy, "of": len(copies), "why": why}
+
+
+def _counts(path: Path, told: Mapping[str, Any], known: Mapping[str, Any] | None) -> str:
+    """How records and columns differ from those described; of another file only where no copy has as many."""
+    found = counted(path)
+    if found is None:
+        return "" if known is not None else "it cannot be read as a table"
+    copies = [known] if known is not None else told["files"]
+    records = {c.get("records", told.get("records")) for c in copies}
+    said = [] if found[0] in records else [f"{found[0]:,} records where {_any_of(records)} are described"]
+    columns = told.get("columns")
+    if isinstance(columns, int) and found[1] != columns:
+        said.append(f"{found[1]:,} columns where {columns:,} are described")
+    return " and ".join(said)
+
+
+def _any_of(numbers: set[Any]) -> str:
+    return " or ".join(f"{n:,}" if isinstance(n, int) else "none" for n in sorted(numbers, key=str))
+
+
+def _difference(found: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> str:
+    alike = [d for d in known if ("parts" in d) == ("parts" in found)]
+    if not alike:
+        return "one file, and a folder is described" if "bytes" in found else "a folder, and one file is described"
+    if "parts" in found:
+        have = {p["name"]: p for p in found["parts"]}
+        parts = {p["name"]: p for p in alike[0]["parts"]}
+        changed = sum(have[n] != parts[n] for n in have.keys() & parts.keys())
+        return f"{len(parts.keys() - have)} parts lack, {len(have.keys() - parts)} are added, {changed} have other content"
+    return _sizes(found, alike)
+
+
+def _sizes(found: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> str:
+    if found["bytes"] not in [d["bytes"] for d in known]:
+        sizes = " or ".join(f"{d['bytes']:,}" for d in known[:3])
+        return f"{found['bytes']:,} bytes, and {sizes} are described"
+    return "as many bytes as described, with other content"
+
+
+def _read(manifest: Path) -> Mapping[str, Any]:
+    try:
+        raw = json.loads(manifest.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReadError(f"manifest {manifest} cannot be read: {error.strerror}.") from None
+    except ValueError:
+        raw = None
+    told: dict[str, Any] = raw if isinstance(raw, dict) and raw.get("format") == FORMAT else {}
+    files = told.get("files")
+    if not isinstance(files, list) or not files or not all(_sound(f) and isinstance(f.get("copy"), int) for f in files):
+        raise ReadError(f"{manifest} is not a manifest of a release. Name the file NAME.manifest.json that lies beside it.")
+    return told
+
+
+def _sound(file: Any) -> bool:
+    """Whether an entry describes a file, or a folder of files."""
+    if not isinstance(file, dict):
+        return False
+    if "parts" in file:
+        parts = file["parts"]
+        return isinstance(parts, list) and all(_sound(p) and isinstance(p.get("name"), str) and "parts" not in p for p in parts)
+    return isinstance(file.get("bytes"), int) and isinstance(file.get("sha256"), str)

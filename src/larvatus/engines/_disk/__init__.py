@@ -1,0 +1,1 @@
+"""The table of the DuckDB engine: reading, sorting, pairing and writing columns on disk."""

@@ -1,0 +1,242 @@
+"""In which order rows lie on disk, and how columns move from one order to another when they are first needed."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Ints
+from larvatus.data.contracts import Array
+from larvatus.engines._layout.stored import WIDE, Stored, scatter
+from larvatus.engines._layout.work_folder import WorkFolder
+
+Rows = Iterator[dict[str, Array]]
+
+
+class Sorter(Protocol):
+    """What a database does: sort and join rows that do not fit in memory."""
+
+    def ordered(self, rows: Rows, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> Rows: ...
+    def joined(self, mine: Rows, theirs: Rows, dtypes: tuple[dict[str, str], dict[str, str]]) -> Rows: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Where temporary files go, how many rows of a column may be held at once, on how many cores, and who sorts the rest."""
+
+    folder: WorkFolder
+    memory: int
+    rows: int
+    bucket: int
+    threads: int
+    sorter: Sorter
+
+    def held(self, columns: int) -> int:
+        """How many rows of so many columns may be sorted at once on each core."""
+        return max(self.rows * 12 // (2 * columns + 2), 1)
+
+    def arranges(self, rows: int, columns: int) -> bool:
+        """Whether so much may be put in order in memory on its way out."""
+        return rows * columns <= self.rows * 4
+
+    def whole(self, columns: int) -> int:
+        """How many records of so many columns a method may be handed at once: it needs several times their size."""
+        return max(self.rows, int(self.memory / (2 * 8 * 8 * max(columns, 1))))
+
+
+class Held(Protocol):
+    """A column: on disk in its order of rows, or to be moved there from another."""
+
+    def stored(self) -> Stored: ...
+    def stream(self) -> Iterator[Array]: ...
+
+
+class Here:
+    """A column in its place."""
+
+    def __init__(self, column: Stored) -> None:
+        self._column = column
+
+    def stored(self) -> Stored:
+        return self._column
+
+    def stream(self) -> Iterator[Array]:
+        for _, block in self._column.stream():
+            yield block
+
+
+class Above:
+    """Two columns, one after the other, that are still to be moved."""
+
+    def __init__(self, one: Held, other: Held) -> None:
+        self._parts = one, other
+
+    def stored(self) -> Stored:
+        raise NotImplementedError("columns one above the other are read as a stream")
+
+    def stream(self) -> Iterator[Array]:
+        for part in self._parts:
+            yield from part.stream()
+
+
+class Moved:
+    """A column that is put in its place when it is first read."""
+
+    def __init__(self, source: Held, move: Move, dtype: np.dtype[np.generic]) -> None:
+        self._source, self._move, self._dtype = source, move, dtype
+        self._lock = threading.Lock()
+        self._found: Stored | None = None
+
+    def stored(self) -> Stored:
+        with self._lock:
+            if self._found is None:
+                self._found = self._move.moved(self._source, self._dtype)
+                del self._source
+            return self._found
+
+    def stream(self) -> Iterator[Array]:
+        for _, block in self.stored().stream():
+            yield block
+
+    def in_any_order(self) -> Held:
+        """The column as it lies, if every row of it is kept."""
+        with self._lock:
+            return self if self._found is not None or self._move.drops else self._source
+
+
+class Layout:
+    """Rows by sub-group and record id: the record ids, the rows' places in the source, and how the order came about."""
+
+    def __init__(self, record: Held, position: Held, rows: int, move: Move | None = None) -> None:
+        self.record, self.position, self.rows, self.move = record, position, rows, move
+        self.moves: dict[tuple[object, ...], Layout] = {}
+
+
+class Move:
+    """From one order of rows to another: `code` holds the new sub-group of every old row, -1 where the row is left out."""
+
+    def __init__(
+        self, room: Room, source: Layout | None, record: Held, code: Stored, starts: Ints
+    ) -> None:
+        self.room, self.source, self.rows = room, source, int(starts[-1])
+        self.drops = self.rows < code.rows
+        self._record, self._code, self._starts = record, code, starts
+        self._lock = threading.Lock()
+        self._place: Stored | None = None
+        self._back: Stored | None = None
+
+    @property
+    def place(self) -> Stored:
+        """For every old row its new one, or -1."""
+        with self._lock:
+            if self._place is None:
+                self._place = self._in_passing() or self._sorted()
+            return self._place
+
+    @property
+    def back(self) -> Stored:
+        """For every new row its old one."""
+        place = self.place
+        with self._lock:
+            if self._back is None:
+                self._back = Stored(self.room.folder, np.int64, self.rows)
+                parts = ((p[p >= 0], [np.flatnonzero(p >= 0) + low]) for low, p in place.stream())
+                scatter(parts, [self._back], 0, self.rows, self.room.bucket)
+            return self._back
+
+    def moved(self, column: Held, dtype: np.dtype[np.generic]) -> Stored:
+        """A column in the new order."""
+        out = Stored(self.room.folder, dtype, self.rows)
+        scatter(_kept(column.stream(), self.place), [out], 0, self.rows, self.room.bucket)
+        return out
+
+    def returned(self, column: Held, dtype: np.dtype[np.generic], rows: int) -> Stored:
+        """A column of the new order in the old one; missing where a row was left out."""
+        out = Stored(self.room.folder, dtype, rows)
+        scatter(_kept(column.stream(), self.back), [out], 0, rows, self.room.bucket)
+        return out
+
+    def _in_passing(self) -> Stored | None:
+        """The places, if records come in ascending order within every new sub-group."""
+        used, last = self._starts[:-1].copy(), np.full(len(self._starts) - 1, -(2**62), dtype=np.int64)
+        out = Stored(self.room.folder, np.int64)
+        for (_, code), record in zip(self._code.stream(), rechunked(self._record.stream()), strict=True):
+            place = np.full(len(code), -1, dtype=np.int64)
+            rows = np.flatnonzero(code >= 0)
+            rows = rows[np.argsort(code[rows], kind="stable")]
+            of, ids = code[rows].astype(np.int64), record[rows]
+            first = np.flatnonzero(np.diff(of, prepend=-1))
+            step = np.diff(ids, prepend=0)
+            step[first] = ids[first] - last[of[first]]
+            if (step <= 0).any():
+                return None
+            size = np.diff(np.append(first, len(of)))
+            place[rows] = np.repeat(used[of[first]] - first, size) + np.arange(len(of))
+            used[of[first]] += size
+            last[of[first]] = ids[first + size - 1]
+            out.append(place)
+        return out
+
+    def _sorted(self) -> Stored:
+        """The places by sorting (sub-group, record id)."""
+        out = Stored(self.room.folder, np.int64, self._code.rows)
+        if self._code.rows <= self.room.rows:
+            code, record = self._code.read(), np.concatenate(list(self._record.stream()))
+            kept = np.flatnonzero(code >= 0)
+            place = np.full(len(code), -1, dtype=np.int64)
+            place[kept[np.lexsort((record[kept], code[kept]))]] = np.arange(len(kept))
+            out.write(0, place)
+            return out
+        dtypes = {"code": "int32", "record": "int64", "row": "int64"}
+        found = self.room.sorter.ordered(self._keys(), dtypes, ["code", "record"], ["row"])
+        scatter(_numbered(found), [out], 0, self._code.rows, self.room.bucket)
+        return out
+
+    def _keys(self) -> Rows:
+        for (low, code), record in zip(self._code.stream(), rechunked(self._record.stream()), strict=True):
+            kept = np.flatnonzero(code >= 0)
+            yield {"code": code[kept], "record": record[kept], "row": kept + low}
+
+
+def _kept(blocks: Iterator[Array], places: Stored) -> Iterator[tuple[Ints, list[Array]]]:
+    for block, (_, place) in zip(rechunked(blocks), places.stream(), strict=True):
+        there = place >= 0
+        yield (place, [block]) if there.all() else (place[there], [block[there]])
+
+
+def rechunked(blocks: Iterator[Array], size: int = WIDE) -> Iterator[Array]:
+    """The same rows in blocks of one size."""
+    held: list[Array] = []
+    count = 0
+    for block in blocks:
+        while len(block):
+            part, block = block[: size - count], block[size - count :]
+            held.append(part)
+            count += len(part)
+            if count == size:
+                yield held[0] if len(held) == 1 else np.concatenate(held)
+                held, count = [], 0
+    if held:
+        yield held[0] if len(held) == 1 else np.concatenate(held)
+
+
+def _numbered(found: Rows) -> Iterator[tuple[Ints, list[NDArray[np.int64]]]]:
+    done = 0
+    for block in found:
+        rows = block["row"]
+        yield rows, [np.arange(done, done + len(rows))]
+        done += len(rows)
+
+
+def fingerprint(code: Stored) -> str:
+    """One text for one assignment of rows to sub-groups."""
+    digest = hashlib.blake2b(digest_size=16)
+    for _, block in code.stream():
+        digest.update(block.tobytes())
+    return digest.hexdigest()

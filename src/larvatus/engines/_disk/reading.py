@@ -1,0 +1,259 @@
+"""From batches of a source to columns on disk, laid out by sub-group and record id."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from larvatus.core.arrays import Ints
+from larvatus.core.errors import LarvatusError, ReadError
+from larvatus.data.contracts import Column
+from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
+from larvatus.engines._disk.layout import Held, Here, Layout, Room
+from larvatus.engines._disk.table import DiskTable
+from larvatus.engines._files import columns as conversion
+from larvatus.engines._files.record_ids import record_ids
+from larvatus.engines._files.sources import arrow_table, batches_of, without_views
+from larvatus.engines._layout.stored import WIDE, Stored
+from larvatus.engines._memory.table import decoded
+
+if TYPE_CHECKING:
+    pass
+
+MOST_GROUPS, LARGEST_CROSSING = 1 << 20, 1 << 62
+Batches = Callable[[], Iterator[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a table came from: Arrow types, the kind of frame to give back, and which columns leave as they came."""
+
+    types: Mapping[str, Any]
+    kind: str
+    dtypes: Mapping[str, Any] = field(default_factory=dict)
+    index: Any = None
+    rows: int = 0
+    relation: Any = None
+    given: frozenset[str] = frozenset()
+    columns: Mapping[str, Column] = field(default_factory=dict)
+
+
+class _Numbers:
+    """A numeric column as it comes in."""
+
+    def __init__(self, name: str, kind: Any, confidential: bool, room: Room) -> None:
+        self.name, self.kind, self.confidential = name, kind, confidential
+        self.stored = Stored(room.folder, np.float64)
+        self.missing = False
+        self.exact = Stored(room.folder, np.int64) if conversion.needs_exact(kind) and not confidential else None
+
+    def take(self, column: Any) -> None:
+        described, values = conversion.number(self.name, column, self.kind, self.confidential)
+        self.missing |= described.missing
+        self.stored.append(values)
+        if self.exact is not None:
+            self.exact.append(conversion.exact(column, self.kind))
+
+    def column(self) -> Column:
+        import pyarrow as pa
+
+        return Column(self.name, "number", integer=pa.types.is_integer(self.kind), missing=self.missing)
+
+
+class _Names:
+    """A column of names as it comes in: codes in order of appearance, put in the order of levels at the end."""
+
+    def __init__(self, name: str, roles: Roles, room: Room) -> None:
+        self.name, self.roles, self._room = name, roles, room
+        self.stored = Stored(room.folder, np.int32)
+        self._codes: dict[Any, int] = {}
+        self.missing = False
+
+    def take(self, column: Any) -> None:
+        levels, codes = conversion.coded(self.name, column)
+        place = np.array([*(self._codes.setdefault(v, len(self._codes)) for v in levels), -1], dtype=np.int32)
+        self.missing |= bool((codes < 0).any())
+        self.stored.append(place[codes])
+
+    def column(self) -> Column:
+        levels = list(self._codes)
+        order = conversion.level_order(self.name, levels, self.roles)
+        place = np.full(len(levels) + 1, -1, dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        final = Stored(self._room.folder, np.int32)
+        for _, block in self.stored.stream():
+            final.append(place[block])
+        self.stored = final
+        return Column(self.name, "nominal", missing=self.missing, levels=tuple(conversion.plain(levels[i]) for i in order))
+
+
+def read(
+    room: Room, source: Any, relation: bool, names: Sequence[str], roles: Roles, sub_groups: SubGroups,
+    pairing: Path | None,
+) -> DiskTable:
+    """A table of the columns that have a role, in sub-group and record order."""
+    check_roles(roles, sub_groups, names)
+    wanted = list(released_columns(roles, sub_groups))
+    extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
+    schema, batches, origin = _opened(source, relation, [*wanted, *extra])
+    taken: dict[str, _Numbers | _Names] = {}
+    for name in wanted:
+        kind = schema.field(name).type
+        value = kind.value_type if conversion.is_dictionary(kind) else kind
+        if conversion.is_named(name, value, roles, sub_groups):
+            taken[name] = _Names(name, roles, room)
+        else:
+            taken[name] = _Numbers(name, value, name in roles.confidential, room)
+    record = Stored(room.folder, np.int64)
+    for batch in batches():
+        for name, column in taken.items():
+            column.take(batch.column(batch.schema.get_field_index(name)))
+        if roles.record_id is not None:
+            record.append(record_ids(roles.record_id, batch.column(batch.schema.get_field_index(roles.record_id))))
+    release_unused()
+    rows = next(iter(taken.values())).stored.rows
+    if rows == 0:
+        raise ReadError("the source has a header but no records.")
+    columns = {n: c.column() for n, c in taken.items()}
+    record = _records(room, record, rows, roles.record_id, pairing)
+    held: dict[str, Held] = {n: Here(c.stored) for n, c in taken.items()}
+    exact = {n: c.exact for n, c in taken.items() if isinstance(c, _Numbers) and c.exact is not None}
+    held |= {f" exact {n}": Here(c) for n, c in exact.items()}
+    code, labels = _crossed(room, {n: taken[n].stored for n in sub_groups.columns}, columns, rows)
+    layout = Layout(Here(record), Here(_counted(room, rows)), rows)
+    start = DiskTable(columns, _no_groups(), layout, held, np.array([0, rows]), room,
+                      replace(origin, given=frozenset(wanted) - frozenset(roles.confidential), columns=columns))
+    return start.laid_out(code, sub_groups.columns, labels, [(label,) for label in labels])
+
+
+def release_unused() -> None:
+    """Give Arrow's memory back to the system: it keeps what it once had."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+
+
+def _opened(source: Any, relation: bool, names: Sequence[str]) -> tuple[Any, Batches, Origin]:
+    if relation:
+        with _of_their_own():
+            selected = source.select(*(f'"{n.replace(chr(34), chr(34) * 2)}"' for n in names))
+        return _of_relation(selected, source, names)
+    if isinstance(source, str | Path):
+        schema, batches = batches_of(source, names)
+        return schema, batches, Origin({n: schema.field(n).type for n in names}, "file")
+    from larvatus.engines._files.frames import frame_dtypes, frame_kind, plain_index
+
+    table = arrow_table(source, names)
+    kind = frame_kind(source)
+    origin = Origin({n: table.schema.field(n).type for n in names}, kind, frame_dtypes(source, names),
+                    plain_index(source) if kind == "pandas" else None, table.num_rows)
+    return table.schema, lambda: iter(table.to_batches(WIDE)), origin
+
+
+def _of_relation(selected: Any, relation: Any, names: Sequence[str]) -> tuple[Any, Batches, Origin]:
+    with _of_their_own():
+        reader = selected.to_arrow_reader(WIDE) if hasattr(selected, "to_arrow_reader") else selected.fetch_record_batch(WIDE)
+        schema = without_views(reader.schema.empty_table()).schema
+
+    def batches() -> Iterator[Any]:
+        with _of_their_own():
+            for batch in reader:
+                yield without_views(batch)
+
+    return schema, batches, Origin({n: schema.field(n).type for n in names}, "relation", relation=relation)
+
+
+@contextmanager
+def _of_their_own() -> Iterator[None]:
+    """Errors of a query that was passed in, without their words: these may quote values."""
+    try:
+        yield
+    except LarvatusError:
+        raise
+    except Exception as error:
+        raise ReadError(f"the relation could not be read ({type(error).__name__}). Run its query by itself to see.") from None
+
+
+def _records(room: Room, given: Stored, rows: int, name: str | None, pairing: Path | None) -> Stored:
+    """Record ids: from the pairing file, from the column that names them, or the rows' own numbers."""
+    if pairing is not None:
+        from larvatus.engines._files.record_ids import paired_records
+
+        given = Stored(room.folder, np.int64)
+        given.append(paired_records(pairing, rows))
+        return given
+    if name is None:
+        return _counted(room, rows)
+    _check_each_once(room, given, name)
+    return given
+
+
+def _counted(room: Room, rows: int) -> Stored:
+    out = Stored(room.folder, np.int64)
+    for low in range(0, rows, WIDE):
+        out.append(np.arange(low, min(low + WIDE, rows)))
+    return out
+
+
+def _check_each_once(room: Room, record: Stored, name: str) -> None:
+    """Refuse record ids of which two are the same."""
+    repeated = ReadError(f"record_id: {name!r} is missing or repeated in some records; it must name each record once.")
+    if record.rows <= room.rows:
+        if len(np.unique(record.read())) != record.rows:
+            raise repeated
+        return
+    last = np.zeros(0, dtype=np.int64)
+    rows = ({"record": block} for _, block in record.stream())
+    for found in room.sorter.ordered(rows, {"record": "int64"}, ["record"], ["record"]):
+        ids = np.concatenate([last, found["record"]])
+        if (np.diff(ids) == 0).any():
+            raise repeated
+        last = ids[-1:]
+
+
+def _crossed(
+    room: Room, columns: Mapping[str, Stored], described: Mapping[str, Column], rows: int
+) -> tuple[Stored, list[tuple[Any, ...]]]:
+    """The code of each row's sub-group and the sub-groups there are, missing levels last."""
+    out = Stored(room.folder, np.int32)
+    if not columns:
+        for low in range(0, rows, WIDE):
+            out.append(np.zeros(min(WIDE, rows - low), dtype=np.int32))
+        return out, [()]
+    widths = [len(described[n].levels) + 1 for n in columns]
+    if math.prod(widths) >= LARGEST_CROSSING:
+        raise ReadError("sub_groups: their columns have too many levels to be crossed. Use fewer or coarser columns.")
+    seen = np.zeros(0, dtype=np.int64)
+    for cell in _cells(columns, widths):
+        seen = np.union1d(seen, np.unique(cell))
+        if len(seen) > MOST_GROUPS:
+            raise ReadError(f"sub_groups: there are more than {MOST_GROUPS:,} of them. Use fewer or coarser columns.")
+    for cell in _cells(columns, widths):
+        out.append(np.searchsorted(seen, cell))
+    levels = np.stack(np.unravel_index(seen, widths), axis=1).tolist()
+    names = [described[n].levels for n in columns]
+    missing = [[-1 if v == w - 1 else v for v, w in zip(row, widths, strict=True)] for row in levels]
+    return out, [decoded(row, names) for row in missing]
+
+
+def _cells(columns: Mapping[str, Stored], widths: Sequence[int]) -> Iterator[Ints]:
+    """One number for each row's combination of levels, missing ones last."""
+    for parts in zip(*(c.stream() for c in columns.values()), strict=True):
+        cell = np.zeros(len(parts[0][1]), dtype=np.int64)
+        for (_, codes), width in zip(parts, widths, strict=True):
+            cell = cell * width + np.where(codes < 0, width - 1, codes)
+        yield cell
+
+
+def _no_groups() -> Any:
+    from larvatus.data.sub_groups import Groups
+
+    return Groups((), ((),), (0,))
+
+

@@ -1,0 +1,386 @@
+"""The verbs over columns on disk: blocks in memory where they fit, a database's sorts and joins where they do not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Ints
+from larvatus.core.kernels import one_blas_thread
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Column, RowFunction, Table
+from larvatus.data.sub_groups import Groups, Label
+from larvatus.engines._disk import sorting
+from larvatus.engines._disk.layout import Above, Held, Here, Layout, Move, Moved, Room, fingerprint, rechunked
+from larvatus.engines._disk.pairing import paired_columns
+from larvatus.engines._layout.base_table import LaidOut, replaced
+from larvatus.engines._layout.chunks import CHUNK, pieces_of
+from larvatus.engines._layout.stored import WIDE, Stored, scatter
+from larvatus.engines._memory.table import carried_along, decoded, dtype_of, folded, offsets, scanned_along, ties
+from larvatus.stats.ranks.ranks import average_ranks, by_rank, keyed_order, keyed_ranks
+
+T = TypeVar("T")
+AHEAD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class DiskTable(LaidOut):
+    """Columns by name, all to be read in the order of rows of one layout; `starts` holds where each sub-group begins."""
+
+    columns: Mapping[str, Column]
+    groups: Groups
+    layout: Layout = field(repr=False)
+    held: Mapping[str, Held] = field(repr=False)
+    starts: Ints = field(repr=False)
+    room: Room = field(repr=False)
+    source: Any = field(default=None, repr=False)
+    stacked: tuple[str, DiskTable, DiskTable] | None = field(default=None, repr=False)
+
+    def block(self, low: int, high: int, names: Sequence[str]) -> Block:
+        record = self.layout.record.stored().read(low, high)
+        return Block(record, {n: self.held[n].stored().read(low, high) for n in names})
+
+    def counts(self, names: Sequence[str]) -> Mapping[Label, int]:
+        levels = [self.columns[n].levels for n in names]
+        out: dict[Label, int] = {}
+        for _, block in self.blocks(names):
+            codes = np.stack([block[n].astype(np.int64) for n in names], axis=1) if names else np.zeros((len(block), 0))
+            for row, times in zip(*np.unique(codes, axis=0, return_counts=True), strict=True):
+                label = decoded(row, levels)
+                out[label] = out.get(label, 0) + int(times)
+        return dict(sorted(out.items(), key=lambda pair: tuple((v is None, str(v)) for v in pair[0])))
+
+    def reduce(
+        self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
+    ) -> list[T]:
+        self._ready(names)
+        jobs = list(self.slices(CHUNK))
+        parts = self._work(lambda job: function(job[0], self.block(job[1], job[2], names)), jobs)
+        return folded([j[0] for j in jobs], parts, combine)
+
+    def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
+        out = np.full((len(self.groups), len(probabilities)), np.nan)
+        column = self._in_any_order(name)
+        for g, low, high in self.slices():
+            if high - low <= self.room.rows:
+                x = column.read(low, high)
+                x = x[~np.isnan(x)]
+                if len(x):
+                    out[g] = np.quantile(x, probabilities)
+            else:
+                out[g] = sorting.quantiles(self.room, column, low, high, probabilities)
+        return out
+
+    def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> DiskTable:
+        record = self.layout.record.stored()
+
+        def in_memory(new: str, low: int, high: int) -> Array:
+            x = self.held[names[new]].stored().read(low, high)
+            if random is None:
+                return average_ranks(x)
+            return keyed_ranks(x, record.read(low, high), ties(random, names[new]))
+
+        def larger(new: str, out: Stored, low: int, high: int) -> None:
+            words = None if random is None else ties(random, names[new])
+            sorting.ranks(self.room, self.held[names[new]].stored(), record, words, out, low, high)
+
+        return self._by_column(
+            {n: Column(n, "number") for n in names}, names.values(), lambda n, g, a, b: in_memory(n, a, b),
+            lambda n, g, out, a, b: larger(n, out, a, b),
+        )
+
+    def place(
+        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Table | None = None
+    ) -> DiskTable:
+        other = self if source is None else as_disk(source)
+        record = self.layout.record.stored()
+        given = {v: other._in_any_order(v) for _, v in placed.values()}
+
+        def in_memory(into: str, group: int, low: int, high: int) -> Array:
+            order, values = placed[into]
+            ordered = given[values].read(int(other.starts[group]), int(other.starts[group + 1]))
+            ordered.sort()
+            ordered = ordered[: len(ordered) - np.count_nonzero(np.isnan(ordered))]
+            rows = keyed_order(self.held[order].stored().read(low, high), record.read(low, high), ties(random, order))
+            out = np.full(high - low, np.nan)
+            if len(ordered):
+                out[rows] = by_rank(ordered, len(rows))
+            return out
+
+        def larger(into: str, group: int, out: Stored, low: int, high: int) -> None:
+            order, values = placed[into]
+            span = int(other.starts[group]), int(other.starts[group + 1])
+            ordered = sorting.ordered_values(self.room, given[values], *span)
+            sorting.place(self.room, self.held[order].stored(), record, ties(random, order), ordered, out, low, high)
+
+        made = {n: replace(other.columns[v], name=n, missing=True) for n, (_, v) in placed.items()}
+        return self._by_column(made, [o for o, _ in placed.values()], in_memory, larger, np.diff(other.starts))
+
+    def _by_column(
+        self, made: Mapping[str, Column], names: Any, in_memory: Callable[[str, int, int, int], Array],
+        larger: Callable[[str, int, Stored, int, int], None], beside: Ints | None = None,
+    ) -> DiskTable:
+        """New columns from whole sub-groups: in memory on all cores, with the database's help where they are larger."""
+        self._ready(names)
+        new = {n: Stored(self.room.folder, np.float64, self.rows) for n in made}
+        sizes = np.diff(self.starts) if beside is None else np.maximum(np.diff(self.starts), beside)
+        jobs = [(n, *part) for part in self.slices() for n in made]
+
+        def run(job: tuple[str, int, int, int]) -> None:
+            new[job[0]].write(job[2], in_memory(*job))
+
+        for _ in self._work(run, [j for j in jobs if sizes[j[1]] <= self.room.rows]):
+            pass
+        for n, g, low, high in jobs:
+            if sizes[g] > self.room.rows:
+                larger(n, g, new[n], low, high)
+        return self._with(made.values(), new)
+
+    def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> DiskTable:
+        return self._mapped(function, names, made, CHUNK)
+
+    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> DiskTable:
+        self.refuse_larger(self.room, len(names) + len(made) + 1, "may be used")
+        return self._mapped(function, names, made, None)
+
+    def _mapped(self, function: RowFunction, names: Sequence[str], made: Sequence[Column], size: int | None) -> DiskTable:
+        self._ready(names)
+        columns = {**self.columns, **{c.name: c for c in made}}
+
+        new: dict[str, Stored] = {}
+        lock = threading.Lock()
+
+        def run(job: tuple[int, int, int]) -> None:
+            group, low, high = job
+            for name, part in function(group, self.block(low, high, names)).items():
+                with lock:
+                    if name not in new:
+                        new[name] = Stored(self.room.folder, dtype_of(columns[name]), self.rows)
+                new[name].write(low, part)
+
+        jobs = list(self.slices(size))
+        largest = max((b - a for _, a, b in jobs), default=0)
+        for _ in self._work(run, jobs, alone=largest > self.room.rows):
+            pass
+        return self._with([replace(columns[n], missing=True) for n in new], new)
+
+    def _with(self, columns: Any, new: Mapping[str, Stored]) -> DiskTable:
+        return replace(
+            self, columns={**self.columns, **{c.name: c for c in columns}},
+            held=replaced(self.held, {n: Here(c) for n, c in new.items()}),
+        )
+
+    def _dtype(self, name: str) -> np.dtype[np.generic]:
+        return np.dtype(dtype_of(self.columns[name]) if name in self.columns else np.int64)
+
+    def scan(
+        self, order: str, names: Sequence[str], start: T,
+        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
+    ) -> DiskTable:
+        wanted = list(dict.fromkeys([order, *names]))
+        self._ready(wanted)
+        new = {c.name: Stored(self.room.folder, dtype_of(c), self.rows) for c in made}
+
+        def run(job: tuple[int, int, int]) -> None:
+            _, low, high = job
+            block = self.block(low, high, wanted)
+            out = scanned_along(block, order, names, start, function, random, made)
+            for name, values in out.items():
+                new[name].write(low, values)
+
+        most = self.room.rows * 2 // (len(wanted) + len(made) + 1)
+        for _ in self._work(run, [j for j in self.slices() if j[2] - j[1] <= most]):
+            pass
+        for _, low, high in (j for j in self.slices() if j[2] - j[1] > most):
+            columns = {n: self.held[n].stored() for n in wanted}
+            found = sorting.in_order(self.room, columns, self.layout.record.stored(), order, ties(random, order), low, high)
+            scatter(_scanned(found, names, start, function, list(new)), list(new.values()), low, high, self.room.bucket)
+        return self._with([replace(c, missing=True) for c in made], new)
+
+    def carried(
+        self, order: str, names: Sequence[str], start: T, function: Callable[[int, T, Block], T],
+        random: RecordRandom | None = None,
+    ) -> list[T]:
+        wanted = list(dict.fromkeys([order, *names]))
+        most = self.room.held(len(wanted))
+        sizes = self.groups.sizes
+
+        def in_memory(g: int) -> T:
+            parts = list(self._in_parts(g, wanted, random is not None))
+            return carried_along(joined_blocks(parts, wanted), order, names, start, partial(function, g), random)
+
+        small = [g for g in range(len(sizes)) if sizes[g] <= most]
+        found = dict(zip(small, self._work(in_memory, small), strict=True))
+        for g in (g for g in range(len(sizes)) if sizes[g] > most):
+            words = None if random is None else ties(random, order)
+            carry = start
+            parts = self._in_parts(g, wanted, random is not None)
+            for block in sorting.along(self.room, parts, self._kinds(wanted), order, words):
+                carry = function(g, carry, Block(block.record, {n: block[n] for n in names}))
+            found[g] = carry
+        return [found[g] for g in range(len(sizes))]
+
+    def _kinds(self, names: Sequence[str]) -> dict[str, str]:
+        return {n: self._dtype(n).name for n in names}
+
+    def _in_parts(self, g: int, names: Sequence[str], with_record: bool) -> Iterator[Block]:
+        """The rows of a sub-group in any order; those of stacked tables from where they lie."""
+        if self.stacked is not None and not with_record:
+            indicator, *tables = self.stacked
+            for k, table in enumerate(tables):
+                own = [n for n in names if n != indicator]
+                if self.groups.labels[g] in table.groups.labels:
+                    for block in table._in_parts(table.groups.labels.index(self.groups.labels[g]), own, False):
+                        mark = {indicator: np.full(len(block), float(k))} if indicator in names else {}
+                        yield Block(block.record, {**block.values, **mark})
+            return
+        columns = {n: self.held[n].stored() if with_record else self._in_any_order(n) for n in names}
+        for low, high in pieces_of(int(self.starts[g]), int(self.starts[g + 1]), WIDE):
+            record = self.layout.record.stored().read(low, high) if with_record else np.zeros(high - low, dtype=np.int64)
+            yield Block(record, {n: c.read(low, high) for n, c in columns.items()})
+
+    def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> DiskTable:
+        theirs = as_disk(other)
+        columns = {new: replace(theirs.columns[old], name=new) for new, old in names.items()}
+        found = paired_columns(self, theirs, names, columns, partly)
+        return replace(self, columns={**self.columns, **columns}, held=replaced(self.held, found))
+
+    def stack(self, other: Table, names: Sequence[str], indicator: str) -> DiskTable:
+        theirs = as_disk(other)
+        labels = list(dict.fromkeys(self.groups.labels + theirs.groups.labels))
+        index = {label: i for i, label in enumerate(labels)}
+        record, code, which = (Stored(self.room.folder, d) for d in (np.int64, np.int32, np.float64))
+        for k, table in enumerate((self, theirs)):
+            for g, block in table.blocks(()):
+                record.append(2 * block.record + k)
+                code.append(np.full(len(block), index[table.groups.labels[g]], dtype=np.int32))
+                which.append(np.full(len(block), float(k)))
+        columns = {n: self.columns[n] for n in names} | {indicator: Column(indicator, "number", integer=True)}
+        held: dict[str, Held] = {n: Above(self.held[n], theirs.held[n]) for n in names}
+        held[indicator] = Here(which)
+        position = Above(self.layout.position, theirs.layout.position)
+        above = Layout(Here(record), position, self.rows + theirs.rows)
+        start = DiskTable(columns, self.groups, above, held, self.starts, self.room)
+        done = start.laid_out(code, self.groups.columns, labels, fresh=True)
+        return replace(done, stacked=(indicator, self, theirs))
+
+    def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> DiskTable:
+        def assign(group: int, block: Block) -> Array:
+            return np.where(np.asarray(keep(group, block), dtype=bool), group, -1)
+
+        groups = self.groups
+        return self.regroup(assign, names, groups.columns, groups.labels, groups.declared)
+
+    def regroup(
+        self, assign: Callable[[int, Block], Array], names: Sequence[str], columns: Sequence[str],
+        labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+    ) -> DiskTable:
+        code = Stored(self.room.folder, np.int32)
+        for group, block in self.blocks(names):
+            code.append(np.asarray(assign(group, block)))
+        return self.laid_out(code, columns, labels, declared)
+
+    def laid_out(
+        self, code: Stored, columns: Sequence[str], labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+        fresh: bool = False,
+    ) -> DiskTable:
+        """Rows by (code, record id), moved when they are needed; rows of code -1 left out; empty sub-groups not kept."""
+        sizes = np.zeros(len(labels), dtype=np.int64)
+        for _, block in code.stream():
+            sizes += np.bincount(block[block >= 0], minlength=len(labels))
+        there = np.flatnonzero(sizes) if len(labels) > 1 else np.arange(len(labels))
+        groups = Groups(
+            tuple(columns), tuple(labels[int(g)] for g in there), tuple(int(sizes[g]) for g in there),
+            tuple(declared[int(g)] for g in there) if declared else (),
+        )
+        key = (fingerprint(code), tuple(sizes.tolist()))
+        after = self.layout.moves.get(key)
+        if after is None:
+            starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+            move = Move(self.room, self.layout, self.layout.record, code, starts)
+            kind = np.dtype(np.int64)
+            record, position = Moved(self.layout.record, move, kind), Moved(self.layout.position, move, kind)
+            stays = not fresh and _in_place(code, self.layout.record)
+            after = self.layout if stays else Layout(record, position, move.rows, move)
+            self.layout.moves[key] = after
+        held = self.held
+        if after is not self.layout and after.move is not None:
+            held = {n: Moved(h, after.move, self._dtype(n)) for n, h in self.held.items()}
+        return replace(self, groups=groups, layout=after, held=held, starts=offsets(groups.sizes))
+
+    def materialise(self) -> DiskTable:
+        self._ready(list(self.held))
+        return self
+
+    def _ready(self, names: Any) -> None:
+        """Columns in their places, one after the other: moving one is work for all cores."""
+        self.layout.record.stored()
+        for name in names:
+            self.held[name].stored()
+
+    def _in_any_order(self, name: str) -> Stored:
+        """A column whose rows may lie in any order inside its sub-group."""
+        column = self.held[name]
+        if len(self.groups) == 1 and isinstance(column, Moved):
+            column = column.in_any_order()
+        return column.stored() if not isinstance(column, Above) else self.held[name].stored()
+
+    def _work(self, function: Callable[[Any], T], jobs: Sequence[Any], alone: bool = False) -> Iterator[T]:
+        """Results in the order of the jobs, on all cores, few of them waiting at a time."""
+        threads = min(self.room.threads, len(jobs))
+        if threads < 2 or alone or self.rows < CHUNK * 2:
+            yield from map(function, jobs)
+            return
+        with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+            waiting: list[Future[T]] = []
+            try:
+                for job in jobs:
+                    waiting.append(pool.submit(function, job))
+                    if len(waiting) >= threads * AHEAD:
+                        yield waiting.pop(0).result()
+                while waiting:
+                    yield waiting.pop(0).result()
+            finally:
+                for left in waiting:
+                    left.cancel()
+
+
+def joined_blocks(parts: Sequence[Block], names: Sequence[str]) -> Block:
+    if len(parts) == 1:
+        return parts[0]
+    return Block(np.concatenate([p.record for p in parts]), {n: np.concatenate([p[n] for p in parts]) for n in names})
+
+
+def _scanned(
+    found: Iterator[tuple[Ints, Block]], names: Sequence[str], start: T,
+    function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], made: Sequence[str],
+) -> Iterator[tuple[Ints, list[Array]]]:
+    carry = start
+    for rows, block in found:
+        carry, result = function(carry, Block(block.record, {n: block[n] for n in names}))
+        yield rows, [result[n] for n in made]
+
+
+def _in_place(code: Stored, record: Held) -> bool:
+    """Whether rows are in the order (code, record id) as they lie, none left out."""
+    last = (0, -(2**62))
+    for (_, codes), ids in zip(code.stream(), rechunked(record.stream()), strict=True):
+        step, rise = np.diff(codes, prepend=last[0]), np.diff(ids, prepend=last[1])
+        if (step < 0).any() or ((step == 0) & (rise <= 0)).any():
+            return False
+        last = int(codes[-1]), int(ids[-1])
+    return True
+
+
+def as_disk(table: Table) -> DiskTable:
+    if not isinstance(table, DiskTable):
+        raise TypeError("tables of two engines cannot be joined; read both with the same engine")
+    return table
+

@@ -1,0 +1,157 @@
+"""From columns on disk to frames and files: in the order asked for, at full precision, a block at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from larvatus.data.contracts import Array, Column, Words
+from larvatus.engines._disk.layout import Rows, rechunked
+from larvatus.engines._disk.reading import Origin
+from larvatus.engines._disk.table import DiskTable
+from larvatus.engines._files.columns import fits, from_exact, names_array, number_array
+from larvatus.engines._files.targets import check_target, write_batches
+from larvatus.engines._layout.stored import WIDE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+SHORT = {"float": np.float32, "halffloat": np.float16}
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a stored column becomes an Arrow one: as names, exactly as it came, as whole numbers of a type, or as floats."""
+
+    column: Column
+    like: Any
+    exact: bool
+    whole: bool
+
+    def array(self, block: Array, exact: Array | None) -> pa.Array:
+        if self.column.kind == "nominal":
+            return names_array(self.column, block, self.like)
+        if exact is not None:
+            return from_exact(exact, np.isnan(block), self.like)
+        return number_array(block, self.like, self.whole)
+
+
+def _streamed(table: Any, name: str, function: Callable[[Array], T]) -> list[T]:
+    """What a function makes of every block of a column, on this machine."""
+    return [function(b) for _, b in table.held[name].stored().stream()]
+
+
+def ways_of(table: Any, names: Sequence[str], over: Callable[[Any, str, Callable[[Array], Any]], list[Any]]) -> dict[str, Way]:
+    """How each column leaves; `over` asks something of every block of a column."""
+    origin: Origin = table.source
+    from larvatus.engines._files.frames import as_read
+
+    out = {}
+    for name in names:
+        column = table.columns[name]
+        like = origin.types.get(name) if as_read(column, origin.columns) else None
+        if like is not None and hasattr(like, "value_type") and hasattr(like, "index_type"):
+            like = like.value_type
+        exact = f" exact {name}" in table.held
+        whole = column.kind == "number" and column.integer and not exact
+        if whole:
+            blocks = over(table, name, partial(fits, like=like))
+            whole = all(w for w, _ in blocks)
+            like = like if all(f for _, f in blocks) else None
+        elif column.kind == "number" and not exact and not (
+            name in origin.given and str(like) in SHORT and all(over(table, name, partial(_same_in, kind=str(like))))
+        ):
+            like = None
+        out[name] = Way(column, like, exact, whole)
+    return out
+
+
+def _same_in(block: Array, kind: str) -> bool:
+    """Whether a shorter type of floats holds every value, as it does where nothing was changed."""
+    return np.array_equal(block, block.astype(SHORT[kind]).astype(np.float64), equal_nan=True)
+
+
+def _in_order(table: Any, names: Sequence[str], order: Words | None) -> Rows:
+    """Stored values and record ids in keyed order, or in the source's."""
+    ways = [*names, *(f" exact {n}" for n in names if f" exact {n}" in table.held)]
+    columns = {f"column_{i}": table.held[n] for i, n in enumerate(ways)}
+    kinds = {c: h.stored().dtype.name for c, h in columns.items()}
+    if order is None and _ascending(table):
+        for low in range(0, table.rows, WIDE):
+            high = min(low + WIDE, table.rows)
+            record = table.layout.record.stored().read(low, high)
+            yield {"record": record, **{n: table.held[n].stored().read(low, high) for n in ways}}
+        return
+
+    def rows() -> Rows:
+        position = rechunked(table.layout.position.stream())
+        for low, record in table.layout.record.stored().stream():
+            key = order(record) if order is not None else next(position).astype(np.uint64)
+            block = {c: h.stored().read(low, low + len(record)) for c, h in columns.items()}
+            yield {"word": key, "record": record, **block}
+
+    if table.room.arranges(table.rows, len(ways) + 2):
+        parts = list(rows())
+        whole = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
+        at = np.lexsort((whole["record"], whole["word"]))
+        found: Rows = ({k: v[at[a : a + WIDE]] for k, v in whole.items()} for a in range(0, table.rows, WIDE))
+    else:
+        dtypes = {"word": "uint64", "record": "int64", **kinds}
+        found = table.room.sorter.ordered(rows(), dtypes, ["word", "record"], ["record", *columns])
+    for block in found:
+        yield {"record": block["record"], **{n: block[c] for n, c in zip(ways, columns, strict=True)}}
+
+
+def _ascending(table: Any) -> bool:
+    last = -1
+    for block in table.layout.position.stream():
+        if len(block) and (block[0] <= last or (np.diff(block) <= 0).any()):
+            return False
+        last = int(block[-1]) if len(block) else last
+    return True
+
+
+def _batches(table: Any, names: Sequence[str], order: Words | None) -> Iterator[tuple[pa.RecordBatch, Array]]:
+    import pyarrow as pa
+
+    ways = ways_of(table, names, _streamed)
+    for block in _in_order(table, names, order):
+        arrays = [ways[n].array(block[n], block.get(f" exact {n}")) for n in names]
+        yield pa.record_batch(arrays, names=list(names)), block["record"]
+
+
+def frame(
+    table: Any, names: Sequence[str], origin: Origin, batches: Iterator[tuple[pa.RecordBatch, Array]] | None = None
+) -> Any:
+    """The named columns in the source's order, as the kind of frame the source was."""
+    import pyarrow as pa
+
+    from larvatus.engines._files.frames import as_frame, as_read
+
+    out = pa.Table.from_batches([b for b, _ in batches or _batches(table, names, None)])
+    index = None
+    if origin.index is not None:
+        position = np.concatenate(list(table.layout.position.stream()))
+        index = origin.index[np.sort(position)]
+    dtypes = {n: d for n, d in origin.dtypes.items() if n in names and as_read(table.columns[n], origin.columns)}
+    types = {n: out.schema.field(n).type if hasattr(d, "categories") else origin.types[n] for n, d in dtypes.items()}
+    return as_frame(out, origin.kind, types, dtypes, index, out.num_rows == origin.rows, table.columns)
+
+
+def check(path: Path, pairing: Path | None, force: bool) -> None:
+    """Refuse early what could not be written later."""
+    check_target(path, force)
+    if pairing is not None:
+        check_target(pairing, force, folder=False)
+
+
+def write(table: DiskTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None) -> None:
+    """A file or a folder of files, with the record ids in a pairing file where one is asked for."""
+    row_order = "keep" if order is None else "keyed"
+    write_batches(((b, r) for b, r in _batches(table, names, order)), path, row_order, pairing)

@@ -1,0 +1,1 @@
+"""Sources and targets: CSV and Parquet, frames, Arrow columns, record ids."""

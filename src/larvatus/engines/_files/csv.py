@@ -1,0 +1,157 @@
+"""CSV files: header, delimiter, and cells whose type is settled by all of them together."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from larvatus.core.errors import ReadError
+from larvatus.data.text_columns import MISSING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BLOCK, LONGEST_HEADER = 1 << 24, 10_000
+
+
+def csv_header(path: Path) -> tuple[list[str], str]:
+    """Column names and the delimiter: the one of comma, semicolon, tab and bar most frequent outside quotes in the header."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            bare = re.sub(r'"[^"]*"', "", _first_record(file))
+            delimiter = max(",;\t|", key=lambda d: (bare.count(d), d == ","))
+            file.seek(0)
+            names = next(csv.reader(file, delimiter=delimiter), [])
+    except UnicodeDecodeError:
+        raise ReadError(f"{path.name} is not UTF-8 text. Convert it first, for example with iconv.") from None
+    except csv.Error:
+        raise ReadError(f"{path.name} has a header that cannot be read. Look for a quotation mark left open in it.") from None
+    except OSError as error:
+        raise ReadError(f"{path.name} cannot be read: {error.strerror}.") from None
+    blank = [str(i) for i, n in enumerate(names, 1) if not n.strip()]
+    if not names or len(blank) == len(names):
+        raise ReadError(f"{path.name} has no header line.")
+    if blank:
+        names = [n if n.strip() else f"column {i}" for i, n in enumerate(names, 1)]
+    return names, delimiter
+
+
+def _first_record(file: IO[str]) -> str:
+    """The first line, and those after it while a quotation mark is open."""
+    lines, marks = [file.readline()], 0
+    while (marks := marks + lines[-1].count('"')) % 2 and lines[-1] and len(lines) < LONGEST_HEADER:
+        lines.append(file.readline())
+    return "".join(lines)
+
+
+def csv_texts(path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The named columns as text, block by block."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    header, delimiter = csv_header(path)
+    read = arrow_csv.ReadOptions(column_names=header, skip_rows=_header_lines(path, delimiter), block_size=BLOCK)
+    parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(header) > 1)
+    convert = arrow_csv.ConvertOptions(
+        include_columns=list(names), column_types={n: pa.string() for n in names}, strings_can_be_null=False
+    )
+    try:
+        yield from arrow_csv.open_csv(path, read, parse, convert)
+    except pa.ArrowInvalid as error:
+        if "Empty CSV" in str(error) or "skip initial" in str(error):
+            raise ReadError(f"{path.name} has a header but no records.") from None
+        raise ReadError(f"{path.name} cannot be read as CSV with {delimiter!r} between columns: "
+                        f"{_shape_of(str(error))}. Check for rows with too many or too few cells.") from None
+    except OSError as error:
+        raise ReadError(f"{path.name} cannot be read: {error.strerror or 'the file is damaged'}.") from None
+
+
+def _header_lines(path: Path, delimiter: str) -> int:
+    """Lines taken up by the header: more than one where a quoted name holds a line break."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=delimiter)
+        next(reader)
+        return reader.line_num
+
+
+def _shape_of(message: str) -> str:
+    """What Arrow says of a row's shape, without the row itself."""
+    head = message.split(":")
+    for part in head:
+        if "Expected" in part:
+            return part.strip()
+    return "its rows do not have the same number of cells, or its text is not UTF-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What the cells of a column look like; together with others, what all of them look like."""
+
+    blank: bool = True
+    coded: bool = False
+    long: bool = False
+    whole: bool = True
+    number: bool = True
+    truth: bool = True
+
+    @classmethod
+    def of(cls, column: Any) -> Looks:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        trimmed, blank, values = _trimmed(column)
+        truth = pc.or_(blank, pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(["true", "false"])))
+        whole = _castable(values, pa.int64())
+        return cls(
+            pc.all(blank).as_py() is not False,
+            bool(pc.any(pc.match_substring_regex(values, r"^[-+]?0[0-9xX]")).as_py()),
+            bool(pc.any(pc.match_substring_regex(values, r"^[-+]?[0-9]{19,}$")).as_py()),
+            whole, whole or _castable(values, pa.float64()), pc.all(truth).as_py() is not False,
+        )
+
+    def __or__(self, other: Looks) -> Looks:
+        return Looks(
+            self.blank and other.blank, self.coded or other.coded, self.long or other.long, self.whole and other.whole,
+            self.number and other.number, self.truth and other.truth,
+        )
+
+    def typed(self, column: Any) -> Any:
+        """Whole numbers, then numbers, then truth values, else text; codes with leading zeros or too many digits stay text."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        trimmed, _, values = _trimmed(column)
+        if self.blank:
+            return pc.cast(values, pa.float64())
+        if not self.coded and self.whole:
+            return pc.cast(values, pa.int64())
+        if not self.coded and self.number and not self.long:
+            return pc.cast(values, pa.float64())
+        if not self.coded and self.truth:
+            return pc.cast(values, pa.bool_())
+        return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), column)
+
+
+def _trimmed(column: Any) -> tuple[Any, Any, Any]:
+    """The cells without blanks around them, which of them are missing, and the others alone."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(column)
+    blank = pc.is_in(trimmed, value_set=pa.array(list(MISSING)))
+    return trimmed, blank, pc.if_else(blank, pa.scalar(None, pa.string()), trimmed)
+
+
+def _castable(values: Any, kind: Any) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        pc.cast(values, kind)
+    except pa.ArrowInvalid:
+        return False
+    return True

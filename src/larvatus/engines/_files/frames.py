@@ -1,0 +1,86 @@
+"""Frames of pandas, polars and pyarrow: their kind and types, and an Arrow table given back as one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from larvatus.data.contracts import Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+
+def _cannot_be_missing(dtype: Any, column: pa.ChunkedArray) -> bool:
+    """Whether a column has missing values that a frame's own type (NumPy's whole numbers) cannot hold."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "iub" and column.null_count > 0
+
+
+def _all_levels(out: pa.ChunkedArray, column: Column) -> bool:
+    """Whether every level that was read is still there; a frame's own categories would name the others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = out.cast(out.type.value_type) if pa.types.is_dictionary(out.type) else out
+    return bool(pc.count_distinct(plain, mode="only_valid").as_py() == len(column.levels))
+
+
+def as_read(column: Column, columns: Mapping[str, Column]) -> bool:
+    """Whether the column still has the kind and the levels that it was read with; its Arrow type fits it only then."""
+    read = columns.get(column.name, column)
+    return (column.kind, column.levels) == (read.kind, read.levels)
+
+
+def as_frame(
+    table: pa.Table, kind: str, types: Mapping[str, pa.DataType], dtypes: Mapping[str, Any], index: Any, whole: bool,
+    columns: Mapping[str, Column],
+) -> Any:
+    """An Arrow table as a frame of the kind the source was, its columns of the types they were."""
+    if kind == "pyarrow":
+        return table
+    import narwhals as nw
+
+    frame: Any = nw.from_arrow(table, backend=cast(Any, kind)).to_native()
+    same = {
+        n: d for n, d in dtypes.items()
+        if table.schema.field(n).type == types[n] and not _cannot_be_missing(d, table.column(n))
+        and (not hasattr(d, "categories") or (whole and _all_levels(table.column(n), columns[n])))
+    }
+    frame = _retyped(frame, table, same)
+    if index is not None:
+        frame.index = index
+    return frame
+
+
+def frame_kind(source: Any) -> str:
+    library = type(source).__module__.partition(".")[0]
+    return library if library in {"pandas", "polars"} else "pyarrow"
+
+
+def frame_dtypes(source: Any, names: Sequence[str]) -> dict[str, Any]:
+    """The frame's own types, some of which Arrow does not give back."""
+    kind = frame_kind(source)
+    if kind == "pyarrow":
+        return {}
+    return {n: source[n].dtype for n in names}
+
+
+def _retyped(frame: Any, table: pa.Table, dtypes: Mapping[str, Any]) -> Any:
+    """Columns as the source had them: nullable integers and truth values of pandas, enumerations of polars."""
+    for name in (n for n, dtype in dtypes.items() if frame[n].dtype != dtype):
+        if hasattr(frame, "with_columns"):
+            frame = frame.with_columns(frame[name].cast(dtypes[name]))
+        elif hasattr(dtypes[name], "__from_arrow__"):
+            frame[name] = dtypes[name].__from_arrow__(table.column(name))
+        else:
+            frame[name] = frame[name].astype(dtypes[name])
+    return frame
+
+
+def plain_index(frame: Any) -> Any:
+    """The index where it only numbers rows; one with a name or with other values is a column without a role."""
+    index = frame.index
+    return index if index.nlevels == 1 and index.name is None and index.dtype.kind in "iu" else None

@@ -1,0 +1,254 @@
+"""Reading: CSV and Parquet by path, folder or pattern, frames of any library; no value is ever quoted in an error."""
+
+from __future__ import annotations
+
+import glob
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from larvatus.core.errors import ReadError, nearest_names
+from larvatus.engines._files.csv import Looks, csv_header, csv_texts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CSV, PARQUET = {".csv", ".tsv", ".txt"}, {".parquet", ".pq"}
+ROWS, BUFFER = 1 << 18, 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The files of a source in the order of their paths, and what the names of their folders say (`region=7/part.parquet`)."""
+
+    paths: tuple[Path, ...]
+    keys: Mapping[str, tuple[str, ...]]
+
+    @property
+    def text(self) -> bool:
+        return self.paths[0].suffix.lower() in CSV
+
+    def own_names(self, path: Path) -> list[str]:
+        """The columns that a part itself holds."""
+        return csv_header(path)[0] if self.text else _parquet_names(path)
+
+
+def parts_of(source: str | Path) -> Parts:
+    """The files that a path, a folder or a pattern stands for."""
+    text = str(source)
+    if glob.has_magic(text) and not Path(source).exists():
+        root = Path(text[: min(text.index(c) for c in "*?[" if c in text)]).parent
+        paths = sorted(Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file())
+        if not paths:
+            raise ReadError(f"no file fits the pattern {text}.")
+    elif Path(source).is_dir():
+        root = Path(source)
+        paths = sorted(p for p in root.rglob("*") if p.is_file() and p.suffix.lower() in CSV | PARQUET and _seen(p, root))
+        if not paths:
+            raise ReadError(f"{source} is a folder without CSV or Parquet files.")
+    else:
+        return Parts((existing(source),), {})
+    paths = [existing(p) for p in paths]
+    if len({p.suffix.lower() in CSV for p in paths}) > 1:
+        raise ReadError(f"{source} holds CSV and Parquet files; name a pattern such as *.parquet.")
+    named = [dict(part.split("=", 1) for part in p.relative_to(root).parts[:-1] if "=" in part) for p in paths]
+    if len({tuple(n) for n in named}) > 1:
+        raise ReadError(f"{source}: the folders inside are not all named after the same columns.")
+    return Parts(tuple(paths), {k: tuple(n[k] for n in named) for k in named[0]})
+
+
+def _seen(path: Path, root: Path) -> bool:
+    """Whether a file is data: names that begin with a point or a dash below mark what others left there."""
+    return not any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
+
+
+def column_names(source: Any) -> list[str]:
+    """The names of the source's columns, refusing duplicates and sources without any."""
+    if isinstance(source, str | Path):
+        parts = parts_of(source)
+        own = parts.own_names(parts.paths[0])
+        names = [*own, *(k for k in parts.keys if k not in own)]
+    else:
+        names = [str(c) for c in _native_columns(source)]
+    return checked_names(names)
+
+
+def checked_names(names: list[str]) -> list[str]:
+    """The names, if there are any and no two are the same."""
+    twice = [n for n, times in Counter(names).items() if times > 1]
+    if twice:
+        raise ReadError(f"duplicate column names: {', '.join(map(repr, twice[:5]))}. Give each column a name of its own.")
+    if not names:
+        raise ReadError("the source has no columns.")
+    return names
+
+
+def arrow_table(source: Any, names: Sequence[str]) -> pa.Table:
+    """The named columns as an Arrow table, refusing a source without rows."""
+    import pyarrow as pa
+
+    if isinstance(source, str | Path):
+        schema, batches = batches_of(source, names)
+        table = pa.Table.from_batches(list(batches()), schema)
+    else:
+        table = _from_frame(source, names)
+    if table.num_rows == 0:
+        raise ReadError("the source has a header but no records.")
+    return without_views(table)
+
+
+def batches_of(source: str | Path, names: Sequence[str]) -> tuple[pa.Schema, Callable[[], Iterator[pa.RecordBatch]]]:
+    """The types of the named columns, and their rows in batches, part after part."""
+    import pyarrow as pa
+
+    parts = parts_of(source)
+    for path in parts.paths[1:]:
+        lacking = [n for n in names if n not in parts.keys and n not in parts.own_names(path)]
+        if lacking:
+            raise ReadError(f"{path.name} has no column {lacking[0]!r}, which the first part has.")
+    own = [n for n in names if n in parts.own_names(parts.paths[0])]
+    keys = {n: _key(values) for n, values in parts.keys.items() if n in names and n not in own}
+    fields, read = _csv_parts(parts, own) if parts.text else _parquet_parts(parts, own)
+    schema = pa.schema([pa.field(n, keys[n].type if n in keys else fields[n]) for n in names])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for i, batch in read():
+            size = batch.num_rows
+            columns = [pa.repeat(keys[n][i], size) if n in keys else batch.column(n).cast(schema.field(n).type) for n in names]
+            yield pa.record_batch(columns, schema=schema)
+
+    return schema, batches
+
+
+Read = Callable[[], Iterator[tuple[int, Any]]]
+
+
+def _key(values: tuple[str, ...]) -> pa.Array:
+    import pyarrow as pa
+
+    texts = pa.array([None if v == "__HIVE_DEFAULT_PARTITION__" else v for v in values], type=pa.string())
+    filled = texts.fill_null("")
+    return Looks.of(filled).typed(filled)
+
+
+def _csv_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], Read]:
+    """Types from all cells of all parts: one pass to look, another to read."""
+    import pyarrow as pa
+
+    looks = {n: Looks() for n in names}
+    for path in parts.paths:
+        for batch in csv_texts(path, names):
+            looks = {n: looks[n] | Looks.of(batch.column(n)) for n in names}
+    fields = {n: look.typed(pa.array([], type=pa.string())).type for n, look in looks.items()}
+
+    def read() -> Iterator[tuple[int, Any]]:
+        for i, path in enumerate(parts.paths):
+            for batch in csv_texts(path, names):
+                yield i, pa.record_batch([looks[n].typed(batch.column(n)) for n in names], names=list(names))
+
+    return fields, read
+
+
+def _parquet_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], Read]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schemas = [_parquet_schema(p) for p in parts.paths]
+    try:
+        whole = pa.unify_schemas([pa.schema([s.field(n) for n in names]) for s in schemas], promote_options="permissive")
+    except pa.ArrowException:
+        raise ReadError("a column has types in some parts that do not fit those of the others. Write them alike.") from None
+
+    def read() -> Iterator[tuple[int, Any]]:
+        for i, path in enumerate(parts.paths):
+            try:
+                with parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
+                    for batch in file.iter_batches(ROWS, columns=list(names)):
+                        yield i, batch
+            except (pa.ArrowException, OSError):
+                raise ReadError(f"{path.name} is not a readable Parquet file; it may be cut short.") from None
+
+    return {n: whole.field(n).type for n in names}, read
+
+
+def without_views(table: Any) -> Any:
+    """Text views as plain text: Arrow cannot reorder them."""
+    import pyarrow as pa
+
+    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    if not any(field.type in plain for field in table.schema):
+        return table
+    return table.cast(pa.schema([field.with_type(plain.get(field.type, field.type)) for field in table.schema]))
+
+
+def keyed_order_of(source: Any) -> bool:
+    """Whether a released file says that its rows were written in keyed random order."""
+    if not isinstance(source, str | Path):
+        return False
+    first = parts_of(source).paths[0]
+    return first.suffix.lower() in PARQUET and (_parquet_schema(first).metadata or {}).get(b"larvatus.row_order") == b"keyed"
+
+
+def existing(source: str | Path) -> Path:
+    """The path, if a file of a kind that can be read lies there."""
+    path = Path(source)
+    if not path.exists():
+        beside = path.parent.glob("*") if path.parent.is_dir() else []
+        near = sorted(p.name for p in beside if p.suffix.lower() in CSV | PARQUET)
+        raise ReadError(f"no file {path}; in that folder {nearest_names(path.name, near)}")
+    if path.suffix.lower() not in CSV | PARQUET:
+        raise ReadError(f"{path.name}: files ending in {', '.join(sorted(CSV | PARQUET))} are read; convert it first.")
+    if path.stat().st_size == 0:
+        raise ReadError(f"{path.name} is empty.")
+    return path
+
+
+def _parquet_schema(path: Path) -> pa.Schema:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        return parquet.read_schema(path)
+    except (pa.ArrowException, OSError):
+        raise ReadError(f"{path.name} is not a readable Parquet file.") from None
+
+
+def _parquet_names(path: Path) -> list[str]:
+    return list(_parquet_schema(path).names)
+
+
+def _native_columns(source: Any) -> Sequence[Any]:
+    if type(source).__name__ == "LazyFrame":
+        raise ReadError("a lazy frame has no rows yet. Pass it after .collect().")
+    if type(source).__name__ == "DuckDBPyRelation":
+        raise ReadError("a DuckDB relation is read by engine duckdb. Leave engine out, or pass relation.to_arrow_table().")
+    columns = getattr(source, "column_names", None)
+    if columns is None:
+        columns = getattr(source, "columns", None)
+    if columns is None or callable(columns):
+        raise ReadError(
+            f"cannot read a {type(source).__name__}; pass a path to CSV or Parquet, or a pandas, polars or pyarrow frame."
+        )
+    return list(columns)
+
+
+def _from_frame(source: Any, names: Sequence[str]) -> pa.Table:
+    import narwhals as nw
+    import pyarrow as pa
+
+    if isinstance(source, pa.Table):
+        return source.select(list(names))
+    try:
+        frame = nw.from_native(source, eager_only=True)
+    except TypeError:
+        raise ReadError(
+            f"cannot read a {type(source).__name__}; pass a path to CSV or Parquet, or a pandas, polars or pyarrow frame."
+        ) from None
+    if not all(isinstance(c, str) for c in frame.columns):
+        raise ReadError("column names must be text. Rename the columns of the frame.")
+    try:
+        return frame.select(list(names)).to_arrow()
+    except pa.ArrowException:
+        raise ReadError("a column mixes types and cannot be held as one. Convert it to numbers or to text first.") from None

@@ -1,0 +1,1 @@
+"""What the disk and Spark engines share: row order in chunks, stored columns, the private work folder."""

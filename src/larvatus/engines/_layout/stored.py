@@ -1,0 +1,137 @@
+"""Columns in files of plain numbers: read in blocks, written in blocks, put in another order in bounded memory."""
+
+from __future__ import annotations
+
+import errno
+import os
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from larvatus.core.arrays import Ints
+from larvatus.core.errors import EngineError
+from larvatus.core.memory_size import give_back
+from larvatus.data.contracts import Array
+from larvatus.engines._layout.chunks import pieces_of
+from larvatus.engines._layout.work_folder import WorkFolder
+
+WIDE = 1 << 19
+Scattered = Iterable[tuple[Ints, Sequence[Array]]]
+
+
+class Stored:
+    """One column on disk, in some order of rows; its file goes when nothing refers to it any more."""
+
+    def __init__(self, folder: WorkFolder, dtype: Any, rows: int = 0) -> None:
+        self.folder, self.dtype, self.rows = folder, np.dtype(dtype), rows
+        self.path = folder.file(".column")
+        os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        weakref.finalize(self, _unlinked, self.path)
+
+    def read(self, low: int = 0, high: int | None = None) -> Array:
+        """Rows from low to high."""
+        stop = self.rows if high is None else high
+        out = np.empty(stop - low, dtype=self.dtype)
+        if len(out):
+            view, at = _bytes(out), low * self.dtype.itemsize
+            file = os.open(self.path, os.O_RDONLY)
+            try:
+                while len(view):
+                    got = os.preadv(file, [view], at)
+                    if got == 0:
+                        raise EngineError("a temporary file is shorter than it was written. Is something cleaning the folder?")
+                    view, at = view[got:], at + got
+            finally:
+                os.close(file)
+        return out
+
+    def write(self, low: int, values: Array) -> None:
+        """Rows from low on."""
+        view = _bytes(np.ascontiguousarray(values, dtype=self.dtype))
+        at = low * self.dtype.itemsize
+        try:
+            file = os.open(self.path, os.O_WRONLY)
+            try:
+                while len(view):
+                    done = os.pwrite(file, view, at)
+                    view, at = view[done:], at + done
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise no_room(error, self.folder.path) from None
+
+    def append(self, values: Array) -> None:
+        """Rows at the end."""
+        self.write(self.rows, values)
+        self.rows += len(values)
+
+    def stream(self, size: int = WIDE) -> Iterator[tuple[int, Array]]:
+        """All rows, block by block, each with the row it begins at."""
+        for low, high in pieces_of(0, self.rows, size):
+            yield low, self.read(low, high)
+
+
+def _bytes(values: Array) -> memoryview:
+    return memoryview(values.view(np.uint8))  # type: ignore[arg-type]
+
+
+def no_room(error: OSError, folder: Path) -> EngineError:
+    """What to say when temporary files cannot be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return EngineError(
+            f"no room is left for temporary files in {folder.parent}. Free some, or name another folder in LARVATUS_TEMP."
+        )
+    return EngineError(f"temporary files cannot be written in {folder.parent}: {error.strerror or 'unknown error'}.")
+
+
+def _unlinked(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+
+
+def blank_value(dtype: Any) -> float | int:
+    return np.nan if np.dtype(dtype).kind == "f" else -1
+
+
+def scatter(parts: Scattered, into: Sequence[Stored], low: int, high: int, bucket: int) -> int:
+    """Put values at stated rows (counted from `low`) of the columns; rows that nothing is put at become missing.
+
+    In memory where a bucket of rows holds all of it; else values go to a file for each bucket of rows first. Returns how
+    many rows were put.
+    """
+    n, put = high - low, 0
+    if n <= bucket:
+        held = [np.full(n, blank_value(c.dtype), dtype=c.dtype) for c in into]
+        for rows, values in parts:
+            put += len(rows)
+            for out, v in zip(held, values, strict=True):
+                out[rows] = v
+        for column, out in zip(into, held, strict=True):
+            column.write(low, out)
+        return put
+    folder = into[0].folder
+    dtypes = [np.dtype(np.int64), *(c.dtype for c in into)]
+    buckets = [[Stored(folder, d) for d in dtypes] for _ in range(-(-n // bucket))]
+    for rows, values in parts:
+        put += len(rows)
+        which = (rows // bucket).astype(np.int32)
+        order = np.argsort(which, kind="stable")
+        cuts = np.searchsorted(which[order], np.arange(len(buckets) + 1))
+        columns = [np.asarray(v)[order] for v in (rows, *values)]
+        for b in np.unique(which):
+            for file, part in zip(buckets[b], columns, strict=True):
+                file.append(part[cuts[b] : cuts[b + 1]])
+    for b, files in enumerate(buckets):
+        first = b * bucket
+        rows = files[0].read() - first
+        for column, file in zip(into, files[1:], strict=True):
+            out = np.full(min(bucket, n - first), blank_value(column.dtype), dtype=column.dtype)
+            out[rows] = file.read()
+            column.write(low + first, out)
+        buckets[b] = []
+    give_back()
+    return put

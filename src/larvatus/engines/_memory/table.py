@@ -1,0 +1,373 @@
+"""The verbs over contiguous arrays in memory: rows sorted by (sub-group, record id), sub-groups as slices."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Ints
+from larvatus.core.errors import PairingError
+from larvatus.core.kernels import one_blas_thread
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Column, RowFunction, Table, Words
+from larvatus.data.sub_groups import Groups, Label, Level
+from larvatus.engines._layout.chunks import CHUNK, pieces_of
+from larvatus.stats.ranks import grouped_ranks as group_ranks
+from larvatus.stats.ranks.ranks import average_ranks, keyed_order, keyed_ranks, placed_by, present_order
+
+T = TypeVar("T")
+WORTH_THREADS, WORTH_A_JOB, WORTH_A_BATCH = 1 << 18, 1 << 12, 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTable:
+    """Arrays by name, all in the same row order; `starts` holds where each sub-group begins, and the end."""
+
+    columns: Mapping[str, Column]
+    groups: Groups
+    record: Ints = field(repr=False)
+    position: Ints = field(repr=False)
+    values: Mapping[str, Array] = field(repr=False)
+    starts: Ints = field(repr=False)
+    source: Any = field(default=None, repr=False)
+
+    @property
+    def rows(self) -> int:
+        return len(self.record)
+
+    def block(self, low: int, high: int, names: Sequence[str]) -> Block:
+        return Block(self.record[low:high], {n: self.values[n][low:high] for n in names})
+
+    def slices(self, size: int | None = None) -> Iterator[tuple[int, int, int]]:
+        """(sub-group, from, to) over whole sub-groups, or over pieces of them."""
+        for g in range(len(self.groups)):
+            low, high = int(self.starts[g]), int(self.starts[g + 1])
+            for a, b in pieces_of(low, high, size or max(high - low, 1)):
+                yield g, a, b
+
+    def blocks(self, names: Sequence[str]) -> Iterator[tuple[int, Block]]:
+        for g, low, high in self.slices(CHUNK):
+            yield g, self.block(low, high, names)
+
+    def counts(self, names: Sequence[str]) -> Mapping[Label, int]:
+        levels = [self.columns[n].levels for n in names]
+        codes = np.stack([self.values[n].astype(np.int64) for n in names], axis=1) if names else np.zeros((self.rows, 0))
+        seen, times = np.unique(codes, axis=0, return_counts=True)
+        return {decoded(row, levels): int(t) for row, t in zip(seen, times, strict=True)}
+
+    def reduce(
+        self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
+    ) -> list[T]:
+        jobs = list(self.slices(CHUNK))
+        parts = self._work(lambda job: function(job[0], self.block(job[1], job[2], names)), jobs)
+        return folded([j[0] for j in jobs], parts, combine)
+
+    def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
+        out = np.full((len(self.groups), len(probabilities)), np.nan)
+        for g, low, high in self.slices():
+            x = self.values[name][low:high]
+            x = x[~np.isnan(x)]
+            if len(x):
+                out[g] = np.quantile(x, probabilities)
+        return out
+
+    def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> MemoryTable:
+        def ranked(new: str, first: int, last: int) -> Array:
+            x, record = self.values[names[new]][self._rows(first, last)], self.record[self._rows(first, last)]
+            if len(x) > CHUNK:
+                return average_ranks(x) if random is None else keyed_ranks(x, record, ties(random, names[new]))
+            starts = self.starts[first : last + 1] - self.starts[first]
+            if random is None:
+                return group_ranks.average_ranks(x, starts)
+            return group_ranks.keyed_ranks(x, starts, record, ties(random, names[new]))
+
+        return self._by_column({n: Column(n, "number") for n in names}, ranked)
+
+    def place(
+        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Table | None = None
+    ) -> MemoryTable:
+        other = self if source is None else as_memory(source)
+
+        def place(into: str, first: int, last: int) -> Array:
+            given = other.values[placed[into][1]][other._rows(first, last)]
+            order, record = self.values[placed[into][0]][self._rows(first, last)], self.record[self._rows(first, last)]
+            words = ties(random, placed[into][0])
+            if len(order) > CHUNK:
+                return placed_by(keyed_order(order, record, words), len(order), given)
+            starts, theirs = (t.starts[first : last + 1] - t.starts[first] for t in (self, other))
+            return group_ranks.placed(group_ranks.keyed_orders(order, starts, record, words), starts, given, theirs)
+
+        return self._by_column({n: replace(other.columns[v], name=n, missing=True) for n, (_, v) in placed.items()}, place)
+
+    def _rows(self, first: int, last: int) -> slice:
+        """Where the rows of sub-groups lie, from one to before another."""
+        return slice(int(self.starts[first]), int(self.starts[last]))
+
+    def _batches(self) -> list[list[int]]:
+        """Consecutive sub-groups, from one to before another, with few rows together or one at a time."""
+        batches: list[list[int]] = []
+        for g in range(len(self.groups)):
+            if not batches or self.starts[g + 1] - self.starts[batches[-1][0]] > WORTH_A_BATCH:
+                batches.append([g, g])
+            batches[-1][1] = g + 1
+        return batches
+
+    def _by_column(self, made: Mapping[str, Column], function: Callable[[str, int, int], Array]) -> MemoryTable:
+        """New columns from whole sub-groups, many small ones together, columns and sub-groups at once on all cores."""
+        new = {n: np.empty(self.rows) for n in made}
+
+        def run(job: tuple[str, int, int]) -> None:
+            new[job[0]][self._rows(job[1], job[2])] = function(*job)
+
+        for _ in self._work(run, [(n, first, last) for first, last in self._batches() for n in made]):
+            pass
+        return replace(self, columns={**self.columns, **made}, values={**self.values, **frozen(new)})
+
+    def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> MemoryTable:
+        return self._mapped(function, names, made, CHUNK)
+
+    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> MemoryTable:
+        # A function may offer to take many small sub-groups in one call: the number of the first, where each starts, the rows.
+        together = getattr(function, "together", None)
+        if together is None or self.rows > WORTH_A_JOB * len(self.groups):
+            return self._mapped(function, names, made, None)
+        batches = self._batches()
+
+        def run(batch: int, block: Block) -> Mapping[str, Array]:
+            first, last = batches[batch]
+            result: Mapping[str, Array] = together(first, self.starts[first : last + 1] - self.starts[first], block)
+            return result
+
+        jobs = [(i, int(self.starts[first]), int(self.starts[last])) for i, (first, last) in enumerate(batches)]
+        return self._mapped(run, names, made, None, jobs)
+
+    def _mapped(
+        self, function: RowFunction, names: Sequence[str], made: Sequence[Column], size: int | None,
+        jobs: Sequence[tuple[int, int, int]] | None = None,
+    ) -> MemoryTable:
+        columns = {**self.columns, **{c.name: c for c in made}}
+        new: dict[str, Array] = {}
+        lock = threading.Lock()
+
+        def run(job: tuple[int, int, int]) -> None:
+            group, low, high = job
+            for name, part in function(group, self.block(low, high, names)).items():
+                if name not in new:
+                    with lock:
+                        new.setdefault(name, np.empty(self.rows, dtype=dtype_of(columns[name])))
+                new[name][low:high] = part
+
+        for _ in self._work(run, jobs or list(self.slices(size))):
+            pass
+        columns |= {n: replace(columns[n], missing=True) for n in new}
+        return replace(self, columns=columns, values={**self.values, **frozen(new)})
+
+    def scan(
+        self, order: str, names: Sequence[str], start: T,
+        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
+    ) -> MemoryTable:
+        def run(group: int, block: Block) -> Mapping[str, Array]:
+            return scanned_along(block, order, names, start, function, random, made)
+
+        return self.map_groups(run, list(dict.fromkeys([order, *names])), made)
+
+    def carried(
+        self, order: str, names: Sequence[str], start: T, function: Callable[[int, T, Block], T],
+        random: RecordRandom | None = None,
+    ) -> list[T]:
+        def run(job: tuple[int, int, int]) -> T:
+            block = self.block(job[1], job[2], list(dict.fromkeys([order, *names])))
+            return carried_along(block, order, names, start, partial(function, job[0]), random)
+
+        return list(self._work(run, list(self.slices())))
+
+    def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> MemoryTable:
+        theirs = as_memory(other)
+        columns = {new: replace(theirs.columns[old], name=new) for new, old in names.items()}
+        if np.array_equal(theirs.record, self.record):
+            added = {new: theirs.values[old] for new, old in names.items()}
+        else:
+            rows, found = matched_rows(self.record, theirs.record)
+            if not partly and not found.all():
+                raise PairingError(
+                    f"{int((~found).sum()):,} of {self.rows:,} records have no counterpart in the other table. "
+                    "Pair a release with the original it was made from."
+                )
+            added = {}
+            for new, old in names.items():
+                added[new] = blank(columns[new], self.rows)
+                added[new][found] = theirs.values[old][rows[found]]
+        return replace(self, columns={**self.columns, **columns}, values={**self.values, **frozen(added)})
+
+    def stack(self, other: Table, names: Sequence[str], indicator: str) -> MemoryTable:
+        theirs = as_memory(other)
+        labels = list(dict.fromkeys(self.groups.labels + theirs.groups.labels))
+        index = {label: i for i, label in enumerate(labels)}
+        code = np.concatenate([
+            np.repeat([index[label] for label in t.groups.labels], np.diff(t.starts)).astype(np.int64)
+            for t in (self, theirs)
+        ])
+        values = {n: np.concatenate([self.values[n], theirs.values[n]]) for n in names}
+        values[indicator] = np.repeat([0.0, 1.0], [self.rows, theirs.rows])
+        columns = {n: self.columns[n] for n in names} | {indicator: Column(indicator, "number", integer=True)}
+        record = np.concatenate([2 * self.record, 2 * theirs.record + 1])
+        position = np.concatenate([self.position, theirs.position])
+        return laid_out(columns, record, position, values, code, self.groups.columns, labels)
+
+    def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> MemoryTable:
+        kept = self._kept(keep, names)
+        code = np.where(kept, np.repeat(np.arange(len(self.groups)), np.diff(self.starts)), -1)
+        groups = self.groups
+        return laid_out(self.columns, self.record, self.position, self.values, code, groups.columns, groups.labels,
+                        groups.declared, self.source)
+
+    def _kept(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> NDArray[np.bool_]:
+        parts = [np.asarray(keep(g, self.block(a, b, names)), dtype=bool) for g, a, b in self.slices(CHUNK)]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=bool)
+
+    def regroup(
+        self, assign: Callable[[int, Block], Array], names: Sequence[str], columns: Sequence[str],
+        labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+    ) -> MemoryTable:
+        parts = [np.asarray(assign(g, self.block(a, b, names)), dtype=np.int64) for g, a, b in self.slices(CHUNK)]
+        code = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        return laid_out(self.columns, self.record, self.position, self.values, code, columns, labels, declared, self.source)
+
+    def materialise(self) -> MemoryTable:
+        return self
+
+    def _work(self, function: Callable[[Any], T], jobs: Sequence[Any]) -> Iterator[T]:
+        """Results in the order of the jobs, on all cores where there is enough to do."""
+        cores = os.cpu_count() or 1
+        if self.rows < WORTH_THREADS or len(jobs) < 2:
+            yield from map(function, jobs)
+            return
+        with one_blas_thread():
+            if self.rows < WORTH_A_JOB * len(jobs) or cores < 2:
+                yield from map(function, jobs)
+                return
+            with ThreadPoolExecutor(cores) as pool:
+                yield from pool.map(function, jobs)
+
+
+def scanned_along(
+    block: Block, order: str, names: Sequence[str], start: T, function: Callable[[T, Block], tuple[T, Mapping[str, Array]]],
+    random: RecordRandom, made: Sequence[Column], size: int = CHUNK,
+) -> dict[str, Array]:
+    """New columns of a block from a pass in the order of a column that carries something along."""
+    rows = keyed_order(block[order], block.record, ties(random, order))
+    carry, out = start, {c.name: blank(c, len(block)) for c in made}
+    for low, high in pieces_of(0, len(rows), size):
+        part = rows[low:high]
+        carry, result = function(carry, Block(block.record[part], {n: block[n][part] for n in names}))
+        for name, values in result.items():
+            out[name][part] = values
+    return out
+
+
+def carried_along(
+    block: Block, order: str, names: Sequence[str], start: T, function: Callable[[T, Block], T], random: RecordRandom | None
+) -> T:
+    """What a function has carried along the rows of a block in the order of a column."""
+    x = block[order]
+    rows = present_order(x) if random is None else keyed_order(x, block.record, ties(random, order))
+    for low, high in pieces_of(0, len(rows)):
+        part = rows[low:high]
+        record = np.zeros(len(part), dtype=np.int64) if random is None else block.record[part]
+        start = function(start, Block(record, {n: block[n][part] for n in names}))
+    return start
+
+
+def ties(random: RecordRandom, name: str) -> Words:
+    """The words that settle ties of a column."""
+    return lambda record: random.words(record, purpose=f"ties {name}")[0]
+
+
+def matched_rows(record: Ints, among: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Where each record stands among the others, and whether it does."""
+    if len(among) == 0:
+        return np.zeros(len(record), dtype=np.int64), np.zeros(len(record), dtype=bool)
+    order = np.argsort(among, kind="stable")
+    spot = np.searchsorted(among, record, sorter=order)
+    rows = order[np.minimum(spot, len(among) - 1)]
+    return rows, among[rows] == record
+
+
+def laid_out(
+    columns: Mapping[str, Column], record: Ints, position: Ints, values: Mapping[str, Array], code: Ints,
+    group_columns: Sequence[str], labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (), source: Any = None,
+) -> MemoryTable:
+    """Rows sorted by (code, record id); rows of code -1 left out; empty sub-groups not kept."""
+    kept = np.flatnonzero(code >= 0)
+    if not (np.all(np.diff(code[kept]) >= 0) and _ascending(code[kept], record[kept])):
+        kept = kept[np.lexsort((record[kept], code[kept]))]
+    sizes = np.bincount(code[kept], minlength=len(labels)) if len(labels) else np.zeros(0, dtype=np.int64)
+    there = np.flatnonzero(sizes) if len(labels) > 1 else np.arange(len(labels))
+    whole = len(kept) == len(code) and bool(np.all(kept[:-1] < kept[1:]))
+    groups = Groups(
+        tuple(group_columns), tuple(labels[int(g)] for g in there), tuple(int(sizes[g]) for g in there),
+        tuple(declared[int(g)] for g in there) if declared else (),
+    )
+    arranged = dict(values) if whole else {n: v[kept] for n, v in values.items()}
+    return MemoryTable(columns, groups, record[kept], position[kept], frozen(arranged), offsets(groups.sizes), source)
+
+
+def joined_rows(table: Table, names: Sequence[str]) -> tuple[Ints, dict[str, Array], Ints]:
+    """All rows of any engine's table: record ids, values and the number of the sub-group."""
+    parts = list(table.blocks(names))
+    record = np.concatenate([np.zeros(0, dtype=np.int64), *(b.record for _, b in parts)])
+    code = np.concatenate([np.zeros(0, dtype=np.int64), *(np.full(len(b), g, dtype=np.int64) for g, b in parts)])
+    kinds = {n: dtype_of(table.columns[n]) for n in names}
+    return record, {n: np.concatenate([np.zeros(0, dtype=k), *(b[n] for _, b in parts)]) for n, k in kinds.items()}, code
+
+
+def _ascending(code: Ints, record: Ints) -> bool:
+    return bool(np.all((np.diff(record) > 0) | (np.diff(code) != 0)))
+
+
+def offsets(sizes: Sequence[int]) -> Ints:
+    return np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.int64)))).astype(np.int64)
+
+
+def folded(groups: Sequence[int], parts: Iterator[T], combine: Callable[[T, T], T]) -> list[T]:
+    """One value per sub-group, its parts combined in order."""
+    out: dict[int, T] = {}
+    for g, part in zip(groups, parts, strict=True):
+        out[g] = combine(out[g], part) if g in out else part
+    return [out[g] for g in sorted(out)]
+
+
+def decoded(codes: Sequence[int], levels: Sequence[tuple[Level, ...]]) -> Label:
+    return tuple(None if c < 0 else lv[int(c)] for c, lv in zip(codes, levels, strict=True))
+
+
+def dtype_of(column: Column) -> type:
+    return np.float64 if column.kind == "number" else np.int32
+
+
+def blank(column: Column, n: int) -> Array:
+    return np.full(n, np.nan) if column.kind == "number" else np.full(n, -1, dtype=np.int32)
+
+
+def frozen(values: Mapping[str, Array]) -> dict[str, Array]:
+    """The same arrays, none of which can be written to."""
+    out = {}
+    for name, array in values.items():
+        view = array.view()
+        view.flags.writeable = False
+        out[name] = view
+    return out
+
+
+def as_memory(table: Table) -> MemoryTable:
+    if not isinstance(table, MemoryTable):
+        raise TypeError("tables of two engines cannot be joined; read both with the same engine")
+    return table

@@ -1,0 +1,1 @@
+"""The table of the Spark engine: session, jobs, exchange, sorting, reading and writing."""

@@ -1,0 +1,299 @@
+"""Rows that go from task to task: those of one task with the same destination travel packed, as one value of Spark's.
+
+Spark then moves few large values, where it would have moved, compared and converted every row by itself. Who receives
+them holds all of one destination, and puts them in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from larvatus.core.arrays import Ints
+from larvatus.data.contracts import Array
+from larvatus.engines._layout.stored import blank_value
+from larvatus.engines._memory.table import matched_rows
+from larvatus.engines._spark.jobs import Cluster, Rows, dumped, in_arrow, in_arrow_by, loaded
+from larvatus.engines._spark.store import Spread, new_folder, written
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Columns = Mapping[str, Array]
+Sent = Iterator[tuple[int, Columns]]  # where some rows go, and the rows
+LARGEST, TOGETHER = 1 << 22, 1 << 24  # bytes in one value, and in one batch of them
+SAMPLED = 100  # rows that are looked at for each range of keys
+GOLDEN, SILVER, ODD = 0.6180339887498949, 0.4142135623730951, np.uint64(0x9E3779B97F4A7C15)
+CODES = ("sub_group", "code")
+SCHEMA = "bucket long, side int, packed binary"
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """Rows that a function reads for each job, and how their columns are stored; `keys` reads what they are sorted by."""
+
+    rows: Callable[[Any], Rows]
+    jobs: Sequence[Any]
+    dtypes: Mapping[str, str]
+    keys: Callable[[Any], Rows] | None = None
+
+    @property
+    def width(self) -> int:
+        return width_of(self.dtypes)
+
+    def blocks(self, job: Any) -> Iterator[Columns]:
+        """The rows of a job, not many bytes of them at once."""
+        held: list[Columns] = []
+        size = 0
+        for block in self.rows(job):
+            held.append(block)
+            size += len(next(iter(block.values()))) * self.width
+            if size >= TOGETHER:
+                yield _joined(held, self.dtypes)
+                held, size = [], 0
+        if held:
+            yield _joined(held, self.dtypes)
+
+
+def width_of(dtypes: Mapping[str, str]) -> int:
+    """Bytes of one row."""
+    return sum(np.dtype(d).itemsize for d in dtypes.values())
+
+
+def _joined(blocks: Sequence[Columns], dtypes: Mapping[str, str]) -> Columns:
+    return {n: np.concatenate([np.empty(0, d), *(np.asarray(b[n], d) for b in blocks)]) for n, d in dtypes.items()}
+
+
+def sort(
+    cluster: Cluster, source: Outgoing, by: Sequence[str], wanted: Sequence[str], rows: int
+) -> tuple[list[Spread], dict[int, int]]:
+    """The wanted columns of all rows in the order of `by`, in ranges of keys that a task can hold.
+
+    Beside them, how many rows each value of the first key has, where that is a code.
+    """
+    place, dtypes, folders = cluster.place, dict(source.dtypes), {n: new_folder() for n in wanted}
+    ranges = _ranges(cluster, source, by, rows)
+
+    def arrived(at: int, sides: Sequence[Columns]) -> tuple[int, dict[int, int]]:
+        columns = sides[0]
+        order = np.lexsort([columns[n] for n in reversed(by)])
+        for name, folder in folders.items():
+            written(place, folder, "sorted", at, columns[name][order], dtypes[name])
+        codes = columns[by[0]] if by[0] in CODES else np.zeros(len(order), dtype=np.int64)
+        there, times = np.unique(codes, return_counts=True)
+        return len(order), dict(zip(there.tolist(), times.tolist(), strict=True))
+
+    frame = _sent(cluster, source, partial(by_range, list(by), ranges))
+    found = _received(cluster, frame, [dtypes], arrived, rows)
+    counts: dict[int, int] = {}
+    for _, of in found.values():
+        for code, n in of.items():
+            counts[code] = counts.get(code, 0) + n
+    return [
+        Spread.of(place, dtypes[n], [(at, found[at][0], f"{folder}/sorted-{at:015d}") for at in sorted(found)], folder)
+        for n, folder in folders.items()
+    ], counts
+
+
+def scatter(cluster: Cluster, source: Outgoing, rows: int) -> tuple[list[Spread], int]:
+    """Columns of so many rows with values at the rows that `row` says, missing elsewhere; and how many were put."""
+    piece = cluster.piece_of(source.width)
+    return _put(cluster, _sent(cluster, source, partial(by_row, piece)), dict(source.dtypes), rows, piece)
+
+
+def join(cluster: Cluster, left: Outgoing, right: Outgoing, rows: int, others: int) -> tuple[list[Spread], int]:
+    """The right columns, of so many others, at the rows that the left ones say, by `record`; missing where there is none."""
+    most, piece = max(rows, others), cluster.piece_of(left.width + right.width)
+    buckets = max(-(-most // piece), 1)
+    dtypes = [dict(left.dtypes), dict(right.dtypes)]
+    named = {"row": "int64", **{n: d for n, d in right.dtypes.items() if n != "record"}}
+    frame = _sent(cluster, left, partial(by_record, buckets)).union(_sent(cluster, right, partial(by_record, buckets), 1))
+
+    def met(_: int, sides: Sequence[Columns]) -> Sent:
+        at, found = matched_rows(sides[0]["record"], sides[1]["record"])
+        there = {n: sides[1][n][at[found]] for n in named if n != "row"}
+        return by_row(piece, {"row": sides[0]["row"][found], **there})
+
+    return _put(cluster, _passed_on(cluster, frame, dtypes, met, named, most), named, rows, piece)
+
+
+# --- where rows go -------------------------------------------------------------------------------------------------------
+
+
+def by_row(piece: int, columns: Columns) -> Sent:
+    """Rows by the piece of the column that they are to be put in."""
+    yield from _parted(columns["row"] // piece, columns)
+
+
+def by_record(buckets: int, columns: Columns) -> Sent:
+    """Rows by their record id, whichever table they are from."""
+    mixed = (columns["record"].astype(np.uint64) * ODD) >> np.uint64(32)
+    yield from _parted((mixed % np.uint64(buckets)).astype(np.int64), columns)
+
+
+def by_range(by: Sequence[str], ranges: Columns, columns: Columns) -> Sent:
+    """Rows by the range that their keys are in: from one bound, itself included, to the next."""
+    bounds = len(ranges[by[0]])
+    order = np.lexsort([np.concatenate((ranges[n], columns[n])) for n in reversed(by)])
+    bound = order < bounds
+    to = np.empty(len(order) - bounds, dtype=np.int64)
+    to[order[~bound] - bounds] = np.cumsum(bound)[~bound]
+    yield from _parted(to, columns)
+
+
+def _parted(to: Ints, columns: Columns) -> Sent:
+    if not len(to):
+        return
+    if (to[0] == to).all():
+        yield int(to[0]), columns
+        return
+    order = np.argsort(to.astype(np.uint16) if to.max() < 1 << 16 else to, kind="stable")
+    there, starts = np.unique(to[order], return_index=True)
+    for bucket, rows in zip(there, np.split(order, starts[1:]), strict=True):
+        yield int(bucket), {n: c[rows] for n, c in columns.items()}
+
+
+def _ranges(cluster: Cluster, source: Outgoing, by: Sequence[str], rows: int) -> Columns:
+    """Keys that cut all rows in ranges of about a piece, from a sample of them."""
+    wanted = max(-(-rows // cluster.piece_of(source.width)), 1)
+    step = max(rows // (SAMPLED * wanted), 1)
+    jobs = list(enumerate(source.jobs, 1)) if wanted > 1 else []
+    dtypes = {n: source.dtypes[n] for n in by}
+    keys = _joined(cluster.run(partial(_sampled, source.keys or source.rows, dtypes, step), jobs), dtypes)
+    order = np.lexsort([keys[n] for n in reversed(by)])
+    cuts = order[np.unique(np.arange(1, wanted) * len(order) // wanted)] if len(order) else order
+    return {n: key[cuts] for n, key in keys.items()}
+
+
+def _sampled(rows: Callable[[Any], Rows], dtypes: Mapping[str, str], step: int, job: tuple[int, Any]) -> Columns:
+    """The keys of one row of every so many: not always the same one, as rows may repeat in a rhythm, nor the same one of
+    every job, as jobs may have fewer rows than that.
+    """
+    number, given = job
+    keys = _joined(list(rows(given)), dtypes)
+    count = len(next(iter(keys.values())))
+    starts = np.arange(0, count, step)
+    shift = np.modf(number * SILVER + np.arange(1, len(starts) + 1) * GOLDEN)[0]
+    chosen = starts + (shift * step).astype(np.int64)
+    return {n: key[chosen[chosen < count]] for n, key in keys.items()}
+
+
+# --- how they travel -----------------------------------------------------------------------------------------------------
+
+
+def _sent(cluster: Cluster, source: Outgoing, to: Callable[[Columns], Sent], side: int = 0) -> DataFrame:
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for at in batch.column(0).to_pylist():
+                for block in source.blocks(source.jobs[at]):
+                    yield from _batches(to(block), source.dtypes, side)
+
+    return in_arrow(cluster.numbers(len(source.jobs)), work, SCHEMA)
+
+
+def _batches(sent: Sent, dtypes: Mapping[str, str], side: int) -> Iterator[Any]:
+    """Packed rows as batches that Spark takes: for each value, all of its columns one after the other."""
+    import pyarrow as pa
+
+    step = max(LARGEST // width_of(dtypes), 1)
+    to: list[int] = []
+    values: list[bytes] = []
+    size = 0
+
+    def batch() -> Any:
+        sides = pa.array(np.full(len(to), side, dtype=np.int32))
+        return pa.record_batch({"bucket": pa.array(to, pa.int64()), "side": sides, "packed": pa.array(values, pa.binary())})
+
+    for bucket, columns in sent:
+        for low in range(0, len(next(iter(columns.values()))), step):
+            to.append(bucket)
+            values.append(b"".join(np.ascontiguousarray(columns[n][low:low + step], d).tobytes() for n, d in dtypes.items()))
+            size += len(values[-1])
+            if size >= TOGETHER:
+                yield batch()
+                to, values, size = [], [], 0
+    if to:
+        yield batch()
+
+
+def _unpacked(values: Sequence[Any], dtypes: Mapping[str, str]) -> Columns:
+    """All rows of some values, which are anything that holds bytes."""
+    width = width_of(dtypes)
+    parts: dict[str, list[Array]] = {n: [np.empty(0, d)] for n, d in dtypes.items()}
+    for value in values:
+        rows, at = memoryview(value).nbytes // width, 0
+        for name, dtype in dtypes.items():
+            parts[name].append(np.frombuffer(value, dtype, rows, at))
+            at += rows * np.dtype(dtype).itemsize
+    return {n: np.concatenate(p) for n, p in parts.items()}
+
+
+def _opened(table: Any, dtypes: Sequence[Mapping[str, str]]) -> tuple[int, list[Columns]]:
+    """Where packed rows were sent to, and the rows of each side."""
+    sides = table.column("side").to_numpy()
+    values = [value.as_buffer() for chunk in table.column("packed").chunks for value in chunk]
+    held = [_unpacked([values[i] for i in np.flatnonzero(sides == k)], d) for k, d in enumerate(dtypes)]
+    return int(table.column("bucket")[0].as_py()), held
+
+
+def _received(
+    cluster: Cluster, frame: DataFrame, dtypes: Sequence[Mapping[str, str]], arrived: Callable[[int, Sequence[Columns]], Any],
+    rows: int,
+) -> dict[int, Any]:
+    """What a function makes of all rows that were sent to the same place."""
+
+    def work(table: Any) -> Any:
+        import pyarrow as pa
+
+        at, sides = _opened(table, dtypes)
+        return pa.table({"bucket": pa.array([at], pa.int64()), "out": pa.array([dumped(arrived(at, sides))], pa.binary())})
+
+    found = cluster.asked(in_arrow_by(cluster.by_key(frame, "bucket", rows), "bucket", work, "bucket long, out binary"))
+    return {int(row[0]): loaded(bytes(row[1])) for row in found}
+
+
+def _passed_on(
+    cluster: Cluster, frame: DataFrame, dtypes: Sequence[Mapping[str, str]], arrived: Callable[[int, Sequence[Columns]], Sent],
+    made: Mapping[str, str], rows: int,
+) -> DataFrame:
+    """Rows that are sent on by those who received them."""
+
+    def work(table: Any) -> Any:
+        import pyarrow as pa
+
+        found = list(_batches(arrived(*_opened(table, dtypes)), made, 0))
+        types = {"bucket": pa.int64(), "side": pa.int32(), "packed": pa.binary()}
+        return pa.Table.from_batches(found) if found else pa.table({n: pa.array([], t) for n, t in types.items()})
+
+    return in_arrow_by(cluster.by_key(frame, "bucket", rows), "bucket", work, SCHEMA)
+
+
+def _put(
+    cluster: Cluster, frame: DataFrame, dtypes: Mapping[str, str], rows: int, piece: int
+) -> tuple[list[Spread], int]:
+    place = cluster.place
+    folders = {n: new_folder() for n in dtypes if n != "row"}
+
+    def arrived(bucket: int, sides: Sequence[Columns]) -> int:
+        first, at = bucket * piece, sides[0]["row"] - bucket * piece
+        for name, folder in folders.items():
+            out = np.full(min(piece, rows - first), blank_value(dtypes[name]), dtype=dtypes[name])
+            out[at] = sides[0][name]
+            written(place, folder, "put", first, out, dtypes[name])
+        return len(at)
+
+    found = _received(cluster, frame, [dtypes], arrived, rows)
+    out = []
+    for name, folder in folders.items():
+        pieces = []
+        for bucket in range(-(-rows // piece)):
+            first, size = bucket * piece, min(piece, rows - bucket * piece)
+            if bucket not in found:
+                written(place, folder, "put", first, np.full(size, blank_value(dtypes[name])), dtypes[name])
+            pieces.append((first, size, f"{folder}/put-{first:015d}"))
+        out.append(Spread.of(place, dtypes[name], pieces, folder))
+    return out, sum(found.values())

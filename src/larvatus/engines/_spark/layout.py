@@ -1,0 +1,306 @@
+"""Rows by sub-group and record id on a cluster: how they get there, and columns that follow when they are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from larvatus.core.arrays import Ints
+from larvatus.data.contracts import Array
+from larvatus.engines._layout.chunks import CHUNK, pieces_of
+from larvatus.engines._layout.stored import blank_value
+from larvatus.engines._spark.exchange import Outgoing, scatter, sort
+from larvatus.engines._spark.jobs import FEW, Cluster, Rows
+from larvatus.engines._spark.store import Piece, Place, Spread, new_folder, written
+
+Codes = tuple[int, Array, Ints]  # the first row of some, their new sub-groups, their record ids
+
+
+class Held(Protocol):
+    """A column in its order of rows, or still to be moved there."""
+
+    def stored(self) -> Spread: ...
+    def stream(self) -> Iterator[Array]: ...
+
+
+class Here:
+    """A column in its place."""
+
+    def __init__(self, column: Spread) -> None:
+        self._column = column
+
+    def stored(self) -> Spread:
+        return self._column
+
+    def stream(self) -> Iterator[Array]:
+        for _, block in self._column.stream():
+            yield block
+
+
+class Moved:
+    """A column that is put in its place when it is first read."""
+
+    def __init__(self, source: Held, move: Move) -> None:
+        self.source: Held | None = source
+        self.move = move
+        self.found: Spread | None = None
+        move.waiting.add(self)
+
+    def stored(self) -> Spread:
+        ready([self])
+        assert self.found is not None
+        return self.found
+
+    def stream(self) -> Iterator[Array]:
+        for _, block in self.stored().stream():
+            yield block
+
+
+def ready(columns: Sequence[Held]) -> None:
+    """Columns in their places, those that make the same move together; in a small table, all that wait for it."""
+    waiting = {id(c): c for c in columns if isinstance(c, Moved) and c.found is None}
+    while waiting:
+        move = next(iter(waiting.values())).move
+        with move.lock:
+            asked = [c for c in waiting.values() if c.move is move]
+            together = list(move.waiting) if move.rows <= FEW else asked
+            move.waiting.difference_update(together)
+            left = [c for c in {id(c): c for c in (*asked, *together)}.values() if c.found is None]
+            ready([c.source for c in left if c.source is not None])
+            sources = [c.source.stored() for c in left if c.source is not None]
+            for column, found in zip(left, move.moved(sources), strict=True):
+                column.found, column.source = found, None
+        waiting = {k: c for k, c in waiting.items() if c.found is None}
+
+
+class Layout:
+    """Rows by sub-group and record id: the record ids, the rows' places in the source, and how the order came about."""
+
+    def __init__(self, record: Held, position: Held, rows: int, move: Move | None = None) -> None:
+        self.record, self.position, self.rows, self.move = record, position, rows, move
+        self.moves: dict[tuple[object, ...], Layout] = {}
+        self.known: dict[tuple[object, ...], tuple[tuple[weakref.ref[Spread], ...], bytes]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a task found in its rows: for each new sub-group how many, and the first and last record; whether ascending."""
+
+    low: int
+    high: int
+    group: Ints
+    size: Ints
+    first: Ints
+    last: Ints
+    ascending: bool
+    in_place: bool
+    digest: bytes
+
+
+class Assigned:
+    """The new sub-group of every row, -1 where it is left out, as tasks found it in one pass."""
+
+    def __init__(self, cluster: Cluster, record: Spread, code: Spread, seen: Sequence[Seen], groups: int) -> None:
+        self.cluster, self.record, self.code, self.seen = cluster, record, code, seen
+        self.sizes = np.zeros(groups, dtype=np.int64)
+        digest = hashlib.blake2b(digest_size=16)
+        for part in self.seen:
+            self.sizes[part.group] += part.size
+            digest.update(part.digest)
+        self.fingerprint = digest.hexdigest()
+        self.drops = int(self.sizes.sum()) < code.rows
+
+    @classmethod
+    def of(cls, cluster: Cluster, record: Spread, code: Spread, groups: int) -> Assigned:
+        """Sub-groups that lie in a column."""
+        return cls(cluster, record, code, cluster.run(partial(_looked, record, code), spans(code.rows, cluster)), groups)
+
+    @classmethod
+    def made(
+        cls, cluster: Cluster, record: Spread, codes: Callable[[Any], Codes], jobs: Sequence[Any], groups: int
+    ) -> Assigned:
+        """Sub-groups that a function gives for the rows of each job: written and looked at in one pass."""
+        folder = new_folder()
+        found = cluster.run(partial(_written, cluster.place, folder, codes), jobs)
+        code = Spread.of(cluster.place, np.int32, [piece for piece, _ in found], folder)
+        return cls(cluster, record, code, [seen for _, seen in found], groups)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether rows are in the order (sub-group, record id) as they lie, none left out."""
+        last = (0, -(2**62))
+        for part in self.seen:
+            if not part.in_place or not len(part.group) or (int(part.group[0]), int(part.first[0])) <= last:
+                return False
+            last = int(part.group[-1]), int(part.last[-1])
+        return True
+
+    def place(self) -> Spread:
+        """For every old row its new one, or -1: counted where records ascend in every new sub-group, sorted where not."""
+        starts = np.concatenate(([0], np.cumsum(self.sizes)))[:-1]
+        last = np.full(len(self.sizes), -(2**62), dtype=np.int64)
+        jobs: list[tuple[int, int, Ints]] = []
+        for part in self.seen:
+            if not part.ascending or (part.first <= last[part.group]).any():
+                return self._sorted()
+            jobs.append((part.low, part.high, starts[part.group]))
+            starts[part.group] += part.size
+            last[part.group] = part.last
+        folder = new_folder()
+        pieces = self.cluster.run(partial(_counted, self.cluster.place, folder, self.code), jobs)
+        return Spread.of(self.cluster.place, np.int64, pieces, folder)
+
+    def _sorted(self) -> Spread:
+        rows, cluster = int(self.sizes.sum()), self.cluster
+        if self.code.rows <= cluster.rows:
+            folder = new_folder()
+            return Spread.of(cluster.place, np.int64, cluster.run(
+                partial(_sorted_at_once, cluster.place, folder, self.record, self.code), [None]), folder)
+        dtypes = {"code": "int64", "record": "int64", "row": "int64"}
+        keys = Outgoing(partial(_keys, self.record, self.code), spans(self.code.rows, cluster), dtypes)
+        (back,), _ = sort(cluster, keys, ["code", "record"], ["row"], rows)
+        numbered = Outgoing(partial(_numbered, back), spans(back.rows, cluster), {"row": "int64", "new": "int64"})
+        (place,), _ = scatter(cluster, numbered, self.code.rows)
+        return place
+
+
+class Move:
+    """From one order of rows to another."""
+
+    def __init__(self, cluster: Cluster, source: Layout | None, assigned: Assigned) -> None:
+        self.cluster, self.source, self.assigned = cluster, source, assigned
+        self.rows, self.drops, self.lock = int(assigned.sizes.sum()), assigned.drops, threading.RLock()
+        self.waiting: weakref.WeakSet[Moved] = weakref.WeakSet()
+        self._place: Spread | None = None
+        self._back: Spread | None = None
+
+    @property
+    def place(self) -> Spread:
+        """For every old row its new one, or -1."""
+        with self.lock:
+            if self._place is None:
+                self._place = self.assigned.place()
+            return self._place
+
+    @property
+    def back(self) -> Spread:
+        """For every new row its old one."""
+        with self.lock:
+            if self._back is None:
+                (self._back,) = put(self.cluster, self.place, [Spread.numbers(self.cluster.place, self.place.rows)], self.rows)
+            return self._back
+
+    def moved(self, columns: Sequence[Spread]) -> list[Spread]:
+        """Columns in the new order; in a small table the old rows' numbers come along, for the way back."""
+        with self.lock:
+            if self._back is not None or self.rows > FEW:
+                return put(self.cluster, self.place, columns, self.rows)
+            number = Spread.numbers(self.cluster.place, self.place.rows)
+            *found, self._back = put(self.cluster, self.place, [*columns, number], self.rows)
+            return found
+
+    def returned(self, columns: Sequence[Spread], rows: int) -> list[Spread]:
+        """Columns of the new order in the old one; missing where a row was left out."""
+        return put(self.cluster, self.back, columns, rows)
+
+
+def spans(rows: int, cluster: Cluster, among: int = 0) -> list[tuple[int, int]]:
+    """Rows for each task: whole chunks, so many that every core has something to do and no task more than a piece.
+
+    `among` is how many rows there are in all, where these are a part of them.
+    """
+    size = min(cluster.piece, -(-max(rows, among) // (2 * cluster.parallel)))
+    return list(pieces_of(0, rows, max(size // CHUNK * CHUNK, min(CHUNK, cluster.piece), 1)))
+
+
+def put(cluster: Cluster, place: Spread, columns: Sequence[Spread], rows: int) -> list[Spread]:
+    """Columns with each row at its new place; rows without one are left out."""
+    if not columns:
+        return []
+    if max(rows, place.rows) <= cluster.rows:
+        return _at_once(cluster, partial(_put_at_once, cluster.place, place, rows), columns)
+    dtypes = {f"c{i}": c.dtype.name for i, c in enumerate(columns)}
+    source = Outgoing(partial(_placed, place, list(columns)), spans(place.rows, cluster), {"row": "int64", **dtypes})
+    return scatter(cluster, source, rows)[0]
+
+
+def _at_once(cluster: Cluster, function: Any, columns: Sequence[Spread]) -> list[Spread]:
+    folders = [new_folder() for _ in columns]
+    pieces = cluster.run(function, list(zip(columns, folders, strict=True)))
+    return [Spread.of(cluster.place, c.dtype, [p], f) for c, p, f in zip(columns, pieces, folders, strict=True)]
+
+
+def _looked(record: Spread, code: Spread, span: tuple[int, int]) -> Seen:
+    return _seen(*span, code.read(*span).astype(np.int64), record.read(*span))
+
+
+def _written(place: Place, folder: str, codes: Callable[[Any], Codes], job: Any) -> tuple[Piece, Seen]:
+    low, given, ids = codes(job)
+    return written(place, folder, "code", low, given, np.int32), _seen(low, low + len(ids), given.astype(np.int64), ids)
+
+
+def _seen(low: int, high: int, codes: Ints, ids: Ints) -> Seen:
+    digest = hashlib.blake2b(codes.tobytes(), digest_size=16).digest()
+    step = np.diff(codes)
+    in_place = bool(len(codes) and codes[0] >= 0 and (step >= 0).all() and (np.diff(ids)[step == 0] > 0).all())
+    rows = np.flatnonzero(codes >= 0)
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    of, ids = codes[rows], ids[rows]
+    first = np.flatnonzero(np.diff(of, prepend=-1))
+    size = np.diff(np.append(first, len(of)))
+    ascending = bool(((np.diff(ids) > 0) | (np.diff(of) != 0)).all())
+    return Seen(low, high, of[first], size, ids[first], ids[first + size - 1], ascending, in_place, digest)
+
+
+def _counted(place: Place, folder: str, code: Spread, job: tuple[int, int, Ints]) -> Piece:
+    low, high, starts = job
+    codes = code.read(low, high).astype(np.int64)
+    out = np.full(len(codes), -1, dtype=np.int64)
+    rows = np.flatnonzero(codes >= 0)
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    first = np.flatnonzero(np.diff(codes[rows], prepend=-1))
+    size = np.diff(np.append(first, len(rows)))
+    out[rows] = np.repeat(starts - first, size) + np.arange(len(rows))
+    return written(place, folder, "place", low, out, np.int64)
+
+
+def _sorted_at_once(place: Place, folder: str, record: Spread, code: Spread, _: None) -> Piece:
+    codes, ids = code.read(), record.read()
+    kept = np.flatnonzero(codes >= 0)
+    out = np.full(len(codes), -1, dtype=np.int64)
+    out[kept[np.lexsort((ids[kept], codes[kept]))]] = np.arange(len(kept))
+    return written(place, folder, "place", 0, out, np.int64)
+
+
+def _keys(record: Spread, code: Spread, span: tuple[int, int]) -> Rows:
+    for low, high in pieces_of(*span):
+        codes, ids = code.read(low, high), record.read(low, high)
+        kept = np.flatnonzero(codes >= 0)
+        yield {"code": codes[kept], "record": ids[kept], "row": kept + low}
+
+
+def _numbered(back: Spread, span: tuple[int, int]) -> Rows:
+    for low, high in pieces_of(*span):
+        yield {"row": back.read(low, high), "new": np.arange(low, high)}
+
+
+def _placed(place: Spread, columns: list[Spread], span: tuple[int, int]) -> Rows:
+    for low, high in pieces_of(*span):
+        new = place.read(low, high)
+        kept = new >= 0
+        yield {"row": new[kept], **{f"c{i}": c.read(low, high)[kept] for i, c in enumerate(columns)}}
+
+
+def _put_at_once(where: Place, place: Spread, rows: int, job: tuple[Spread, str]) -> Piece:
+    column, folder = job
+    new = place.read()
+    out = np.full(rows, blank_value(column.dtype), dtype=column.dtype)
+    out[new[new >= 0]] = column.read()[new >= 0]
+    return written(where, folder, "put", 0, out, column.dtype)

@@ -1,0 +1,236 @@
+"""From any source to columns in the shared folder: every task reads its part, names get their codes once all are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from larvatus.core.arrays import Ints
+from larvatus.core.errors import ReadError
+from larvatus.data.contracts import Array, Column
+from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
+from larvatus.data.sub_groups import Groups
+from larvatus.engines._disk.reading import LARGEST_CROSSING, MOST_GROUPS
+from larvatus.engines._files import columns as conversion
+from larvatus.engines._files.record_ids import record_ids
+from larvatus.engines._memory.table import decoded
+from larvatus.engines._spark.exchange import Outgoing, sort
+from larvatus.engines._spark.jobs import Cluster
+from larvatus.engines._spark.layout import Assigned, Codes, Held, Here, Layout, spans
+from larvatus.engines._spark.sources import RECORD, Part, Source, opened
+from larvatus.engines._spark.store import Piece, Place, Spread, new_folder, written
+from larvatus.engines._spark.table import SparkTable
+from larvatus.engines._spark.tasks import key_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a task found in its part."""
+
+    rows: int
+    pieces: Mapping[str, Piece]
+    levels: Mapping[str, Sequence[Any]]
+    missing: Mapping[str, bool]
+
+
+def read(
+    cluster: Cluster, source: Any, names: Sequence[str], roles: Roles, sub_groups: SubGroups, pairing: Path | None
+) -> SparkTable:
+    """A table of the columns that have a role, in sub-group and record order."""
+    check_roles(roles, sub_groups, names)
+    wanted = list(released_columns(roles, sub_groups))
+    extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
+    found_in, origin, given_ids = opened(cluster, source, [*wanted, *extra], roles.record_id)
+    ids = roles.record_id or (RECORD if given_ids else None)
+    place, folder = cluster.place, new_folder()
+    named = {n: conversion.is_named(n, _plain(found_in.schema.field(n).type), roles, sub_groups) for n in wanted}
+    whole = frozenset(roles.confidential)
+    work = partial(_taken, found_in, folder, named, whole, ids)
+    try:
+        found: list[_Read] = cluster.run(work, list(enumerate(found_in.parts)))
+    finally:
+        found_in.close()
+    rows = sum(f.rows for f in found)
+    if rows == 0:
+        raise ReadError("the source has a header but no records.")
+    columns, maps = _described(found_in.schema, wanted, named, found, roles)
+    held = {n: _spread(place, folder, n, found) for n in found[0].pieces if not n.startswith(" local ")}
+    given = held.pop(" record", None)
+    crossed = [columns[n] for n in sub_groups.columns]
+    named_ids = given if pairing is None and roles.record_id else None
+    named_columns, seen, once = _second_look(cluster, folder, maps, found, crossed, named_ids)
+    if not once or (named_ids is not None and rows > cluster.rows and not _each_once(cluster, named_ids)):
+        named_by = repr(roles.record_id)
+        raise ReadError(f"record_id: {named_by} is missing or repeated in some records; it must name each record once.")
+    held |= named_columns
+    record = _paired(cluster, pairing, rows) if pairing is not None else given or Spread.numbers(place, rows)
+    codes = partial(_code, record, [held[n] for n in sub_groups.columns], _widths(crossed), seen)
+    assigned = Assigned.made(cluster, record, codes, spans(rows, cluster), len(seen))
+    layout = Layout(Here(record), Here(Spread.numbers(place, rows)), rows)
+    there: dict[str, Held] = {n: Here(c) for n, c in held.items()}
+    start = SparkTable(columns, Groups((), ((),), (rows,)), layout, there, np.array([0, rows]), cluster,
+                       replace(origin, given=frozenset(wanted) - whole, columns=columns))
+    labels = _labels(crossed, seen)
+    return start.laid_out(assigned, sub_groups.columns, labels, [(label,) for label in labels])
+
+
+def _plain(kind: Any) -> Any:
+    return kind.value_type if conversion.is_dictionary(kind) else kind
+
+
+def _taken(
+    source: Source, folder: str, named: Mapping[str, bool], confidential: frozenset[str], ids: str | None,
+    job: tuple[int, Part],
+) -> _Read:
+    """Every column of a part: numbers as they are kept, names as codes of the levels that this part has."""
+    at, part = job
+    parts: dict[str, list[Array]] = {}
+    levels: dict[str, dict[Any, int]] = {n: {} for n in named if named[n]}
+    missing, rows = dict.fromkeys(named, False), 0
+    for batch in source.batches(part):
+        rows += batch.num_rows
+        for name, is_named in named.items():
+            column = batch.column(batch.schema.get_field_index(name))
+            if is_named:
+                there, codes = conversion.coded(name, column)
+                place = np.array([*(levels[name].setdefault(v, len(levels[name])) for v in there), -1], dtype=np.int32)
+                parts.setdefault(f" local {name}", []).append(place[codes])
+                missing[name] |= bool((codes < 0).any())
+                continue
+            kind = _plain(column.type)
+            described, values = conversion.number(name, column, kind, name in confidential)
+            parts.setdefault(name, []).append(values)
+            missing[name] |= described.missing
+            if conversion.needs_exact(kind) and name not in confidential:
+                parts.setdefault(f" exact {name}", []).append(conversion.exact(column, kind))
+        if ids is not None:
+            parts.setdefault(" record", []).append(record_ids(ids, batch.column(batch.schema.get_field_index(ids))))
+    pieces = {}
+    for n, p in parts.items():
+        values = np.concatenate(p)
+        pieces[n] = written(source.place, f"{folder}-{key_of(n)}", "read", at, values, values.dtype)
+    return _Read(rows, pieces, {n: list(v) for n, v in levels.items()}, missing)
+
+
+def _spread(place: Place, folder: str, name: str, found: Sequence[_Read]) -> Spread:
+    dtype = np.int64 if name.startswith((" exact ", " record")) else np.float64
+    return Spread.of(place, dtype, [f.pieces[name] for f in found if f.rows], f"{folder}-{key_of(name)}")
+
+
+def _described(
+    schema: Any, wanted: Sequence[str], named: Mapping[str, bool], found: Sequence[_Read], roles: Roles
+) -> tuple[dict[str, Column], dict[str, list[Array]]]:
+    """What each column holds, and for names how each part's codes become those of all."""
+    import pyarrow as pa
+
+    columns, maps = {}, {}
+    for name in wanted:
+        missing = any(f.missing[name] for f in found)
+        if not named[name]:
+            integer = pa.types.is_integer(_plain(schema.field(name).type))
+            columns[name] = Column(name, "number", integer=integer, missing=missing)
+            continue
+        levels = list(dict.fromkeys(v for f in found for v in f.levels[name]))
+        order = conversion.level_order(name, levels, roles)
+        spot = {levels[i]: k for k, i in enumerate(order)}
+        maps[name] = [np.array([*(spot[v] for v in f.levels[name]), -1], dtype=np.int32) for f in found]
+        columns[name] = Column(name, "nominal", missing=missing, levels=tuple(conversion.plain(levels[i]) for i in order))
+    return columns, maps
+
+
+def _widths(crossed: Sequence[Column]) -> list[int]:
+    """How many levels each column of the sub-groups has, a missing one included."""
+    widths = [len(c.levels) + 1 for c in crossed]
+    if math.prod(widths) >= LARGEST_CROSSING:
+        raise ReadError("sub_groups: their columns have too many levels to be crossed. Use fewer or coarser columns.")
+    return widths
+
+
+def _second_look(
+    cluster: Cluster, folder: str, maps: Mapping[str, list[Array]], found: Sequence[_Read], crossed: Sequence[Column],
+    ids: Spread | None,
+) -> tuple[dict[str, Spread], Ints, bool]:
+    """Once all levels are known, in one pass: codes of all of them in place of those of each part, which combinations of
+    sub-group columns there are, and whether ids that one task can hold differ.
+    """
+    place, widths = cluster.place, _widths(crossed)
+    parts: list[Any] = [
+        (i, f.rows, {n: (f.pieces[f" local {n}"][2], maps[n][i]) for n in maps}) for i, f in enumerate(found) if f.rows and maps
+    ]
+    asked = [ids] if ids is not None and ids.rows <= cluster.rows else []
+    work = partial(_looked_again, place, folder, [c.name for c in crossed], widths)
+    answers = cluster.run(work, [*parts, *asked])
+    once = all(answers[len(parts) :])
+    pieces, cells = [a for a, _ in answers[: len(parts)]], [c for _, c in answers[: len(parts)]]
+    for name in maps:
+        place.remove(f"{folder}-{key_of(f' local {name}')}")
+    seen = np.unique(np.concatenate(cells)) if crossed else np.zeros(1, dtype=np.int64)
+    if len(seen) > MOST_GROUPS:
+        raise ReadError(f"sub_groups: there are more than {MOST_GROUPS:,} of them. Use fewer or coarser columns.")
+    return {n: Spread.of(place, np.int32, [p[n] for p in pieces], f"{folder}-{key_of(n)}") for n in maps}, seen, once
+
+
+def _looked_again(place: Place, folder: str, crossed: Sequence[str], widths: Sequence[int], job: Any) -> Any:
+    if isinstance(job, Spread):
+        return _differ(job, (0, job.rows))
+    i, rows, named = job
+    codes = {n: to[np.frombuffer(place.read(file, 0, rows * 4), dtype=np.int32)] for n, (file, to) in named.items()}
+    pieces = {n: written(place, f"{folder}-{key_of(n)}", "read", i, c, np.int32) for n, c in codes.items()}
+    return pieces, np.unique(_cells([codes[n] for n in crossed], widths, rows))
+
+
+def _labels(crossed: Sequence[Column], seen: Ints) -> list[tuple[Any, ...]]:
+    """The sub-groups there are, missing levels last."""
+    if not crossed:
+        return [()]
+    widths = _widths(crossed)
+    levels = np.stack(np.unravel_index(seen, widths), axis=1).tolist()
+    missing = [[-1 if v == w - 1 else v for v, w in zip(row, widths, strict=True)] for row in levels]
+    return [decoded(row, [c.levels for c in crossed]) for row in missing]
+
+
+def _cells(codes: Sequence[Array], widths: Sequence[int], rows: int) -> Ints:
+    """One number for each row's combination of levels, missing ones last."""
+    cell = np.zeros(rows, dtype=np.int64)
+    for column, width in zip(codes, widths, strict=True):
+        cell = cell * width + np.where(column < 0, width - 1, column)
+    return cell
+
+
+def _code(record: Spread, columns: Sequence[Spread], widths: Sequence[int], seen: Ints, span: tuple[int, int]) -> Codes:
+    cells = _cells([c.read(*span) for c in columns], widths, span[1] - span[0])
+    return span[0], np.searchsorted(seen, cells).astype(np.int32), record.read(*span)
+
+
+def _paired(cluster: Cluster, pairing: Path, rows: int) -> Spread:
+    """Record ids from the pairing file."""
+    from larvatus.engines._files.record_ids import paired_records
+
+    folder = new_folder()
+    piece = written(cluster.place, folder, "paired", 0, paired_records(pairing, rows), np.int64)
+    return Spread.of(cluster.place, np.int64, [piece], folder)
+
+
+def _each_once(cluster: Cluster, ids: Spread) -> bool:
+    """Whether ids that no task can hold differ: sorted by Spark, then looked at piece by piece."""
+    parts = spans(ids.rows, cluster)
+    if not all(cluster.run(partial(_differ, ids), [(low, high - 1) for low, high in parts])):
+        return False
+    (ordered,), _ = sort(cluster, Outgoing(partial(_ids, ids), parts, {"record": "int64"}), ["record"], ["record"], ids.rows)
+    return all(cluster.run(partial(_differ, ordered), parts))
+
+
+def _ids(record: Spread, span: tuple[int, int]) -> Iterator[dict[str, Array]]:
+    yield {"record": record.read(*span)}
+
+
+def _differ(record: Spread, span: tuple[int, int]) -> bool:
+    """Whether no two ids of some rows, and the one after them, are the same."""
+    ids = np.sort(record.read(span[0], span[1] + 1))
+    return not (np.diff(ids) == 0).any()

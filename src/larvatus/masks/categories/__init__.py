@@ -1,0 +1,1 @@
+"""Levels of categorical columns: in an order, joined, or combined as keys."""

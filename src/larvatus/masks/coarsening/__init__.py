@@ -1,0 +1,1 @@
+"""Classes of numbers and tails, for recoding and top coding."""

@@ -1,0 +1,97 @@
+"""Numbers in classes: by cut points or of equal counts, and what stands for each class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Floats
+from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.microdata import Microdata
+
+SHARED_BY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The data with the class of each value of a column (NaN where missing), and sub-groups × classes of its figures."""
+
+    data: Microdata
+    count: NDArray[np.int64]
+    mean: Floats
+
+
+def class_name(name: str) -> str:
+    """The column that holds the class of each value."""
+    return f" class {name}"
+
+
+def by_cuts(data: Microdata, name: str, cuts: Sequence[float], weight: str | None) -> Classes:
+    """Classes between cut points, each with its lower one."""
+    edges = np.array(cuts, dtype=np.float64)
+
+    def assign(group: int, block: Block) -> Mapping[str, Array]:
+        x = block[name]
+        return {class_name(name): np.where(np.isnan(x), np.nan, np.searchsorted(edges, x, side="right"))}
+
+    classed = data.map_rows(assign, [name], [Column(class_name(name), "number")])
+    return Classes(classed, *_figures(classed, name, len(edges) + 1, weight))
+
+
+def by_counts(data: Microdata, name: str, bins: int, weight: str | None) -> Classes:
+    """Classes that hold about as many values each; equal values share one, and one of too few values joins the next."""
+    rank = f" rank {name}"
+    there = data.with_confidential([name]).present()[:, 0]
+    ranked = data.ranks({rank: name})
+
+    def place(rank: Floats, group: int) -> Floats:
+        return np.minimum(np.floor((rank - 0.5) * bins / max(int(there[group]), 1)), bins - 1)
+
+    first = ranked.map_rows(lambda g, b: {class_name(name): place(b[rank], g)}, [rank], [Column(class_name(name), "number")])
+    joined = [_joined(counts) for counts in _figures(first, name, bins, None)[0]]
+
+    def renumber(group: int, block: Block) -> Mapping[str, Array]:
+        before = block[class_name(name)]
+        gone = np.isnan(before)
+        return {class_name(name): np.where(gone, np.nan, joined[group][np.where(gone, 0, before).astype(np.int64)])}
+
+    classed = first.map_rows(renumber, [class_name(name)], [Column(class_name(name), "number")])
+    return Classes(classed, *_figures(classed, name, bins, weight))
+
+
+def _joined(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A new number for each class, without gaps; classes under three values go with the next, the last with the one before."""
+    out, number, held = np.zeros(len(counts), dtype=np.int64), 0, 0
+    for i, count in enumerate(counts.tolist()):
+        out[i] = number
+        held += count
+        if held >= SHARED_BY and counts[i + 1 :].sum() >= SHARED_BY:
+            number, held = number + 1, 0
+    return out
+
+
+def _figures(data: Microdata, name: str, classes: int, weight: str | None) -> tuple[NDArray[np.int64], Floats]:
+    """Counts and means, weighted where a weight is named and adds up to more than zero in the class."""
+
+    def sums(group: int, block: Block) -> Floats:
+        there = ~np.isnan(block[class_name(name)])
+        x, at = block[name][there], block[class_name(name)][there].astype(np.int64)
+        w = np.nan_to_num(block[weight][there]) if weight else np.ones(len(x))
+        return np.array([np.bincount(at, v, minlength=classes) for v in (np.ones(len(x)), x, w, w * x)])
+
+    used = [name, class_name(name), *([weight] if weight else [])]
+    count, plain, mass, weighted = np.array(data.reduce(used, sums, np.add)).transpose(1, 0, 2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(mass > 0, weighted / mass, plain / count)
+    return count.astype(np.int64), mean
+
+
+def interval_names(cuts: Sequence[float]) -> tuple[str, ...]:
+    """Classes between cut points as a person would write them."""
+    said = [f"{c:.15g}" for c in cuts]
+    inner = [f"{a} to under {b}" for a, b in pairwise(said)]
+    return (f"under {said[0]}", *inner, f"{said[-1]} and over")

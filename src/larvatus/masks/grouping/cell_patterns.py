@@ -1,0 +1,100 @@
+"""Which columns are missing, or zero, as one more sub-group level: records with the same pattern are masked together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.errors import SubGroupError
+from larvatus.data.contracts import Array, Block
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.sub_groups import Groups, Label, settle
+
+Pattern = bytes
+Test = Callable[[Array], Array]
+
+
+def by_missing_pattern(
+    data: Microdata, names: Sequence[str], smallest: int, asked_by: str
+) -> tuple[Microdata, list[tuple[str, ...]]]:
+    """The data in sub-groups of equal missing pattern, and the columns that are present in each.
+
+    A pattern with too few records is refused, pooled over trailing sub-group columns, or left out, as the study says of
+    small sub-groups. Records that lack every column have nothing to mask and are never too few.
+    """
+    if not any(data.table.columns[n].missing for n in names):
+        return data, [tuple(names)] * len(data.groups)
+    split, patterns = _by_pattern(data, names, _missing, "missing", smallest, asked_by)
+    return split, [tuple(n for n, gone in zip(names, p, strict=True) if not gone) for p in patterns]
+
+
+def left_out(before: Microdata, after: Microdata, level: str) -> list[Note]:
+    """What to say of records whose pattern was too rare."""
+    lost = before.rows - after.rows
+    gone = f"{lost:,} records with a rare pattern of {level} values are left out of the release"
+    notes = [Note(gone, "warning")] if lost else []
+    pooled = [
+        size for size, held in zip(after.groups.sizes, after.groups.declared, strict=True)
+        if after.groups.columns[:1] == (level,) and len(held) > 1
+    ] if after.groups.declared else []
+    if pooled:
+        notes.append(Note(
+            f"{sum(pooled):,} records with a rare pattern of {level} values are masked in pools over sub-groups: what the mask "
+            "keeps is kept in the pools and in the file, not in each of these sub-groups", "warning",
+        ))
+    return notes
+
+
+def by_zero_pattern(data: Microdata, names: Sequence[str], smallest: int, asked_by: str) -> Microdata:
+    """The data in sub-groups in which the same columns are zero."""
+    return _by_pattern(data, names, lambda x: x == 0, "zero", smallest, asked_by)[0]
+
+
+def _by_pattern(
+    data: Microdata, names: Sequence[str], test: Test, level: str, smallest: int, asked_by: str
+) -> tuple[Microdata, list[Pattern]]:
+    """The data split by which columns pass a test, and the pattern of each sub-group."""
+    some = data.reduce(names, lambda g, b: any(bool(test(b[n]).any()) for n in names), lambda a, b: a or b)
+    if not any(some):
+        return data, [bytes(len(names))] * len(data.groups)
+    seen = data.reduce(names, lambda g, b: Counter(_patterns(b, names, test)), lambda a, b: a + b)
+    every: set[Pattern] = set().union(*seen)
+    found = [(pattern, g) for pattern in sorted(every) for g in range(len(data.groups)) if seen[g][pattern]]
+    labels: list[Label] = [(_text(pattern, names), *data.groups.labels[g]) for pattern, g in found]
+    sizes = [seen[g][pattern] for pattern, g in found]
+    all_pass = bytes([1]) * len(names)
+    counts = [[size if pattern != all_pass else max(size, smallest)] for size, (pattern, _) in zip(sizes, found, strict=True)]
+    columns = (level, *data.groups.columns)
+    outcome = settle(Groups(columns, tuple(labels), tuple(sizes)), counts, smallest, data.sub_groups.small, asked_by)
+    if () in outcome.labels:
+        raise SubGroupError(
+            f"{asked_by}: too few records share a pattern of {level} values, even pooled over all sub-groups ({smallest} are "
+            "needed). Leave those records out (small = \"suppress\"), or fill or drop the column first."
+        )
+    target = dict(zip(found, outcome.target, strict=True))
+
+    def assign(group: int, block: Block) -> NDArray[np.int64]:
+        return np.array([target[pattern, group] for pattern in _patterns(block, names, test)], dtype=np.int64)
+
+    table = data.table.regroup(assign, names, columns, outcome.labels, outcome.declared)
+    by_text = {_text(pattern, names): pattern for pattern in every}
+    return data.holding(table), [by_text[str(label[0])] for label in table.groups.labels]
+
+
+def _missing(x: Array) -> Array:
+    """Which values are missing: NaN among numbers, -1 among codes of names."""
+    return np.isnan(x) if x.dtype.kind == "f" else x < 0
+
+
+def _patterns(block: Block, names: Sequence[str], test: Test) -> list[Pattern]:
+    """One byte per column, 1 where the test passes, for each row."""
+    passed = np.array([test(block[n]) for n in names], dtype=np.uint8)
+    return [row.tobytes() for row in np.ascontiguousarray(passed.T)]
+
+
+def _text(pattern: Pattern, names: Sequence[str]) -> str:
+    return "+".join(n for n, passed in zip(names, pattern, strict=True) if passed) or "none"

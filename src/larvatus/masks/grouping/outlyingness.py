@@ -1,0 +1,40 @@
+"""How far each record lies from the centre of its sub-group, whatever block it comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.microdata import Microdata
+
+DISTANCE = " distance"
+THINNEST = 1e-8
+
+
+def with_distance(data: Microdata, names: Sequence[str]) -> Microdata:
+    """A column with the squared Mahalanobis distance; a missing value counts as the centre, thin directions not at all."""
+    figures = [_whitening(np.nan_to_num(m.mean), np.nan_to_num(m.covariance)) for m in data.moments(names)]
+
+    def distance(group: int, block: Block) -> Mapping[str, Array]:
+        from larvatus.stats.linear.row_maps import mapped_rows
+
+        centre, whitening = figures[group]
+        away = np.array([np.nan_to_num(block[n] - centre[j]) for j, n in enumerate(names)]).reshape(len(names), len(block))
+        out = np.zeros(len(block))
+        for part in mapped_rows(away, whitening):
+            out += part * part
+        return {DISTANCE: out}
+
+    return data.map_rows(distance, names, [Column(DISTANCE, "number")])
+
+
+def _whitening(centre: NDArray[np.float64], covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The centre, and the map after which the columns are uncorrelated with variance one."""
+    spread = np.sqrt(np.diag(covariance))
+    scale = np.where(spread > 0, spread, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    good = values > THINNEST * max(float(values.max(initial=0.0)), 1e-300)
+    return centre, (vectors[:, good] / np.sqrt(values[good])) / scale[:, None]

@@ -1,0 +1,1 @@
+"""Regressions of X on S and draws from their posterior."""

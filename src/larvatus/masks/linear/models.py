@@ -1,0 +1,137 @@
+"""What masks by a linear model share: the similarity as a matrix, the fit of X on S, rotations, the law, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from larvatus.core.arrays import Matrix
+from larvatus.core.errors import MaskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block
+from larvatus.data.design import Design, design_of
+from larvatus.data.laws import GroupLaw, Law
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.per_column import per_column
+from larvatus.masks.noise.drawing import columns_of
+
+if TYPE_CHECKING:
+    from larvatus.stats.linear.fit_on_s import Fit
+
+
+
+def similarity_matrix(what: str, value: Any, names: Sequence[str]) -> Matrix:
+    """One value, a list, a table by name, or nested lists, as a matrix over these columns."""
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        rows = [row for row in value if isinstance(row, tuple)]
+        if {len(row) for row in rows} != {len(names)} or len(rows) != len(names):
+            raise MaskError(
+                f"{what}: needs {len(names)} rows of {len(names)} values, in the order of the "
+                f"confidential columns ({', '.join(names)})."
+            )
+        return np.array(rows, dtype=np.float64)
+    flat = tuple(v for v in value if not isinstance(v, tuple)) if isinstance(value, tuple) else value
+    return np.diag(per_column(what, flat, names))
+
+
+@contextmanager
+def feasible(method: str, names: Sequence[str], group: str) -> Iterator[None]:
+    """Turn a similarity without a noise to go with it into an error that names the direction."""
+    from larvatus.stats.linear.sufficiency import Infeasible
+
+    try:
+        yield
+    except Infeasible as problem:
+        needs = f"needs noise of negative variance ({problem.eigenvalue:.3g})" if problem.eigenvalue < 0 else "leaves no noise"
+        raise MaskError(
+            f"{method}: in sub-group ({group}) this similarity {needs} in the direction "
+            f"{direction_text(problem.direction, names)} of the standardised columns. Use one similarity for all columns, or "
+            "bring the values of correlated columns closer together and below 1."
+        ) from None
+
+
+def direction_text(direction: Matrix, names: Sequence[str]) -> str:
+    """A combination of standardised columns, its largest parts first."""
+    order = [j for j in np.argsort(-np.abs(direction))[:4] if abs(direction[j]) > 0.05]
+    return " ".join(f"{direction[j]:+.2f}·{names[j]}" for j in order)
+
+
+def fits_of(data: Microdata, present: Sequence[tuple[str, ...]], design: Design) -> list[Fit]:
+    """Per sub-group, the fit on S of the columns that are present there; they have no missing values."""
+    from larvatus.stats.linear.covariance_factors import Centred
+    from larvatus.stats.linear.fit_on_s import fit_of
+
+    def rows(group: int, block: Block) -> Centred | None:
+        return Centred.of(np.hstack([design.matrix(group, block), block.matrix(present[group])]))
+
+    columns = list(dict.fromkeys([*data.confidential, *design.columns]))
+    out = []
+    for found in data.reduce(columns, rows, Centred.merge):
+        assert found is not None, "columns that are present have no missing values"
+        out.append(fit_of(found, len(design.terms)))
+    return out
+
+
+def rotated(
+    data: Microdata, present: Sequence[tuple[str, ...]], design: Design, random: RecordRandom
+) -> tuple[Microdata, dict[int, tuple[str, tuple[str, ...]]]]:
+    """X with what the design leaves of it rotated at random in whole sub-groups; of each, the status and what did not move."""
+    from larvatus.stats.linear.sufficiency import mask_group
+
+    names = data.confidential
+    outcomes: dict[int, tuple[str, tuple[str, ...]]] = {}
+
+    def rotate(group: int, block: Block) -> Mapping[str, Array]:
+        there = present[group]
+        same = {n: block[n] for n in names}
+        if not there:
+            return same
+        p = len(there)
+        x, s, w = columns_of(block, there), design.matrix(group, block).T, random.normal(block.record, p)
+        y, found = mask_group(x, s, w, np.zeros((p, p)), rotate=True)
+        status, free = found.status, found.free
+        outcomes[group] = (status, tuple(n for n, moved in zip(there, free, strict=True) if not moved))
+        return same | dict(zip(there, y, strict=True))
+
+    return data.map_groups(rotate, list(dict.fromkeys([*names, *design.columns]))), outcomes
+
+
+def linear_law(original: Microdata, beta: Matrix, weight: str | None = None) -> Law | None:
+    """The law of Y = β₀ + β₁S + β₂X + ε with the (weighted) moments of (X, S) kept; None where values are missing."""
+    from larvatus.stats.linear.moments import Moments
+
+    names = original.confidential
+    if (original.present() < np.array(original.groups.sizes)[:, None]).any():
+        return None
+    design = design_of(original, original.non_confidential)
+    p = len(names)
+
+    def moments(group: int, block: Block) -> Moments:
+        by = None if weight is None else block[weight]
+        return Moments.of(np.hstack([block.matrix(names), design.matrix(group, block)]), by)
+
+    out = []
+    used = list(dict.fromkeys([*names, *design.columns, *([weight] if weight else [])]))
+    for m, n in zip(original.reduce(used, moments, Moments.merge), original.groups.sizes, strict=True):
+        if n < 2:
+            return None
+        covariance = m.covariance if weight is None else m.scatter / m.count
+        fit = covariance[:p, p:] @ np.linalg.pinv(covariance[p:, p:])
+        inside = covariance[:p, :p] - fit @ covariance[p:, :p]
+        on_s = (np.eye(p) - beta) @ fit
+        intercept = (np.eye(p) - beta) @ m.mean[:p] - on_s @ m.mean[p:]
+        out.append(GroupLaw(intercept, beta, on_s, inside - beta @ inside @ beta.T))
+    return Law(names, design.names, tuple(out))
+
+
+def unmoved_notes(data: Microdata, fixed: Mapping[int, Sequence[str]]) -> list[Note]:
+    """Which columns S determines, or do not vary, in which sub-groups."""
+    why = "does not vary beyond what S determines"
+    return [
+        Note(f"{n} {why} in sub-group ({data.groups.name(g)}) and is released as it is", "status")
+        for g, names in sorted(fixed.items()) for n in names
+    ]

@@ -1,0 +1,1 @@
+"""What masks that add noise share: covariance factors, redrawing until positive, notes."""

@@ -1,0 +1,7 @@
+"""What analysts lost: one file, one measure. What several measures share is in the sub-packages."""
+
+from __future__ import annotations
+
+from larvatus.core.discovery import lazily
+
+__getattr__, __dir__ = lazily(__name__)

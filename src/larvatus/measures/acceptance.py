@@ -1,0 +1,178 @@
+"""Whether users would take released values for real ones: values never seen, and values that cannot be (001 §2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from larvatus.core.arrays import Ints
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Block, Measure
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Score, mean_of
+from larvatus.data.sub_groups import Label, Level
+
+RELEASED = " released"
+KINDS = ("new", "negative", "outside", "not_whole", "impossible")
+
+
+class _Limits(NamedTuple):
+    """Of the original values of a column: the least, the largest, and whether all are whole."""
+
+    low: float = np.inf
+    high: float = -np.inf
+    whole: bool = True
+
+    def joined(self, other: _Limits) -> _Limits:
+        return _Limits(min(self.low, other.low), max(self.high, other.high), self.whole and other.whole)
+
+
+class _Seen(NamedTuple):
+    """Along values in ascending order: the last one, whether an original has it, released ones that wait, and new ones."""
+
+    last: float = np.nan
+    known: bool = False
+    waiting: int = 0
+    new: int = 0
+
+
+class Acceptance(Measure):
+    """Count released values that do not occur in the original, and those that could not occur there.
+
+    Impossible are negative values where there were none, values outside the original's range and fractions where all values
+    were whole. The loss of a column is the mean of its share of new values and its share of impossible ones; rules that the
+    release was to obey count as one more column each, with the share of records that break them beyond the original's; the
+    value is the mean. Permuted values lose nothing; noise makes nearly every value new at once. Missing values are left
+    out; new names are impossible too. In sub-groups values are held against those of the sub-group.
+
+    Parameters: none.
+    """
+
+    weighs: ClassVar[bool] = False
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
+    any_kind: ClassVar[bool] = True
+
+    def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
+        released = release.data
+        rows = _rows(*(_counted(original.ungrouped(), released.ungrouped())[()]))
+        held: dict[Label, int] = {label: g for g, label in enumerate(original.groups.labels)}
+        groups: list[Row] = []
+        for label, (names, counts) in _counted(original, released).items():
+            g = held[label]
+            groups.append({
+                "sub_group": original.groups.name(g), "records": original.groups.sizes[g],
+                "value": mean_of(_rows(names, counts)),
+            })
+        rules: list[Row] = [
+            {"rule": r["rule"], "original": r["original"], "released": r["released"],
+             "loss": max(_number(r["released"]) - _number(r["original"]), 0.0) / max(released.rows, 1)}
+            for r in release.rules
+        ]
+        return Score(
+            "acceptance", "loss", mean_of([*rows, *rules]), "share of released values that are new or cannot be, by halves",
+            self.settings(), by_variable=Rows.of(rows), by_group=Rows.of(groups),
+            details={"rules": Rows.of(rules)} if rules else {},
+        )
+
+
+def _number(cell: object) -> float:
+    return float(cell) if isinstance(cell, int | float) else 0.0
+
+
+def _rows(names: Sequence[str], counts: Ints) -> list[Row]:
+    """One row per column with released values: the loss, and the share of every kind."""
+    out: list[Row] = []
+    for name, (present, *found) in zip(names, counts, strict=True):
+        if present:
+            share = dict(zip(KINDS, (float(f / present) for f in found), strict=True))
+            out.append({"variable": name, "loss": (share["new"] + share["impossible"]) / 2, **share})
+    return out
+
+
+def _counted(original: Microdata, released: Microdata) -> dict[Label, tuple[Sequence[str], Ints]]:
+    """For every sub-group that both have, columns and counts: columns × (present, and each kind)."""
+    mine, theirs = original.table.columns, released.table.columns
+    names = [n for n in original.confidential if n in theirs]
+    place = {label: g for g, label in enumerate(original.groups.labels)}
+    out = {label: np.zeros((len(names), 1 + len(KINDS)), dtype=np.int64) for label in released.groups.labels if label in place}
+    for j, name in enumerate(names):
+        if mine[name].kind == theirs[name].kind == "number":
+            found = _numbers(original, released, name)
+        else:
+            found = _names(original, released, name)
+        for label in out:
+            out[label][j] = found[label]
+    return {label: (names, counts) for label, counts in out.items()}
+
+
+def _numbers(original: Microdata, released: Microdata, name: str) -> dict[Label, Ints]:
+    def limits(group: int, block: Block) -> _Limits:
+        there = block[name][~np.isnan(block[name])]
+        if not len(there):
+            return _Limits()
+        return _Limits(float(there.min()), float(there.max()), bool((there == np.rint(there)).all()))
+
+    known = dict(zip(original.groups.labels, original.reduce([name], limits, _Limits.joined), strict=True))
+    here = [known.get(label, _Limits()) for label in released.groups.labels]
+
+    def count(group: int, block: Block) -> Ints:
+        there, limit = block[name][~np.isnan(block[name])], here[group]
+        negative = (there < 0) & (limit.low >= 0)
+        outside = (there < limit.low) | (there > limit.high)
+        broken = (there != np.rint(there)) & limit.whole
+        return np.array([len(there), 0, *(k.sum() for k in (negative, outside, broken, negative | outside | broken))])
+
+    counts = dict(zip(released.groups.labels, released.reduce([name], count, np.add), strict=True))
+    both = original.holding(original.table.stack(released.table, [name], RELEASED))
+    seen = both.carried(name, [name, RELEASED], _Seen(), partial(_passed, name))
+    for label, carry in zip(both.groups.labels, seen, strict=True):
+        if label in counts:
+            counts[label][1] = carry.new + carry.waiting
+    return counts
+
+
+def _passed(name: str, group: int, carry: _Seen, block: Block) -> _Seen:
+    """After more rows in sorted order; what is equal to the last value may come in the next block too."""
+    value, released = block[name], block[RELEASED] == 1
+    start = np.flatnonzero(np.concatenate([[True], value[1:] != value[:-1]]))
+    waiting = np.add.reduceat(released.astype(np.int64), start)
+    known = np.add.reduceat((~released).astype(np.int64), start) > 0
+    new = carry.new
+    if value[0] == carry.last:
+        known[0] |= carry.known
+        waiting[0] += carry.waiting
+    else:
+        new += carry.waiting
+    waiting[known] = 0
+    return _Seen(float(value[-1]), bool(known[-1]), int(waiting[-1]), new + int(waiting[:-1].sum()))
+
+
+def _names(original: Microdata, released: Microdata, name: str) -> dict[Label, Ints]:
+    """Names that no original has; where the kind of the column changed, every value is new."""
+    levels: list[tuple[Level, ...]] = [d.table.columns[name].levels for d in (original, released)]
+    numbers = [d.table.columns[name].kind == "number" for d in (original, released)]
+
+    def occurring(group: int, block: Block) -> Ints:
+        return np.zeros(0, dtype=np.int64) if numbers[0] else np.unique(block[name])
+
+    codes = original.reduce([name], occurring, np.union1d)
+    known = {
+        label: {levels[0][int(c)] for c in seen if c >= 0} for label, seen in zip(original.groups.labels, codes, strict=True)
+    }
+    strange = [
+        np.array([v not in known.get(label, set()) for v in levels[1]] + [False]) for label in released.groups.labels
+    ]
+
+    def count(group: int, block: Block) -> Ints:
+        if numbers[1]:
+            n = int((~np.isnan(block[name])).sum())
+            return np.array([n, n, 0, 0, 0, n])
+        there = block[name][block[name] >= 0]
+        new = int(strange[group][there].sum())
+        return np.array([len(there), new, 0, 0, 0, new])
+
+    return dict(zip(released.groups.labels, released.reduce([name], count, np.add), strict=True))

@@ -1,0 +1,96 @@
+"""The columns of an analysis as arrays, out of any engine: the records that are meant, their weights and sub-groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Floats
+from larvatus.core.errors import AnalysisError, LarvatusError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.conditions import condition, names_in
+from larvatus.data.contracts import Array
+from larvatus.data.microdata import Microdata
+from larvatus.data.sub_groups import Level
+from larvatus.data.weights import checked_weight
+from larvatus.measures.analyses.spec import Analysis
+
+MOST = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Numbers as they are; names as codes of `levels`, -1 where missing; records with a weight above zero only."""
+
+    values: Mapping[str, Array]
+    levels: Mapping[str, tuple[Level, ...]]
+    weight: Floats
+    group: NDArray[np.int64]
+
+    def coded(self, name: str, levels: Sequence[Level]) -> NDArray[np.int64]:
+        """Codes of the given levels; -1 where missing, -2 where the value is none of them."""
+        values = self.values[name]
+        place = {v: i for i, v in enumerate(levels)}
+        if name in self.levels:
+            return np.array([*(place.get(v, -2) for v in self.levels[name]), -1], dtype=np.int64)[values]
+        found, code = np.unique(values, return_inverse=True)
+        known = np.array([-1 if np.isnan(v) else place.get(float(v), -2) for v in found], dtype=np.int64)
+        return np.asarray(known[code.reshape(-1)])
+
+
+def weight_of(analysis: Analysis, data: Microdata) -> str | None:
+    """The weight that the analysis is to respect, checked."""
+    if not analysis.weighted or data.roles.weight is None or data.roles.weight not in data.table.columns:
+        return None
+    return checked_weight(data, f"analysis {analysis.label!r}", AnalysisError, zeros=True)
+
+
+def cannot_be_made(analysis: Analysis, original: Microdata, released: Microdata) -> str:
+    """Why an analysis of the original cannot be made of the release: columns that are gone, or hold another kind of value."""
+    mine, theirs = original.table.columns, released.table.columns
+    what = {"number": "numbers", "nominal": "names"}
+    for name in dict.fromkeys([*analysis.columns, *(names_in(analysis.where) if analysis.where else ())]):
+        if name not in theirs:
+            return f"{name} is not in it"
+        if theirs[name].kind != mine[name].kind:
+            return f"{name} holds {what[theirs[name].kind]}, and {what[mine[name].kind]} in the original"
+    try:
+        condition(analysis.where, theirs) if analysis.where else None
+    except LarvatusError as error:
+        return f"the condition cannot be asked of it: {str(error).rstrip('.')}"
+    return ""
+
+
+def columns_of(analysis: Analysis, data: Microdata, weight: str | None, random: RecordRandom) -> Columns:
+    """The columns of the records that are meant; beyond two million records, of a sample that is the same in every file."""
+    asked = condition(analysis.where, data.table.columns) if analysis.where else None
+    names = list(dict.fromkeys([*analysis.columns, *(asked.columns if asked else ()), *([weight] if weight else [])]))
+    most = np.iinfo(np.uint64).max if data.rows <= MOST else np.uint64(MOST / data.rows * float(2**64))
+    held: dict[str, list[Array]] = {n: [] for n in names}
+    groups: list[NDArray[np.int64]] = []
+    for group, block in data.table.blocks(names):
+        keep = np.ones(len(block), dtype=bool) if asked is None else np.asarray(asked.holds(block))
+        if data.rows > MOST:
+            keep &= random.words(block.record)[0] < most
+        if weight is not None:
+            keep &= block[weight] > 0
+        for n in names:
+            held[n].append(block[n][keep])
+        groups.append(np.full(int(keep.sum()), group))
+    values = {n: np.concatenate(held[n]) if held[n] else np.zeros(0) for n in names}
+    inside = np.concatenate(groups) if groups else np.zeros(0, dtype=np.int64)
+    levels = {n: data.table.columns[n].levels for n in names if data.table.columns[n].kind == "nominal"}
+    own = values[weight].astype(np.float64) if weight else np.ones(len(inside))
+    return Columns(values, levels, own, inside)
+
+
+def levels_in(columns: Columns, name: str) -> tuple[Level, ...]:
+    """The levels that occur, in their order; of numbers, their values."""
+    values = columns.values[name]
+    if name in columns.levels:
+        there = set(np.unique(values).tolist())
+        return tuple(v for i, v in enumerate(columns.levels[name]) if i in there)
+    return tuple(float(v) for v in np.unique(values[~np.isnan(values)]))

@@ -1,0 +1,245 @@
+"""Analyses that users name, made of the original and of a release, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from larvatus.analysis.combining_rules import combined
+from larvatus.core.arrays import Floats
+from larvatus.core.progress import Progress, silent
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Score, mean_of
+from larvatus.measures.analyses.columns import MOST, cannot_be_made, columns_of, weight_of
+from larvatus.measures.analyses.corrected import Correction, correction
+from larvatus.measures.analyses.estimates import OTHER, ends_of, estimated, shared_levels
+from larvatus.measures.analyses.regressions import ROBUST, Estimated, library
+from larvatus.measures.analyses.spec import METHOD, Analysis, check_analyses
+from larvatus.stats.estimates.intervals import LEAST, overlaps
+from larvatus.stats.estimates.weighted import interval
+
+MEANING = "share of the intervals of named analyses that original and release do not have in common, mean over analyses"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Estimates of one file with the ends of their intervals."""
+
+    found: Estimated
+    low: Floats
+    high: Floats
+
+
+def analysed(
+    data: Microdata, release: Release, analyses: Sequence[Analysis], random: RecordRandom, progress: Progress = silent
+) -> Score:
+    """Every analysis of both files: estimates, intervals, their overlap, and changes of sign and significance.
+
+    Of several copies the estimates are combined by the rule for partially synthetic data; where the release has published
+    noise that can be corrected, the corrected estimates stand beside. The loss of a quantity is 1 - overlap, from 0 to 2, and 2
+    where the release gives no estimate; one that the original does not give is not counted.
+    """
+    check_analyses(analyses, data.released, data.table.columns)
+    rows: list[Row] = []
+    variables: list[Row] = []
+    said: dict[str, list[str]] = {}
+    for i, (analysis, label) in enumerate(zip(analyses, labels(analyses), strict=True)):
+        progress(f"analysing: {label}", i, len(analyses))
+        own, told = _analysis(analysis, label, data, release, random)
+        rows += own
+        for text in told:
+            said.setdefault(text, []).append(label)
+        changed = [sum(bool(r[k]) for r in own) for k in ("sign", "significance")]
+        counted = any(r["loss"] is not None for r in own)
+        variables.append({
+            "variable": label, "loss": mean_of(own) if counted else None, "quantities": len(own), "sign_changed": changed[0],
+            "significance_changed": changed[1],
+        })
+    notes = [text if len(of) == len(analyses) else f"{'; '.join(of)}: {text}" for text, of in said.items()]
+    if any(d.rows > MOST for d in (data, *release.copies)):
+        notes.append(f"made of a sample of about {MOST:,} records, the same in both files")
+    return Score(
+        METHOD, "loss", mean_of(variables), MEANING, {"analysis": [a.plain() for a in analyses]},
+        by_variable=Rows.of(variables), details={"estimates": Rows.of(rows)}, notes=tuple(notes),
+        sampled=data.rows > MOST, full=1.0 - LEAST,
+    )
+
+
+def check_can_be_made(analyses: Sequence[Analysis], data: Microdata) -> None:
+    """Refuse what cannot be analysed before any work is done: columns that are not there, a library that is not."""
+    check_analyses(analyses, data.released, data.table.columns)
+    if any(a.formula is not None for a in analyses):
+        library()
+
+
+def labels(analyses: Sequence[Analysis]) -> list[str]:
+    """Names of analyses, numbered where two are the same."""
+    own = [a.label for a in analyses]
+    return [n if own.count(n) == 1 else f"{n} ({own[: i + 1].count(n)})" for i, n in enumerate(own)]
+
+
+def _analysis(
+    analysis: Analysis, label: str, data: Microdata, release: Release, random: RecordRandom
+) -> tuple[list[Row], list[str]]:
+    weights = [weight_of(analysis, d) for d in (data, *release.copies)]
+    if None in weights:
+        weights = [None] * len(weights)
+    held = columns_of(analysis, data, weights[0], random)
+    levels = shared_levels(analysis, held)
+    before = Side(*_flat(estimated(analysis, held, levels)))
+    why = next((w for copy in release.copies if (w := cannot_be_made(analysis, data, copy))), "")
+    copies, beside = [], None
+    for copy, weight in zip(release.copies if not why else (), weights[1:], strict=bool(not why)):
+        held = columns_of(analysis, copy, weight, random)
+        copies.append(Side(*_flat(estimated(analysis, held, levels))))
+    if why:
+        failed, nothing = Estimated.failed(before.found.names, why, 0), np.full(len(before.found.names), np.nan)
+        after = Side(failed, nothing, nothing)
+    else:
+        after = _combined(analysis, copies)
+        beside = correction(analysis, release, held, levels, weights[0] is not None)
+    said = []
+    if analysis.weighted and data.roles.weight is not None and weights[0] is None:
+        said.append("not weighted, because the weight is not in both files")
+    if analysis.kind == "formula":
+        said.append(f"standard errors are robust ({ROBUST[analysis.model]})" + _by_weights(weights[0]))
+    elif weights[0] is not None:
+        said.append("standard errors are linearised" + _by_weights(weights[0]))
+    if analysis.model == "logistic" and analysis.regression.outcome.column in held.levels:
+        said.append("what is explained is the second level of the outcome, in their order, against the first")
+    elif analysis.model == "logistic" and levels[analysis.regression.outcome.column] != (0.0, 1.0):
+        said.append("what is explained is the larger of the two values of the outcome, against the smaller")
+    if len(copies) > 1:
+        said.append(f"{len(copies)} copies are combined by the rule for partially synthetic data")
+    if beside is not None and beside.why:
+        said.append(f"not corrected for the published noise: {beside.why}")
+    return _rows(analysis, label, before, after, beside), said
+
+
+def _by_weights(weight: str | None) -> str:
+    return f", records weighted by {weight}, without strata and clusters" if weight else ""
+
+
+def _flat(made: tuple[Estimated, tuple[Floats, Floats]]) -> tuple[Estimated, Floats, Floats]:
+    return made[0], *made[1]
+
+
+def _combined(analysis: Analysis, copies: Sequence[Side]) -> Side:
+    """One side out of several copies; a quantity that some copy lacks is lacking."""
+    if len(copies) == 1:
+        return copies[0]
+    names = copies[0].found.names
+    if any(c.found.names != names for c in copies):
+        failed = next(c for c in copies if c.found.names != names)
+        return replace(failed, found=replace(failed.found, estimate=np.full(len(failed.found.names), np.nan)))
+    q, u = (np.array([getattr(c.found, f) for c in copies]) for f in ("estimate", "variance"))
+    there = np.isfinite(q).all(axis=0) & np.isfinite(u).all(axis=0)
+    nothing = np.full(len(names), np.nan)
+    estimate, variance, freedom = nothing.copy(), nothing.copy(), np.full(len(names), np.inf)
+    if there.any():
+        both = combined(q[:, there], u[:, there])
+        estimate[there], variance[there], freedom[there] = both.estimate, both.variance, both.freedom
+    why = tuple(
+        "" if ok else next((f"copy {c}: {s.found.why[j]}" for c, s in enumerate(copies, 1) if s.found.why[j]), "")
+        for j, ok in enumerate(there)
+    )
+    found = Estimated(names, estimate, variance, np.inf, min(c.found.records for c in copies), why)
+    return Side(found, *ends_of(analysis, found, np.minimum(freedom, copies[0].found.freedom)))
+
+
+def _rows(analysis: Analysis, label: str, before: Side, after: Side, beside: Correction | None) -> list[Row]:
+    """One row per quantity of either file."""
+    scored = analysis.kind in ("formula", "correlation")
+    places = [{n: j for j, n in enumerate(side.found.names)} for side in (before, after)]
+    out: list[Row] = []
+    for name in dict.fromkeys((*before.found.names, *after.found.names)):
+        if name.endswith(OTHER) and not any(_value(s, p.get(name)) for s, p in zip((before, after), places, strict=True)):
+            continue
+        one, two = (_cells(side, place.get(name)) for side, place in zip((before, after), places, strict=True))
+        three = _corrected_cells(analysis, beside, name)
+        unit = _unit(before.found, places[0].get(name))
+        j, other = _overlap(one, two, unit), _overlap(one, three, unit)
+        counted = one[0] is not None
+        said = [f"{what}: {why}" for what, why in (("original", _why(before, places[0].get(name))),
+                                                   ("release", _why(after, places[1].get(name))),
+                                                   ("corrected", _not_corrected(analysis, beside, name))) if why]
+        out.append({
+            "analysis": label, "quantity": name,
+            "original": one[0], "original_low": one[1], "original_high": one[2],
+            "released": two[0], "released_low": two[1], "released_high": two[2],
+            "corrected": three[0], "corrected_low": three[1], "corrected_high": three[2],
+            "overlap": j, "corrected_overlap": other, "loss": (1.0 - (LEAST if j is None else j)) if counted else None,
+            "sign": _sign(one, two) if analysis.kind != "table" else None,
+            "significance": _significance(one, two) if scored else None, "level": analysis.level, "said": "; ".join(said),
+        })
+    return out
+
+
+Cells = tuple[float | None, float | None, float | None]
+NOTHING: Cells = (None, None, None)
+
+
+def _value(side: Side, place: int | None) -> float:
+    return 0.0 if place is None or not np.isfinite(side.found.estimate[place]) else float(side.found.estimate[place])
+
+
+def _cells(side: Side, place: int | None) -> Cells:
+    if place is None or not np.isfinite([side.found.estimate[place], side.low[place], side.high[place]]).all():
+        return NOTHING
+    return float(side.found.estimate[place]), float(side.low[place]), float(side.high[place])
+
+
+def _why(side: Side, place: int | None) -> str:
+    if place is None:
+        return next((w for w in side.found.why if w), "has no such quantity")
+    return side.found.why[place] if side.found.why else ""
+
+
+def _corrected_cells(analysis: Analysis, beside: Correction | None, name: str) -> Cells:
+    if beside is None or name not in beside.estimate:
+        return NOTHING
+    estimate, error = np.array([beside.estimate[name]]), np.array([beside.error[name]])
+    if _not_corrected(analysis, beside, name):
+        return NOTHING
+    low, high = interval(
+        estimate, error**2, np.array([np.inf]), 1 - analysis.level,
+        "correlation" if analysis.kind == "correlation" else "plain",
+    )
+    return float(estimate[0]), float(low[0]), float(high[0])
+
+
+def _not_corrected(analysis: Analysis, beside: Correction | None, name: str) -> str:
+    """Why there is no corrected estimate where there is a correction; nothing where there is one."""
+    if beside is None or name not in beside.estimate:
+        return ""
+    if not np.isfinite(beside.estimate[name]):
+        return "what is left once the published noise is taken off is no possible covariance: the noise is too large"
+    if analysis.kind == "correlation" and abs(beside.estimate[name]) >= 1:
+        return "without the variance of the noise the correlation would be 1 or more, which says nothing but that it is high"
+    return "" if np.isfinite(beside.error[name]) else "it has no standard error"
+
+
+def _unit(found: Estimated, place: int | None) -> float:
+    return float(found.unit[place]) if place is not None and isinstance(found.unit, np.ndarray) else 0.0
+
+
+def _overlap(one: Cells, two: Cells, unit: float) -> float | None:
+    if None in one or None in two:
+        return None
+    before, after = ((np.array([c[1]], dtype=np.float64), np.array([c[2]], dtype=np.float64)) for c in (one, two))
+    return float(overlaps(before, after, unit)[0])
+
+
+def _sign(one: Cells, two: Cells) -> str:
+    return "changed" if one[0] and two[0] and (one[0] > 0) != (two[0] > 0) else ""
+
+
+def _significance(one: Cells, two: Cells) -> str:
+    if None in one or None in two:
+        return ""
+    before, after = (not (c[1] or 0.0) <= 0 <= (c[2] or 0.0) for c in (one, two))
+    return "" if before == after else "lost" if before else "gained"

@@ -1,0 +1,130 @@
+"""What an analyst who knows the published noise would report instead: the corrections of `larvatus.analysis`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from larvatus.analysis.noise_correction import Corrected, Estimates, corrected
+from larvatus.analysis.published_noise import Noise, additive, correlated, multiplicative
+from larvatus.core.errors import AnalysisError, LarvatusWarning
+from larvatus.data.contracts import Array, Mask
+from larvatus.data.per_column import per_column
+from larvatus.data.release import Release
+from larvatus.data.step_columns import taken_by
+from larvatus.measures.analyses.columns import Columns
+from larvatus.measures.analyses.estimates import Levels, by_levels, level_text
+from larvatus.measures.analyses.formulas import Formula, Part, term_text
+from larvatus.measures.analyses.spec import Analysis
+
+NOISES = ("additive_noise", "correlated_noise", "bias_and_noise")
+GROUP = " sub-group"
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """Corrected estimates with errors by name; or none, and why where the release has published noise."""
+
+    estimate: dict[str, float]
+    error: dict[str, float]
+    why: str = ""
+
+
+def correction(analysis: Analysis, release: Release, columns: Columns, levels: Levels, weighted: bool) -> Correction | None:
+    """None where no published noise touches the analysis, or it does not move what is estimated (means)."""
+    step = _noise_step(release)
+    if step is None or analysis.kind == "mean":
+        return None
+    masked = taken_by(step, release.data)
+    if not set(masked) & set(analysis.columns):
+        return None
+    why = _cannot(analysis, release, step, masked, weighted)
+    if why:
+        return Correction({}, {}, why)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LarvatusWarning)  # what is NaN has its reason beside it
+            if analysis.kind == "correlation":
+                return _correlations(analysis, step, masked, columns)
+            return _regression(analysis.regression, step, masked, columns, levels)
+    except AnalysisError as error:
+        return Correction({}, {}, str(error).rstrip("."))
+
+
+def _noise_step(release: Release) -> Mask | None:
+    return next((s for s in release.steps if s.name() in NOISES), None)
+
+
+def _cannot(analysis: Analysis, release: Release, step: Mask, masked: Sequence[str], weighted: bool) -> str:
+    told = step.settings()
+    if len(release.steps) > 1 or len(release.copies) > 1:
+        return "another step changes the law of the noise"
+    if told.get("zeros") == "keep" or told.get("positive") or step.where is not None or len(release.rules):
+        return "zeros were kept, values drawn again, some records left alone or rules met, which changes the law of the noise"
+    if analysis.kind in ("quantile", "table") or analysis.model == "logistic":
+        return f"there is no correction for {'a logistic regression' if analysis.kind == 'formula' else f'a {analysis.kind}'}"
+    if weighted:
+        return "the correction knows no weights"
+    if analysis.where is not None:
+        return "the noise was scaled by all records, and the analysis is about some"
+    if analysis.kind == "formula":
+        asked = analysis.regression
+        plain = all(len(t) == 1 and (t[0].column not in masked or t[0] == Part(t[0].column)) for t in asked.terms)
+        if not asked.intercept or not asked.terms or not plain or asked.outcome != Part(asked.outcome.column):
+            return "there is a correction for masked columns as they are, and with an intercept, only"
+    return ""
+
+
+def _published(step: Mask, masked: Sequence[str], used: Sequence[str]) -> Noise:
+    """The noise of the columns that are used, in the order of the release."""
+    told, kept = step.settings(), [n for n in masked if n in used]
+
+    def each(name: str) -> dict[str, float]:
+        value = told[name]
+        found = per_column(name, tuple(value) if isinstance(value, list) else value, list(masked))
+        return {n: float(v) for n, v in zip(masked, found, strict=True) if n in kept}
+
+    if step.name() == "additive_noise":
+        return additive(each("variance"), told["noise"])
+    if step.name() == "correlated_noise":
+        return correlated(kept, float(told["variance"]), told["noise"])
+    return multiplicative(each("bias_sd"), each("noise_ratio"), told["noise"], told["bias"])
+
+
+def _moments(step: Mask, masked: Sequence[str], frame: dict[str, Array], group: Array) -> Corrected:
+    inside = (GROUP,) if step.scope == "sub_group" else ()
+    noise = _published(step, masked, list(frame))
+    return corrected({**frame, GROUP: group}, noise, [n for n in frame if n not in noise.columns], inside)
+
+
+def _correlations(analysis: Analysis, step: Mask, masked: Sequence[str], columns: Columns) -> Correction:
+    estimate, error = {}, {}
+    for pair in analysis.correlation or ():
+        if not set(pair) & set(masked) or pair[0] == pair[1]:
+            continue
+        found = _moments(step, masked, {n: columns.values[n] for n in pair}, columns.group).correlations()
+        name = f"correlation of {pair[0]} and {pair[1]}"
+        estimate[name], error[name] = float(found.estimate[0]), float(found.error[0])
+    return Correction(estimate, error)
+
+
+def _regression(asked: Formula, step: Mask, masked: Sequence[str], columns: Columns, levels: Levels) -> Correction:
+    frame: dict[str, Array] = {asked.outcome.column: columns.values[asked.outcome.column].astype(np.float64)}
+    for (part,) in asked.terms:
+        if by_levels(part, columns):
+            code = columns.coded(part.column, levels[part.column])
+            for i, level in enumerate(levels[part.column][1:], 1):
+                frame[f"{part}[{level_text(level)}]"] = np.where(code < 0, np.nan, code == i)
+        else:
+            name = part.column if part.column in masked else term_text((part,))
+            frame[name] = np.asarray(part.of(columns.values), dtype=np.float64)
+    outcome, *on = frame
+    found: Estimates = _moments(step, masked, frame, columns.group).regression(outcome, on)
+    shown = {n: str(Part(n)) if n in columns.values else n for n in found.names}
+    return Correction(
+        {shown[n]: float(v) for n, v in zip(found.names, found.estimate, strict=True)},
+        {shown[n]: float(v) for n, v in zip(found.names, found.error, strict=True)},
+    )

@@ -1,0 +1,173 @@
+"""One analysis of one file: which estimates it makes, of which records, and why some cannot be made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+import numpy as np
+
+from larvatus.core.errors import StudyError
+from larvatus.data.sub_groups import Level
+from larvatus.measures.analyses.columns import Columns, levels_in
+from larvatus.measures.analyses.formulas import Part
+from larvatus.measures.analyses.regressions import Estimated, first_name, regression
+from larvatus.measures.analyses.spec import Analysis
+from larvatus.stats.estimates import weighted
+
+MOST_LEVELS, MOST_CELLS = 50, 400
+OTHER = "any other"
+Levels = Mapping[str, tuple[Level, ...]]
+NONE = "no record has a value"
+
+
+def level_text(level: Level) -> str:
+    return f"{level:g}" if isinstance(level, float) else str(level)
+
+
+def shared_levels(analysis: Analysis, original: Columns) -> Levels:
+    """The levels of the original in every column that enters by levels; refused where there are too many."""
+    if analysis.kind == "table":
+        names: Sequence[str] = analysis.columns
+    elif analysis.kind == "formula":
+        asked = analysis.regression
+        names = [p.column for p in asked.parts if p.function == "C" or p.column in original.levels]
+        if analysis.model == "logistic":
+            names = [*names, asked.outcome.column]
+    else:
+        names = ()
+    found = {n: levels_in(original, n) for n in dict.fromkeys(names)}
+    outcome = analysis.regression.outcome.column if analysis.model == "logistic" else ""
+    problems = [
+        f"analysis {analysis.label!r}: {n!r} has {len(v):,} different values; at most {MOST_LEVELS} can enter as levels. "
+        "Recode it, or use another column." for n, v in found.items() if len(v) > MOST_LEVELS and n != outcome
+    ]
+    if outcome and (len(found[outcome]) != 2 or analysis.regression.outcome != Part(outcome)):
+        problems.append(
+            f"analysis {analysis.label!r}: a logistic regression needs an outcome with two values, and {outcome!r} has "
+            f"{len(found[outcome]):,}."
+        )
+    if analysis.kind == "table" and np.prod([len(v) + 1 for v in found.values()]) > MOST_CELLS:
+        problems.append(f"analysis {analysis.label!r}: the table has more than {MOST_CELLS} cells. Name fewer columns.")
+    if problems:
+        raise StudyError(problems)
+    return found
+
+
+def estimated(analysis: Analysis, columns: Columns, levels: Levels) -> tuple[Estimated, tuple[np.ndarray, np.ndarray]]:
+    """The estimates of one file, and the ends of their intervals at 1 - level."""
+    ends = None
+    if analysis.kind == "formula":
+        found = _regression(analysis, columns, levels)
+    elif analysis.kind == "table":
+        found = _table(analysis, columns, levels)
+    elif analysis.kind == "correlation":
+        found = _correlations(analysis, columns)
+    elif analysis.kind == "mean":
+        found = _means(analysis, columns)
+    else:
+        found, ends = _quantiles(analysis, columns)
+    return found, ends or ends_of(analysis, found, np.full(len(found.names), found.freedom))
+
+
+def ends_of(analysis: Analysis, found: Estimated, freedom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Intervals on the scale that fits the kind of analysis."""
+    scales: dict[str, weighted.Scale] = {"correlation": "correlation", "table": "share"}
+    return weighted.interval(
+        found.estimate, found.variance, freedom, 1 - analysis.level, scales.get(analysis.kind, "plain"),
+        max(float(found.records), 1.0),
+    )
+
+
+def _regression(analysis: Analysis, columns: Columns, levels: Levels) -> Estimated:
+    asked = analysis.regression
+    coded = {p: columns.coded(p.column, levels[p.column]) for p in asked.parts if p.column in levels and by_levels(p, columns)}
+    parts = {p: coded[p].astype(np.float64) if p in coded else np.asarray(p.of(columns.values)) for p in asked.parts}
+    if analysis.model == "logistic":
+        outcome = columns.coded(asked.outcome.column, levels[asked.outcome.column]).astype(np.float64)
+        if (outcome == -2).any():
+            why = "the outcome has other values than the two of the original"
+            return Estimated.failed(first_name(asked), why, len(outcome))
+        outcome[outcome < 0] = np.nan
+    else:
+        outcome = np.asarray(asked.outcome.of(columns.values), dtype=np.float64)
+    there = np.isfinite(outcome)
+    for p, v in parts.items():
+        there &= (v >= 0) if p in coded else np.isfinite(v)
+    named = {p: [level_text(v) for v in levels[p.column]] for p in coded}
+    return regression(
+        asked, analysis.model, outcome[there], {p: v[there] for p, v in parts.items()}, named, columns.weight[there]
+    )
+
+
+def by_levels(part: Part, columns: Columns) -> bool:
+    """Whether a part enters by indicators of its levels."""
+    return part.function == "C" or part.column in columns.levels
+
+
+def _means(analysis: Analysis, columns: Columns) -> Estimated:
+    found = []
+    for name in analysis.columns:
+        x = columns.values[name]
+        there = np.isfinite(x)
+        one = weighted.mean(x[there], columns.weight[there]) if there.any() else (np.nan, np.nan)
+        found.append((*one, int(there.sum())))
+    return _gathered([f"mean of {n}" for n in analysis.columns], found, max(min(n for *_, n in found) - 1, 1))
+
+
+def _correlations(analysis: Analysis, columns: Columns) -> Estimated:
+    found = []
+    for a, b in analysis.correlation or ():
+        x, y = columns.values[a], columns.values[b]
+        there = np.isfinite(x) & np.isfinite(y)
+        enough = there.sum() > 2
+        pair = weighted.correlation(x[there], y[there], columns.weight[there]) if enough else (np.nan, np.nan)
+        found.append((*pair, int(there.sum())))
+    names = [f"correlation of {a} and {b}" for a, b in analysis.correlation or ()]
+    return _gathered(names, found, np.inf, "a column does not vary")
+
+
+def _gathered(
+    names: Sequence[str], found: Sequence[tuple[float, float, int]], freedom: float, why: str = "one record alone"
+) -> Estimated:
+    estimate, variance = (np.array([f[i] for f in found], dtype=np.float64) for i in (0, 1))
+    fine = np.isfinite(variance)
+    said = tuple("" if ok else why if n else NONE for ok, (*_, n) in zip(fine, found, strict=True))
+    return Estimated(tuple(names), np.where(fine, estimate, np.nan), variance, freedom, min(n for *_, n in found), said)
+
+
+def _quantiles(analysis: Analysis, columns: Columns) -> tuple[Estimated, tuple[np.ndarray, np.ndarray]]:
+    """Woodruff's intervals; their half widths stand for errors where copies are combined."""
+    from scipy.special import ndtri
+
+    z = float(ndtri(1 - analysis.level / 2))
+    names, found, ends = [], [], []
+    for name, probabilities in (analysis.quantile or {}).items():
+        x = columns.values[name]
+        there = np.isfinite(x)
+        for p in probabilities:
+            names.append(f"quantile {p:g} of {name}")
+            value, (low, high) = (
+                weighted.quantile(x[there], columns.weight[there], p, lambda v: z * float(np.sqrt(v)))
+                if there.any() else (np.nan, (np.nan, np.nan))
+            )
+            found.append((value, ((high - low) / (2 * z)) ** 2, int(there.sum())))
+            ends.append((low, high))
+    return _gathered(names, found, np.inf), (np.array([e[0] for e in ends]), np.array([e[1] for e in ends]))
+
+
+def _table(analysis: Analysis, columns: Columns, levels: Levels) -> Estimated:
+    """Shares of every cell of the original's levels, and of what lies outside them, among records with all values."""
+    coded = [columns.coded(n, levels[n]) for n in analysis.columns]
+    there = np.logical_and.reduce([c != -1 for c in coded])
+    coded, w = [c[there] for c in coded], columns.weight[there]
+    names, found = [], []
+    outside = np.logical_or.reduce([c == -2 for c in coded])
+    for cell in product(*(range(len(levels[n])) for n in analysis.columns)):
+        names.append(", ".join(f"{n}={level_text(levels[n][i])}" for n, i in zip(analysis.columns, cell, strict=True)))
+        inside = np.logical_and.reduce([c == i for c, i in zip(coded, cell, strict=True)]).astype(np.float64)
+        found.append((*weighted.mean(inside, w), len(w)) if len(w) else (np.nan, np.nan, 0))
+    names.append(OTHER)
+    found.append((*weighted.mean(outside.astype(np.float64), w), len(w)) if len(w) else (np.nan, np.nan, 0))
+    out = _gathered([f"share of {n}" for n in names], found, np.inf)
+    return Estimated(out.names, out.estimate, out.variance, out.freedom, int(weighted.effective(w)), out.why)

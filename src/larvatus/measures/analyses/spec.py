@@ -1,0 +1,186 @@
+"""An analysis that users of a release are known to run: a regression, means, quantiles, correlations or a table."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from larvatus.core.errors import LarvatusError, StudyError, nearest_names
+from larvatus.data.contracts import Column
+from larvatus.data.method_parsing import validation_problems
+from larvatus.data.roles import Names
+from larvatus.measures.analyses.formulas import Formula
+from larvatus.measures.analyses.formulas import formula as read_formula
+
+Kind = Literal["formula", "mean", "quantile", "correlation", "table"]
+KINDS: tuple[Kind, ...] = ("formula", "mean", "quantile", "correlation", "table")
+Probability = Annotated[float, Field(gt=0, lt=1)]
+Pair = Annotated[tuple[str, ...], Field(min_length=2, max_length=2)]
+
+
+def _pairs(value: Any) -> Any:
+    """One pair may stand without its outer brackets."""
+    if isinstance(value, list | tuple) and value and all(isinstance(v, str) for v in value):
+        return (tuple(value),)
+    return value
+
+
+def _listed(value: Any) -> Any:
+    """One probability may stand without brackets."""
+    if isinstance(value, Mapping):
+        return {k: (v,) if isinstance(v, int | float) else v for k, v in value.items()}
+    return value
+
+
+class Analysis(BaseModel):
+    """One kind of estimate, made in the same way of the original and of the release."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    name: Annotated[str, Field(max_length=120)] = Field(default="", description="what it is called in tables and reports")
+    formula: str | None = Field(default=None, description="a regression such as FEDTAX ~ AGI + STATETAX")
+    model: Literal["ordinary", "logistic"] = Field(default="ordinary", description="kind of the regression")
+    mean: Names | None = Field(default=None, description="columns whose means are estimated")
+    quantile: Annotated[dict[str, tuple[Probability, ...]] | None, BeforeValidator(_listed)] = Field(
+        default=None, description="probabilities by column, such as {AGI = [0.5, 0.9]}"
+    )
+    correlation: Annotated[tuple[Pair, ...] | None, BeforeValidator(_pairs)] = Field(
+        default=None, description="pairs of columns, such as [[\"AGI\", \"FEDTAX\"]]"
+    )
+    table: Names | None = Field(default=None, description="columns whose joint shares are estimated")
+    where: str | None = Field(default=None, description="only these records: a condition, asked of each file's own values")
+    level: Annotated[float, Field(gt=0, lt=1)] = Field(
+        default=0.05, description="level of significance; intervals are at 1 - level"
+    )
+    weighted: bool = Field(default=True, description="weigh records by the survey weight, where there is one")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        asked = [k for k in KINDS if getattr(self, k) is not None]
+        if len(asked) != 1:
+            raise ValueError(f"an analysis needs exactly one of {', '.join(KINDS)}; {' and '.join(asked) or 'none'} is given")
+        if not getattr(self, asked[0]) or (self.quantile and not all(self.quantile.values())):
+            raise ValueError(f"{asked[0]} names nothing; name at least one column")
+        if self.model != "ordinary" and self.formula is None:
+            raise ValueError("model is for a formula; leave it out")
+        if self.formula is not None:
+            try:
+                read_formula(self.formula)
+            except StudyError as error:
+                raise ValueError(error.problems[0]) from None
+        return self
+
+    @property
+    def kind(self) -> Kind:
+        return next(k for k in KINDS if getattr(self, k) is not None)
+
+    @property
+    def regression(self) -> Formula:
+        return read_formula(self.formula or "")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is named, those of the condition left out."""
+        if self.formula is not None:
+            return self.regression.columns
+        named = self.mean or self.table or (n for pair in self.correlation or () for n in pair)
+        return tuple(dict.fromkeys(self.quantile or named))
+
+    @property
+    def label(self) -> str:
+        """Its name, or what it does in few words."""
+        if self.name:
+            return self.name
+        what = f"{self.kind} of {', '.join(self.columns)}" if self.formula is None else self.formula
+        model = " (logistic)" if self.model == "logistic" else ""
+        return f"{what}{model}{f', where {self.where}' if self.where else ''}"
+
+    def plain(self) -> dict[str, Any]:
+        """As a study file would hold it."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+def analyses_of(given: Any) -> tuple[Analysis, ...]:
+    """One or several: an Analysis, a formula, a table of settings, or the TOML text of one; all problems in one error."""
+    if given is None:
+        return ()
+    several = [given] if isinstance(given, str | Mapping | Analysis) else list(given)
+    problems: list[str] = []
+    made = [_tried(f"analysis {i}", one, problems) for i, one in enumerate(several, 1)]
+    if problems:
+        raise StudyError(problems)
+    return tuple(a for a in made if a is not None)
+
+
+def _tried(where: str, given: Any, problems: list[str]) -> Analysis | None:
+    if isinstance(given, Analysis):
+        return given
+    try:
+        settings = _written(given) if isinstance(given, str) else given
+        if isinstance(settings, Mapping):
+            return Analysis(**settings)
+        problems.append(f"{where}: needs a formula or a table of settings, got {type(given).__name__}.")
+    except ValidationError as error:
+        whole = [str(e["ctx"]["error"]) for e in error.errors() if e["type"] == "value_error" and not e["loc"]]
+        problems += [f"{where}: {w.rstrip('.')}." for w in whole]
+        problems += [] if whole else validation_problems(where, error, list(Analysis.model_fields))
+    except (StudyError, TypeError) as error:
+        problems.append(f"{where}: {error}")
+    return None
+
+
+def _written(text: str) -> Mapping[str, Any]:
+    """A formula, `logistic: formula`, or settings in TOML such as `mean = ["AGI"], where = "AGI > 0"`."""
+    try:
+        whole = text.strip()
+        return dict(tomllib.loads(f"a = {whole}" if whole.startswith("{") else "a = {" + whole + "}")["a"])
+    except tomllib.TOMLDecodeError:
+        head, colon, tail = text.partition(":")
+        if colon and head.strip() in ("ordinary", "logistic") and "~" in tail:
+            return {"formula": tail.strip(), "model": head.strip()}
+        return {"formula": text.strip()}
+
+
+def analysis_problems(analyses: Sequence[Analysis], released: Sequence[str]) -> list[str]:
+    """Columns that are not released, each with those that are."""
+    return [
+        f"analysis {a.label!r}: {n!r} is not a released column; {nearest_names(n, released)} "
+        f"Released are: {', '.join(released)}."
+        for a in analyses for n in a.columns if n not in released
+    ]
+
+
+def check_analyses(analyses: Sequence[Analysis], released: Sequence[str], columns: Mapping[str, Column]) -> None:
+    """Refuse analyses that cannot be made of these columns, naming every problem."""
+    from larvatus.data.conditions import condition
+
+    problems = analysis_problems(analyses, released)
+    for a in analyses if not problems else ():
+        numbers = a.columns if a.kind in ("mean", "quantile", "correlation") else ()
+        problems += [
+            f"analysis {a.label!r}: {n!r} holds names; {a.kind} needs numbers. Name a numeric column, or make a table of it."
+            for n in numbers if columns[n].kind != "number"
+        ]
+        if a.formula is not None:
+            asked = a.regression
+            for part in (asked.outcome, *asked.parts):
+                if columns[part.column].kind == "nominal" and (part.function in ("log", "sqrt") or part.power > 1):
+                    problems.append(f"analysis {a.label!r}: {part}: {part.column!r} holds names. Write {part.column}.")
+            if a.model == "ordinary" and columns[asked.outcome.column].kind == "nominal":
+                problems.append(
+                    f"analysis {a.label!r}: {asked.outcome.column!r} holds names; ordinary regression needs numbers. "
+                    "With two levels, use model = \"logistic\"."
+                )
+        if a.where is not None:
+            try:
+                condition(a.where, {n: columns[n] for n in released})
+            except LarvatusError as error:
+                problems.append(f"analysis {a.label!r}: {error}")
+    if problems:
+        raise StudyError(problems)
+
+METHOD = "analyses"
+SIDES = ("original", "released", "corrected")

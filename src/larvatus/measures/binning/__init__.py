@@ -1,0 +1,1 @@
+"""Bins of histograms and grids that never show a minimum or maximum."""

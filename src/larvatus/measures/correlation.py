@@ -1,0 +1,66 @@
+"""How far product-moment correlations moved, pair by pair, wherever a masked column takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from larvatus.core.errors import UtilityError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.alignment import common_groups, common_numbers, common_terms
+from larvatus.data.contracts import Measure
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Rows, Score, mean_of
+from larvatus.data.weights import checked_weight, weighted_moments
+from larvatus.measures.scoring.correlation_pairs import (
+    NO_PAIRS,
+    SHOWN,
+    by_variable,
+    column_pairs,
+    in_groups,
+    pair_rows,
+)
+from larvatus.stats.linear.moments import Moments
+
+
+class Correlation(Measure):
+    """Compare Pearson correlations among confidential columns and between them and non-confidential ones.
+
+    The loss of a pair is the absolute difference; the value is the mean over pairs. Missing values are left out pair
+    by pair; a pair that is constant in the original is not counted, one that became constant, or blank, is lost: a loss of 1.
+
+    Parameters:
+        weighted: weigh records by the survey weight.
+        shown: number of sub-groups whose pairs are kept, the most changed first.
+    """
+
+    weighted: bool = Field(default=False, description="weigh records by the survey weight")
+    shown: Annotated[int, Field(ge=0, le=1000)] = Field(default=SHOWN, description="number of sub-groups whose pairs are kept")
+
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
+        return column_pairs(original, released)
+
+    def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
+        names = common_numbers(original, release.data)
+        before, after, terms = common_terms(original, release.data)
+        labels = (*names, *(t.strip().removeprefix("term ") for t in terms))
+        columns = [*names, *terms]
+        moments = [self._moments(data, columns) for data in (before, after)]
+        rows = pair_rows(labels, len(names), *(Moments.total(m).correlation for m in moments))
+        groups, worst = in_groups(labels, len(names), [
+            (name, original.groups.sizes[a], moments[0][a].correlation, moments[1][b].correlation)
+            for name, a, b in common_groups(original, release.data)
+        ], self.shown)
+        return Score(
+            "correlation", "loss", mean_of(rows), "mean absolute change of correlations over pairs", self.settings(),
+            by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),
+            details={"sub_group_pairs": worst} if len(worst) else {}, notes=() if rows else (NO_PAIRS,),
+        )
+
+    def _moments(self, data: Microdata, columns: list[str]) -> list[Moments]:
+        if not self.weighted:
+            return data.moments(columns)
+        return weighted_moments(data, columns, checked_weight(data, self.name(), UtilityError, zeros=True))

@@ -1,0 +1,97 @@
+"""How far apart the joint distribution functions of two files are: of all columns, of each, of pairs, in sub-groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from larvatus.core.errors import UtilityError
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.alignment import common_groups
+from larvatus.data.microdata import Microdata
+from larvatus.data.score import Row, Rows, Score
+from larvatus.measures.joint_ecdf.points import axes_of, comparable, points_of
+
+if TYPE_CHECKING:
+    from larvatus.stats.ranks.joint_ecdf import Gap
+
+MOST_RECORDS, MOST_PAIRS, SPARSE = 2_000_000, 60, 8
+
+
+@dataclass(frozen=True, slots=True)
+class JointDistributions:
+    """Gaps between distribution functions over the points of both files."""
+
+    names: tuple[str, ...]
+    joint: Gap
+    records: int
+    points: int
+    variables: tuple[tuple[str, Gap], ...]
+    pairs: tuple[tuple[str, str, Gap], ...]
+    groups: tuple[tuple[str, int, Gap], ...]
+    notes: tuple[str, ...]
+    sampled: bool
+
+    @classmethod
+    def of(
+        cls, original: Microdata, released: Microdata, columns: Sequence[str] | None, most: int, random: RecordRandom, by: str
+    ) -> JointDistributions:
+        """With three columns and more on at most about `most` records of each file."""
+        from larvatus.stats.ranks.joint_ecdf import Ranked
+
+        chosen = comparable(original, released, columns, by)
+        numbers = original.numeric(chosen)
+        used = chosen if columns is not None or not numbers else numbers
+        axes, many = axes_of(original, released, used)
+        if not axes:
+            raise UtilityError(f"{by}: {many[0]!r} has too many levels for indicators. Name other columns (columns).")
+        files, largest = (original, released), max(original.rows, released.rows)
+        share = min(1.0, MOST_RECORDS / max(largest, 1))
+        thin = min(1.0, most / max(largest, 1)) if len(axes) > 2 else share
+        points = [points_of(d, axes, random, share, draws=thin < share) for d in files]
+        fewer = [p.thinned(thin) if thin < share else p for p in points]
+        ranked = Ranked.of(points[0].whole, points[1].whole)
+        every = range(len(axes))
+        together = ranked if thin >= share else Ranked.of(fewer[0].whole, fewer[1].whole)
+        joint = together.gap(every)
+        shared = list(common_groups(original, released))
+        one = len(original.groups) == len(released.groups) == 1  # its gap is that of the files
+        pairs = list(combinations(every, 2))
+        left_out = [*many, *(n for n in chosen if n not in used)]
+        notes = [
+            *([f"on about {fewer[0].rows:,} of {original.rows:,} records, drawn at random"] if min(thin, share) < 1 else []),
+            *([f"{len(axes)} columns together: hardly a point lies below another in all of them, so that the joint function "
+               "tells little; look at pairs, or name fewer columns"] if len(axes) >= SPARSE else []),
+            *([f"without {', '.join(left_out)}, which hold names; columns can name those of few levels"] if left_out else []),
+            *([f"the first {MOST_PAIRS} of {len(pairs)} pairs"] if len(pairs) > MOST_PAIRS else []),
+        ]
+        return cls(
+            tuple(a.name for a in axes), joint, original.rows, sum(p.rows for p in fewer),
+            tuple((axes[j].name, ranked.gap([j])) for j in every),
+            tuple((axes[i].name, axes[j].name, ranked.gap([i, j])) for i, j in pairs[:MOST_PAIRS]),
+            tuple(
+                (name, original.groups.sizes[a],
+                 joint if one else Ranked.of(fewer[0].groups[a], fewer[1].groups[b]).gap(every))
+                for name, a, b in shared
+            ),
+            tuple(notes), min(thin, share) < 1,
+        )
+
+    def score(self, method: str, field: str, meaning: str, settings: dict[str, object]) -> Score:
+        """One of the two statistics as a loss, with both in the details."""
+        def of(gap: Gap) -> float:
+            return float(getattr(gap, field))
+
+        statistics: list[Row] = [
+            {"statistic": "U_m", "value": self.joint.largest}, {"statistic": "U_s", "value": self.joint.mean_square},
+            {"statistic": "N·U_s", "value": self.joint.mean_square * self.points},
+        ]
+        variables: list[Row] = [{"variable": n, "loss": of(g)} for n, g in self.variables]
+        pairs: list[Row] = [{"first": a, "second": b, "loss": of(g)} for a, b, g in self.pairs]
+        groups: list[Row] = [{"sub_group": n, "records": r, "value": of(g)} for n, r, g in self.groups]
+        return Score(
+            method, "loss", of(self.joint), meaning, settings, by_variable=Rows.of(variables), by_pair=Rows.of(pairs),
+            by_group=Rows.of(groups), details={"statistics": Rows.of(statistics)}, notes=self.notes, sampled=self.sampled,
+        )

@@ -1,0 +1,113 @@
+"""How far the distribution of each column moved: whether it is the same set of values, and how far apart otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.alignment import common_groups, common_numbers
+from larvatus.data.contracts import Block, Measure
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Score, mean_of
+from larvatus.data.sub_groups import Label
+
+RELEASED = " released"
+
+
+class _Passed(NamedTuple):
+    """Along values in ascending order: records of either file so far, the last value, the largest gap and the area."""
+
+    originals: int = 0
+    released: int = 0
+    last: float = np.nan
+    gap: float = 0.0
+    area: float = 0.0
+
+
+class Marginal(Measure):
+    """Compare the empirical distribution of every confidential column, in the file and in each sub-group.
+
+    The loss of a column is the largest difference between the two distribution functions (Kolmogorov and Smirnov); the
+    value is the mean over columns. Beside it stand the area between the functions in standard deviations (Wasserstein)
+    and whether the released values are exactly the original ones.
+
+    Parameters: none.
+    """
+
+    def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
+        names = common_numbers(original, release.data)
+        whole = _distances(original.ungrouped(), release.data.ungrouped(), names)
+        inside = _distances(original, release.data, names)
+        rows = [_row(name, whole[name][()]) for name in names]
+        groups: list[Row] = []
+        for label, (name, a, _) in zip(_labels(original, release.data), common_groups(original, release.data), strict=True):
+            value = float(np.mean([inside[n][label].largest for n in names]))
+            groups.append({"sub_group": name, "records": original.groups.sizes[a], "value": value})
+        return Score(
+            "marginal", "loss", mean_of(rows), "largest difference between distribution functions, mean over columns",
+            self.settings(), by_variable=Rows.of(rows), by_group=Rows.of(groups),
+        )
+
+
+class _Distance:
+    """Of one column in one group: largest difference, area in standard deviations, and whether the values are the same."""
+
+    def __init__(self, largest: float, area: float, counts: NDArray[np.int64]) -> None:
+        self.largest, self.area = largest, area
+        self.same = bool(largest == 0 and counts[0] == counts[1])
+
+
+def _labels(original: Microdata, released: Microdata) -> list[Label]:
+    there = set(released.groups.labels)
+    return [label for label in original.groups.labels if label in there]
+
+
+def _row(name: str, distance: _Distance) -> Row:
+    return {"variable": name, "loss": distance.largest, "wasserstein": distance.area, "same_values": distance.same}
+
+
+def _distances(original: Microdata, released: Microdata, names: Sequence[str]) -> dict[str, dict[Label, _Distance]]:
+    """For every column and group, by one sorted pass over both files together."""
+    both = original.holding(original.table.stack(released.table, names, RELEASED))
+    spread = dict(zip(original.groups.labels, original.moments(names), strict=True))
+    there = [
+        dict(zip(d.groups.labels, d.reduce(names, partial(_counts, names), np.add), strict=True)) for d in (original, released)
+    ]
+    none = np.zeros(len(names), dtype=np.int64)
+    counts = {label: np.array([t.get(label, none) for t in there]) for label in both.groups.labels}
+    out: dict[str, dict[Label, _Distance]] = {}
+    for j, name in enumerate(names):
+        sizes = [counts[label][:, j] for label in both.groups.labels]
+        found = both.carried(name, [name, RELEASED], _Passed(), partial(_passed, name, sizes))
+        out[name] = {}
+        for label, carry in zip(both.groups.labels, found, strict=True):
+            m, n = spread.get(label), counts[label][:, j]
+            sd = 1.0 if m is None or m.constant[j] else float(np.sqrt(m.variance[j]))
+            lost = min(n) == 0 < max(n)
+            out[name][label] = _Distance(1.0 if lost else carry.gap, np.nan if lost else carry.area / sd, n)
+    return out
+
+
+def _counts(names: Sequence[str], group: int, block: Block) -> NDArray[np.int64]:
+    return np.array([np.count_nonzero(~np.isnan(block[n])) for n in names], dtype=np.int64)
+
+
+def _passed(name: str, sizes: Sequence[NDArray[np.int64]], group: int, carry: _Passed, block: Block) -> _Passed:
+    """The largest gap and the area after more rows in sorted order."""
+    value, new = block[name], block[RELEASED] == 1
+    step = np.diff(value, prepend=value[0] if np.isnan(carry.last) else carry.last)
+    after = carry.released + np.cumsum(new)
+    all_before = carry.originals + carry.released + np.arange(len(value))
+    released = after - new
+    n = np.maximum(sizes[group], 1)
+    gap = np.abs((all_before - released) / n[0] - released / n[1])
+    return _Passed(
+        carry.originals + int(np.count_nonzero(~new)), int(after[-1]), float(value[-1]),
+        max(carry.gap, float(gap[step > 0].max(initial=0.0))), carry.area + float((gap * step).sum()),
+    )

@@ -1,0 +1,149 @@
+"""How well a model tells released records from original ones: the propensity score measure U_p (003 §2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.alignment import common_groups
+from larvatus.data.contracts import Measure
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Score
+
+if TYPE_CHECKING:
+    from larvatus.measures.propensity_models.models import Found
+
+Which = Literal["both", "logit", "spline", "cart", "boosting", "model_i", "model_ii"]
+
+
+class Propensity(Measure):
+    """Stack both files, model the probability of being a released record, and average its squared distance from c.
+
+    U_p is 0 where the model cannot tell the files apart and c(1 − c), a quarter for files of one size, where it always can;
+    c is the share of released records. By default a logistic regression with powers and products and a tree are both fitted,
+    and the value is the larger U_p: both are on that scale, and either is, but for chance, a lower limit of what the best
+    model would reach. Dropped columns are left out; non-confidential ones enter only together with masked ones. Missing
+    values enter as the mean with an indicator, names as indicators. The expected value beside it is what a resample of the
+    original gives; released records resemble their own originals, so that less is normal, and a fresh sample of the
+    population gives about twice as much. Beside both models, an identity that holds in every original record, such as a total
+    of its parts, tells released records that break it for what they are, however little they do. The tree cuts midway between
+    original values: what moved by less it does not see.
+
+    Parameters:
+        model: "logit" (powers and products), "spline" (bends in place of powers), "cart" (a tree), "both" for logit and cart,
+            "boosting" (needs scikit-learn), or the paper's "model_i" and "model_ii".
+        degree: highest power of a masked number in the logit.
+        interactions: products in the logit and the spline: "none", "first" for pairs, "full" for all up to the degree.
+        columns: compare only these columns; all that both files have where none is named.
+        smallest_leaf: fewest records in a leaf of the tree.
+        complexity: what a split of the tree must gain to stay, as a chi-square in multiples of log N.
+        sample: most records of either file that trees and boosting are given.
+        resamples: number of resamples of the original by which trees and boosting learn what chance gives.
+    """
+
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
+
+    model: Which = Field(default="both", description="the model that tells records apart")
+    degree: Annotated[int, Field(ge=1, le=3)] = Field(default=3, description="highest power of a masked number in the logit")
+    interactions: Literal["none", "first", "full"] = Field(
+        default="first", description="products of columns in the logit and the spline"
+    )
+    columns: tuple[str, ...] | None = Field(
+        default=None, description="compare only these columns; all that both files have where none is named"
+    )
+    smallest_leaf: Annotated[int, Field(ge=1)] = Field(default=20, description="fewest records in a leaf of the tree")
+    complexity: Annotated[float, Field(ge=0)] = Field(
+        default=1.0, description="what a split of the tree must gain, as a chi-square in multiples of log N"
+    )
+    sample: Annotated[int, Field(ge=100)] = Field(
+        default=50_000, description="most records of either file that trees and boosting are given"
+    )
+    resamples: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=10, description="resamples of the original that show what trees and boosting find by chance"
+    )
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        return (
+            cls(), cls(model="logit", degree=2), cls(model="logit", interactions="full"), cls(model="spline"),
+            cls(model="cart", resamples=3), cls(model="model_ii"),
+        )
+
+    def full(self, original: Microdata, released: Microdata) -> float:
+        c = released.rows / max(original.rows + released.rows, 1)
+        return c * (1 - c)
+
+    def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
+        from larvatus.measures.propensity_models.files import two_files
+        from larvatus.measures.propensity_models.models import by_boosting, by_identities, by_logit, by_tree
+
+        files = two_files(original, release.data, self.columns, self.model == "spline")
+        groups = common_groups(original, release.data)
+        found: list[Found] = []
+        if self.model not in ("cart", "boosting"):
+            found.append(by_logit(files, groups, self._degree, self.interactions, self.model))
+        if self.model in ("both", "cart"):
+            found.append(by_tree(files, groups, self.smallest_leaf, self.complexity, self.sample, self.resamples, random))
+        if self.model == "boosting":
+            found.append(by_boosting(files, self.sample, self.resamples, random))
+        whole = list(found)
+        if self.model == "both" and (broken := by_identities(files, groups)):
+            whole.append(broken)
+        worst = max(whole, key=lambda f: f.value)
+        return Score(
+            "propensity", "loss", worst.value,
+            "mean squared distance of propensity scores from the share of released records, "
+            f"{files.share * (1 - files.share):.3g} where every record is told apart",
+            self.settings(), by_group=_groups(original, groups, whole), by_variable=_variables(found),
+            details=_details(whole), notes=(*files.notes, *(n for f in whole for n in f.notes)),
+            sampled=any(f.sampled for f in found),
+        )
+
+    @property
+    def _degree(self) -> int:
+        return {"model_i": 2, "model_ii": 3, "spline": 1}.get(self.model, self.degree)
+
+
+def _groups(original: Microdata, groups: Sequence[tuple[str, int, int]], found: Sequence[Found]) -> Rows:
+    """The larger U_p of each sub-group that every model could be fitted in, and each model's own."""
+    rows: list[Row] = []
+    for name, a, _ in groups:
+        if all(name in f.by_group for f in found) and found[0].by_group:
+            own = {f.model: f.by_group[name] for f in found}
+            extra = {k: v for f in found for k, v in f.group_figures.get(name, {}).items()}
+            rows.append({
+                "sub_group": name, "records": original.groups.sizes[a], "value": max(own.values()),
+                **(own if len(own) > 1 else {}), **extra,
+            })
+    return Rows.of(rows)
+
+
+def _variables(found: Sequence[Found]) -> Rows:
+    """The larger U_p of models of one masked column alone."""
+    names = [n for n in found[0].by_variable if all(n in f.by_variable for f in found)]
+    rows: list[Row] = []
+    for name in names:
+        own = {f.model: f.by_variable[name] for f in found}
+        rows.append({"variable": name, "loss": max(own.values()), **(own if len(own) > 1 else {})})
+    return Rows.of(rows)
+
+
+def _details(found: Sequence[Found]) -> dict[str, Rows]:
+    models: list[Row] = [
+        {
+            "model": f.model, "U_p": f.value, "N_U_p": f.value * f.rows, "expected_N_U_p": f.expected,
+            "ratio": f.ratio, "terms": f.terms, "told_apart_for_certain": f.apart,
+        }
+        for f in found
+    ]
+    out = {"models": Rows.of(models)}
+    for name in ("percentiles", "scores", "terms"):
+        rows = [{"model": f.model, **r} for f in found for r in f.tables.get(name, ())]
+        if rows:
+            out[name] = Rows.of(rows)
+    return out
+

@@ -1,0 +1,116 @@
+"""Trees that tell an original from a release, on coded columns of a stated sample, and what they find by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Floats, Ints
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array
+from larvatus.data.microdata import Microdata, collect
+from larvatus.measures.propensity_models.files import TwoFiles, Variable
+from larvatus.stats.models.cart import Tree, grown
+
+CUTS, MARGIN = 255, 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """Both files as columns × records of codes, original first, with the variable of each column and the sub-groups."""
+
+    codes: NDArray[np.int32]
+    variables: tuple[Variable, ...]
+    released: Ints
+    record: Ints
+    group: Ints
+    rows: tuple[int, int]
+    sampled: bool
+
+    def of(self, keep: Sequence[bool]) -> NDArray[np.int32]:
+        """Only some of the columns."""
+        return np.ascontiguousarray(self.codes[np.flatnonzero(keep)])
+
+
+def coded(files: TwoFiles, sample: int, random: RecordRandom) -> Coded:
+    """All records, or as many as asked for on average, the same ones of both files."""
+    share = min(1.0, sample / max(files.rows))
+    sides = [_sampled(data, share, random) for data in files.sides]
+    held = [collect(data, files.columns) for data in sides]
+    codes: list[Array] = []
+    variables: list[Variable] = []
+    for v in files.variables:
+        for column in _codes(v, [h[2][v.name] for h in held]):
+            codes.append(column)
+            variables.append(v)
+    n = len(held[0][0]), len(held[1][0])
+    return Coded(
+        np.array(codes, dtype=np.int32).reshape(len(codes), sum(n)), tuple(variables), np.repeat([0, 1], n),
+        np.concatenate([h[0] for h in held]), np.concatenate([h[1] for h in held]), n, share < 1,
+    )
+
+
+def _sampled(data: Microdata, share: float, random: RecordRandom) -> Microdata:
+    if share >= 1:
+        return data
+    return data.take(lambda g, b: random.uniform(b.record, purpose="sample")[0] < share, ())
+
+
+def _codes(v: Variable, values: Sequence[Array]) -> list[Ints]:
+    """Codes of a number between cuts of the original, missing above all; an indicator for every level of names."""
+    if v.number:
+        cuts = cuts_of(values[0], v.sd)
+        both = np.concatenate(values)
+        return [np.where(np.isnan(both), len(cuts) + 1, np.searchsorted(cuts, both, side="right"))]
+    code = np.concatenate([v.recode[side][values[side]] for side in (0, 1)])
+    levels = [*range(len(v.levels)), *([-1] if v.missing else [])]
+    return [(code == level).astype(np.int64) for level in (levels if len(levels) > 2 else levels[:1])]
+
+
+def cuts_of(x: Floats, sd: float) -> Floats:
+    """Midpoints between values of the original, at most about 250 of them, and one cut on either side of all of them.
+
+    A value that moved less than half the way to the next one is not told apart: how exactly values stand is not what an
+    analyst loses.
+    """
+    x = np.sort(x[~np.isnan(x)])
+    if not len(x):
+        return np.zeros(0)
+    distinct = np.unique(x)
+    if len(distinct) > CUTS:
+        at = np.unique(np.searchsorted(distinct, x[np.linspace(0, len(x) - 1, CUTS + 2).astype(np.int64)[1:-1]]))
+        at = at[at > 0]
+    else:
+        at = np.arange(1, len(distinct))
+    middle = (distinct[at] + distinct[at - 1]) / 2
+    return np.concatenate([[distinct[0] - MARGIN * sd], middle, [distinct[-1] + MARGIN * sd]])
+
+
+def price_of(released: float, n: int, complexity: float) -> float:
+    """What a split must gain in N·U_p to stay: so many times log N as a chi-square."""
+    return complexity * float(np.log(n)) * released * (1 - released)
+
+
+def tree_of(data: Coded, smallest: int, complexity: float, columns: Sequence[bool], rows: Ints | None = None) -> Tree:
+    """The tree over some columns and records."""
+    codes, label = data.of(columns), data.released
+    if rows is not None:
+        codes, label = np.ascontiguousarray(codes[:, rows]), label[rows]
+    return grown(codes, 1 - label, label, smallest, price_of(float(label.mean()), len(label), complexity))
+
+
+def tree_null(data: Coded, smallest: int, complexity: float, resamples: int, random: RecordRandom) -> Floats:
+    """U_p of trees that tell the original from records drawn from it with replacement, as many as were released."""
+    n, m = data.rows
+    codes, ones = np.ascontiguousarray(data.codes[:, :n]), np.ones(n, dtype=np.int64)
+    place = np.arange(m, dtype=np.int64)
+    draws = random.uniform(place, max(resamples, 1), purpose="resample")
+    price = price_of(m / (n + m), n + m, complexity)
+    out = []
+    for u in draws[:resamples]:
+        times = np.bincount((u * n).astype(np.int64), minlength=n).astype(np.int64)
+        out.append(grown(codes, ones, times, smallest, price).departure / (n + m))
+    return np.array(out)

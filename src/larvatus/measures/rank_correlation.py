@@ -1,0 +1,92 @@
+"""How far rank correlations moved, pair by pair, wherever a masked column takes part (001 §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.alignment import common_groups, common_numbers, common_terms
+from larvatus.data.contracts import Measure
+from larvatus.data.microdata import Microdata
+from larvatus.data.rank_agreement import TOGETHER, ranked_together
+from larvatus.data.release import Release
+from larvatus.data.score import Rows, Score, mean_of
+from larvatus.measures.scoring.correlation_pairs import (
+    NO_PAIRS,
+    SHOWN,
+    by_variable,
+    column_pairs,
+    in_groups,
+    pair_rows,
+)
+from larvatus.stats.linear.moments import Moments
+
+
+class RankCorrelation(Measure):
+    """Compare Spearman correlations among confidential columns and between them and non-confidential ones.
+
+    The loss of a pair is the absolute difference; the value is the mean over pairs, with ranks over the whole file. In
+    sub-groups ranks are those within the sub-group. Ties share their mean rank. Where values are missing, a pair is ranked
+    over the records that have both; a pair that became constant, or blank, is lost: a loss of 1. There is no weighted form,
+    since ranks count records.
+
+    Parameters:
+        shown: number of sub-groups whose pairs are kept, the most changed first.
+    """
+
+    shown: Annotated[int, Field(ge=0, le=1000)] = Field(default=SHOWN, description="number of sub-groups whose pairs are kept")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unweighted(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and given.get("weighted"):
+            raise ValueError("ranks count records and are not weighted. Leave weighted out, or use correlation")
+        return {k: v for k, v in given.items() if k != "weighted"} if isinstance(given, Mapping) else given
+
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
+        return column_pairs(original, released)
+
+    def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
+        names = common_numbers(original, release.data)
+        before, after, terms = common_terms(original, release.data)
+        labels = (*names, *(t.strip().removeprefix("term ") for t in terms))
+        columns = [*names, *terms]
+        whole = [_spearman(data.ungrouped(), columns, len(names))[0] for data in (before, after)]
+        rows = pair_rows(labels, len(names), *whole)
+        inside = [_spearman(data, columns, len(names)) for data in (before, after)]
+        groups, worst = in_groups(labels, len(names), [
+            (name, original.groups.sizes[a], inside[0][a], inside[1][b])
+            for name, a, b in common_groups(original, release.data)
+        ], self.shown)
+        return Score(
+            "rank_correlation", "loss", mean_of(rows), "mean absolute change of rank correlations over pairs",
+            self.settings(), by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),
+            details={"sub_group_pairs": worst} if len(worst) else {}, notes=() if rows else (NO_PAIRS,),
+        )
+
+
+def _spearman(data: Microdata, columns: Sequence[str], masked: int) -> list[NDArray[np.float64]]:
+    """Rank correlations per sub-group; pairs that are missing in different records are ranked anew, one pair at a time."""
+    ranks = {f" rank {c}": c for c in columns}
+    moments = _moments(data.ranks(ranks), list(ranks))
+    out = [m.correlation for m in moments]
+    for i, j in _missing_apart(moments, masked):
+        together = _moments(ranked_together(data, columns[i], columns[j]), TOGETHER)
+        for r, m in zip(out, together, strict=True):
+            r[i, j] = r[j, i] = m.correlation[0, 1]
+    return out
+
+
+def _moments(data: Microdata, columns: Sequence[str]) -> list[Moments]:
+    return data.reduce(columns, lambda g, b: Moments.of(b.matrix(columns)), Moments.merge)
+
+
+def _missing_apart(moments: Sequence[Moments], masked: int) -> list[tuple[int, int]]:
+    """Pairs with a masked column whose values are, in some sub-group, not missing in the same records."""
+    apart = np.any([m.count < np.maximum.outer(m.present, m.present) for m in moments], axis=0)
+    return [(int(i), int(j)) for i, j in np.argwhere(np.triu(apart, 1)) if i < masked]

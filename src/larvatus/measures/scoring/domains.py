@@ -1,0 +1,262 @@
+"""Domains: parts of the file in which an analyst may work and that are not the sub-groups of the mask (004 §2).
+
+A record's part is that of its original values, so that confidential columns can define a domain. A release whose rows are
+not paired with the original's has only columns that leave as they are to tell the part by.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Annotated, Any, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from larvatus.core.errors import RolesError, StudyError, UtilityError, nearest_names
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.conditions import condition, names_in
+from larvatus.data.contracts import Array, Block, Column, Measure
+from larvatus.data.method_parsing import validation_problems
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows
+from larvatus.data.sub_groups import label_text
+from larvatus.measures.scoring.lost_columns import scored
+
+PART = " part of domain"
+MISSING = "missing"
+MOST_VALUES, MOST_LEVELS = 50, 200
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class Domain(BaseModel):
+    """One way of parting the file: by the values of a column, by a condition, or by quantiles of a column."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    name: str = Field(default="", max_length=120, description="what it is called; the column or the condition without it")
+    column: str | None = Field(default=None, description="a column of names or of few values, one part for each")
+    where: str | None = Field(default=None, description="a condition on columns: the records it holds for, and the others")
+    quantiles: tuple[Share, ...] = Field(default=(), description="shares at which the column's values are cut into parts")
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        if (self.column is None) == (self.where is None):
+            raise ValueError("a domain needs a column or a condition (where), and not both")
+        if self.quantiles and self.column is None:
+            raise ValueError("quantiles need a column")
+        if list(self.quantiles) != sorted(set(self.quantiles)):
+            raise ValueError("quantiles must rise, such as [0.25, 0.5, 0.75]")
+        return self
+
+    @property
+    def title(self) -> str:
+        """Its name, or what it is made of."""
+        return self.name or self.where or self.column or ""
+
+    def uses(self) -> tuple[str, ...]:
+        """The columns that part the records."""
+        return (self.column,) if self.column is not None else names_in(self.where or "")
+
+
+def domain_of(given: Any) -> Domain:
+    """A domain from itself, a table, or text: `REGION`, `INCOME: 0.25, 0.5, 0.75`, or a condition such as `AGE >= 65`."""
+    if isinstance(given, Domain):
+        return given
+    if isinstance(given, str):
+        cut = re.fullmatch(r"(.*\S)\s*:([\d.,\s]+)", given.strip())
+        if cut:
+            given = {"column": cut[1], "quantiles": [p.strip() for p in cut[2].split(",") if p.strip()]}
+        else:
+            given = {"where" if re.search(r"[<>=!]|\bin\b", given) else "column": given.strip()}
+    if not isinstance(given, Mapping):
+        raise StudyError([f"domain: cannot be read from a {type(given).__name__}; give a table, or text such as 'AGE >= 65'."])
+    try:
+        return Domain.model_validate(dict(given))
+    except ValidationError as error:
+        raise StudyError(validation_problems("domain", error, list(Domain.model_fields))) from None
+
+
+def domain_problems(domains: Sequence[Domain], known: Collection[str]) -> list[str]:
+    """Columns that are not there, conditions that cannot be read, names used twice."""
+    problems = []
+    for domain in domains:
+        try:
+            used = domain.uses()
+        except RolesError as error:
+            problems.append(f"domain {domain.title!r}: {error}")
+            continue
+        problems += [
+            f"domain {domain.title!r}: {n!r} is not a column with a role that leaves; {nearest_names(n, known)}"
+            for n in used if n not in known
+        ]
+    titles = [d.title for d in domains]
+    twice = sorted({t for t in titles if titles.count(t) > 1})
+    return problems + [f"two domains are called {t!r}; give each a name of its own." for t in twice]
+
+
+def domains_of(given: Any, data: Microdata) -> tuple[Domain, ...]:
+    """Domains that fit the data, every problem in one error."""
+    one = isinstance(given, str | Mapping | Domain)
+    found = tuple(domain_of(g) for g in ([given] if one else given or ()))
+    problems = domain_problems(found, data.released)
+    if problems:
+        raise StudyError(problems)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """The original and one copy of a release, both grouped by the parts of one domain."""
+
+    title: str
+    labels: tuple[str, ...]
+    original: Microdata
+    release: Release
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """Parts of the original of which the release holds no record."""
+        there = self.release.data.groups.labels
+        return tuple(str(label) for (label,) in self.original.groups.labels if (label,) not in there)
+
+    def scored(self, measure: Measure, random: RecordRandom) -> Rows:
+        """What a measure finds in every part: its figures by group, or a score of each part alone where it has none."""
+        found = scored(measure, self.original, self.release, random).by_group
+        names = {label_text((self.title,), (label,)): label for label in self.labels}
+        if not len(found):
+            return Rows.of(row for label in self.labels for row in self._alone(label, measure, random))
+        return Rows.of(
+            {"domain": self.title, "part": names[str(row["sub_group"])], **{k: v for k, v in row.items() if k != "sub_group"}}
+            for row in found
+        )
+
+    def _alone(self, label: str, measure: Measure, random: RecordRandom) -> list[Row]:
+        both = (self.original, self.release.data)
+        if any((label,) not in d.groups.labels for d in both):
+            return []
+        before, after = (_part(d, d.groups.labels.index((label,))) for d in both)
+        value = scored(measure, before, replace(self.release, copies=(after,)), random).value
+        return [{"domain": self.title, "part": label, "records": before.rows, "value": value}]
+
+
+def _part(data: Microdata, group: int) -> Microdata:
+    return data.take(lambda g, block: np.full(len(block), g == group), ()).ungrouped()
+
+
+def parted(domain: Domain, original: Microdata, release: Release) -> Parted:
+    """Both files by the parts of a domain; the release by the original's values of its records wherever it is paired."""
+    parts = _parts(domain, original)
+    columns = domain.uses()
+    marked = original.table.map_rows(_marker(parts.coder(original.table.columns)), columns, [Column(PART, "number")])
+    if release.paired:
+        theirs = release.data.table.pair(marked, {PART: PART})
+    else:
+        as_they_are = {*original.non_confidential, *original.sub_groups.columns}
+        changed = [n for n in columns if n not in as_they_are or n not in release.data.table.columns]
+        if changed:
+            raise UtilityError(
+                f"domain {domain.title!r}: {changed[0]!r} is not released as it is, and the release is not paired with the "
+                "original, so nothing tells which part a released row is in. Give the pairing file, or define the domain by "
+                "columns that are released as they are."
+            )
+        there = release.data.table
+        theirs = there.map_rows(_marker(parts.coder(there.columns)), columns, [Column(PART, "number")])
+    labels = [(label,) for label in parts.labels]
+
+    def assign(group: int, block: Block) -> Array:
+        return block[PART].astype(np.int64)
+
+    before, after = (t.regroup(assign, [PART], (domain.title,), labels, [(x,) for x in labels]) for t in (marked, theirs))
+    return Parted(
+        domain.title, parts.labels, original.holding(before), replace(release, copies=(release.data.holding(after),))
+    )
+
+
+Coder = Callable[[Block], Array]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The names of the parts, and what finds the part of each row of a table with these columns; -1 for none."""
+
+    labels: tuple[str, ...]
+    coder: Callable[[Mapping[str, Column]], Coder]
+
+
+def _marker(code: Coder) -> Callable[[int, Block], Mapping[str, Array]]:
+    return lambda group, block: {PART: np.asarray(code(block), dtype=np.float64)}
+
+
+def _parts(domain: Domain, original: Microdata) -> _Parts:
+    if domain.column is None:
+        text = domain.where or ""
+
+        def asked(columns: Mapping[str, Column]) -> Coder:
+            holds = condition(text, columns).holds
+            return lambda block: np.where(holds(block), 0, 1)
+
+        asked(original.table.columns)
+        return _Parts(("in", "out"), asked)
+    name = domain.column
+    nominal = original.table.columns[name].kind == "nominal"
+    if domain.quantiles:
+        if nominal:
+            raise UtilityError(f"domain {domain.title!r}: {name!r} holds names, which have no quantiles. Leave them off.")
+        return _cut(name, domain.quantiles, original)
+    return _by_level(domain, name, original) if nominal else _by_value(domain, name, original)
+
+
+def _by_level(domain: Domain, name: str, original: Microdata) -> _Parts:
+    levels = original.table.columns[name].levels
+    if len(levels) > MOST_LEVELS:
+        raise UtilityError(
+            f"domain {domain.title!r}: {name!r} has {len(levels):,} levels, and a table of at most {MOST_LEVELS} parts can be "
+            "read. Name a coarser column, or a condition."
+        )
+    texts = [str(v) for v in levels]
+
+    def coder(columns: Mapping[str, Column]) -> Coder:
+        place = np.array([*(texts.index(t) if (t := str(v)) in texts else -1 for v in columns[name].levels), len(texts)])
+        return lambda block: place[block[name]]
+
+    return _Parts((*texts, MISSING if MISSING not in texts else f"({MISSING})"), coder)
+
+
+def _by_value(domain: Domain, name: str, original: Microdata) -> _Parts:
+    def seen(group: int, block: Block) -> Array:
+        return np.unique(block[name][~np.isnan(block[name])])[: MOST_VALUES + 1]
+
+    found = original.reduce([name], seen, lambda a, b: np.union1d(a, b)[: MOST_VALUES + 1])
+    values = np.unique(np.concatenate(found))
+    if len(values) > MOST_VALUES:
+        raise UtilityError(
+            f"domain {domain.title!r}: {name!r} has more than {MOST_VALUES} different values. Cut it by quantiles "
+            f"('{name}: 0.25, 0.5, 0.75'), or give a condition."
+        )
+
+    def code(block: Block) -> Array:
+        x = block[name]
+        if not len(values):
+            return np.zeros(len(x), dtype=np.int64)
+        spot = np.minimum(np.searchsorted(values, np.nan_to_num(x)), len(values) - 1)
+        return np.where(np.isnan(x), len(values), np.where(values[spot] == x, spot, -1))
+
+    return _Parts((*(str(int(v)) if float(v).is_integer() else repr(float(v)) for v in values), MISSING), lambda columns: code)
+
+
+def _cut(name: str, shares: Sequence[float], original: Microdata) -> _Parts:
+    """Values up to each quantile of the original; quantiles that coincide make one cut, and ties stay on its lower side."""
+    found = original.ungrouped().table.quantiles(name, shares)[0]
+    cuts = {float(v): p for v, p in zip(found, shares, strict=True) if not np.isnan(v)}
+    at, ends = np.array(list(cuts)), [100 * p for p in cuts.values()]
+
+    def code(block: Block) -> Array:
+        return np.where(np.isnan(block[name]), len(at) + 1, np.searchsorted(at, block[name]))
+
+    between = [f"{a:g} to {b:g} %" for a, b in pairwise(ends)]
+    labels = [f"lowest {ends[0]:g} %", *between, f"highest {100 - ends[-1]:g} %"] if ends else ["all"]
+    return _Parts((*labels, MISSING), lambda columns: code)

@@ -1,0 +1,207 @@
+"""How far cross-tabulations moved: names as they are, numbers in classes between the original's quartiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Annotated, Self
+
+import numpy as np
+from pydantic import Field
+
+from larvatus.core.arrays import Floats, Ints
+from larvatus.core.errors import UtilityError, nearest_names
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.alignment import common_groups
+from larvatus.data.contracts import Array, Block, Measure
+from larvatus.data.design import MOST_LEVELS
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Score, mean_of
+from larvatus.measures.binning.bins import difference
+from larvatus.measures.scoring.correlation_pairs import by_variable
+
+Names = tuple[str, ...]
+MOST_CELLS, FEW = 1_000_000, 10
+
+
+class Table(Measure):
+    """Count records in the cells of tables of two columns, of which at least one is masked, in both files.
+
+    The loss of a table is the share of records that would have to move to another cell to make the tables equal, half the
+    sum of absolute differences of shares; the value is the mean over tables. Numbers have a
+    class for each value where there are ten at most, else four between quartiles of the original, and two more for what lies
+    beyond the original's range; a missing value is a category of its own. It sees relations between columns as coarsely as
+    an analyst who tabulates does.
+
+    Parameters:
+        tables: tables to count, each a list of columns, such as [["job", "income"], ["job"]]; by default all pairs with a
+            masked column, columns of more than fifty names left out.
+        shown: number of cells kept in the details, the most changed first.
+    """
+
+    tables: Annotated[tuple[Annotated[Names, Field(min_length=1)], ...], Field(min_length=1)] | None = Field(
+        default=None, description="tables to count, each a list of columns; all pairs with a masked column where none is named"
+    )
+    shown: Annotated[int, Field(ge=0, le=1000)] = Field(default=10, description="number of changed cells that are kept")
+
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[Names]:
+        return self._tables(original, original)[0] if self.tables is None else [tuple(dict.fromkeys(t)) for t in self.tables]
+
+    def narrowed(self, parts: Sequence[Names]) -> Self:
+        return self if self.tables is None else self.model_copy(update={"tables": tuple(parts)})
+
+    def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
+        released = release.data
+        tables, left_out = self._tables(original, released)
+        columns = list(dict.fromkeys(n for t in tables for n in t))
+        cuts = {n: _Categories.of(original, released, n) for n in columns}
+        _check_size(tables, cuts)
+        before, after = (_counted(d, tables, [cuts[n].codes[k] for n in columns], columns, cuts)
+                         for k, d in enumerate((original, released)))
+        whole = [[np.sum([g[i] for g in side], axis=0) for i in range(len(tables))] for side in (before, after)]
+        rows: list[Row] = [
+            {"first": t[0], "second": " × ".join(t[1:]), "loss": difference(a, b)}
+            for t, a, b in zip(tables, *whole, strict=True)
+        ]
+        groups: list[Row] = [
+            {"sub_group": name, "records": original.groups.sizes[a],
+             "value": float(np.mean([difference(x, y) for x, y in zip(before[a], after[b], strict=True)]))}
+            for name, a, b in common_groups(original, released)
+        ]
+        return Score(
+            self.name(), "loss", mean_of(rows), "share of records that would have to change cell, mean over tables",
+            self.settings(), by_pair=Rows.of(rows), by_group=Rows.of(groups), by_variable=by_variable(columns, rows),
+            details={"cells": self._cells(tables, cuts, *whole)},
+            notes=(f"without {', '.join(left_out)}: more than {MOST_LEVELS} names; tables can name them",) if left_out else (),
+        )
+
+    def _tables(self, original: Microdata, released: Microdata) -> tuple[list[Names], list[str]]:
+        """The tables asked for, and the columns left out for having too many names."""
+        mine, theirs = original.table.columns, released.table.columns
+        there = [
+            n for n in original.released if n != original.roles.weight and n in theirs and mine[n].kind == theirs[n].kind
+        ]
+        if self.tables is not None:
+            for name in (n for t in self.tables for n in t):
+                if name not in there:
+                    raise UtilityError(f"table: {name!r} is not a column that both files have; {nearest_names(name, there)}")
+            return [tuple(dict.fromkeys(t)) for t in self.tables], []
+        many = [n for n in there if max(len(mine[n].levels), len(theirs[n].levels)) > MOST_LEVELS]
+        masked = [n for n in original.confidential if n in there and n not in many]
+        if not masked:
+            raise UtilityError("table: the release has no masked column of fifty names at most. Name tables (tables).")
+        others = [n for n in there if n not in many and n not in masked]
+        pairs = [*combinations(masked, 2), *((n, s) for n in masked for s in others)]
+        return [tuple(p) for p in pairs] or [(masked[0],)], many
+
+    def _cells(
+        self, tables: Sequence[Names], cuts: Mapping[str, _Categories], before: Sequence[Ints], after: Sequence[Ints]
+    ) -> Rows:
+        """The cells whose share changed most over all tables."""
+        found: list[tuple[float, int, int]] = []
+        for i, (a, b) in enumerate(zip(before, after, strict=True)):
+            change = b / max(b.sum(), 1) - a / max(a.sum(), 1)
+            worst = np.argsort(-np.abs(change), kind="stable")[: self.shown]
+            found += [(float(change[c]), i, int(c)) for c in worst if change[c] != 0]
+        out: list[Row] = []
+        for change, i, cell in sorted(found, key=lambda f: (-abs(f[0]), f[1:]))[: self.shown]:
+            place = np.unravel_index(cell, [cuts[n].size for n in tables[i]])
+            named = ", ".join(f"{n}: {cuts[n].name(int(c))}" for n, c in zip(tables[i], place, strict=True))
+            out.append({
+                "cell": named, "original": int(before[i][cell]), "released": int(after[i][cell]), "change": change,
+            })
+        return Rows.of(out)
+
+
+class _Categories:
+    """What a column is tabulated by: the names of both files, or classes of numbers; then missing."""
+
+    def __init__(self, names: Sequence[str], codes: Sequence[Array], numeric: bool) -> None:
+        self.names, self.codes, self.numeric = names, codes, numeric
+
+    @classmethod
+    def of(cls, original: Microdata, released: Microdata, name: str) -> _Categories:
+        both = [d.table.columns[name] for d in (original, released)]
+        if both[0].kind == "number":
+            cuts = _cuts(original, name)
+            inside = max(len(cuts) - 1, 1)
+            classes = [f"class {i + 1} of {inside}" for i in range(inside)]
+            return cls(["below all of the original", *classes, "above all of the original"] if len(cuts) else classes,
+                       [cuts, cuts], True)
+        levels = {v: i for i, v in enumerate(dict.fromkeys(v for c in both for v in c.levels))}
+        return cls([str(v) for v in levels], [np.array([*(levels[v] for v in c.levels), len(levels)]) for c in both], False)
+
+    @property
+    def size(self) -> int:
+        return len(self.names) + 1
+
+    def name(self, code: int) -> str:
+        return [*self.names, "missing"][code]
+
+    def place(self, values: Array, codes: Array) -> Ints:
+        """The category of every value; a missing one is the last."""
+        if not self.numeric:
+            return np.asarray(codes[values])
+        return np.where(np.isnan(values), self.size - 1, np.searchsorted(codes, values, side="left"))
+
+
+def _cuts(data: Microdata, name: str) -> Floats:
+    """Upper ends of classes: below all values, one class for each of few values or four by quartiles, and above all.
+
+    A cut inside lies half-way between values that occur, so that none lies on it; a quartile that is the largest value is
+    cut off from those below it, so that values of which most are the same have a class for the others.
+    """
+    whole = data.ungrouped()
+
+    def seen(group: int, block: Block) -> Floats:
+        return np.unique(block[name][~np.isnan(block[name])])[: FEW + 1]
+
+    def ends(group: int, block: Block) -> Floats:
+        values = block[name][~np.isnan(block[name])]
+        return np.array([-values.min(initial=np.inf), values.max(initial=-np.inf)])
+
+    few = whole.reduce([name], seen, lambda one, other: np.union1d(one, other)[: FEW + 1])[0]
+    if not len(few):
+        return np.zeros(0)
+    low, high = whole.reduce([name], ends, np.maximum)[0] * [-1, 1]
+    inside = (few[1:] + few[:-1]) / 2 if len(few) <= FEW else _quartile_cuts(whole, name, high)
+    return np.array([np.nextafter(low, -np.inf), *inside, high])
+
+
+def _quartile_cuts(whole: Microdata, name: str, high: float) -> Floats:
+    quartiles = whole.table.quantiles(name, [0.25, 0.5, 0.75])[0]
+
+    def around(group: int, block: Block) -> Floats:
+        values = block[name]
+        lower = [values[(values <= q) & (values < high)].max(initial=-np.inf) for q in quartiles]
+        return np.array([lower, [values[values > q].min(initial=high) for q in quartiles]])
+
+    def nearer(one: Floats, other: Floats) -> Floats:
+        return np.array([np.maximum(one[0], other[0]), np.minimum(one[1], other[1])])
+
+    return np.unique(whole.reduce([name], around, nearer)[0].mean(axis=0))
+
+
+def _check_size(tables: Sequence[Names], cuts: Mapping[str, _Categories]) -> None:
+    for t in tables:
+        cells = int(np.prod([float(cuts[n].size) for n in t]))
+        if cells > MOST_CELLS:
+            raise UtilityError(
+                f"table: {' × '.join(t)} has {cells:,} cells, at most {MOST_CELLS:,} are counted. Name fewer columns (tables)."
+            )
+
+
+def _counted(
+    data: Microdata, tables: Sequence[Names], codes: Sequence[Array], columns: Sequence[str], cuts: Mapping[str, _Categories]
+) -> list[list[Ints]]:
+    """Per sub-group, the cells of every table."""
+    def count(group: int, block: Block) -> list[Ints]:
+        place = {n: cuts[n].place(block[n], c) for n, c in zip(columns, codes, strict=True)}
+        sizes = [[cuts[n].size for n in t] for t in tables]
+        return [
+            np.bincount(np.ravel_multi_index([place[n] for n in t], s), minlength=int(np.prod(s)))
+            for t, s in zip(tables, sizes, strict=True)
+        ]
+
+    return data.reduce(columns, count, lambda one, other: [a + b for a, b in zip(one, other, strict=True)])

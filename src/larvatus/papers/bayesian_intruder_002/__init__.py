@@ -1,0 +1,1 @@
+"""Trottini, Fienberg, Makov and Meyer: the Bayesian intruder (002)."""

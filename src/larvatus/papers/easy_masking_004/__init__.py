@@ -1,0 +1,1 @@
+"""Winkler: masks that are easy to apply, and re-identification (004)."""

@@ -1,0 +1,1 @@
+"""What all papers share: published figures, experiments by seed, verdicts, the page."""

@@ -1,0 +1,90 @@
+"""From what was asked for to tables with verdicts and claims with evidence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from larvatus.core.progress import Progress, silent
+from larvatus.papers.framework.catalogue import chosen
+from larvatus.papers.framework.model import NOT_YET, Experiment, Paper, Where
+from larvatus.papers.framework.runner import run
+from larvatus.papers.framework.verdicts import Checked, Judged, checked, judged, measured
+from larvatus.reporting.page.blocks import Block
+
+HOW_TO_GET = {
+    "census.csv": (
+        "it is the Census reference file of the CASC project (1,080 records, 13 columns: a weight, incomes, taxes), a public "
+        "test file of the disclosure-control community, which the R package sdcMicro carries as its data set CASCrefmicrodata; "
+        "save it as census.csv, with the names of the columns, and name its folder by --data or LARVATUS_DATA"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """Everything that was found, in the order of papers and tables."""
+
+    papers: tuple[Paper, ...]
+    tables: tuple[Checked, ...]
+    claims: tuple[Judged, ...]
+    seeds: int
+    quick: bool
+    studies: Mapping[str, tuple[Block, ...]] = field(default_factory=dict)
+
+    def of(self, paper: Paper) -> tuple[tuple[Checked, ...], tuple[Judged, ...]]:
+        return (
+            tuple(t for t in self.tables if t.paper == paper.number), tuple(c for c in self.claims if c.paper == paper.number)
+        )
+
+
+def where_of(data: Path | None, quick: bool) -> Where:
+    """The folder of real files: the one named, else that of LARVATUS_DATA."""
+    named = os.environ.get("LARVATUS_DATA")
+    return Where(data or (Path(named) if named else None), quick)
+
+
+def reproduced(
+    names: Sequence[str], seeds: int, where: Where, folder: Path | None = None, jobs: int | None = None,
+    progress: Progress = silent, as_kept: bool = False,
+) -> Reproduction:
+    """Run what the tables need, or take `as_kept` what there is; claims are judged where whole papers are asked for."""
+    asked = chosen(names)
+    whole = {n for n in names if "/" not in n} if names else {p.number for p, _ in asked}
+    needed: list[tuple[Paper, Experiment]] = []
+    missing: dict[tuple[str, str], str] = {}
+    for paper, tables in asked:
+        claims = paper.claims if paper.number in whole else ()
+        used = {e for t in tables for e in t.experiments} | {e for c in claims for e in c.experiments}
+        for experiment in paper.experiments:
+            lacking = _lacking(experiment, where)
+            if lacking:
+                missing[paper.number, experiment.name] = lacking
+            elif experiment.name in used:
+                needed.append((paper, experiment))
+    results = run(needed, seeds, where, folder, jobs, progress, as_kept)
+    missing |= {key: NOT_YET for key, seen in results.items() if not seen}
+    out_tables: list[Checked] = []
+    out_claims: list[Judged] = []
+    studies: dict[str, tuple[Block, ...]] = {}
+    for paper, tables in asked:
+        found = {k: v for (number, _), seen in results.items() if number == paper.number for k, v in measured(seen).items()}
+        for t in tables:
+            lacking = next((missing[paper.number, e] for e in t.experiments if (paper.number, e) in missing), "")
+            out_tables.append(checked(paper, t, found, lacking, where.quick, seeds))
+        if paper.number in whole and paper.studied is not None:
+            studies[paper.number] = tuple(paper.studied(found))
+        if paper.number in whole:
+            own = {e: why for (number, e), why in missing.items() if number == paper.number}
+            ran = {e: len(seen) for (number, e), seen in results.items() if number == paper.number}
+            out_claims += [judged(paper, c, found, c.lacks(own), ran) for c in paper.claims]
+    return Reproduction(tuple(p for p, _ in asked), tuple(out_tables), tuple(out_claims), seeds, where.quick, studies)
+
+
+def _lacking(experiment: Experiment, where: Where) -> str:
+    if experiment.file is None or where.file(experiment.file):
+        return ""
+    place = f"not in {where.data}" if where.data else "not there: neither --data nor LARVATUS_DATA is given"
+    return f"{experiment.file} is {place}; {HOW_TO_GET.get(experiment.file, 'ask its owner for it')}"

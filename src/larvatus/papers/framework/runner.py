@@ -1,0 +1,86 @@
+"""Run experiments seed by seed, on every core; what was kept of an interrupted run is not run again."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+from larvatus.core.progress import Progress, silent
+from larvatus.papers.framework.cache import Kept, Task
+from larvatus.papers.framework.catalogue import papers
+from larvatus.papers.framework.model import Experiment, Paper, Where
+
+
+def run_task(task: Task, where: Where) -> dict[str, float]:
+    """What a worker does."""
+    paper = next(p for p in papers() if p.number == task.paper)
+    return {k: float(v) for k, v in paper.experiment(task.experiment).run(task.seed, where).items()}
+
+
+def run(
+    asked: Sequence[tuple[Paper, Experiment]], seeds: int, where: Where, folder: Path | None = None, jobs: int | None = None,
+    progress: Progress = silent, as_kept: bool = False,
+) -> dict[tuple[str, str], list[dict[str, float]]]:
+    """Results by paper and experiment, in the order of seeds; what was kept is not run again, `as_kept` nothing is run."""
+    kept = Kept.at(folder, where, asked)
+    out: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
+    waiting: list[tuple[float, Task]] = []
+    for paper, experiment in asked:
+        every = [Task(paper.number, experiment.name, s) for s in range(experiment.asked(seeds, where.quick))]
+        before = kept.results(every[0])
+        out[paper.number, experiment.name] = {t.seed: before[t.seed] for t in every if t.seed in before}
+        waiting += [(t.seed / len(every), t) for t in every if t.seed not in before and not as_kept]
+    waiting.sort(key=lambda pair: pair[0])  # all experiments go forward in proportion, for a run that is cut short
+    done = sum(map(len, out.values()))
+    total = done + len(waiting)
+    for task, figures in _results([t for _, t in waiting], where, jobs or os.cpu_count() or 1, done, total, progress):
+        kept.keep(task, figures)
+        out[task.paper, task.experiment][task.seed] = figures
+    return {key: [by_seed[s] for s in sorted(by_seed)] for key, by_seed in out.items()}
+
+
+def _results(
+    waiting: Sequence[Task], where: Where, jobs: int, done: int, total: int, progress: Progress
+) -> Iterator[tuple[Task, dict[str, float]]]:
+    """Results as they come: in this process for one job, else from as many others."""
+    if jobs == 1 or len(waiting) < 2:
+        for i, task in enumerate(waiting):
+            progress(f"{task.paper} {task.experiment}, seed {task.seed}", done + i, total)
+            yield task, run_task(task, where)
+        return
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_one_thread)
+    try:
+        futures = {pool.submit(run_task, task, where): task for task in waiting}
+        for i, future in enumerate(as_completed(futures)):
+            task = futures[future]
+            progress(f"{task.paper} {task.experiment}, seed {task.seed}", done + i, total)
+            yield task, future.result()
+    except BaseException:
+        for worker in multiprocessing.active_children():  # not to wait for minutes until what they work on is done
+            worker.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _one_thread() -> None:
+    """One worker per core: linear algebra inside it stays on one thread; an interrupt is settled by the parent.
+
+    A worker whose parent was killed leaves too.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ[name] = "1"
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)

@@ -1,0 +1,48 @@
+"""Rows of tables and claims as text, the same for the terminal, the report and the docs."""
+
+from __future__ import annotations
+
+from larvatus.papers.framework.model import FEWEST
+from larvatus.papers.framework.verdicts import Checked, Measured, Row
+
+HEADS = ("what", "published", "measured", "1–99 band", "verdict")
+
+
+def what(row: Row) -> str:
+    return f"{row.published.column} · {row.published.row}"
+
+
+def figure(value: float, digits: int) -> str:
+    """A measured figure with one decimal more than was printed, unless it is a whole number where one was printed."""
+    if digits == 0 and value == round(value):
+        return f"{value:,.0f}"
+    text = f"{value:,.{digits + 1}f}"
+    return text.removeprefix("-") if not float(text.replace(",", "")) else text
+
+
+def band(measured: Measured, digits: int) -> str:
+    if measured.low == measured.high or measured.seeds < FEWEST:
+        return "–"
+    return f"[{figure(measured.low, digits)}, {figure(measured.high, digits)}]"
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """The columns of HEADS; where not every seed gave the figure, how many did."""
+    digits, now = row.published.digits, row.measured
+    if now is None:
+        return what(row), row.published.text, "–", "–", row.verdict
+    some = f" in {now.seeds} of {row.of} seeds" if now.seeds < row.of else ""
+    return what(row), row.published.text, figure(now.mean, digits), band(now, digits) + some, row.verdict
+
+
+def reasons(table: Checked) -> list[str]:
+    """Why rows cannot be reproduced, or were not run, each reason once."""
+    found = dict.fromkeys((r.verdict, r.because) for r in table.rows if r.because)
+    return [f"{verdict.capitalize()}{': ' if verdict == 'not run' else ', because '}{reason}." for verdict, reason in found]
+
+
+def over_seeds(table: Checked) -> str:
+    if not table.seeds:
+        return "nothing was run"
+    most = f", the most that are run: {table.capped}" if table.capped else ""
+    return f"{table.seeds} seed{'s' if table.seeds > 1 else ''}{most}" if table.random else "nothing is random"

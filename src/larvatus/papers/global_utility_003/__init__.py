@@ -1,0 +1,1 @@
+"""Woo, Reiter, Oganian and Karr: global measures of utility (003)."""

@@ -1,0 +1,1 @@
+"""Muralidhar, Sarathy and Domingo-Ferrer: reverse mapping (001), and a study of its open questions."""

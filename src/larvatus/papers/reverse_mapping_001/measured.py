@@ -1,0 +1,110 @@
+"""What is measured for 001: everything that follows from its 25 records, and the same mechanisms with draws of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from larvatus.core.randomness import RecordRandom
+from larvatus.data.contracts import Array, Block, Column, Mask, Masked
+from larvatus.data.microdata import Microdata
+from larvatus.datasets import reverse_mapping_example
+from larvatus.papers.framework.model import Where
+from larvatus.papers.framework.published import column, rows
+from larvatus.papers.framework.shortcuts import attacked, measured, number, released
+from larvatus.pipeline import read
+
+METHODS = ("ADD", "IMP", "MIC", "SWP")
+OWN: Mapping[str, list[Any]] = {
+    "ADD": [{"method": "additive_noise", "variance": 0.25}, "reverse_map"],
+    "IMP": [{"method": "multiple_imputation", "copies": 1}, "reverse_map"],
+    "MIC": [{"method": "microaggregation", "k": 5, "grouping": "fixed"}, "reverse_map"],
+    "SWP": [{"method": "rank_swap", "window": 0.2, "tails": "two_sided"}],
+}
+
+
+class _Typed(Mask):
+    """Release values that are typed in, in the order of record ids from 1 on."""
+
+    values: tuple[float, ...]
+
+    def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        values = np.array(self.values)
+
+        def put(group: int, block: Block) -> Mapping[str, Array]:
+            return {"X": values[block.record - 1]}
+
+        return Masked(current.map_rows(put, ["X"], [Column("X", "number")]))
+
+    def public_sentence(self) -> str:
+        return "Values were typed in."
+
+
+def _data() -> Microdata:
+    return read(reverse_mapping_example(), confidential="X", non_confidential="S", record_id="ID")
+
+
+def _named(table: str, name: str, values: Sequence[float]) -> dict[str, float]:
+    return {f"{table}/{name}/{r}": float(v) for r, v in zip(rows("001", table), values, strict=True)}
+
+
+def _values(release: Any) -> list[float]:
+    return [float(v) for v in release.frame()["X"].to_pylist()]
+
+
+def _ranks(data: Microdata, name: str) -> list[float]:
+    ranked = data.ranks({"rank": name})
+    return [float(v) for v in ranked.reduce(["rank"], lambda g, b: b["rank"], lambda a, b: np.append(a, b))[0]]
+
+
+def printed(seed: int, where: Where) -> dict[str, float]:
+    """Everything that follows from what is printed: ranks, Z from Y, variances, correlations and changes in rank."""
+    data = _data()
+    out = {f"1/{c}/{i}": v for c in ("S", "X") for i, v in enumerate(column("001", "1", c), 1)}
+    example = column("001", "1", "Y")
+    typed = released(data, {"Y": _Typed(values=tuple(example)), "Z": [_Typed(values=tuple(example)), "reverse_map"]}, seed)
+    out |= _named("1", "Y", _values(typed["Y"])) | _named("1", "Z", _values(typed["Z"]))
+    out |= _named("1", "rank of S", _ranks(data, "S")) | _named("1", "rank of X", _ranks(data, "X"))
+    out |= _named("1", "rank of Y", _ranks(typed["Y"].data, "X"))
+    micro = released(data, {"MIC": OWN["MIC"][:1]}, seed)["MIC"]
+    moments = measured(data, micro, "moments").by_variable[0]
+    out |= _named("text", "variance", [number(moments[f"sd_{side}"]) ** 2 for side in ("original", "released")])
+    out |= _named("2", "MIC Y", _values(micro))
+    for name in ("S", "X", "ADD Y", "IMP Y"):
+        out |= _named("2", name, column("001", "2", name))
+    for method in METHODS:
+        source = "Y" if method in ("ADD", "IMP") else "Z"
+        steps: list[Any] = [_Typed(values=tuple(column("001", "2", f"{method} {source}")))]
+        release = released(data, {method: steps if source == "Z" else [*steps, "reverse_map"]}, seed)[method]
+        out |= _named("2", f"{method} Z", _values(release))
+        out |= _scored(data, release, method)
+    return out
+
+
+def _scored(data: Microdata, release: Any, method: str) -> dict[str, float]:
+    """Rank correlations with X and with S, and how many records moved by how many ranks."""
+    risk = attacked(data, release, "rank_disclosure")
+    pair = measured(data, release, "rank_correlation").by_pair[0]
+    changes = risk.details["rank_change"]
+    moved = dict(zip(changes.column("to"), changes.column("X"), strict=True))
+    out = {f"3/correlation/{method}": risk.value, f"4/correlation/{method}": number(pair["released"])}
+    out["4/correlation/X"] = number(pair["original"])
+    for row in rows("001", "5"):
+        out[f"5/{method}/{row}"] = number(moved.get(int(row.rpartition(" ")[2]), 0))
+    return out
+
+
+def drawn(seed: int, where: Where) -> dict[str, float]:
+    """The same four mechanisms with draws of our own, reverse-mapped: what another set of random numbers gives."""
+    data = _data()
+    out: dict[str, float] = {}
+    for method, release in released(data, OWN, seed).items():
+        out |= {f"own {k}": v for k, v in _scored(data, release, method).items()}
+    loss = {m: abs(out[f"own 4/correlation/{m}"] - out["own 4/correlation/X"]) for m in METHODS}
+    risk = {m: out[f"own 3/correlation/{m}"] for m in METHODS}
+    for m in METHODS:
+        out[f"worst loss/{m}"] = float(loss[m] == max(loss.values()))
+        out[f"least risk/{m}"] = float(risk[m] == min(risk.values()))
+    return out

@@ -1,0 +1,181 @@
+"""Reverse mapping studied (001 §6): what Z adds to the risk and takes from the loss of Y, for every mask, size and shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import cast
+
+from larvatus.datasets.shapes import SHAPES, Shape
+from larvatus.papers.framework.model import FEWEST, Claim, Evidence, Experiment, Figures, Holds, Paper, Summary, Where
+from larvatus.papers.framework.remarks import RARE, at_least
+from larvatus.papers.framework.seed_comparison import ERRORS, apart, beyond, by_luck, most, varies
+from larvatus.papers.reverse_mapping_001.open_issues_measured import MEASURES, RISKS, SAME, SIZES, refusals, studied
+from larvatus.reporting.page.blocks import Block
+
+Key = tuple[int, str, str]
+COLUMNS = ("measure", "higher", "lower", "too few seeds", "most", "least")
+
+def increments(found: Mapping[str, Summary], what: str) -> dict[tuple[int, str, str], Summary]:
+    """Z over Y of one risk or loss, by size, shape and mask."""
+    out = {}
+    for key, summary in found.items():
+        parts = key.split("/")
+        if len(parts) == 4 and parts[3] == what:
+            out[int(parts[0]), parts[1], parts[2]] = summary
+    return out
+
+
+def report(found: Mapping[str, Summary]) -> Sequence[Block]:
+    """One figure and one table of everything that was measured."""
+    from larvatus.papers.reverse_mapping_001.open_issues_report import blocks
+
+    return blocks(MEASURES, {what: increments(found, what) for what in MEASURES}, refusals())
+
+
+WHOLE = 10_000  # records up to which all shapes are one experiment
+
+
+NOTABLE = 0.01  # of a risk or loss, less than which is not spoken of
+UNTOLD = (f"A cell is a mask, a shape and a size; it counts where the difference is beyond {ERRORS:g} standard errors, of at "
+          f"least {FEWEST} seeds")
+
+
+def _named(own: Mapping[Key, Summary], key: Key) -> str:
+    return f"{own[key].mean:+.3f} ({key[2]}, {key[1]}, n = {key[0]:,})"
+
+
+def _counted(found: Mapping[str, Summary], measures: Iterable[str]) -> tuple[list[Summary], tuple[tuple[str, ...], ...]]:
+    """Cells of enough seeds, and for every measure a row that tells of all its cells."""
+    said, cells = [], []
+    for what in measures:
+        own = increments(found, what)
+        up = sum(beyond(s, NOTABLE) > 0 for s in own.values())
+        down = sum(beyond(s, -NOTABLE) < 0 for s in own.values())
+        few = sum(s.seeds < FEWEST for s in own.values())
+        low, high = (end(own, key=lambda k: own[k].mean) for end in (min, max))
+        said.append((what, f"{up} of {len(own)}", str(down), str(few), _named(own, high), _named(own, low)))
+        cells += [s for s in own.values() if s.seeds >= FEWEST]
+    return cells, tuple(said)
+
+
+def _more_than(seen: int, luck: float) -> tuple[bool, str]:
+    """Whether so many cells are told as chance would seldom tell, and the words for it."""
+    often = at_least(seen, luck)
+    share = f"{often:.1%}" if often >= 0.001 else "less than 0.1%"
+    return often < RARE, (f"chance alone would tell about {luck:.1f} of them, and so many or more {share} of the time if "
+                          f"cells were independent (limit {RARE:.0%})")
+
+
+def _raised(cells: Sequence[Summary]) -> tuple[int, int, str]:
+    """Cells in which Z is notably above Y, 0 unless chance would seldom tell so many; cells in which it is not; the words."""
+    higher, lower = (sum(beyond(s, NOTABLE) == side for s in cells) for side in (1, -1))
+    clear, luck = _more_than(higher, by_luck((s.seeds for s in cells if varies(s)), 1))
+    return higher if clear else 0, lower, f"{higher} of {len(cells)} cells are higher: {luck}"
+
+
+def _risk(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
+    cells, said = _counted(found, RISKS)
+    higher, lower, luck = _raised(cells)
+    verdict: Holds = "cannot tell"
+    if higher:
+        verdict = "holds" if 2 * higher > len(cells) else "holds in part"
+    elif cells and lower == len(cells):
+        verdict = "does not hold"
+    return verdict, Evidence(f"Risk of Z over that of Y, by more than {NOTABLE:g}. {UNTOLD}. {luck}", COLUMNS, said)
+
+
+def _marginals(found: Mapping[str, Summary]) -> tuple[Holds, str]:
+    left = [most(s) for k, s in found.items() if k.endswith("/marginal/Z")]
+    own = increments(found, "marginal")
+    low = min(own, key=lambda k: own[k].mean)
+    return "holds" if max(left) < SAME else "does not hold", (
+        f"Largest loss of a marginal left in Z: {max(left):.1e} in {len(left)} cells. Most was mended: {_named(own, low)}")
+
+
+def _relations(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
+    cells, said = _counted(found, ("correlation", "rank correlation", "joint"))
+    higher, lower, luck = _raised(cells)
+    verdict: Holds = "cannot tell"
+    if higher:
+        verdict = "does not hold" if 2 * higher > len(cells) else "holds in part" if lower else "cannot tell"
+    elif cells and lower == len(cells):
+        verdict = "holds"
+    return verdict, Evidence(f"Loss of Z over that of Y, by more than {NOTABLE:g}. {UNTOLD}. {luck}", COLUMNS, said)
+
+
+def _differing(pairs: Iterable[tuple[Summary, Summary]]) -> tuple[Holds, str]:
+    """Whether figures of other draws differ in more pairs than chance would tell; pairs of few seeds are left out."""
+    told = [(a, b) for a, b in pairs if min(a.seeds, b.seeds) >= FEWEST]
+    differ = sum(apart(a, b) != 0 and abs(a.mean - b.mean) > SAME for a, b in told)
+    clear, luck = _more_than(differ, by_luck((min(a.seeds, b.seeds) for a, b in told if varies(a, b)), 2))
+    verdict: Holds = "cannot tell"
+    if clear:
+        verdict = "holds" if 2 * differ > len(told) else "holds in part"
+    return verdict, f"{differ} of {len(told)}, beyond {ERRORS:g} standard errors; {luck}"
+
+
+def _size(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
+    own = increments(found, "linked")
+    sizes = sorted({k[0] for k in own})
+    told = [n for n in sizes if all(s.seeds >= FEWEST for k, s in own.items() if k[0] == n)] or sizes
+    verdict, counted = _differing(
+        (s, own[told[-1], *k[1:]]) for k, s in own.items() if k[0] == told[0] and (told[-1], *k[1:]) in own)
+    said = []
+    for n in sizes:
+        values = [abs(s.mean) for k, s in own.items() if k[0] == n]
+        said.append((f"n = {n:,}", f"{sum(values) / len(values):.4f}", f"{max(values):.4f}"))
+    return verdict, Evidence(
+        f"Masks and shapes of which the change of the share of records linked differs between n = {told[0]:,} and n = "
+        f"{told[-1]:,}: {counted}. Absolute change, over masks and shapes", ("records", "on average", "at most"), tuple(said))
+
+
+def _shape(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
+    measures = ("linked", "value", "marginal", "correlation")
+    own = {what: increments(found, what) for what in measures}
+    pairs, said = [], []
+    for shape in SHAPES:
+        parts = []
+        for what in measures:
+            mine = {k: s for k, s in own[what].items() if k[1] == shape}
+            parts.append(f"{sum(s.mean for s in mine.values()) / len(mine):+.3f}")
+            first = {k: own[what].get((k[0], SHAPES[0], k[2])) for k in mine if shape != SHAPES[0]}
+            pairs += [(mine[k], s) for k, s in first.items() if s is not None]
+        said.append((shape, *parts))
+    verdict, counted = _differing(pairs)
+    return verdict, Evidence(
+        f"Masks, sizes and measures in which Z over Y differs from that of {SHAPES[0]} data: {counted}. Mean of Z over Y",
+        ("shape", *measures), tuple(said))
+
+
+def _refused(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
+    alike: dict[str, list[str]] = {}
+    for name, why in refusals().items():
+        alike.setdefault(why.removeprefix("reverse_map: ").replace(name, "it").removeprefix("it: "), []).append(name)
+    return "holds in part", Evidence(f"It is refused after {sum(map(len, alike.values()))} masks", ("masks", ""), tuple(
+        (", ".join(names), why) for why, names in alike.items()))
+
+
+def _experiment(n: int, most: int, kinds: tuple[Shape, ...]) -> Experiment:
+    name = f"n = {n}" + (f", {kinds[0]}" if len(kinds) == 1 else "")
+    return Experiment(name, cast(Callable[[int, Where], Figures], partial(studied, n, kinds)), seeds=most, quick=1)
+
+
+EXPERIMENTS: Sequence[Experiment] = [
+    _experiment(n, most, kinds) for n, most in SIZES.items()
+    for kinds in ([SHAPES] if n <= WHOLE else [(s,) for s in SHAPES])  # the largest take minutes, and are cut up
+]
+ALL = tuple(e.name for e in EXPERIMENTS)
+
+PAPER = Paper(
+    "001-6", "Reverse mapping studied: risk and loss of Z over Y, for every mask, by size and shape",
+    experiments=tuple(EXPERIMENTS), tables=(), studied=report,
+    claims=(
+        Claim("Open issue (1): the size of the data set has an impact.", _size, ALL, True),
+        Claim("Open issue (2): the characteristics of the data set have an impact.", _shape, ALL, True),
+        Claim("Open issue (3): reverse mapping brings incremental disclosure risk.", _risk, ALL, True),
+        Claim("Marginals are those of the original after reverse mapping.", _marginals, ALL, True, identity=True),
+        Claim("Open issue (4): relations lose nothing by reverse mapping.", _relations, ALL, True),
+        Claim("Any masking mechanism can be followed by reverse mapping.", _refused),
+    ),
+)

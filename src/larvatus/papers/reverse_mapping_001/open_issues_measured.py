@@ -1,0 +1,101 @@
+"""What is measured for the study of reverse mapping: risk and loss of Y and of Z, for every mask and shape at one size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from larvatus.core.discovery import file_names
+from larvatus.core.errors import LarvatusError, MaskError
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata
+from larvatus.datasets.shapes import Shape, shapes
+from larvatus.papers.framework.model import Figures, Where
+from larvatus.papers.framework.shortcuts import attacked, measured, number, secret
+from larvatus.pipeline import mask, read
+
+SIZES = {25: 50, 100: 50, 1000: 25, 10_000: 10, 100_000: 3}  # records, and most seeds
+QUICK_MOST = 100
+STEPS: Mapping[str, list[Any]] = {
+    "multiple_imputation": [{"method": "multiple_imputation", "copies": 1}],
+    "restore_covariance": ["microaggregation", "restore_covariance"],
+}
+LARGE = {"microaggregation": {"method": "microaggregation", "partition": 1000}}
+RISKS: Mapping[str, Any] = {
+    "linked": {"method": "nearest_record", "within": 1}, "value": "value_disclosure", "rank": "rank_disclosure",
+}
+LOSSES: Mapping[str, Any] = {
+    "marginal": "marginal", "correlation": "correlation", "rank correlation": "rank_correlation", "joint": "ecdf_max",
+}
+WHO = {"linked": {"intruder": Intruder(known=("x1", "x2"))}}  # S would single every record out by itself
+MEASURES = (*RISKS, *LOSSES)
+LEFT_ALONE = {"reverse_map"}
+SAME = 1e-9
+
+
+def steps_of(name: str, n: int) -> list[Any]:
+    """The steps by which a mask is studied: its defaults, after a step it needs."""
+    steps = STEPS.get(name, [name])
+    return [LARGE.get(s, s) if isinstance(s, str) and n > 10_000 else s for s in steps]
+
+
+def masks() -> tuple[str, ...]:
+    """Every mask but reverse mapping itself."""
+    return tuple(n for n in file_names("larvatus.masks") if n not in LEFT_ALONE)
+
+
+def data_of(n: int, shape: Shape, seed: int) -> Microdata:
+    return read(shapes(n, seed, shape), confidential=["x1", "x2"], non_confidential="s", engine="memory")
+
+
+@cache
+def refusals() -> dict[str, str]:
+    """Masks that are not studied, and why: they cannot mask numbers, or reverse mapping after them is refused."""
+    data = data_of(100, "normal", 0)
+    out: dict[str, str] = {}
+    for name in masks():
+        for more in ([], ["reverse_map"]):
+            try:
+                mask(data, *steps_of(name, 100), *more, secret=secret(0))
+            except MaskError as error:
+                out.setdefault(name, str(error).partition(". ")[0])
+    return out
+
+
+def studied(n: int, kinds: Sequence[Shape], seed: int, where: Where) -> Figures:
+    """Risk and loss of Y and of Z for every mask at one size and of these shapes; what cannot be measured is left out."""
+    if where.quick and n > QUICK_MOST:
+        return {}
+    out: dict[str, float] = {}
+    refused = refusals()
+    for shape in kinds:
+        data = data_of(n, shape, seed)
+        for name in masks():
+            if name not in refused:
+                out |= _both(data, name, n, f"{n}/{shape}/{name}", seed)
+    return out
+
+
+def _both(data: Microdata, name: str, n: int, head: str, seed: int) -> dict[str, float]:
+    versions: dict[str, list[Any]] = {"Y": [], "Z": ["reverse_map"]}
+    try:
+        releases = {v: mask(data, *steps_of(name, n), *more, secret=secret(seed)) for v, more in versions.items()}
+    except MaskError:
+        return {}
+    out: dict[str, float] = {}
+    for what in MEASURES:
+        found = {}
+        for version, release in releases.items():
+            try:
+                if what in RISKS:
+                    score = attacked(data, release, RISKS[what], **WHO.get(what, {}))
+                else:
+                    score = measured(data, release, LOSSES[what])
+            except LarvatusError:
+                break
+            found[version] = number(score.value)
+        if len(found) == len(releases):
+            out |= {f"{head}/{what}/{v}": value for v, value in found.items()}
+            out[f"{head}/{what}"] = found["Z"] - found["Y"]
+    return out

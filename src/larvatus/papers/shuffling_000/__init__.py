@@ -1,0 +1,1 @@
+"""Muralidhar and Sarathy: data shuffling and sufficiency-based masking (000)."""

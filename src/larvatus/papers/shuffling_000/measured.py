@@ -1,0 +1,149 @@
+"""What is measured for 000: its Tables 2 to 7, on the stand-in population and on Census."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.datasets import households
+from larvatus.papers.framework.model import Where
+from larvatus.papers.framework.published import column, rows
+from larvatus.papers.framework.shortcuts import attacked, correlation_pairs, counts, measured, number, released
+from larvatus.pipeline import read
+from larvatus.stats.linear.moments import Moments
+
+LIKELIHOOD = {"method": "posterior_match", "rule": "likelihood", "law": "in_sample", "within": 1}
+MASKS: Mapping[str, Any] = {
+    "shuffled": "data_shuffling", "d = 0": {"method": "sufficiency_based", "similarity": 0.0},
+    "d = 0.5": {"method": "sufficiency_based", "similarity": 0.5},
+    "d = 0.9": {"method": "sufficiency_based", "similarity": 0.9},
+}
+HOME, MORTGAGE, ASSETS = MONEY = ("home_value", "mortgage_balance", "net_assets")
+PAIRS = {"home, mortgage": (HOME, MORTGAGE), "home, assets": (HOME, ASSETS), "mortgage, assets": (MORTGAGE, ASSETS)}
+X = ["AGI", "FEDTAX", "STATETAX", "TAXINC", "INTVAL", "FICA", "WSALVAL", "ERNVAL"]
+CODED = {"weight low": "AFNLWGT", "contribution low": "EMCONTRB", "income low": "PTOTVAL"}
+KS = (3, 10, 50, 100, 200)
+DEDUCTION = ("FICA", "WSALVAL")
+
+
+def household_data(seed: int) -> Microdata:
+    """The stand-in for the simulated file, in its 24 sub-groups."""
+    return read(households(50_000, seed), confidential=MONEY, sub_groups=["gender", "marital", "age_group"], engine="memory")
+
+
+@cache
+def census_data(file: Path, income: str = "PTOTVAL", above: bool = False) -> Microdata:
+    """The Census file in eight sub-groups: a code is 1 where the value lies below the mean of its column, or not below."""
+    import pyarrow as pa
+    from pyarrow import compute, csv
+
+    table = csv.read_csv(file)
+    for name, source in {**CODED, "income low": income}.items():
+        below = compute.less(table[source], compute.mean(table[source]))
+        table = table.append_column(name, compute.cast(compute.invert(below) if above else below, pa.int64()))
+    return read(table, confidential=X, sub_groups=list(CODED), engine="memory")
+
+
+def _census_file(where: Where) -> Path:
+    path = where.file("census.csv")
+    assert path is not None, "experiments that need a file are run where it is there"
+    return path
+
+
+def _identified(table: str, data: Microdata, release: Release, name: str, whole: bool) -> dict[str, float]:
+    """Records identified, by sub-group and, where the table has it, in all."""
+    found = counts(attacked(data, release, LIKELIHOOD))
+    return _named(table, name, [*found, sum(found)] if whole else found)
+
+
+def _named(table: str, name: str, values: Sequence[float]) -> dict[str, float]:
+    return {f"{table}/{name}/{r}": float(v) for r, v in zip(rows("000", table), values, strict=True)}
+
+
+def _correlated(
+    table: str, data: Microdata, releases: Mapping[str, Release], pairs: Mapping[str, tuple[str, str]], ranks: bool
+) -> dict[str, float]:
+    """Correlations of every pair, original and released, in every sub-group and in all; how far linear models moved one."""
+    out: dict[str, float] = {}
+    furthest = 0.0
+    for name, release in releases.items():
+        for label, pair in pairs.items():
+            before, after = correlation_pairs(data, release, [pair], ranks)[pair]
+            head = f"{label}: " if label else ""
+            out |= _named(table, f"{head}original", before) | _named(table, f"{head}{name}", after)
+            if name != "shuffled":
+                furthest = max(furthest, *(abs(a - b) for a, b in zip(before, after, strict=True)))
+    return out | {f"{table}/furthest of linear models": furthest}
+
+
+def simulated(seed: int, where: Where) -> dict[str, float]:
+    """Tables 2 to 4 on a stand-in population drawn afresh for every seed."""
+    data = household_data(seed)
+    releases = released(data, MASKS, seed)
+    out = _named("2", "records", data.groups.sizes)
+    for name, release in releases.items():
+        out |= _identified("2", data, release, name, False)
+    out |= _correlated("3", data, releases, PAIRS, False) | _correlated("4", data, releases, PAIRS, True)
+    for name in rows("000", "5.1.1"):
+        widths = attacked(data, releases[name], "value_disclosure").details["interval_width"]
+        out[f"5.1.1/ratio/{name}"] = number(widths[1][HOME])
+    return out | _value_disclosure(data, releases["d = 0.5"])
+
+
+def _value_disclosure(data: Microdata, release: Release) -> dict[str, float]:
+    """How many home values of the first sub-group lie within so many standard deviations; how X and Y correlate."""
+    def of(group: int, block: Any) -> Any:
+        return [block.matrix([*MONEY, *(f"masked {n}" for n in MONEY)])]
+
+    both = data.holding(data.table.pair(release.data.table, {f"masked {n}": n for n in MONEY}))
+    parts = [np.vstack(p) for p in both.reduce([*MONEY, *(f"masked {n}" for n in MONEY)], of, lambda a, b: a + b)]
+    home = parts[0][:, 0]
+    away = np.abs(home - home.mean()) / home.std(ddof=1)
+    out = {f"within {k}": float((away <= k).mean()) for k in (1.5, 3)}
+    inside = [np.diag(Moments.of(p).correlation[:3, 3:]) for p in parts]
+    out["d within, least"], out["d within, most"] = float(np.min(inside)), float(np.max(inside))
+    whole = np.diag(Moments.of(np.vstack(parts)).correlation[:3, 3:])
+    return out | {f"d over the file/{n}": float(r) for n, r in zip(MONEY, whole, strict=True)}
+
+
+def census(seed: int, where: Where) -> dict[str, float]:
+    """Tables 5 to 7."""
+    data = census_data(_census_file(where))
+    releases = released(data, MASKS, seed)
+    sizes = data.groups.sizes
+    out = _named("5", "records", [*sizes, sum(sizes)])
+    for name, release in releases.items():
+        out |= _identified("5", data, release, name, True)
+    out |= _correlated("6", data, releases, {"": DEDUCTION}, False) | _correlated("7", data, releases, {"": DEDUCTION}, True)
+    changed = measured(data, releases["shuffled"], {"method": "correlation", "shown": 1000})
+    out["shuffled, mean change"] = changed.value
+    out["shuffled, largest change"] = max(number(r["loss"]) for r in changed.by_pair)
+    out["shuffled, largest change in a sub-group"] = max(number(r["loss"]) for r in changed.details["sub_group_pairs"])
+    for name in ("d = 0", "d = 0.5", "d = 0.9"):
+        score = attacked(data, releases[name], "value_disclosure")
+        out[f"width/{name}"] = number(score.details["interval_width"][1]["AGI"])
+    return out
+
+
+def aggregated(seed: int, where: Where) -> dict[str, float]:
+    """Variance that microaggregation leaves of the Census columns; sizes of the sub-groups by the words of the text."""
+    file = _census_file(where)
+    data = census_data(file)
+    out: dict[str, float] = {}
+    printed = column("000", "5", "records")[:-1]
+    for income in ("PEARNVAL", "PTOTVAL"):
+        for side in ("above", "below"):
+            sizes = census_data(file, income, side == "above").groups.sizes
+            out[f"sizes/{income}/{side}"] = sum(map(float.__eq__, map(float, sizes), printed))
+    for k in KS:
+        release = released(data, {"m": {"method": "microaggregation", "k": k, "scope": "file"}}, seed)["m"]
+        moments = measured(data, release, "moments").by_variable
+        left = [(number(r["sd_released"]) / number(r["sd_original"])) ** 2 for r in moments]
+        out |= {f"least variance/{k}": min(left), f"mean variance/{k}": float(np.mean(left))}
+    return out

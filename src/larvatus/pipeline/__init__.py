@@ -1,0 +1,31 @@
+"""The order of the work, known here alone: read, mask, attack, measure, compare, run, search."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from larvatus.pipeline.attack_release import risk
+    from larvatus.pipeline.check_limits import check
+    from larvatus.pipeline.compare_releases import compare
+    from larvatus.pipeline.make_release import mask
+    from larvatus.pipeline.measure_release import utility
+    from larvatus.pipeline.read_source import read
+    from larvatus.pipeline.run_search import search_study
+    from larvatus.pipeline.run_study import file_stem, run
+    from larvatus.pipeline.search_release import advise, search
+
+_HOME = {
+    "risk": "attack_release", "check": "check_limits", "compare": "compare_releases", "mask": "make_release",
+    "utility": "measure_release", "read": "read_source", "search_study": "run_search", "file_stem": "run_study",
+    "run": "run_study", "advise": "search_release", "search": "search_release",
+}
+
+__all__ = ["advise", "check", "compare", "file_stem", "mask", "read", "risk", "run", "search", "search_study", "utility"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(f"larvatus.pipeline.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'larvatus.pipeline' has no attribute {name!r}")

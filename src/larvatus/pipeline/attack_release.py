@@ -1,0 +1,142 @@
+"""From a release to its risks: every copy attacked, alone and with what else the intruder holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from larvatus.attacks.linkage.joined_releases import joined_with, stronger_of
+from larvatus.attacks.scoring.credits import with_record_ids
+from larvatus.core.errors import EngineError, PairingError, RiskError, RolesError, UtilityError, nearest_names
+from larvatus.core.progress import Progress, heard_by, silent
+from larvatus.core.randomness import RecordRandom, stream_key
+from larvatus.data.alignment import in_groups_of
+from larvatus.data.contracts import Attack, Measure
+from larvatus.data.copies import single, worst_of
+from larvatus.data.intruder import Intruder, intruder_of
+from larvatus.data.method_parsing import all_of, canonical
+from larvatus.data.microdata import Microdata
+from larvatus.data.pairing import as_release, in_declared_groups
+from larvatus.data.release import Release
+from larvatus.data.score import Score, Scores
+from larvatus.pipeline.engine_errors import doing
+
+
+def attack_random(method: Attack | Measure) -> RecordRandom:
+    return RecordRandom(stream_key(b"scores are not secret", canonical([method])))
+
+
+def risk(
+    data: Microdata, release: Any, attacks: Any = None, *, intruder: Intruder | str | None = None, also: Any = None,
+    pairing: str | Path | None = None, also_pairing: Sequence[str | Path] = (),
+    row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
+) -> Scores:
+    """Attack a release (a Release, a frame, a path, or a list of these for its copies).
+
+    Every attack that applies to the release is run unless some are named. Of several copies every one is attacked, and their
+    average; the score is that of the worst. `intruder` is one, or the name of a preset; `also` lists other releases of the
+    same records that the intruder has too (by default those of `intruder.also`), in the order of their pairing files.
+    """
+    methods, who = all_of(Attack, attacks), intruder_of(intruder)
+    must = [] if attacks is None else [m.name() for m in methods]
+    check_known(data, who)
+    candidate = as_release(data, release, pairing, row_order=row_order)
+    others = others_of(data, who.also if also is None else also, also_pairing, row_order)
+    scores = attacked(data, candidate, methods, who, others, must, progress)
+    read_in = Scores(told(s, candidate, release) for s in scores)
+    read_in.not_run = scores.not_run
+    return read_in
+
+
+def attacked(
+    data: Microdata, candidate: Release, methods: Sequence[Attack], who: Intruder, others: Sequence[Release] = (),
+    must: Sequence[str] = (), progress: Progress = silent,
+) -> Scores:
+    """Attack a release by some methods, of which all that are not named in `must` are left out where they do not apply."""
+    if not candidate.paired:
+        raise PairingError("the release is not paired with the original, and attacks need the truth. Give its pairing file.")
+    views = [_View.of(data, candidate)]
+    if others:
+        views.append(_View.of(*joined_with(data, candidate, others)))
+    out: list[Score] = []
+    left_out: list[str] = []
+    for i, method in enumerate(methods):
+        progress(f"attacking: {method.name()}", i, len(methods))
+        try:
+            with heard_by(progress):
+                found = [_once(method, view, who) for view in views]
+        except (RiskError, UtilityError, EngineError) as error:
+            if method.name() in must:
+                raise
+            left_out.append(f"{method.name()}: {str(error).removeprefix(method.name() + ': ')}")
+            continue
+        out.append(stronger_of(found[0], found[1], others) if others else found[0])
+    if not out:
+        raise RiskError(left_out[0] if left_out else "risk: no attack is named. Name one, or none for all that apply.")
+    scores = Scores(with_record_ids(out, candidate.data))
+    scores.not_run = tuple(f"not run, because it does not apply: {why}" for why in left_out)
+    return scores
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The original and the release as an intruder has them: alone, or joined with other releases."""
+
+    data: Microdata
+    original: Microdata
+    copies: list[tuple[str, Release, Release | None]]
+
+    @classmethod
+    def of(cls, data: Microdata, release: Release) -> _View:
+        declared = in_declared_groups(data, release)
+        return cls(data, in_groups_of(data, release.data), copies_alone(release, declared, averaged=True))
+
+
+def _once(method: Attack, view: _View, who: Intruder) -> Score:
+    with doing(method):
+        return worst_of({
+            copy: beside_declared(
+                method.attack(view.original, here, who, attack_random(method)),
+                method.attack(view.data, beside, who, attack_random(method)) if beside else None,
+            )
+            for copy, here, beside in view.copies
+        })
+
+
+def others_of(
+    data: Microdata, also: Any, pairings: Sequence[str | Path], row_order: Literal["checked", "keep"]
+) -> list[Release]:
+    """Other releases of the same records that an intruder has too."""
+    given = [also] if isinstance(also, str | Path | Release) or hasattr(also, "columns") else list(also)
+    if len(pairings) > len(given):
+        raise PairingError(f"also_pairing: {len(pairings)} pairing files for {len(given)} other releases. Name with also "
+                           "(--also) the release that each of them pairs, in the same order.")
+    beside = [*pairings, *[None] * (len(given) - len(pairings))]
+    return [as_release(data, o, p, row_order=row_order) for o, p in zip(given, beside, strict=True)]
+
+
+def told(score: Score, candidate: Release, given: Any) -> Score:
+    """The score of a file masked elsewhere, with what was noticed when it was read."""
+    return score if given is candidate else replace(score, notes=(*score.notes, *(str(n) for n in candidate.notes)))
+
+
+def copies_alone(candidate: Release, declared: Release | None, averaged: bool) -> list[tuple[str, Release, Release | None]]:
+    """Each copy alone, and their average where asked for, in effective sub-groups and in declared ones where these differ."""
+    here = single(candidate, averaged)
+    beside = [r for _, r in single(declared, averaged)] if declared else [None] * len(here)
+    return [(copy, one, other) for (copy, one), other in zip(here, beside, strict=True)]
+
+
+def beside_declared(score: Score, declared: Score | None) -> Score:
+    """A score in effective sub-groups, with the one in declared sub-groups in its details."""
+    if declared is None:
+        return score
+    return replace(score, details={**score.details, "declared_sub_groups": declared.by_group})
+
+
+def check_known(data: Microdata, intruder: Intruder) -> None:
+    unknown = [n for n in intruder.known if n not in data.released]
+    if unknown:
+        raise RolesError(f"intruder.known: {unknown[0]!r} is not a released column; {nearest_names(unknown[0], data.released)}")

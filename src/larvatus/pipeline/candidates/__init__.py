@@ -1,0 +1,1 @@
+"""Many candidates: worked through one or two at a time, and resumed from a cache."""

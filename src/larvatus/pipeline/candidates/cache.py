@@ -1,0 +1,227 @@
+"""Finished candidates in a folder that the owner alone can read, so that a run goes on where it stopped.
+
+A candidate is found again by a digest of everything that its release and its scores are made from, and by a one-way digest of
+the secret where one was given. Where none is given, a finished candidate counts whatever it was drawn with. No secret is ever
+written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import larvatus
+from larvatus.comparison.comparison import Candidate
+from larvatus.core.errors import WriteError
+from larvatus.core.files import folder_in_place, held, moved_in_place
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.score import Rows, Score, Scores
+from larvatus.documents.manifest import INSIDE
+
+FOLDER, CANDIDATE, FILES, WRITTEN = ".kept", "candidate.json", "files", "written.json"
+SECRET = "-"  # what comes after it in a key tells which secret was given
+
+
+def key_of(*parts: str) -> str:
+    """One name for one meaning: a digest of the package's code and of every part."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (_code(), *parts):
+        raw = part.encode()
+        digest.update(len(raw).to_bytes(8, "little") + raw)
+    return digest.hexdigest()
+
+
+@cache
+def _code() -> str:
+    """What the results depend on beside the study: this package's files, and the versions it computes with."""
+    from importlib.metadata import version
+
+    digest = hashlib.blake2b(digest_size=16)
+    root = Path(larvatus.__file__).parent
+    for file in sorted(root.rglob("*.py")):
+        digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())
+    return " ".join([larvatus.__version__, digest.hexdigest(), *(version(n) for n in ("numpy", "scipy", "numba"))])
+
+
+def data_digest(data: Microdata) -> str:
+    """A digest of the values, the record ids and the sub-groups, however they are stored."""
+    names = [n for n in data.table.columns if n in data.released]
+    columns = {n: hashlib.blake2b(digest_size=16) for n in names}
+    records = hashlib.blake2b(digest_size=16)
+    for _, block in data.table.blocks(names):
+        records.update(np.ascontiguousarray(block.record, dtype=np.int64).tobytes())
+        for name, digest in columns.items():
+            digest.update(np.ascontiguousarray(block[name]).tobytes())
+    held_by = {n: [c.kind, c.integer, list(map(str, c.levels))] for n in names for c in [data.table.columns[n]]}
+    groups = [list(data.groups.columns), [list(map(str, label)) for label in data.groups.labels], list(data.groups.sizes)]
+    engine = type(data.engine).__name__
+    said = json.dumps([engine, held_by, groups, {n: d.hexdigest() for n, d in columns.items()}], sort_keys=True)
+    return key_of(said, records.hexdigest(), data.roles.model_dump_json(), data.sub_groups.model_dump_json())
+
+
+def file_digest(path: str | Path) -> str:
+    """A digest of a file's content, or of all files in a folder."""
+    digest, place = hashlib.blake2b(digest_size=16), Path(path)
+    files = sorted(p for p in place.rglob("*") if p.is_file()) if place.is_dir() else [place]
+    for file in files:
+        with file.open("rb") as source:
+            while chunk := source.read(1 << 20):
+                digest.update(chunk)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The folder with one sub-folder for each finished candidate: its scores, and its files until they are handed over."""
+
+    folder: Path
+    out: Path | None = None
+
+    def read(self, key: str) -> Candidate | None:
+        """A finished candidate, where its files are still there as they were written."""
+        place = self.folder / key
+        try:
+            plain = json.loads((place / CANDIDATE).read_text(encoding="utf-8"))
+            whole = all(self._whole(place, name, digest) for name, digest in plain["files"].items())
+            return candidate_of(plain["candidate"]) if whole else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def like(self, key: str) -> str:
+        """The key of a finished candidate that differs in the secret alone, where there is one; else the key itself."""
+        base = key.rpartition(SECRET)[0]
+        there = sorted(p.name for p in self.folder.glob(f"{base}{SECRET}*")) if base else []
+        return next((name for name in there if self.read(name) is not None), key)
+
+    def _whole(self, place: Path, name: str, digest: str) -> bool:
+        """A file waiting to be handed over, or one that was and is unchanged."""
+        waiting = place / FILES / name
+        there = waiting if waiting.is_file() else self.out / name if self.out is not None else None
+        return there is not None and there.is_file() and file_digest(there) == digest
+
+    @contextmanager
+    def adding(self, key: str) -> Iterator[Path]:
+        """A folder for the files of a candidate; it is there under its key when all is written, or not at all."""
+        with folder_in_place(self.folder / key) as temporary:
+            (temporary / FILES).mkdir()
+            yield temporary
+
+    def write(self, place: Path, candidate: Candidate) -> Candidate:
+        """Write the scores beside the files; the candidate as it will be read again.
+
+        Internal manifests are told apart from what must stay unchanged: whoever approves is put into them later.
+        """
+        there = sorted(p for p in (place / FILES).rglob("*") if p.is_file() and p.parent.name != INSIDE)
+        files = {str(p.relative_to(place / FILES)): file_digest(p) for p in there}
+        text = json.dumps({"candidate": plain_of(candidate), "files": files}, ensure_ascii=False)
+        (place / CANDIDATE).write_text(text, encoding="utf-8")
+        return candidate_of(json.loads(text)["candidate"])
+
+    def hand_over(self, key: str, target: Path) -> None:
+        """Put a candidate's waiting files into a folder; they stay here until all is done."""
+        waiting = self.folder / key / FILES
+        for file in sorted(p for p in waiting.rglob("*") if p.is_file()):
+            there = target / file.relative_to(waiting)
+            there.parent.mkdir(file.parent.stat().st_mode & 0o777, parents=True, exist_ok=True)
+            try:
+                os.link(file, there)
+            except OSError:
+                shutil.copy2(file, there)
+
+    def written(self) -> Mapping[str, Any]:
+        """What an earlier run has written into the output folder: digests of files, and the keys of its releases."""
+        try:
+            found: Mapping[str, Any] = json.loads((self.folder / WRITTEN).read_text(encoding="utf-8"))
+            return {"files": dict(found["files"]), "keys": list(found["keys"])}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {"files": {}, "keys": []}
+
+    def finish(self, keys: Sequence[str], files: Sequence[str]) -> None:
+        """All is handed over: the files here go, and so do candidates that are no longer planned."""
+        assert self.out is not None
+        said = {"files": {f: file_digest(self.out / f) for f in files}, "keys": list(keys)}
+        with moved_in_place(self.folder / WRITTEN, private=True) as temporary:
+            temporary.write_text(json.dumps(said), encoding="utf-8")
+        for place in self.folder.iterdir():
+            if place.name not in (*keys, WRITTEN):
+                shutil.rmtree(place, ignore_errors=True) if place.is_dir() else place.unlink(missing_ok=True)
+            elif place.is_dir():
+                shutil.rmtree(place / FILES, ignore_errors=True)
+
+
+@contextmanager
+def kept_in(folder: Path, out: Path | None = None) -> Iterator[Kept]:
+    """The folder, made where it is not there yet, for one run at a time; gone again where nothing was kept in it."""
+    folder = folder.absolute()
+    made = [p for p in (folder, *folder.parents) if not p.exists()]
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+    except OSError as error:
+        raise WriteError(f"folder {folder} cannot be made: {error.strerror}. Choose another place.") from None
+    try:
+        with held(folder) as mine:
+            if not mine and os.name == "posix":
+                raise WriteError(f"{folder} is in use by another run. Wait for it, or choose another folder.")
+            yield Kept(folder, out.absolute() if out is not None else None)
+    finally:
+        for empty in made:
+            with suppress(OSError):
+                empty.rmdir()
+
+
+PER_RECORD = ("by_record", "records")
+TABLES = ("by_group", "by_variable", "by_pair", "by_domain")
+
+
+def plain_of(candidate: Candidate) -> dict[str, Any]:
+    """Everything but figures per record."""
+    out = {f.name: getattr(candidate, f.name) for f in fields(candidate)}
+    return {
+        **out, "steps": [dict(s) for s in candidate.steps], "publishable": [dict(p) for p in candidate.publishable],
+        "notes": [{f.name: getattr(n, f.name) for f in fields(n)} for n in candidate.notes],
+        "rules": _rows(candidate.rules), "codebook": _rows(candidate.codebook), "scores": [_score(s) for s in candidate.scores],
+    }
+
+
+def _score(score: Score) -> dict[str, Any]:
+    out = {f.name: getattr(score, f.name) for f in fields(score) if f.name not in PER_RECORD}
+    return {
+        **out, **{name: _rows(out[name]) for name in TABLES}, "settings": dict(score.settings),
+        "details": {name: _rows(rows) for name, rows in score.details.items()},
+    }
+
+
+def _rows(rows: Rows) -> list[dict[str, Any]]:
+    return [dict(r) for r in rows]
+
+
+def candidate_of(plain: Mapping[str, Any]) -> Candidate:
+    """The candidate again."""
+    return Candidate(**{
+        **plain, "steps": tuple(plain["steps"]), "sentences": tuple(plain["sentences"]),
+        "publishable": tuple(plain["publishable"]), "notes": tuple(Note(**n) for n in plain["notes"]),
+        "rules": Rows.of(plain["rules"]), "codebook": Rows.of(plain["codebook"]),
+        "scores": Scores(_score_of(s) for s in plain["scores"]),
+        "altered": tuple(plain.get("altered", ())),
+    })
+
+
+def _score_of(plain: Mapping[str, Any]) -> Score:
+    interval = plain["interval"]
+    return Score(**{
+        **plain, **{name: Rows.of(plain[name]) for name in TABLES}, "notes": tuple(plain["notes"]),
+        "interval": None if interval is None else (interval[0], interval[1]),
+        "details": {name: Rows.of(rows) for name, rows in plain["details"].items()},
+    })

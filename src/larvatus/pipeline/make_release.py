@@ -1,0 +1,94 @@
+"""From microdata to a release: one step after another, every copy, and the rules on top."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from larvatus.constraints.enforcement import Obedience
+from larvatus.constraints.settings import Constraints, constraints_of
+from larvatus.core.errors import MaskError
+from larvatus.core.progress import Progress, silent
+from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
+from larvatus.data.contracts import Mask
+from larvatus.data.copies import copies_asked, said_of_copies
+from larvatus.data.method_parsing import all_of, canonical, short_text
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+from larvatus.data.record_selection import with_records
+from larvatus.data.release import Release
+from larvatus.data.score import Rows
+from larvatus.pipeline.apply_step import applied, check_columns, check_orders, in_workable_groups, unchanged_notes
+from larvatus.pipeline.engine_errors import doing
+
+
+def mask(
+    data: Microdata, *steps: Any, secret: bytes | None = None, name: str | None = None, constraints: Any = None,
+    progress: Progress = silent, folder: Path | None = None,
+) -> Release:
+    """Run masks one after another on the data; the same secret and steps give the same release.
+
+    From a step on that makes several copies, every step runs on each copy with draws of its own. `constraints` are rules
+    that every record is to obey: Constraints, a table of their settings, or a list of rules such as "TAXINC <= AGI".
+    `folder` is where files of record ids (`where = "@ids.csv"`) lie, if not in the working directory.
+    """
+    told_steps = all_of(Mask, list(steps[0]) if len(steps) == 1 and isinstance(steps[0], list | tuple) else list(steps))
+    masks = tuple(with_records(m, folder, data.roles.record_id) for m in told_steps)
+    if not masks:
+        raise MaskError("mask: no step is given. Name at least one, for example \"additive_noise\".")
+    secret = checked_secret(secret)
+    asked = constraints_of(constraints)
+    rules = Obedience.of(asked, data, masks) if asked != Constraints() else None
+    seen = data
+    if rules is not None:
+        seen = rules.seen(data)
+        masks = rules.steps(masks, seen)
+    check_columns(seen, masks)
+    check_orders(seen, masks)
+    original, notes = in_workable_groups(seen, masks)
+    context = data.roles.model_dump_json() + original.sub_groups.model_dump_json() + (asked.model_dump_json() if rules else "")
+    current, said = _stepped(masks, original, secret, context, progress)
+    notes += said
+    table = Rows()
+    if rules is not None:
+        progress("masking: rules", 1, 1)
+        original = original.with_confidential(data.roles.confidential)
+        seen_again = rules.seen(original)
+        current, said, table = rules.kept(
+            current, original, lambda k: _stepped(masks, seen_again, secret, context, progress, f"attempt {k}")[0], masks
+        )
+        notes = [*(n for n in notes if not n.promise), *said]
+    notes += said_of_copies([unchanged_notes(copy, original) for copy in current])
+    order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
+    told_steps += masks[len(told_steps) :]  # what rules added; record ids from files stay out of what is told
+    label = name or " + ".join(short_text(m) for m in told_steps)
+    return Release(label, tuple(current), told_steps, tuple(notes), order=order, rules=table)
+
+
+def _stepped(
+    masks: Sequence[Mask], original: Microdata, secret: bytes, context: str, progress: Progress, *attempt: str
+) -> tuple[list[Microdata], list[Note]]:
+    """Every copy after all steps, and what they said; another attempt draws anew what copies do not share."""
+    copies, first = copies_asked(masks)
+    current = [original]
+    notes: list[Note] = []
+    for i, step in enumerate(masks):
+        if i == first:
+            current *= copies
+        said: list[list[Note]] = []
+        for c, copy in enumerate(current):
+            stage = f"masking: {step.name()}" + (f", copy {c + 1}" if len(current) > 1 else "")
+            progress(stage, i * len(current) + c, len(masks) * len(current))
+            key, common = (
+                stream_key(secret, "mask", context, canonical(masks[: i + 1]), str(i), *which)
+                for which in ((f"copy {c}", *attempt), ("all copies",))
+            )
+            with doing(step):
+                current[c], told = applied(step, copy, original, RecordRandom(key, common))
+            said.append([replace(n, step=n.step or step.name()) for n in told])
+        if not step.keeps_promises or step.where is not None:
+            notes = [n for n in notes if not n.promise]
+        notes += said_of_copies(said)
+    return current, notes

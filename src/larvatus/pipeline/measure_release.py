@@ -1,0 +1,101 @@
+"""From a release to its losses: every copy measured, in the whole and in every domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from larvatus.core.errors import UtilityError
+from larvatus.core.progress import Progress, silent
+from larvatus.core.randomness import RecordRandom, stream_key
+from larvatus.data.alignment import in_groups_of
+from larvatus.data.contracts import Measure
+from larvatus.data.copies import mean_over
+from larvatus.data.method_parsing import all_of
+from larvatus.data.microdata import Microdata
+from larvatus.data.pairing import as_release, in_declared_groups
+from larvatus.data.score import Row, Rows, Score, Scores
+from larvatus.measures.analyses.compare import analysed
+from larvatus.measures.analyses.spec import METHOD, analyses_of
+from larvatus.measures.scoring.domains import Parted, domains_of, parted
+from larvatus.measures.scoring.lost_columns import scored
+from larvatus.measures.scoring.null_placement import checked_resamples
+from larvatus.pipeline.attack_release import attack_random, beside_declared, copies_alone, told
+from larvatus.pipeline.engine_errors import doing
+from larvatus.pipeline.null_distributions import Nulls
+
+
+def utility(
+    data: Microdata, release: Any, measures: Any = None, *, analyses: Any = None, pairing: str | Path | None = None,
+    row_order: Literal["checked", "keep"] = "checked", domains: Any = (), null: int = 0, progress: Progress = silent,
+) -> Scores:
+    """Measure what analysts lost; every measure there is unless some are named. Of several copies, the mean loss.
+
+    `analyses` are those that users are known to run: an Analysis, a formula such as "FEDTAX ~ AGI", a table of settings, or a
+    list of these. They are made of both files, and the last score, `analyses`, holds them side by side.
+    `domains` are parts of the file that every measure is also taken in: a column, a condition, or a column with quantiles,
+    as text ("REGION", "AGE >= 65", "INCOME: 0.25, 0.5, 0.75") or as tables with `name`, `column`, `where`, `quantiles`.
+    `null` is how many resamples of the original, drawn with replacement, every loss is held against; 200 will do.
+    """
+    methods = all_of(Measure, measures)
+    nulls = Nulls(methods, checked_resamples(null), attack_random)
+    return measured(data, release, nulls, domains, analyses, pairing, row_order, progress, named=measures is not None)
+
+
+def measured(
+    data: Microdata, release: Any, nulls: Nulls, domains: Any, analyses: Any, pairing: str | Path | None = None,
+    row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent, named: bool = True,
+) -> Scores:
+    methods, planned = nulls.methods, analyses_of(analyses)
+    asked = domains_of(domains, data)
+    candidate = as_release(data, release, pairing, must_pair=any(m.paired for m in methods), row_order=row_order)
+    original, declared = in_groups_of(data, candidate.data), in_declared_groups(data, candidate)
+    found: list[Score | None] = []
+    left_out: list[str] = []
+    copies = copies_alone(candidate, declared, averaged=False)
+    inside = {copy: [parted(d, data, here) for d in asked] for copy, here, _ in copies}
+    for i, method in enumerate(methods):
+        progress(f"measuring: {method.name()}", i, len(methods))
+        try:
+            with doing(method):
+                each = {
+                    copy: _in_domains(method, inside[copy], beside_declared(
+                        scored(method, original, here, attack_random(method)),
+                        scored(method, data, beside, attack_random(method)) if beside else None,
+                    ))
+                    for copy, here, beside in copies
+                }
+        except UtilityError as error:
+            why = f"{method.name()}: {str(error).removeprefix(method.name() + ': ')}"
+            if named:
+                raise UtilityError(why) from None
+            left_out.append(why)
+            found.append(None)
+            continue
+        found.append(told(mean_over(each), candidate, release))
+    if left_out and not any(found) and not planned:
+        raise UtilityError(left_out[0])
+    out = list(nulls.beside(found, original, candidate, progress))
+    if planned:
+        random = RecordRandom(stream_key(b"scores are not secret", METHOD))
+        out.append(told(analysed(data, candidate, planned, random, progress), candidate, release))
+    scores = Scores(out)
+    scores.not_run = tuple(f"not measured, because it does not apply: {why}" for why in left_out)
+    return scores
+
+
+def _in_domains(method: Measure, domains: Sequence[Parted], score: Score) -> Score:
+    """The score with what the measure finds in every part of every domain, or why it finds nothing there."""
+    rows: list[Row] = []
+    notes = list(score.notes)
+    for domain in domains:
+        if domain.gone:
+            named = ", ".join(domain.gone[:5]) + (f" and {len(domain.gone) - 5} more" if len(domain.gone) > 5 else "")
+            notes.append(f"no record of {domain.title}: {named} is released, so that nothing is measured there")
+        try:
+            rows += domain.scored(method, attack_random(method))
+        except UtilityError as error:
+            notes.append(f"not measured in the domain {domain.title}: {str(error).removeprefix(method.name() + ': ')}")
+    return replace(score, by_domain=Rows.of(rows), notes=tuple(notes))

@@ -1,0 +1,86 @@
+"""Null distributions of measures: the original's own records, drawn again with replacement, scored as if they were releases.
+
+A release of fewer records is held against resamples as small as it is. Of a very large file, original and release are both cut
+to the same sample first: the loss of a small file is larger by chance alone, so that a null from a sample would flatter a score
+of the whole file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from larvatus.core.errors import LarvatusError
+from larvatus.core.progress import Clock, Progress
+from larvatus.core.randomness import RecordRandom, stream_key
+from larvatus.data.contracts import Measure
+from larvatus.data.microdata import Microdata
+from larvatus.data.release import Release
+from larvatus.data.score import Score
+from larvatus.engines._resampling import drawn_again, in_memory, sampled
+from larvatus.measures.scoring.null_placement import placed, without_null
+
+MOST_ROWS = 100_000
+UNPAIRED = "a resample is not paired with the original record by record, as this measure needs"
+Randoms = Callable[[Measure], RecordRandom]
+Found = list[list[float] | str]
+
+
+@dataclass(slots=True)
+class Nulls:
+    """Null distributions of some measures on one original, each worked out once for all releases that share it."""
+
+    methods: Sequence[Measure]
+    resamples: int
+    randoms: Randoms
+    known: dict[tuple[object, ...], Found] = field(default_factory=dict)
+
+    def beside(self, scores: Sequence[Score | None], original: Microdata, release: Release, progress: Progress) -> list[Score]:
+        """Scores of a release with where they fall, for measures that apply; `original` is in the release's sub-groups."""
+        if not self.resamples:
+            return [s for s in scores if s is not None]
+        names = [n for n in original.confidential if _same_kind(n, original, release.data)]
+        key = (tuple(names), original.groups.labels, release.data.rows)
+        whole, copies, cut = original.with_confidential(names), release.copies, original.rows > MOST_ROWS
+        if cut:
+            chosen = RecordRandom(stream_key(b"scores are not secret", "null"))
+            whole = sampled(whole, MOST_ROWS, original.rows, chosen)
+            copies = tuple(sampled(c, MOST_ROWS, original.rows, chosen) for c in copies)
+        rows = copies[0].rows
+        held = in_memory(whole, whole.released)
+        if key not in self.known:
+            self.known[key] = self._drawn(held, rows, progress)
+        theirs = [replace(release, copies=(in_memory(c, c.released),)) for c in copies] if cut else []
+        out = []
+        for method, score, null in zip(self.methods, scores, self.known[key], strict=True):
+            if score is None:
+                continue
+            if isinstance(null, str):
+                out.append(without_null(score, null))
+                continue
+            again = [method.score(held, r, self.randoms(method)).value for r in theirs]
+            out.append(placed(score, null, rows, sum(again) / len(again) if cut else None))
+        return out
+
+    def _drawn(self, held: Microdata, rows: int, progress: Progress) -> Found:
+        found: Found = [UNPAIRED if m.paired else [] for m in self.methods]
+        clock = Clock(self.resamples)
+        for k in range(self.resamples):
+            progress(f"null distribution{clock.left()}", k, self.resamples)
+            random = RecordRandom(stream_key(b"scores are not secret", "null", str(k)))
+            drawn = Release("drawn again", (drawn_again(held, rows, random),), paired=False)
+            for i, method in enumerate(self.methods):
+                values = found[i]
+                if isinstance(values, str):
+                    continue
+                try:
+                    values.append(method.score(held, drawn, self.randoms(method)).value)
+                except LarvatusError as error:
+                    found[i] = str(error).removeprefix(f"{method.name()}: ")
+            clock.done()
+        return found
+
+
+def _same_kind(name: str, original: Microdata, released: Microdata) -> bool:
+    there = released.table.columns
+    return name in released.confidential and there[name].kind == original.table.columns[name].kind

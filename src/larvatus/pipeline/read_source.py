@@ -1,0 +1,64 @@
+"""From a source to microdata: the roles, the sub-groups, and the engine that will do the work."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from larvatus.core.errors import LarvatusWarning, RolesError
+from larvatus.data.contracts import Engine
+from larvatus.data.microdata import Microdata
+from larvatus.data.roles import Roles, SubGroups, released_columns
+from larvatus.data.sub_groups import settings_of
+from larvatus.data.taxonomy import with_taxonomies
+from larvatus.engines._choice import engine_for
+from larvatus.study import Study
+
+
+def read(
+    source: Any,
+    roles: Roles | None = None,
+    *,
+    confidential: Sequence[str] | str | None = None,
+    non_confidential: Sequence[str] | str = (),
+    sub_groups: Sequence[str] | SubGroups | str = (),
+    identifiers: Sequence[str] | str = (),
+    weight: str | None = None,
+    record_id: str | None = None,
+    nominal: Sequence[str] | str = (),
+    taxonomies: Mapping[str, Any] | None = None,
+    engine: str | Engine = "auto",
+    memory: int | str | None = None,
+    master: str | None = None,
+) -> Microdata:
+    """Read a file, a folder or pattern of files, or a frame with the roles of its columns; others are never released.
+
+    `taxonomies` are hierarchies of columns of names: nested tables, or the name of a CSV file from leaf to root.
+    `engine` is "auto", a name, or an engine; "auto" takes what fits comfortably in memory there, and works on disk with
+    DuckDB on the rest, within `memory` (an amount such as "2GB"). A Spark data frame is worked on by Spark; `master` is the
+    address of a cluster to start a session on.
+    """
+    if roles is None:
+        if confidential is None:
+            raise RolesError("read: no column is declared confidential, so there is nothing to mask. Name at least one.")
+        roles = Roles.model_validate({
+            "confidential": confidential, "non_confidential": non_confidential, "identifiers": identifiers,
+            "weight": weight, "record_id": record_id, "nominal": nominal,
+            "taxonomies": dict(taxonomies or {}),
+        })
+    elif confidential is not None or taxonomies:
+        raise RolesError(f"read: give roles, or {'taxonomies' if taxonomies else 'confidential'} = …, not both.")
+    settings = settings_of(sub_groups)
+    roles = with_taxonomies(roles)
+    used, why = engine_for(source, engine, memory, len(released_columns(roles, settings)), master)
+    if why:
+        warnings.warn(why, LarvatusWarning, stacklevel=2)
+    return Microdata(used.read(source, roles, settings), roles, settings, used)
+
+
+def read_for_study(source: str, study: Study) -> Microdata:
+    """The source with the study's roles."""
+    return read(
+        source, study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory, master=study.master
+    )

@@ -1,0 +1,110 @@
+"""The draws of a search: candidates made and scored, here or in a process beside this one, and kept for another time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from larvatus.comparison.comparison import Candidate
+from larvatus.constraints.settings import constraints_of
+from larvatus.core.errors import DiscoveryError, LarvatusError, StudyError
+from larvatus.core.progress import Progress, silent
+from larvatus.core.randomness import stream_key
+from larvatus.data.contracts import Attack, Measure
+from larvatus.data.intruder import Intruder
+from larvatus.data.method_parsing import all_of, canonical
+from larvatus.data.microdata import Microdata
+from larvatus.data.record_selection import with_records
+from larvatus.data.release import Release
+from larvatus.data.score import Scores
+from larvatus.measures.analyses.spec import analyses_of
+from larvatus.pipeline.attack_release import risk
+from larvatus.pipeline.candidates.cache import Kept, file_digest, key_of
+from larvatus.pipeline.candidates.in_pairs import TwoAtOnce
+from larvatus.pipeline.candidates.parallel import can_be_sent, room_for_two
+from larvatus.pipeline.make_release import mask
+from larvatus.pipeline.measure_release import utility
+from larvatus.searching.search import Draw, Scored
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What all draws of a search share; it can be sent to another process."""
+
+    data: Microdata
+    explored: Microdata
+    attacks: Any
+    measures: Any
+    analyses: Any
+    who: Intruder
+    constraints: Any
+    folder: Path | None
+    secret: bytes = field(repr=False)
+    kept: Kept | None = None
+    given: bool = False
+    digest: tuple[str, ...] = ()
+
+    def key(self, draw: Draw) -> str | None:
+        """The name of a draw among kept ones. A fresh draw is the release's own: without a secret it cannot be made again."""
+        files = [f for f in (self.who.file, *self.who.also) if f]
+        if self.kept is None or (draw.whole and not self.given) or not all(Path(f).exists() for f in files):
+            return None
+        steps = canonical([with_records(s, self.folder, self.data.roles.record_id) for s in draw.steps])
+        drawn = stream_key(self.secret, "kept").hex() if self.given else "fresh"
+        named = ["every one"] if self.measures is None else [canonical(all_of(Measure, self.measures))]
+        return key_of(
+            "search", *self.digest, draw.which, steps, drawn, canonical(all_of(Attack, self.attacks)), *named,
+            repr(analyses_of(self.analyses)), self.who.model_dump_json(), constraints_of(self.constraints).model_dump_json(),
+            *(file_digest(f) for f in files),
+        )
+
+    def release(self, draw: Draw, progress: Progress = silent) -> Release:
+        of = self.data if draw.whole else self.explored
+        key = draw.key(self.secret)
+        return mask(
+            of, *draw.steps, secret=key, name=draw.name, constraints=self.constraints, folder=self.folder, progress=progress
+        )
+
+    def scored(self, draw: Draw) -> Scored:
+        """Make, attack and measure one candidate, and write down what it gave."""
+        try:
+            made = self.release(draw)
+            of = self.data if draw.whole else self.explored
+            scores = [
+                *risk(of, made, self.attacks, intruder=self.who), *utility(of, made, self.measures, analyses=self.analyses)
+            ]
+        except LarvatusError as error:
+            return Scored(problem=str(error), fatal=isinstance(error, StudyError | DiscoveryError))
+        candidate, key = Candidate.of(draw.name, made, Scores(scores)), self.key(draw)
+        if self.kept is not None and key is not None:
+            with self.kept.adding(key) as place:
+                self.kept.write(place, candidate)
+        return Scored(candidate.scores)
+
+
+def _scored_there(work: Drawing, draw: Draw) -> Scored:
+    return work.scored(draw)
+
+
+class Draws:
+    """Draws in this process and one beside it, but for those that are kept."""
+
+    def __init__(self, work: Drawing, at_once: int | None) -> None:
+        self.work, self.keys = work, list[str]()
+        self.heavier = work.data.rows / max(work.explored.rows, 1)
+        sent = can_be_sent(work.data)
+        self.two = TwoAtOnce(work.scored, _scored_there, work, at_once if sent else 1, sent and room_for_two(work.data))
+
+    def scored(self, draws: Sequence[Draw], left: int) -> Iterator[Scored]:
+        keys = [self.work.key(d) for d in draws]
+        there = [self.work.kept.read(k) if self.work.kept is not None and k is not None else None for k in keys]
+        made = self.two.results([d for d, c in zip(draws, there, strict=True) if c is None], left)
+        for key, candidate in zip(keys, there, strict=True):
+            got = Scored(candidate.scores, reused=True) if candidate is not None else next(made)
+            self.keys += [key] if key is not None else []
+            yield got
+
+    def release(self, draw: Draw) -> Release:
+        return self.work.release(draw)

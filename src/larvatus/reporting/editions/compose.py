@@ -1,0 +1,69 @@
+"""From a comparison to a report, in one of two editions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from larvatus.comparison.by_method import About, Candidate, Comparison
+from larvatus.core.errors import LarvatusError, nearest_names
+from larvatus.data.score import Rows
+from larvatus.reporting.editions.internal import internal
+from larvatus.reporting.editions.public import public
+from larvatus.reporting.page.blocks import Edition, Report
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    candidates: tuple[Candidate, ...]
+    about: About
+    whole: Comparison
+
+    def decisions(self, names: Collection[str]) -> Mapping[str, Rows]:
+        return self.whole.decisions(names)
+
+    def held_to_limits(self) -> Mapping[str, Rows]:
+        names = {c.name for c in self.candidates}
+        return {n: rows for n, rows in self.whole.held_to_limits().items() if n in names}
+
+    @property
+    def limits(self) -> object:
+        return self.whole.limits
+
+    def explain(self) -> Rows:
+        names = {c.name for c in self.candidates}
+        return Rows.of(r for r in self.whole.explain() if r["release"] in names or not r["release"])
+
+
+def composed(
+    comparison: Comparison, edition: Edition, release: str | None = None, chosen: str | None = None, why: Sequence[str] = (),
+    warned: Sequence[str] = (),
+) -> Report:
+    """The report of a comparison, or of one of its releases; the public edition is always about one."""
+    from larvatus import __version__
+
+    if edition not in get_args(Edition):
+        raise LarvatusError(f"report: no edition {edition!r}; {nearest_names(str(edition), get_args(Edition))}")
+    candidates = _candidates(comparison, release)
+    names = [c.name for c in candidates]
+    if chosen is not None and chosen not in names:
+        raise LarvatusError(f"report: chosen is no release {chosen!r}; {nearest_names(chosen, names)}")
+    if edition == "internal":
+        whole = _Chosen(candidates, comparison.about, comparison)
+        return internal(whole, __version__, chosen, tuple(w for w in why if w), tuple(warned))
+    if len(candidates) > 1:
+        raise LarvatusError(
+            f"report: the public edition describes one release and {len(names)} are compared. "
+            f"Name the one that leaves (release = …); {nearest_names('', names)}"
+        )
+    return public(candidates[0], comparison.about, __version__)
+
+
+def _candidates(comparison: Comparison, release: str | None) -> tuple[Candidate, ...]:
+    found = tuple(c for c in comparison.candidates if release is None or c.name == release)
+    if found:
+        return found
+    if release is None:
+        raise LarvatusError("report: the comparison holds no release. Compare at least one.")
+    raise LarvatusError(f"report: no release {release!r}; {nearest_names(release, [c.name for c in comparison.candidates])}")

@@ -1,0 +1,219 @@
+"""The internal edition: everything but the data, for those who may see the data.
+
+A section is a function of the comparison; a new one is one more name in SECTIONS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+from larvatus.comparison.by_method import Comparison, by_method
+from larvatus.comparison.headline import Headline, common_measures, headlines
+from larvatus.comparison.judged_limits import Held, held
+from larvatus.core.number_format import count, listed, of_all, plural, words
+from larvatus.data.score import Score
+from larvatus.reporting.figures.choice import map_block
+from larvatus.reporting.page.blocks import (
+    Block,
+    Fold,
+    KeyFigure,
+    KeyFigures,
+    NotesList,
+    Paragraph,
+    Report,
+    Section,
+    SignOff,
+    Table,
+)
+from larvatus.reporting.page.tables import LONG, folded, summary_table
+from larvatus.reporting.sections.analyses import analyses_section
+from larvatus.reporting.sections.chosen_release import chosen_section, told_blocks
+from larvatus.reporting.sections.exactness import exactness_section
+from larvatus.reporting.sections.limitations import limitations_section
+from larvatus.reporting.sections.limits import decided_section
+from larvatus.reporting.sections.release_pages import pages
+from larvatus.reporting.sections.reproduction import reproduction_section
+from larvatus.reporting.sections.risk_and_loss import loss_section, risk_section
+from larvatus.reporting.sections.rules import rules_section
+from larvatus.reporting.sections.summary import glance
+from larvatus.reporting.sections.verdict import verdict
+
+MOST_NOTES = 200
+KINDS = ("warning", "status", "information")
+DECISIONS = ("Released as it is", "Released on these conditions: ", "Not released")
+BOARD = ("Methodologist", "Data owner", "Chair of the board")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A comparison with what every section needs of it."""
+
+    comparison: Comparison
+    heads: tuple[Headline, ...]
+    measures: dict[str, list[Score]]
+    version: str
+    chosen: str | None
+    why: tuple[str, ...]
+    limits: Held | None
+    warned: tuple[str, ...]
+
+
+def internal(
+    comparison: Comparison, version: str, chosen: str | None = None, why: tuple[str, ...] = (), warned: tuple[str, ...] = (),
+) -> Report:
+    """The whole internal report; `chosen` is put forward to the board, for the reasons given, `warned` stands above it."""
+    candidates = comparison.candidates
+    measures, limits = common_measures(candidates), held(comparison)
+    subject = Subject(comparison, headlines(candidates), measures, version, chosen, why, limits, warned)
+    opening: list[Block] = [Paragraph(verdict(subject.heads, len(subject.measures), limits), "lead")]
+    if comparison.about.purpose:
+        opening.append(Paragraph(f"Purpose: {comparison.about.purpose}"))
+    closing = (
+        f"Made with larvatus {version}. This edition holds figures about the original data and must not leave with the "
+        "release. The secret of a release is not part of any report."
+    )
+    sections = tuple(made for section in SECTIONS if (made := section(subject)) is not None)
+    title = "Masked releases compared" if len(subject.heads) > 1 else "A masked release examined"
+    return Report(title, "internal", tuple(opening), sections, closing)
+
+
+def _summary(subject: Subject) -> Section:
+    table = summary_table(subject.heads, subject.measures)
+    drawn = map_block(subject.comparison.candidates, subject.heads, list(subject.measures))
+    seen = glance(subject.comparison.candidates, subject.heads, subject.chosen)
+    return Section("Summary", (*seen, drawn, folded("Releases side by side, as a table", table)))
+
+
+def _decided(subject: Subject) -> Section | None:
+    return decided_section(subject.comparison)
+
+
+def _data(subject: Subject) -> Section:
+    about = subject.comparison.about
+    sizes = [size for _, size in about.group_sizes]
+    figures = [KeyFigure("Records", count(about.records)), KeyFigure("Confidential columns", count(len(about.confidential)))]
+    if about.sub_groups:
+        beside = f"smallest {count(min(sizes))}, median {median(sizes):,.0f} records" if sizes else ""
+        figures.append(KeyFigure("Sub-groups", count(len(sizes)), beside))
+    roles = (
+        ("Confidential", "the values to be protected; every release replaces them", about.confidential),
+        ("Non-confidential", "leave as they are; an intruder may know them of anybody", about.non_confidential),
+        ("Sub-groups", "leave as they are; masking runs, and figures are given, within their combinations", about.sub_groups),
+        ("Weight", "leaves as it is; how many people a record stands for", (about.weight,) if about.weight else ()),
+    )
+    rows = tuple((role, meaning, count(len(names)), listed(names)) for role, meaning, names in roles if names)
+    table = Table("Columns by role", ("Role", "What it means", "Number", "Names"), rows, frozenset({0, 1, 3}))
+    aim = Paragraph(f"The release is for: {about.purpose}" if about.purpose else "No purpose is stated.")
+    rest = Paragraph("Columns of the source that are not named here are not released.", "quiet")
+    return Section("Purpose, data and roles", (aim, KeyFigures(tuple(figures)), table, rest, *_sizes(subject)))
+
+
+def _sizes(subject: Subject) -> tuple[Block, ...]:
+    groups = sorted(subject.comparison.about.group_sizes, key=lambda g: g[1])
+    if len(groups) < 2:
+        return ()
+    total = sum(size for _, size in groups)
+    rows = tuple((n, of_all(s, total)) for n, s in groups)
+    table = Table("Sub-groups, smallest first", ("Sub-group", "Records"), rows)
+    return (Fold(f"Sizes of all {plural(len(groups), 'sub-group')}", (table,)),)
+
+
+def _intruder(subject: Subject) -> Section:
+    """Whom the attacks stand for, and what each of them tries."""
+    about = subject.comparison.about
+    known = about.intruder_knows
+    whole = {*about.confidential, *about.non_confidential, *about.sub_groups} <= set(known)
+    columns = "all released columns" if whole else f"{listed(known, 20)} ({plural(len(known), 'column')})"
+    text = (
+        f"Somebody who holds the release and wants to learn whose record is whose, or what a value was. "
+        f"{about.intruder + ' ' if about.intruder else ''}"
+        f"Columns known of every target: {columns}. "
+        "The attacks are granted this and no more; an intruder who knows less does worse."
+    ) if known else "Nothing is stated."
+    tried = [
+        (words(name).capitalize(), next(s.meaning for s in scores if s) or "not described")
+        for name, scores in by_method(subject.comparison.candidates, "risk").items()
+    ]
+    table = Table("What each attack tries", ("Attack", "Its figure"), tuple(tried), frozenset({0, 1}))
+    return Section("What the intruder is assumed to know", (Paragraph(text), *([table] if tried else [])))
+
+
+def _chosen(subject: Subject) -> Section:
+    s = subject
+    made = chosen_section(s.comparison.candidates, s.heads, s.chosen, s.why, s.limits, s.warned)
+    return Section(made.title, (*made.blocks, *told_blocks(s.comparison, s.chosen)))
+
+
+def _pages(subject: Subject) -> Section:
+    return pages(subject.comparison.candidates, subject.heads, subject.chosen)
+
+
+def _risk(subject: Subject) -> Section:
+    return risk_section(subject.comparison.candidates, subject.heads)
+
+
+def _loss(subject: Subject) -> Section:
+    return loss_section(subject.comparison.candidates, subject.heads)
+
+
+def _analyses(subject: Subject) -> Section | None:
+    return analyses_section(subject.comparison.candidates, subject.heads)
+
+
+def _exactness(subject: Subject) -> Section:
+    return exactness_section(subject.comparison.candidates, subject.heads, subject.comparison.about)
+
+
+def _rules(subject: Subject) -> Section:
+    return rules_section(subject.comparison.candidates, subject.heads)
+
+
+def _limitations(subject: Subject) -> Section:
+    return limitations_section(subject.comparison, subject.heads)
+
+
+def _reproduction(subject: Subject) -> Section:
+    return reproduction_section(subject.comparison, subject.version)
+
+
+def _sign_off(subject: Subject) -> Section:
+    what = f"the release “{subject.chosen}”" if subject.chosen else "a release"
+    said = f"By signing, the board states that it has read this report and decided on {what}."
+    columns = ("Role", "Name", "Decision", "Date", "Signature")
+    return Section("Sign-off", (SignOff(said, DECISIONS, "Decision and signatures", columns, BOARD),))
+
+
+def _notes(subject: Subject) -> Section:
+    """Each thing said once, with the releases it was said of; warnings first."""
+    candidates = subject.comparison.candidates
+    said: dict[tuple[str, str], list[str]] = {}
+    for c in candidates:
+        scores = (*c.of_kind("risk"), *c.of_kind("loss"))
+        texts = [("information", f"{words(s.method)}: {t}") for s in scores for t in s.notes]
+        for item in dict.fromkeys([*((n.kind, str(n)) for n in c.notes), *texts]):
+            said.setdefault(item, []).append(c.name)
+    items = sorted(said, key=lambda item: KINDS.index(item[0]))
+    if not items:
+        return Section("Statuses and warnings", (Paragraph("No step and no score had anything to add."),))
+    shown = tuple((kind, text + _where(said[kind, text], len(candidates))) for kind, text in items[:MOST_NOTES])
+    more = [Paragraph(f"And {count(len(items) - MOST_NOTES)} more.", "quiet")] if len(items) > MOST_NOTES else []
+    urgent = tuple(item for item in shown if item[0] != KINDS[-1])
+    if len(shown) - len(urgent) <= LONG:
+        return Section("Statuses and warnings", (NotesList(shown), *more))
+    first = NotesList(urgent) if urgent else Paragraph("No step and no score gave a warning.")
+    rest = Fold(f"{plural(len(shown) - len(urgent), 'remark')} of steps and scores", (NotesList(shown[len(urgent) :]), *more))
+    return Section("Statuses and warnings", (first, rest))
+
+
+def _where(names: list[str], of: int) -> str:
+    if of == 1:
+        return ""
+    return " (all releases)" if len(names) == of else f" ({listed(names, 5)})"
+
+
+SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
+    _summary, _chosen, _decided, _data, _intruder, _pages, _risk, _loss, _analyses, _exactness, _rules, _notes, _limitations,
+    _reproduction, _sign_off,
+)

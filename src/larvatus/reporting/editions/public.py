@@ -1,0 +1,205 @@
+"""The public edition: what may leave with the release, chosen piece by piece so that nothing else can.
+
+No risk, no note that is not public, no figure of the original data, no sub-group of fewer than ten records, and not
+the release's name, which may hold settings that are not published. Losses are rounded: an exact loss beside the
+released figure would give the original figure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Any
+
+from larvatus.comparison.by_method import About, Candidate, by_method
+from larvatus.comparison.release_sentences import named
+from larvatus.core.number_format import NONE, count, listed, number
+from larvatus.data.score import Score
+from larvatus.reporting.figures.dot_plot import drawn_dots
+from larvatus.reporting.figures.released_histograms import released_histograms
+from larvatus.reporting.page.blocks import (
+    Block,
+    Figure,
+    KeyFigure,
+    KeyFigures,
+    Listing,
+    Paragraph,
+    Report,
+    Section,
+    Table,
+)
+from larvatus.reporting.page.lanes import Lane, lanes_of
+from larvatus.reporting.page.tables import folded, within_budget
+from larvatus.reporting.sections.codebook import codebook
+from larvatus.reporting.sections.how_to_analyse import how_to_analyse
+from larvatus.reporting.sections.preserved import preserved
+from larvatus.reporting.sections.public_notes import public_note
+from larvatus.reporting.sections.steps import step_texts
+
+SMALLEST = 10
+DECIMALS = 2
+MOST_LANES = 30
+NAME = "the release"
+SETTLED = "sub_groups"  # the step that notes on small sub-groups name
+SMALL = f"Sub-groups of fewer than {SMALLEST} records are not shown."
+
+
+def public(candidate: Candidate, about: About, version: str) -> Report:
+    """The report on one release for whoever uses it."""
+    kept = preserved(candidate, _as_they_are(about), rounded_text) if candidate.records >= SMALLEST else None
+    sections = (
+        _done(candidate, about), *([kept] if kept else []), how_to_analyse(candidate, about), _losses(candidate, about),
+        _limitations(candidate, about), codebook(candidate, about),
+    )
+    opening = Paragraph("What was done to protect these data, what analysts lose by it, and what to keep in mind.", "lead")
+    closing = f"Made with larvatus {version}."
+    return Report("How these data were protected", "public", (opening, _size(candidate, about)), sections, closing)
+
+
+def _size(candidate: Candidate, about: About) -> Block:
+    released = len(about.confidential) + len(_as_they_are(about))
+    copies = (KeyFigure("Copies", count(candidate.copies)),) if candidate.copies > 1 else ()
+    return KeyFigures((
+        KeyFigure("Records", count(candidate.records)), KeyFigure("Columns", count(released)),
+        KeyFigure("Masked columns", count(len(about.confidential))), *copies,
+    ))
+
+
+def _as_they_are(about: About) -> tuple[str, ...]:
+    weight = (about.weight,) if about.weight else ()
+    return tuple(dict.fromkeys((*about.sub_groups, *about.non_confidential, *weight)))
+
+
+def _done(candidate: Candidate, about: About) -> Section:
+    steps = [{k: v for k, v in s.items() if k != "where"} for s in candidate.publishable]
+    if not steps:
+        return Section("What was done", (Paragraph("The confidential columns were masked; the method is not described here."),))
+    limits = [_limits(s, about) for s in candidate.steps]
+    texts = [f"{text}{limit}" for text, limit in zip_longest(step_texts(candidate, steps), limits[: len(steps)], fillvalue="")]
+    return Section("What was done", (Listing(tuple(texts), ordered=True),))
+
+
+def _limits(settings: Mapping[str, Any], about: About) -> str:
+    """Whether a step was for some of the columns or records; never which records."""
+    named = settings.get("columns") or ()
+    limits = [f"in some columns: {listed(named)}"] if named and set(named) != set(about.confidential) else []
+    limits += ["for some of the records"] if settings.get("where") is not None else []
+    return f" This was done {', and '.join(limits)}." if limits else ""
+
+
+def _losses(candidate: Candidate, about: About) -> Section:
+    losses = by_method([candidate], "loss")
+    there = {name: s for name, (s,) in losses.items() if s and candidate.records >= SMALLEST}
+    if not there:
+        why = "No loss was measured." if not losses else f"Losses of fewer than {SMALLEST} records are not shown."
+        return Section("What analysts lose", (Paragraph(why),))
+    rows = tuple((_title(name), s.meaning, rounded_text(s.value)) for name, s in there.items())
+    blocks: list[Block] = [
+        Paragraph("A loss of 0 is best. Losses are rounded to two decimals."),
+        Table("Losses in the whole file", ("Measure", "What it is", "Loss"), rows, frozenset({0, 1})),
+    ]
+    for name, score in there.items():
+        blocks += _by_variable(_title(name), score, about)
+        blocks += _histograms(score, about)
+    columns = {_title(n): _released(s, about) for n, s in there.items()}
+    groups = {_title(n): _large(lanes_of([s], "by_group"), about) for n, s in there.items()}
+    return Section("What analysts lose", (*blocks, *_table("column", columns), *_table("sub-group", groups, SMALL)))
+
+
+def _title(name: str) -> str:
+    said = named(name)
+    return f"{said[:1].upper()}{said[1:]}"
+
+
+def _by_variable(title: str, score: Score, about: About) -> list[Block]:
+    lanes = _released(score, about)
+    if not lanes:
+        return []
+    caption = f"{title}: loss by column"
+    worst = lanes[0]
+    if worst.worst == 0:
+        return [Paragraph(f"{caption}: below 0.01 for each of them.", "quiet")]
+    sentence = f"The largest loss is that of {worst.name}: {rounded_text(worst.worst)}."
+    if len(lanes) > MOST_LANES:
+        sentence += f" The {MOST_LANES} largest of {count(len(lanes))} are drawn; all are in the table below."
+    return [Figure(caption, sentence, drawn_dots(caption, sentence, [NAME], lanes[:MOST_LANES], "loss"))]
+
+
+def _released(score: Score, about: About) -> list[Lane]:
+    """Rounded losses of the columns that leave."""
+    released = {*about.confidential, *_as_they_are(about)}
+    return [_rounded(lane) for lane in lanes_of([score], "by_variable") if lane.name in released]
+
+
+def _histograms(score: Score, about: About) -> list[Block]:
+    """Released histograms beside the rounded loss of each column; never an original count."""
+    losses = {str(row.get("variable")): f"loss {rounded_text(number(row.get('loss')))}" for row in score.by_variable}
+    return released_histograms(score, {*about.confidential, *_as_they_are(about)}, SMALLEST, losses)
+
+
+def _large(lanes: Sequence[Lane], about: About) -> list[Lane]:
+    """Sub-groups that may be shown; one whose size is not known may not."""
+    small = {name for name, size in about.group_sizes if size < SMALLEST}
+    return [lane for lane in lanes if lane.records is not None and lane.records >= SMALLEST and lane.name not in small]
+
+
+def _table(what: str, measured: dict[str, list[Lane]], note: str = "") -> list[Block]:
+    """One row per column or sub-group, one column per measure, no counts: a count left out could be had by subtraction."""
+    names = sorted({lane.name for lanes in measured.values() for lane in lanes}, key=_in_order)
+    if len(names) < 2:
+        return []
+    found = {title: {lane.name: lane.worst for lane in lanes} for title, lanes in measured.items() if lanes}
+    rows = [(n, *(rounded_text(values.get(n)) for values in found.values())) for n in names]
+    shown, left_out = within_budget(rows, len(found) + 1)
+    table = Table(f"Losses by {what}", (what.capitalize(), *found), tuple(shown), note=f"{left_out} {note}".strip())
+    return [folded(f"Losses by {what}, as a table", table)]
+
+
+def _in_order(name: str) -> list[tuple[int, str]]:
+    """Numbers inside names by their size."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _rounded(lane: Lane) -> Lane:
+    """Only the rounded loss, in the drawing as in the text."""
+    return replace(lane, records=None, marks=tuple(m and replace(m, value=round(m.value, DECIMALS)) for m in lane.marks))
+
+
+def rounded_text(value: float | None) -> str:
+    """Two decimals and no more."""
+    found = number(value)
+    if found is None:
+        return NONE
+    return "below 0.01" if found < 0.005 else f"{found:,.2f}"
+
+
+def _limitations(candidate: Candidate, about: About) -> Section:
+    items = [
+        "Values of masked columns are collected values; a value may stand in another record than the one it was collected from."
+        if candidate.permutes else "Values of masked columns may differ from the collected ones.",
+        "The losses say how far the measured statistics moved. Statistics that were not measured may have moved further.",
+    ]
+    if candidate.copies > 1:
+        items.append(
+            f"The release has {count(candidate.copies)} copies of the same records with different masked values. Analyse each, "
+            "take the mean of the estimates, and add to the mean of their variances the variance between the estimates divided "
+            f"by {count(candidate.copies)} (the rule for partially synthetic data): one copy alone claims too much precision."
+        )
+    items += [_regard(candidate, about)] if about.sub_groups else []
+    items += [public_note(n) for n in candidate.notes if n.public and n.step != SETTLED]
+    return Section("Known limitations", (Listing(tuple(dict.fromkeys(items))),))
+
+
+def _regard(candidate: Candidate, about: About) -> str:
+    """Which sub-groups masking had regard to, as they were when it ran: small ones may have been pooled or left out."""
+    names = listed(about.sub_groups)
+    if not candidate.steps:
+        return f"Whether masking had regard to sub-groups formed by {names} is not known here."
+    settled = [public_note(replace(n, step="")) for n in candidate.notes if n.public and n.step == SETTLED]
+    whole = all(s.get("scope") == "file" for s in candidate.steps)
+    said = [f"masking ran over the whole file, not inside the sub-groups formed by {names}"] if whole else []
+    said += [] if whole or any("masking" in s for s in settled) else [f"masking had regard to sub-groups formed by {names}"]
+    first = ". ".join(f"{s[:1].upper()}{s[1:]}" for s in (*said, *settled))
+    return f"{first}. Other subsets of the records were not looked at, and results there may be less accurate."

@@ -1,0 +1,108 @@
+"""Which figure is drawn for which numbers, or which sentence stands in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from larvatus.comparison.by_method import Candidate, by_method
+from larvatus.comparison.headline import Headline, excess, unbeaten, under
+from larvatus.core.number_format import EXACT, count, loss, plural, share, words
+from larvatus.reporting.figures.captions import loss_sentence, map_sentence, risk_sentence
+from larvatus.reporting.figures.dot_plot import Tone, drawn_dots
+from larvatus.reporting.figures.map_points import live_points
+from larvatus.reporting.figures.risk_utility_map import drawn_map, points_of
+from larvatus.reporting.figures.strip_chart import drawn_strips
+from larvatus.reporting.page.blocks import Block, Figure, Fold, LiveMap, Paragraph
+from larvatus.reporting.page.lanes import FEW, Lane, chosen
+from larvatus.reporting.page.search_table import search_table
+from larvatus.reporting.page.tables import MOST_ACROSS, lanes_table
+
+MOST_LANES = 20
+FEWER_LANES = 15
+MOST_STRIPS = 80
+
+
+def map_block(candidates: Sequence[Candidate], heads: Sequence[Headline], measures: Sequence[str]) -> Block:
+    """The risk–utility map under the attack that goes furthest beyond its baseline anywhere, or why there is none."""
+    attacks = by_method(candidates, "risk")
+    if not attacks or not measures:
+        lacking = "attack was run" if not attacks else "measure has a figure for every release"
+        return Paragraph(f"There is no risk–utility map: no {lacking}.", "quiet")
+    weighing = [n for n in attacks if any(s and s.weighs for s in attacks[n])] or list(attacks)
+    name = max(weighing, key=lambda n: max(excess(s) for s in attacks[n] if s))
+    drawn = attack_map(name, under(heads, attacks[name]), heads, measures)
+    if not isinstance(drawn, Figure):
+        return drawn
+    return LiveMap(drawn.title, drawn.sentence, drawn.svg, live_points(candidates, heads, name, measures))
+
+
+def attack_map(name: str, heads: Sequence[Headline], strongest: Sequence[Headline], measures: Sequence[str]) -> Block:
+    """The map under one attack; `strongest` are the same releases, each under its own strongest attack."""
+    points = points_of(heads)
+    if not points:
+        return Paragraph("There is no risk–utility map: no release has both a risk and a loss.", "quiet")
+    title = f"Risk and loss of each release: {words(name)}"
+    sentence = map_sentence(points, len(heads) - len(points))
+    others = sum(a.attack is not b.attack for a, b in zip(heads, strongest, strict=True))
+    if others:
+        sentence += f" Against {plural(others, 'release')} another attack goes further beyond its baseline."
+    every = f"mean loss of {count(len(measures))} measures, as a share of what could be lost"
+    axis = f"loss: {words(measures[0])}" if len(measures) == 1 else every
+    return Figure(title, sentence, drawn_map(points, title, sentence, words(name), axis))
+
+
+def lanes_blocks(
+    name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone, methods: int = 1
+) -> tuple[Block, ...]:
+    """Figures of the worst lanes and a table of all, or the one sentence that says as much."""
+    if not lanes:
+        return (Paragraph(f"No figure by {what} is given.", "quiet"),)
+    if len(lanes) == 1 and what == "sub-group":
+        return (Paragraph("There is one sub-group, so the overall figure is also its figure.", "quiet"),)
+    if all(abs(m.value) < EXACT for lane in lanes for m in lane.marks if m):
+        return (Paragraph(f"The {tone} is 0 in every {what} of every release.", "quiet"),)
+    whole = lanes_table(f"{name}: {tone} by {what}", what, heads, lanes, tone)
+    each = search_table(name, what, heads, lanes, tone, methods) if len(heads) > MOST_ACROSS else None
+    tables: tuple[Block, ...] = (whole, each) if each else (whole,)
+    return (*_drawn(name, what, heads, lanes, tone), Fold(f"All {plural(len(lanes), what)} as a table", tables, "worst"))
+
+
+def _drawn(name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone) -> tuple[Block, ...]:
+    if len(heads) <= FEW:
+        return (_dots(f"{name}: {tone} by {what}", what, heads, lanes, tone),)
+    out: list[Block] = [_strips(f"{name}: {tone} by {what}, all releases", what, heads, lanes, tone)]
+    places = [h.number - 1 for h in (unbeaten(heads) or heads)[:FEW]]
+    if tone == "risk":
+        few = [heads[p] for p in places]
+        kept = chosen(lanes, places)
+        if kept:
+            out.append(_dots(f"{name}: {tone} by {what}, releases that no other beats", what, few, kept, tone, FEWER_LANES))
+    return tuple(out)
+
+
+def _dots(
+    title: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone, most: int = MOST_LANES
+) -> Figure:
+    shown = lanes[:most]
+    sentence = _said(lanes, heads, what, tone) + _more(lanes, what, tone, most)
+    return Figure(title, sentence, drawn_dots(title, sentence, [h.name for h in heads], shown, tone))
+
+
+def _strips(title: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone) -> Figure:
+    sentence = _said(lanes, heads, what, tone) + _more(lanes, what, tone)
+    if len(heads) > MOST_STRIPS:
+        sentence += f" The first {MOST_STRIPS} of {count(len(heads))} releases are drawn."
+    few = chosen(lanes, range(min(len(heads), MOST_STRIPS)))[:MOST_LANES]
+    return Figure(title, sentence, drawn_strips(title, sentence, [h.number for h in heads[:MOST_STRIPS]], few, tone))
+
+
+def _said(lanes: Sequence[Lane], heads: Sequence[Headline], what: str, tone: Tone) -> str:
+    return risk_sentence(lanes, heads) if tone == "risk" else loss_sentence(lanes, heads, what)
+
+
+def _more(lanes: Sequence[Lane], what: str, tone: Tone, most: int = MOST_LANES) -> str:
+    if len(lanes) <= most:
+        return ""
+    rest = lanes[most].worst
+    highest = share(rest) if tone == "risk" else loss(rest)
+    return f" The {most} worst of {plural(len(lanes), what)} are drawn; none of the others is above {highest}."

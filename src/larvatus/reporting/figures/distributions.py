@@ -1,0 +1,173 @@
+"""Original against released distributions: which variables, releases and sub-groups are drawn, and what to see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from larvatus.comparison.headline import Headline
+from larvatus.core.number_format import EXACT, plural, quoted, share
+from larvatus.data.score import Score
+from larvatus.reporting.figures.ecdf import ecdf_blocks
+from larvatus.reporting.figures.histograms import WHOLE, Histogram, cumulated, histograms_of
+from larvatus.reporting.figures.release_selection import drawn_releases
+from larvatus.reporting.figures.small_multiples import (
+    WIDTH,
+    Frame,
+    base_line,
+    columns,
+    heading,
+    rising,
+    steps,
+    value_ticks,
+)
+from larvatus.reporting.figures.svg import document, element, line, shortened, text, text_width
+from larvatus.reporting.page.blocks import Block, Figure, Fold, Paragraph
+
+MOST_VARIABLES = 6
+MOST_PLACES = 3
+WIDENING = " Bins widen towards the tails, so equal steps along the axis are not equal steps in value."
+OPEN = " The outermost bins hold all that lies beyond."
+ByPlace = dict[str, dict[str, Histogram]]
+
+
+def distribution_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+    """One figure of the whole file with all releases, and the most changed sub-groups of each release on request."""
+    drawn, left_out = drawn_releases(heads, scores)
+    found = [(head, histograms_of(score)) for head, score in drawn]
+    whole = [(head, places.get(WHOLE, {})) for head, places in found]
+    variables = _worst([by_variable for _, by_variable in whole])
+    if not variables:
+        return []
+    rows = tuple(
+        Row(v, tuple(Panel(head.name, by[v]) for head, by in whole if v in by)) for v in variables[:MOST_VARIABLES]
+    )
+    title = "Original against released distributions"
+    sentence = _sentence(rows, len(whole)) + _variables_text(variables) + left_out + _bins_text(rows)
+    figure = Figure(title, sentence, drawn_distributions(title, sentence, rows))
+    gaps = ecdf_blocks([(head.name, by) for head, by in whole if by], variables, left_out)
+    inside = [made for head, places in found for made in _sub_groups(head, places, len(heads))]
+    if not inside:
+        return [figure, *gaps]
+    return [figure, *gaps, Fold("The same for the sub-groups that changed most", tuple(inside))]
+
+
+def _worst(files: Sequence[dict[str, Histogram]]) -> list[str]:
+    """All variables, those that changed most in any release first."""
+    moved: dict[str, float] = {}
+    for by_variable in files:
+        for name, h in by_variable.items():
+            moved[name] = max(h.moved, moved.get(name, 0.0))
+    return sorted(moved, key=lambda name: -moved[name])
+
+
+def _sentence(rows: Sequence[Row], releases: int) -> str:
+    """The panel that changed most, and the releases in which nothing changed."""
+    panels = [(p.histogram.moved, row.heading, p.name) for row in rows for p in row.panels]
+    most, variable, name = max(panels)
+    if most < EXACT:
+        return "Every histogram is the same before and after" + (" in every release." if releases > 1 else ".")
+    under = f" under {quoted(name)}" if releases > 1 else ""
+    said = f"{variable} changes most{under}: {share(most)} of its records would have to change bin to make both alike."
+    names = dict.fromkeys(name for _, _, name in panels)
+    same = [quoted(n) for n in names if all(m < EXACT for m, _, other in panels if other == n)]
+    return said + (f" {' and '.join(same)} {'keeps' if len(same) == 1 else 'keep'} every histogram as it was." if same else "")
+
+
+def _variables_text(variables: Sequence[str]) -> str:
+    if len(variables) <= MOST_VARIABLES:
+        return ""
+    return f" The {MOST_VARIABLES} most changed of {plural(len(variables), 'variable')} are drawn."
+
+
+def _bins_text(rows: Sequence[Row]) -> str:
+    return OPEN + (WIDENING if any(p.histogram.axis.widens for row in rows for p in row.panels) else "")
+
+
+def _sub_groups(head: Headline, places: ByPlace, releases: int) -> list[Block]:
+    """One release: its most changed sub-groups beside each other, or that none changed."""
+    chosen = [place for place in places if place != WHOLE][:MOST_PLACES]
+    variables = _worst([places[place] for place in chosen])
+    if not variables:
+        return []
+    rows = tuple(
+        Row(v, tuple(Panel(place, places[place][v]) for place in chosen if v in places[place]))
+        for v in variables[:MOST_VARIABLES]
+    )
+    most, variable, place = max((p.histogram.moved, row.heading, p.name) for row in rows for p in row.panels)
+    if most < EXACT:
+        return [Paragraph(f"{quoted(head.name)} keeps every histogram as it was in every sub-group.", "quiet")]
+    title = f"{head.name}: " * (releases > 1) + f"the {plural(len(chosen), 'sub-group')} that changed most"
+    sentence = f"{variable} changes most in {place}: {share(most)} of the records would have to change bin."
+    sentence += _variables_text(variables)
+    return [Figure(title, sentence, drawn_distributions(title, sentence, rows))]
+
+
+TOP, NAMES, HIGH, BETWEEN, CUMULATED, FOOT = 34.0, 62.0, 74.0, 10.0, 46.0, 38.0
+BESIDE = 2  # panels up to which cumulated shares stand beside the histogram instead of below it
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A histogram under its name."""
+
+    name: str
+    histogram: Histogram
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Panels that share their heading and the height of their scale."""
+
+    heading: str
+    panels: tuple[Panel, ...]
+
+
+def drawn_distributions(
+    title: str, sentence: str, rows: Sequence[Row], binned: str = "bin", verb: str = "change bin"
+) -> str:
+    """All rows, each on its own scale, so that panels beside each other can be compared."""
+    most = max(len(row.panels) for row in rows)
+    high = NAMES + HIGH + FOOT + (0 if most <= BESIDE else BETWEEN + CUMULATED)
+    body = [_legend(most <= BESIDE, binned)]
+    body += [_row(row, TOP + high * i, most, verb) for i, row in enumerate(rows)]
+    return document(title, sentence, WIDTH, TOP + high * len(rows) - 12, "".join(body))
+
+
+def _row(row: Row, y: float, most: int, verb: str) -> str:
+    highest = max(h for p in row.panels for side in (p.histogram.original, p.histogram.released)
+                  for h in p.histogram.heights(side))
+    out = [line(0, y + 2, WIDTH, y + 2, "grid"), text(0, y + 20, shortened(row.heading, WIDTH), "row", hint=row.heading)]
+    places = columns(2 * most if most <= BESIDE else most)
+    for i, panel in enumerate(row.panels):
+        beside = most <= BESIDE
+        x, wide = places[2 * i if beside else i]
+        upper = Frame(x, y + NAMES, wide, HIGH)
+        lower = Frame(places[2 * i + 1][0], y + NAMES, wide, HIGH) if beside else (
+            Frame(x, upper.base + BETWEEN, wide, CUMULATED)
+        )
+        out.append(heading(x, y + 39, wide, panel.name, _moved(panel.histogram.moved, verb)))
+        out.append(_panel(panel.histogram, upper, lower, highest))
+        out.append(value_ticks(panel.histogram.axis, lower) + (value_ticks(panel.histogram.axis, upper) if beside else ""))
+    return "".join(out)
+
+
+def _moved(moved: float, verb: str) -> str:
+    return "same in every bin" if moved < EXACT else f"{share(moved)} {verb}"
+
+
+def _panel(drawn: Histogram, upper: Frame, lower: Frame, highest: float) -> str:
+    ends = drawn.axis.ends
+    sides = ((drawn.original, "was"), (drawn.released, "now"))
+    out = [steps(ends, drawn.heights(shares), upper, class_, highest) for shares, class_ in sides]
+    out += [line(lower.x, lower.up(p), lower.x + lower.wide, lower.up(p), "grid") for p in (0.5, 1.0)]
+    out += [rising(ends, cumulated(shares), lower, f"{class_} line") for shares, class_ in sides]
+    return "".join((*out, base_line(upper), base_line(lower)))
+
+
+def _legend(beside: bool, binned: str) -> str:
+    where = ("left", "right") if beside else ("above", "below")
+    said = f"{where[0]}: share of records by {binned}; {where[1]}: cumulated share, 0 to 100 %"
+    out = [element("rect", x=0, y=5, width=18, height=12, class_="was"), text(24, 16, "original", "tick")]
+    out += [line(90, 11, 110, 11, "now line"), text(116, 16, "released", "tick")]
+    return "".join((*out, text(116 + text_width("released") + 18, 16, said, "tick")))

@@ -1,0 +1,71 @@
+"""The histograms that a score brings along, as values: one column in one place, original beside released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from larvatus.core.number_format import number
+from larvatus.data.score import Row, Score
+from larvatus.reporting.figures.value_axis import ValueAxis
+
+WHOLE = "all records"
+Shares = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Shares of records by bin; a side without records has none."""
+
+    axis: ValueAxis
+    original: Shares
+    released: Shares
+
+    @property
+    def moved(self) -> float:
+        """Share of records that would have to change bin."""
+        return sum(abs(a - b) for a, b in zip(self.original, self.released, strict=True)) / 2
+
+    def heights(self, shares: Shares) -> Shares:
+        """Shares over the drawn width of their bins, in bins of mean width."""
+        return tuple(s / ((b - a) * self.axis.bins) for s, (a, b) in zip(shares, pairwise(self.axis.ends), strict=True))
+
+
+def cumulated(shares: Shares) -> Shares:
+    """The share of records up to each end of a bin, from 0 on."""
+    return (0.0, *accumulate(shares))
+
+
+def histograms_of(score: Score) -> dict[str, dict[str, Histogram]]:
+    """By place, the whole file first, then by variable; rows that make no histogram are passed over."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in score.details.get("histogram", ()):
+        found.setdefault((str(row.get("sub_group")), str(row.get("variable"))), []).append(row)
+    out: dict[str, dict[str, Histogram]] = {}
+    for (place, variable), rows in found.items():
+        made = histogram_of(rows)
+        if made:
+            out.setdefault(place, {})[variable] = made
+    return out
+
+
+def histogram_of(rows: Sequence[Row]) -> Histogram | None:
+    """One histogram of rows in rising order, if they make one."""
+    axis = axis_of([number(row.get("high")) for row in rows[:-1]])
+    if axis is None:
+        return None
+    original, released = (_shares([number(row.get(side)) for row in rows]) for side in ("original", "released"))
+    return Histogram(axis, original, released) if sum(original) and sum(released) else None
+
+
+def axis_of(edges: Sequence[float | None]) -> ValueAxis | None:
+    """The axis with these inner edges, if they rise."""
+    known = tuple(e for e in edges if e is not None)
+    return ValueAxis(known) if len(known) == len(edges) and all(a < b for a, b in pairwise(known)) else None
+
+
+def _shares(counts: Sequence[float | None]) -> Shares:
+    known = [max(c or 0.0, 0.0) for c in counts]
+    total = sum(known)
+    return tuple(c / total if total else 0.0 for c in known)

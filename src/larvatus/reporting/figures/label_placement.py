@@ -1,0 +1,66 @@
+"""Labels beside points such that none lies on another label or on a point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from larvatus.reporting.figures.svg import text_width
+
+
+class Box(NamedTuple):
+    """A rectangle that is taken."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: Box) -> bool:
+        return (
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
+
+    def inside(self, other: Box) -> bool:
+        return (
+            self.left >= other.left and self.right <= other.right and self.top >= other.top and self.bottom <= other.bottom
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A text that found room: its anchor and baseline."""
+
+    said: str
+    x: float
+    y: float
+    anchor: str
+
+
+def placed(
+    points: Sequence[tuple[float, float]], names: Sequence[Sequence[str]], frame: Box
+) -> list[Label | None]:
+    """For each point the first of its names that fits in one of the places around it; nothing where none does."""
+    busy = [Box(x - 6, y - 6, x + 6, y + 6) for x, y in points]
+    out: list[Label | None] = []
+    for (x, y), wanted in zip(points, names, strict=True):
+        found = next(((b, label) for said in wanted for b, label in _around(x, y, said) if _free(b, busy, frame)), None)
+        out.append(found[1] if found else None)
+        if found:
+            busy.append(found[0])
+    return out
+
+
+def _free(box: Box, busy: Sequence[Box], frame: Box) -> bool:
+    return box.inside(frame) and not any(box.meets(b) for b in busy)
+
+
+def _around(x: float, y: float, said: str) -> Iterable[tuple[Box, Label]]:
+    width = text_width(said)
+    for dx, dy, anchor in (
+        (10, 4, "start"), (-10, 4, "end"), (8, -9, "start"), (8, 17, "start"), (-8, -9, "end"), (-8, 17, "end"),
+        (0, -12, "middle"), (0, 21, "middle"),
+    ):
+        left = x + dx - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
+        yield Box(left, y + dy - 11, left + width, y + dy + 3), Label(said, x + dx, y + dy, anchor)

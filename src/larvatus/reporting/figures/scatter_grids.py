@@ -1,0 +1,90 @@
+"""The grids that a score brings along, as values: a pair of columns, original beside released."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from larvatus.core.number_format import number
+from larvatus.data.score import Row, Score
+from larvatus.reporting.figures.histograms import axis_of
+from larvatus.reporting.figures.value_axis import ValueAxis
+
+Pair = tuple[str, str]
+Cells = Mapping[tuple[int, int], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Shares of records by cell; empty cells are not there."""
+
+    x: ValueAxis
+    y: ValueAxis
+    original: Cells
+    released: Cells
+
+
+def grids_of(scores: Sequence[Score]) -> list[dict[Pair, Grid]]:
+    """For each score its grids by pair, in its own order; a pair has the same axes in all scores."""
+    files = [_by_pair(score) for score in scores]
+    axes: dict[Pair, tuple[ValueAxis | None, ValueAxis | None]] = {}
+    for pair in {pair for rows in files for pair in rows}:
+        together = [row for rows in files for row in rows.get(pair, ())]
+        axes[pair] = _axis(together, "x"), _axis(together, "y")
+    made = [{pair: _grid(rows, *axes[pair]) for pair, rows in found.items()} for found in files]
+    return [{pair: grid for pair, grid in grids.items() if grid} for grids in made]
+
+
+def _by_pair(score: Score) -> dict[Pair, list[Row]]:
+    found: dict[Pair, list[Row]] = {}
+    for row in score.details.get("grid", ()):
+        found.setdefault((str(row.get("first")), str(row.get("second"))), []).append(row)
+    return found
+
+
+def pair_losses(score: Score) -> dict[Pair, float]:
+    """The loss of every pair that has one."""
+    rows = [((str(r.get("first")), str(r.get("second"))), number(r.get("loss"))) for r in score.by_pair]
+    return {pair: loss for pair, loss in rows if loss is not None}
+
+
+def chosen_pairs(files: Sequence[Mapping[Pair, Grid]], most: int) -> list[Pair]:
+    """Pairs such that every file has one if possible: at each turn the one most files without any hold, then most files."""
+    left = list(dict.fromkeys(pair for grids in files for pair in grids))
+    without = list(files)
+    out: list[Pair] = []
+    while left and len(out) < most:
+        counts = {pair: (sum(pair in g for g in without), sum(pair in g for g in files)) for pair in left}
+        best = max(left, key=lambda pair: counts[pair])
+        out.append(best)
+        left.remove(best)
+        without = [grids for grids in without if best not in grids]
+    return out
+
+
+def _grid(rows: Sequence[Row], x: ValueAxis | None, y: ValueAxis | None) -> Grid | None:
+    if x is None or y is None:
+        return None
+    original, released = (_cells(rows, side, x, y) for side in ("original", "released"))
+    return Grid(x, y, original, released) if original and released else None
+
+
+def _axis(rows: Sequence[Row], name: str) -> ValueAxis | None:
+    ends = {number(row.get(f"{name}_{end}")) for row in rows for end in ("low", "high")}
+    return axis_of(sorted(e for e in ends if e is not None))
+
+
+def _cells(rows: Sequence[Row], side: str, x: ValueAxis, y: ValueAxis) -> Cells:
+    counts: dict[tuple[int, int], float] = {}
+    for row in rows:
+        n = number(row.get(side)) or 0.0
+        if n > 0:
+            cell = _place(x, number(row.get("x_low"))), _place(y, number(row.get("y_low")))
+            counts[cell] = counts.get(cell, 0.0) + n
+    total = sum(counts.values())
+    return {cell: n / total for cell, n in counts.items()}
+
+
+def _place(axis: ValueAxis, low: float | None) -> int:
+    return 0 if low is None else bisect_right(axis.edges, low)

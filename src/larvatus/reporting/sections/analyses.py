@@ -1,0 +1,155 @@
+"""The analyses that users named: what they say of the original and of each release, drawn, in a sentence, and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from larvatus.comparison.by_method import Candidate, by_method
+from larvatus.comparison.headline import Headline
+from larvatus.core.number_format import NONE, SPACE, count, loss, minus, number, plural, quoted, words
+from larvatus.data.score import Row, Rows, Score
+from larvatus.measures.analyses.display import side_by_side
+from larvatus.measures.analyses.spec import METHOD
+from larvatus.reporting.figures.estimate_intervals import drawn_intervals, interval_lane
+from larvatus.reporting.figures.release_selection import drawn_releases
+from larvatus.reporting.page.blocks import Block, Figure, Paragraph, Section, Table
+from larvatus.reporting.page.lanes import FEW
+from larvatus.reporting.page.tables import folded, within_budget
+
+MOST_LANES = 15
+TITLE = "The analyses you named"
+
+
+def analyses_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section | None:
+    """One part for every analysis; none where none was named."""
+    scores = by_method(candidates, "loss").get(METHOD)
+    if not scores or not any(scores):
+        return None
+    opening = Paragraph(
+        "Each analysis was made of the original and of the release in the same way. Overlap is the mean share of the two "
+        "intervals that they have in common: 1 where they are equal, 0 where they touch, below 0 where there is a gap. "
+        "It says whether an analyst of the release would come to the same conclusion."
+    )
+    names = dict.fromkeys(str(r["variable"]) for s in scores if s for r in s.by_variable)
+    return Section(TITLE, (opening, *(_analysis(name, heads, scores) for name in names)))
+
+
+def _analysis(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Section:
+    every = [_rows(s, name) for s in scores]
+    blocks: list[Block] = [*_figure(name, heads, scores), _table(name, heads, every)]
+    if len(blocks) == 1:
+        blocks.insert(0, Paragraph(_sentence(heads, every)))
+    return Section(name, tuple(blocks))
+
+
+def _rows(score: Score | None, name: str) -> list[Row]:
+    return [r for r in score.details.get("estimates", Rows()) if r["analysis"] == name] if score else []
+
+
+def _figure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+    drawn, left_out = drawn_releases(heads, scores)
+    tables = [{str(r["quantity"]): r for r in _rows(s, name)} for _, s in drawn]
+    quantities = list(dict.fromkeys(q for rows in tables for q in rows))
+    lanes = [(interval_lane(q, [rows.get(q) for rows in tables]), _least(q, tables)) for q in quantities]
+    kept = [(lane, least) for lane, least in lanes if lane is not None]
+    if not kept:
+        return []
+    sentence = _sentence([h for h, _ in drawn], [list(rows.values()) for rows in tables]) + left_out
+    if len(kept) > MOST_LANES:
+        sentence += f" The {MOST_LANES} of {plural(len(kept), 'quantity', 'quantities')} with the least overlap are drawn."
+        kept = sorted(kept, key=lambda pair: pair[1])[:MOST_LANES]
+    sentence += " Every lane is in half widths of its original interval" + (
+        "; what stands at the edge lies further out." if any(lane.beyond for lane, _ in kept) else "."
+    )
+    title = f"{name}: intervals side by side"
+    return [Figure(title, sentence, drawn_intervals(title, sentence, [h.name for h, _ in drawn], [lane for lane, _ in kept]))]
+
+
+def _least(quantity: str, tables: Sequence[dict[str, Row]]) -> float:
+    found = [number(rows[quantity].get("overlap")) for rows in tables if quantity in rows]
+    return min((v if v is not None else 0.0 for v in found), default=0.0)
+
+
+def _sentence(heads: Sequence[Headline], tables: Sequence[Sequence[Row]]) -> str:
+    """How many quantities changed sign or significance, under each release or, of many, under the worst."""
+    there = [(h, rows) for h, rows in zip(heads, tables, strict=True) if rows]
+    if not there:
+        return "No release has an estimate."
+    if len(there) == 1:
+        said = _changes(there[0][1])
+        return f"{said[:1].upper()}{said[1:]}"
+    if len(there) <= FEW:
+        return " ".join(f"Under {quoted(h.name)}: {_changes(rows)}" for h, rows in there)
+    worst = max(there, key=lambda pair: (sum(bool(r["sign"]) + bool(r["significance"]) for r in pair[1]), -pair[0].number))
+    same = sum(not any(r["sign"] or r["significance"] for r in rows) for _, rows in there)
+    return (
+        f"Signs and significance are those of the original in {count(same)} of {count(len(there))} releases. "
+        f"Worst is {quoted(worst[0].name)}: {_changes(worst[1])}"
+    )
+
+
+def _changes(rows: Sequence[Row]) -> str:
+    counted = [r for r in rows if r["original"] is not None]
+    if not counted:
+        return "the original gives no estimate, so there is nothing to compare."
+    what = plural(len(counted), _word(counted))
+    signs = [str(r["quantity"]) for r in counted if r["sign"]]
+    turned = [f"{r['quantity']} ({r['significance']})" for r in counted if r["significance"]]
+    level = number(counted[0]["level"]) or 0.0
+    said = [_named(signs, "changed sign")] if counted[0]["sign"] is not None else []
+    if counted[0]["significance"] is not None:
+        said.append(f"{_named(turned, 'changed significance')} at the {100 * level:g}{SPACE}% level")
+    lost = sum(r["released"] is None for r in counted)
+    if lost:
+        said.append(f"{count(lost)} cannot be estimated from the release")
+    overlap = [v for r in counted if (v := number(r["overlap"])) is not None]
+    mean = f"the mean overlap is {loss(sum(overlap) / len(overlap))}{_better(counted)}" if overlap else ""
+    text = ", and ".join([", ".join(said[:-1]), said[-1]]) if len(said) > 1 else "".join(said)
+    return f"of {what}, {'; '.join(part for part in (text, mean) if part)}."
+
+
+def _word(rows: Sequence[Row]) -> str:
+    """What the quantities of an analysis are."""
+    if rows[0]["sign"] is None:
+        return "share"
+    if rows[0]["significance"] is None:
+        return "estimate"
+    return "correlation" if all(str(r["quantity"]).startswith("correlation of ") for r in rows) else "coefficient"
+
+
+def _better(rows: Sequence[Row]) -> str:
+    """What the correction does for the quantities that have one."""
+    pairs = [(number(r["overlap"]), number(r["corrected_overlap"])) for r in rows]
+    both = [(a, b) for a, b in pairs if a is not None and b is not None]
+    if not both:
+        return ""
+    before, after = (sum(p[i] for p in both) / len(both) for i in (0, 1))
+    instead = f" instead of {loss(before)}" if len(both) < len(rows) else ""
+    return f" (where the published noise is corrected, {loss(after)}{instead})"
+
+
+def _named(names: Sequence[str], what: str) -> str:
+    if not names:
+        return f"none {what}"
+    return f"{count(len(names))} {what}" + (f" ({', '.join(names)})" if len(names) <= 3 else "")
+
+
+def _table(name: str, heads: Sequence[Headline], tables: Sequence[Sequence[Row]]) -> Block:
+    lines = [(h.name, line) for h, rows in zip(heads, tables, strict=True) for line in side_by_side(rows)]
+    columns = [c for c in ("quantity", "original", "released", "corrected", "overlap", "sign", "significance", "said")
+               if any(c in line for _, line in lines)]
+    several = len(heads) > 1
+    shown, note = within_budget(lines, len(columns) + several)
+    rows = tuple(
+        (*([release] if several else []), *(_cell(line.get(c), c) for c in columns)) for release, line in shown
+    )
+    titles = (*(["Release"] if several else []), *("Remark" if c == "said" else words(c).capitalize() for c in columns))
+    text = frozenset({0, *(i + several for i, c in enumerate(columns) if c in ("quantity", "sign", "significance", "said"))})
+    return folded("Estimates and intervals, as a table", Table(f"{name}: estimates and intervals", titles, rows, text, note))
+
+
+def _cell(value: object, column: str) -> str:
+    if column == "overlap":
+        found = number(value if isinstance(value, int | float) else None)
+        return NONE if found is None else loss(found)
+    return minus(str(value)) if value not in ("", None) else NONE

@@ -1,0 +1,129 @@
+"""How to analyse a release: what follows from its steps, with code to copy in Python and in R."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from larvatus.comparison.by_method import About, Candidate
+from larvatus.core.number_format import count, quoted, words
+from larvatus.reporting.page.blocks import Block, Code, Fold, Listing, Paragraph, Section
+from larvatus.reporting.sections.analysis_code import (
+    COPIES_PYTHON,
+    COPIES_R,
+    PLAIN_PYTHON,
+    PLAIN_R,
+    in_r,
+    noise_python,
+    noise_r,
+)
+
+NOISES = ("additive_noise", "correlated_noise", "bias_and_noise")
+KEPT = (
+    "The masking is made to keep means and covariances, or values and rank correlations, so that these need no correction: "
+    "analyse the file as if it were the collected one, and keep the losses in mind."
+)
+UNKNOWN = "variances, relations between columns and tails may differ from those of the collected data"
+PARTLY = (
+    "Some values, columns or records were left out of a step: relations between what was masked and what was not may have "
+    "changed, and means and variances too if zeros or signs were held."
+)
+RULES = "Values were made to obey rules, which may have moved means, variances and relations."
+NO_CODE = "No ready-made correction for this is given here: analyse the file with these changes and the losses below in mind."
+
+
+def how_to_analyse(candidate: Candidate, about: About) -> Section:
+    """Advice and code for this release: combining copies, taking published noise off, or nothing special."""
+    blocks: list[Block] = []
+    columns = tuple(n for n, kind in about.kinds if kind == "number" and n in about.confidential) or tuple(about.confidential)
+    if candidate.copies > 1:
+        blocks += _copies(candidate.copies, columns)
+    noise = _published_noise(candidate, columns)
+    if noise is not None:
+        blocks += _noise(noise, columns, about, _within(candidate))
+    elif blocks:
+        blocks += _changed(candidate, about) if candidate.publishable else []
+    else:
+        blocks += _plain(candidate, about, columns)
+    if about.weight:
+        blocks.append(Paragraph(f"Estimates for the population need the weights in the column {quoted(about.weight)}."))
+    return Section("How to analyse the file", tuple(blocks))
+
+
+def _copies(copies: int, columns: tuple[str, ...]) -> list[Block]:
+    said = Paragraph(
+        f"The release comes in {count(copies)} copies. Make every estimate once from each copy, with its variance, and combine "
+        "them: the estimate is the mean over copies; its variance is the mean of the copies' variances plus the variance "
+        f"between the copies' estimates divided by {count(copies)} (partially synthetic data; Reiter 2003)."
+    )
+    return [said, *_both(COPIES_PYTHON, COPIES_R, columns[0], copies=copies)]
+
+
+def _plain(candidate: Candidate, about: About, columns: tuple[str, ...]) -> list[Block]:
+    said: list[Block] = _changed(candidate, about) if candidate.publishable else [
+        Paragraph("The masking is not described here, so that no correction can be given.")
+    ]
+    return [*(said or [Paragraph(KEPT)]), *(_both(PLAIN_PYTHON, PLAIN_R, columns[0]) if columns else [])]
+
+
+def _changed(candidate: Candidate, about: About) -> list[Block]:
+    """What each step changes by its own account, without code that corrects for it; nothing where all keep what is analysed."""
+    told = [str(step.get("method", "step")) for step in candidate.publishable]
+    clauses = [*candidate.altered, *[UNKNOWN] * (len(told) - len(candidate.altered))]
+    items = [f"{words(name).capitalize()}: {said}." for name, said in zip(told, clauses, strict=False) if said]
+    items += [PARTLY] if any(_partly(step, about) for step in candidate.steps) else []
+    items += [RULES] if candidate.rules else []
+    if not items:
+        return []
+    return [Paragraph("Masking changed what analyses of the file find:"), Listing(tuple(items)), Paragraph(NO_CODE)]
+
+
+def _partly(step: Mapping[str, Any], about: About) -> bool:
+    some = set(step.get("columns") or about.confidential) != set(about.confidential)
+    return some or step.get("where") is not None or step.get("zeros") == "keep" or bool(step.get("positive"))
+
+
+def _noise(noise: Mapping[str, Any], columns: tuple[str, ...], about: About, within: bool) -> list[Block]:
+    groups = tuple(about.sub_groups) if within else ()
+    said = Paragraph(
+        "Noise does not move means, but inflates variances and weakens correlations and regression slopes. Its size is "
+        "published, so that this can be taken off again; standard errors in Python count the noise."
+    )
+    python, r = noise_python(noise, columns, groups), noise_r(noise, columns, groups)
+    return [said, Code("Python", python), Fold("The same in R", (Code("R", r),), "whole")]
+
+
+def _both(python: str, r: str, column: str, **more: int) -> list[Block]:
+    names = {"column": column, "quoted": in_r(column), **more}
+    return [Code("Python", python.format(**names)), Fold("The same in R", (Code("R", r.format(**names)),), "whole")]
+
+
+def _within(candidate: Candidate) -> bool:
+    return str(candidate.steps[0].get("scope", "sub_group")) == "sub_group"
+
+
+def _published_noise(candidate: Candidate, columns: tuple[str, ...]) -> Mapping[str, Any] | None:
+    """What was published of the noise, by column, where it is the only thing that happened to them."""
+    if len(candidate.steps) != 1 or len(candidate.publishable) != 1 or candidate.copies > 1 or candidate.rules or not columns:
+        return None
+    step, told = candidate.steps[0], candidate.publishable[0]
+    method = told.get("method")
+    changed = step.get("zeros") == "keep" or step.get("positive") or step.get("where") is not None or step.get("columns")
+    if method not in NOISES or changed:
+        return None
+    wanted = ("bias_sd", "noise_ratio") if method == "bias_and_noise" else ("variance",)
+    found = {name: _by_column(told.get(name), columns) for name in wanted}
+    if any(v is None for v in found.values()):
+        return None
+    return {"method": method, "noise": told.get("noise", "normal"), "bias": told.get("bias", "normal"), **found}
+
+
+def _by_column(value: Any, columns: tuple[str, ...]) -> dict[str, float] | None:
+    """A setting for each column, where that is sure."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return dict.fromkeys(columns, float(value))
+    if isinstance(value, Mapping) and set(value) == set(columns):
+        return {n: float(value[n]) for n in columns}
+    if isinstance(value, list | tuple) and len(value) == len(columns):
+        return {n: float(v) for n, v in zip(columns, value, strict=True)}
+    return None

@@ -1,0 +1,126 @@
+"""One page per release: what was done, what it gives away and keeps, and all that was said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from larvatus.comparison.by_method import Candidate
+from larvatus.comparison.headline import Headline, baseline
+from larvatus.comparison.release_sentences import at_baseline, in_words
+from larvatus.core.number_format import NONE, Cell, count, interval, loss, number, plural, share, words
+from larvatus.data.score import Score
+from larvatus.reporting.page.blocks import (
+    Block,
+    Fold,
+    KeyFigure,
+    KeyFigures,
+    NotesList,
+    Page,
+    Paragraph,
+    Section,
+    Table,
+)
+from larvatus.reporting.page.lanes import anchor
+from larvatus.reporting.page.tables import S_ALONE
+from larvatus.reporting.sections.null_distributions import P95, null_of
+from larvatus.reporting.sections.rules import rules_block
+from larvatus.reporting.sections.steps import made
+from larvatus.reporting.sections.summary import first_seen
+from larvatus.reporting.sections.verdict import preferred
+
+MOST_NOTES = 60
+MOST_GROUPS = 5
+KINDS = ("warning", "status", "information")
+
+
+def pages(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None = None) -> Section:
+    """A page each, closed until it is asked for; print holds that of the release put forward."""
+    best = preferred(heads)
+    paper = chosen or (best.name if best else None)
+    others = len(heads) - (paper is not None)
+    rest = [Paragraph(f"{plural(others, 'page')} of other releases: in the HTML file.", "paper")] if others else []
+    opening = Paragraph("Each opens on its own; names and points elsewhere in this report lead here.", "quiet")
+    all_pages = [_page(c, h, h.name == paper) for c, h in zip(candidates, heads, strict=True)]
+    seen = {h.number for h in first_seen(heads, chosen)}
+    first = [page for page, h in zip(all_pages, heads, strict=True) if h.number in seen]
+    later = tuple(page for page, h in zip(all_pages, heads, strict=True) if h.number not in seen)
+    fold = [Fold(plural(len(later), "other release"), later)] if later else []
+    return Section("Each release", (opening, *first, *fold, *rest))
+
+
+def _page(candidate: Candidate, head: Headline, paper: bool) -> Page:
+    risks, losses = candidate.of_kind("risk"), candidate.of_kind("loss")
+    said = in_words(risks, losses)
+    blocks: list[Block] = [_figures(head), *([Paragraph(said)] if said else []), *made(candidate)]
+    blocks += [_risks(risks), *_worst(head)] if risks else [Paragraph("No attack was run.", "quiet")]
+    blocks += [_losses(losses)] if losses else [Paragraph("No loss was measured.", "quiet")]
+    blocks += [*rules_block(candidate), _notes(candidate)]
+    return Page(anchor(head), f"{head.number}. {head.name}", tuple(blocks), paper)
+
+
+def _figures(head: Headline) -> KeyFigures:
+    items = []
+    if head.attack is not None and head.risk is not None:
+        beside = f"{words(head.attack.method)}; without the release {share(head.base)}"
+        items.append(KeyFigure("Strongest attack", share(head.risk), beside))
+    items.append(KeyFigure("Mean loss", loss(head.loss), "over the measures that every release has"))
+    return KeyFigures(tuple(items))
+
+
+def _risks(risks: Sequence[Score]) -> Table:
+    rows = tuple(
+        (words(s.method), share(s.value), interval(*(s.interval or (None, None))), share(s.chance), share(s.s_alone),
+         _beyond(s)) for s in risks
+    )
+    columns = ("Attack", "Risk", "Interval", "Chance", S_ALONE, "Beside what is had without the release")
+    return Table("Risk under every attack", columns, rows, frozenset({0, 5}))
+
+
+def _beyond(score: Score) -> str:
+    value, base = number(score.value), baseline(score)
+    if value is None:
+        return NONE
+    if at_baseline(score):
+        return "no more"
+    return "more" if not base else f"{value / base:,.1f} times"
+
+
+def _worst(head: Headline) -> list[Block]:
+    """The sub-groups where the strongest attack does best."""
+    found = [(v, r) for r in (head.attack.by_group if head.attack else ()) if (v := number(r.get("value"))) is not None]
+    if len(found) < 2 or head.attack is None:
+        return []
+    worst = sorted(found, key=lambda f: -f[0])[:MOST_GROUPS]
+    rows = tuple(
+        (str(r.get("sub_group")), _size(r.get("records")), share(v), share(r.get("chance"))) for v, r in worst
+    )
+    caption = f"Where {words(head.attack.method)} does best: {len(rows)} of {plural(len(found), 'sub-group')}"
+    return [Table(caption, ("Sub-group", "Records", "Risk", "Chance"), rows)]
+
+
+def _size(value: Cell) -> str:
+    return count(value) if isinstance(value, int) else NONE
+
+
+def _losses(losses: Sequence[Score]) -> Table:
+    nulls = [null_of(s) for s in losses]
+    beside = any(nulls)
+    rows = []
+    for score, null in zip(losses, nulls, strict=True):
+        worst = max(((number(r.get("loss")) or 0.0, str(r.get("variable"))) for r in score.by_variable), default=None)
+        named = f"{worst[1]} ({loss(worst[0])})" if worst and worst[0] > 0 else NONE
+        own = [loss(null["p95"]) if null else NONE] if beside else []
+        rows.append((words(score.method), loss(score.value), *own, named))
+    columns = ("Measure", "Loss", *([P95] if beside else []), "Worst of its columns")
+    return Table("Loss under every measure", columns, tuple(rows), frozenset({0, len(columns) - 1}))
+
+
+def _notes(candidate: Candidate) -> Block:
+    scores = (*candidate.of_kind("risk"), *candidate.of_kind("loss"))
+    said = [*((n.kind, str(n)) for n in candidate.notes)]
+    said += [("information", f"{words(s.method)}: {t}") for s in scores for t in s.notes]
+    items = sorted(dict.fromkeys(said), key=lambda item: KINDS.index(item[0]))
+    if not items:
+        return Paragraph("No step and no score had anything to add.", "quiet")
+    more = [("information", f"and {count(len(items) - MOST_NOTES)} more")] if len(items) > MOST_NOTES else []
+    return NotesList((*items[:MOST_NOTES], *more))

@@ -1,0 +1,63 @@
+"""How to make the releases and this report again: package, study and commands; never the secret, never a record id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from larvatus.comparison.by_method import Comparison
+from larvatus.reporting.page.blocks import Block, Code, Listing, Paragraph, Section
+
+COMMANDS = """\
+pip install larvatus=={version}
+larvatus run study.toml -o out/ --secret-file SECRET
+"""
+
+
+def reproduction_section(comparison: Comparison, version: str) -> Section:
+    """The study file where there was one, else what can be told of it from the comparison."""
+    study = comparison.about.study
+    said = (
+        "The study file, with folders left out of its paths:" if study
+        else "The releases were made by calls, not from a study file. As a study they would read:"
+    )
+    items = (
+        f"Package: larvatus {version}.",
+        "The same secret gives the same releases, bit for bit, on every engine; another one gives others of the same kind. "
+        "The secret is in no report and has to be kept apart by whoever may see the original data.",
+        "Records named by id stand as their number only.",
+    )
+    blocks: tuple[Block, ...] = (
+        Listing(items), Code("Commands", COMMANDS.format(version=version)), Paragraph(said),
+        Code("Study", study or _told(comparison)),
+    )
+    return Section("How to reproduce this", blocks)
+
+
+def _told(comparison: Comparison) -> str:
+    """A study with the roles, steps, attacks and measures that the comparison shows."""
+    import tomli_w
+
+    about, first = comparison.about, comparison.candidates[0]
+    roles = {"confidential": list(about.confidential), "non_confidential": list(about.non_confidential), "weight": about.weight}
+    plain: dict[str, Any] = {
+        "source": "…", "purpose": about.purpose, "roles": roles, "sub_groups": {"columns": list(about.sub_groups)},
+        "release": [{"name": c.name, "steps": [_settings(s) for s in c.steps]} for c in comparison.candidates],
+        "attack": [_settings({"method": s.method, **s.settings}) for s in first.of_kind("risk")],
+        "measure": [_settings({"method": s.method, **s.settings}) for s in first.of_kind("loss") if s.method != "analyses"],
+    }
+    return tomli_w.dumps(_without_nothing(plain))
+
+
+def _settings(settings: Any) -> dict[str, Any]:
+    """A list of record ids as how many there are."""
+    where = settings.get("where")
+    return {**settings, "where": f"{len(where):,} record ids"} if isinstance(where, list | tuple) else dict(settings)
+
+
+def _without_nothing(value: Any) -> Any:
+    """What TOML can hold: nothing that is empty or None inside tables, and text for what is no plain value."""
+    if isinstance(value, dict):
+        return {str(k): _without_nothing(v) for k, v in value.items() if v is not None and v != {} and v != []}
+    if isinstance(value, list | tuple):
+        return [_without_nothing(v) for v in value if v is not None]
+    return value if isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,57 @@
+"""What was done to make a release, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from larvatus.comparison.by_method import Candidate
+from larvatus.core.number_format import count, plural, words
+from larvatus.reporting.page.blocks import Block, Listing, Paragraph
+
+ELSEWHERE = "This release was masked elsewhere; its steps are not known here."
+MOST_VALUES = 12
+
+
+def made(candidate: Candidate) -> tuple[Block, ...]:
+    """The steps of a release in order, and how many records and copies it has."""
+    copies = (
+        f", in {plural(candidate.copies, 'copy', 'copies')}: risk is that of the worst copy or of their average, loss the mean"
+        if candidate.copies > 1 else ""
+    )
+    size = Paragraph(f"{plural(candidate.records, 'record')}{copies}.", "quiet")
+    if not candidate.steps:
+        return (Paragraph(ELSEWHERE), size)
+    return (Listing(step_texts(candidate, candidate.steps), ordered=True), size)
+
+
+def step_texts(candidate: Candidate, settings: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Each step's own sentence, followed by its settings."""
+    sentences = [*candidate.sentences, *[""] * len(settings)]
+    return tuple(_step(s, said) for s, said in zip(settings, sentences, strict=False))
+
+
+def _step(settings: Mapping[str, Any], sentence: str) -> str:
+    shown = ", ".join(f"{words(k)} = {setting_text(k, v)}" for k, v in settings.items() if k != "method")
+    named = words(str(settings.get("method", "step")))
+    return f"{sentence} ({named}{': ' if shown else ''}{shown})".strip()
+
+
+def setting_text(name: str, value: Any) -> str:
+    """A setting's value; a list of record ids as its length."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, Mapping):
+        return _joined([f"{k} {setting_text(name, v)}" for k, v in value.items()], "; ")
+    if isinstance(value, list | tuple):
+        if name == "where":
+            return f"{plural(len(value), 'record')} named by id"
+        return _joined([setting_text(name, v) for v in value], "; ")
+    return words(value) if isinstance(value, str) and name != "where" else str(value)
+
+
+def _joined(parts: Sequence[str], by: str) -> str:
+    more = f"{by}… ({count(len(parts))} in all)" if len(parts) > MOST_VALUES else ""
+    return by.join(parts[:MOST_VALUES]) + more

@@ -1,0 +1,119 @@
+"""All releases at a glance: every attack beside what is had without it, every loss, and the same in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from larvatus.comparison.by_method import Candidate, by_method
+from larvatus.comparison.headline import Headline, baseline, excess, unbeaten
+from larvatus.comparison.release_sentences import WITHOUT, at_baseline, in_words
+from larvatus.core.number_format import EXACT, NONE, count, loss, number, plural, quoted, share, shares, words
+from larvatus.data.score import Score
+from larvatus.reporting.figures.release_selection import MOST_RELEASES, spread
+from larvatus.reporting.page.blocks import Block, Fold, HeatCell, HeatTable, Listing
+from larvatus.reporting.page.tables import release_title
+from larvatus.reporting.sections.null_distributions import null_beside
+from larvatus.reporting.sections.verdict import preferred
+
+MOST_SEEN = 12
+SLIGHT = 0.1  # losses below this share of the full loss never get the deepest colour, however small all of them are
+NOTE = (
+    f"Risk is coloured where an attack does better than {WITHOUT}: by chance or from the non-confidential columns alone. "
+    "Loss is coloured by its size beside the largest in its column; “exact” is 0, but for rounding. "
+    "All are figures of the whole file; sub-groups are shown further below."
+)
+
+
+def glance(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None = None) -> tuple[Block, ...]:
+    """A table with a row per release, and a sentence or two on each where they are few; nothing without scores.
+
+    Of many releases some stand first and all in a fold.
+    """
+    attacks, measures = by_method(candidates, "risk"), by_method(candidates, "loss")
+    if not attacks and not measures:
+        return ()
+    columns = [(_title(n), _without(scores)) for n, scores in attacks.items()]
+    columns += [(_title(n), null_beside(scores)) for n, scores in measures.items()]
+    cells = [*(_risk_cells(s) for s in attacks.values()), *(_loss_cells(s) for s in measures.values())]
+    rows = tuple((release_title(h, len(heads)), tuple(column[i] for column in cells)) for i, h in enumerate(heads))
+    spans = tuple((name, len(of)) for name, of in (("Risk", attacks), ("Loss", measures)) if of)
+    first = first_seen(heads, chosen)
+    named = tuple(rows[h.number - 1] for h in first)
+    few = f" {_which(first, heads, chosen)}" if len(first) < len(heads) else ""
+    table = HeatTable("At a glance", _sentence(candidates, heads) + few, spans, tuple(columns), named, NOTE)
+    whole = HeatTable("All releases at a glance", _sentence(candidates, heads), spans, tuple(columns), rows, NOTE)
+    more = (Fold(f"All {plural(len(heads), 'release')} at a glance", (whole,)),) if few else ()
+    shown = heads if len(heads) <= MOST_RELEASES else _named(heads, chosen)[:MOST_RELEASES]
+    items = [(h, in_words(*(candidates[h.number - 1].of_kind(kind) for kind in ("risk", "loss")))) for h in shown]
+    said = tuple(f"{quoted(h.name)}: {text}" for h, text in items if text)
+    return (table, *([Listing(said)] if said else []), *more)
+
+
+def first_seen(heads: Sequence[Headline], chosen: str | None) -> tuple[Headline, ...]:
+    """All releases where they are few; else the chosen one, the one the rule names, and some that no other beats."""
+    return tuple(heads) if len(heads) <= MOST_SEEN else tuple(sorted(_named(heads, chosen), key=lambda h: h.number))
+
+
+def _named(heads: Sequence[Headline], chosen: str | None) -> list[Headline]:
+    best = preferred(heads)
+    named = [*(h for h in heads if h.name == chosen), *([best] if best else []), *spread(unbeaten(heads) or heads)]
+    return list({h.number: h for h in named}.values())
+
+
+def _which(first: Sequence[Headline], heads: Sequence[Headline], chosen: str | None) -> str:
+    named = ["the chosen one"] if chosen else []
+    named += ["the one that the rule of the first paragraph names"] if preferred(heads) else []
+    named += ["some that no other beats on both risk and loss" if unbeaten(heads) else "the first of them"]
+    return f"{count(len(first))} of {count(len(heads))} stand here: {', '.join(named)}. All are in the tables further below."
+
+
+def _title(name: str) -> str:
+    return words(name).capitalize()
+
+
+def _without(scores: Sequence[Score | None]) -> str:
+    said = shares(baseline(s) for s in scores if s)
+    return "" if said == NONE else f"without: {said}"
+
+
+def _risk_cells(scores: Sequence[Score | None]) -> list[HeatCell]:
+    return [HeatCell(share(s.value) if s else NONE, _risk_depth(s) if s else 0.0, "risk") for s in scores]
+
+
+def _risk_depth(score: Score) -> float:
+    """None at the baseline, pale near it, then deeper with the order of magnitude."""
+    if number(score.value) is None or at_baseline(score):
+        return 0.0
+    beyond = min(excess(score), 1e3)
+    return 0.15 if beyond <= 1 else min(0.4 + 0.35 * math.log10(beyond), 1.0)
+
+
+def _loss_cells(scores: Sequence[Score | None]) -> list[HeatCell]:
+    values = [number(s.value) if s else None for s in scores]
+    slight = SLIGHT * max((s.full or 1.0 for s in scores if s), default=1.0)
+    largest = max([slight, *(abs(v) for v in values if v is not None)])
+    return [HeatCell(_loss_text(v), 0.0 if v is None else abs(v) / largest, "loss") for v in values]
+
+
+def _loss_text(value: float | None) -> str:
+    return "exact" if value is not None and abs(value) < EXACT else loss(value)
+
+
+def _sentence(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> str:
+    """Which releases give an intruder nothing, and which of them loses least."""
+    attacked = [h for h in heads if h.risk is not None]
+    safe = [h for h in attacked if all(at_baseline(s) for s in candidates[h.number - 1].of_kind("risk") if s.weighs)]
+    beside = list(dict.fromkeys(words(s.method) for c in candidates for s in c.of_kind("risk") if not s.weighs))
+    apart = f"Apart from {' and '.join(beside)}, which no useful release is without: n" if beside else "N"
+    if not attacked:
+        return "No attack was run; the losses stand alone."
+    if not safe:
+        return f"Against every release some attack does better than {WITHOUT}."
+    few = len(safe) <= MOST_RELEASES
+    named = " and ".join(quoted(h.name) for h in safe) if few else f"{count(len(safe))} of {count(len(heads))} releases"
+    said = f"{apart}o attack on {named} does better than {WITHOUT}"
+    others = len(attacked) - len(safe)
+    said += f"; on {'the other' if others == 1 else 'each of the others'} some attack does." if others else "."
+    known = [(h.loss, h.name) for h in safe if h.loss is not None]
+    return said + (f" Of these, {quoted(min(known)[1])} has the least mean loss." if len(known) > 1 else "")

@@ -1,0 +1,169 @@
+"""What a search is for: the least loss, under limits to risk, confirmed on draws that the search has not seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from larvatus.comparison.combined_scores import Combination, with_combined
+from larvatus.comparison.limits import Limits, limits_of, needed_for
+from larvatus.comparison.score_figures import figure_of, known_scores, upper_end
+from larvatus.core.errors import StudyError, nearest_names
+from larvatus.data.contracts import Attack, Measure
+from larvatus.data.method_parsing import all_of
+from larvatus.data.score import Score
+
+Objective: TypeAlias = str | Sequence[str] | Mapping[str, float] | Callable[[Sequence[Score]], float] | None
+NAMED = "analyses"  # the score of named analyses, which no measure of that name gives
+
+
+class Judge(Protocol):
+    """Limits: how far scores break them, 0 where all are kept."""
+
+    def violation(self, scores: Sequence[Score]) -> float: ...
+
+
+class Goal(BaseModel):
+    """How a search is carried out; `[goal]` in a study. The limits are the study's."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    objective: str | tuple[str, ...] | dict[str, Annotated[float, Field(ge=0)]] | None = Field(
+        default=None, description="measure or combination, several, or weights of several, whose loss is to be least; else all"
+    )
+    trials: Annotated[int, Field(ge=1, le=100_000)] = Field(default=40, description="candidates to try")
+    finalists: Annotated[int, Field(ge=1, le=20)] = Field(default=3, description="candidates to confirm")
+    secrets: Annotated[int, Field(ge=1, le=1000)] = Field(default=5, description="fresh secrets to confirm each with")
+    share: Annotated[float, Field(gt=0, le=1)] = Field(default=1.0, description="share of them that must keep the limits")
+    sample: Annotated[int, Field(ge=0)] = Field(default=0, description="records to explore on, about; 0 for all")
+
+    @field_validator("objective", mode="before")
+    @classmethod
+    def _readable(cls, given: Any) -> Any:
+        good = given is None or isinstance(given, str)
+        if isinstance(given, list | tuple):
+            good = all(isinstance(n, str) for n in given)
+        if isinstance(given, Mapping):
+            good = all(isinstance(w, int | float) and not isinstance(w, bool) and w >= 0 for w in given.values())
+        if not good:
+            raise ValueError(f"needs a measure, a list of measures, or measures with weights of at least 0, got {given!r}")
+        return given
+
+    def plain(self) -> dict[str, Any]:
+        """Everything but the objective, as JSON can hold it."""
+        return self.model_dump(mode="json", exclude={"objective"})
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Limits with the combinations that they may speak of."""
+
+    limits: Limits
+    combine: tuple[Combination, ...] = ()
+
+    def violation(self, scores: Sequence[Score]) -> float:
+        return self.limits.violation(scores, self.combine)
+
+    def attacks_among(self, given: Any) -> Any:
+        """The attacks to run: those given, of which every limited one must be one; else those that the limits need."""
+        needed = needed_for(self.limits, self.combine, "risk")
+        if given is None:
+            return None if self.limits.of_attacks or not needed else needed
+        run = all_of(Attack, given)
+        lacking = [n for n in needed if n not in [a.name() for a in run]]
+        if lacking:
+            way = "Add it as [[attack]], or leave its limit out."
+            raise StudyError([f"limits: {n!r} is limited and not among the attacks. {way}" for n in lacking])
+        return run
+
+
+def judge_of(given: Any, combine: Sequence[Combination] = ()) -> Judge:
+    """Limits in the words of `[limits]`, or anything else that judges scores."""
+    if hasattr(given, "violation") and not isinstance(given, Limits):
+        judge: Judge = given
+        return judge
+    limits = limits_of(given, combine)
+    if not limits:
+        raise StudyError(["limits: none is given. State in [limits] the most that an attack may reach, such as "
+                          "nearest_record = { above_chance = 0.01 } (one per cent of the records more than by chance)."])
+    return Held(limits, tuple(combine))
+
+
+def risk_of(scores: Sequence[Score]) -> float:
+    """How far the attack that gains most gets beyond what is had without the release, by the upper end of its interval."""
+    weigh = [s for s in scores if s.kind == "risk" and s.weighs]
+    found = (figure_of(s, "above_baseline", upper=True) for s in weigh)
+    return max((upper_end(s) if f is None else f for s, f in zip(weigh, found, strict=True)), default=0.0)
+
+
+def names_in(objective: Objective, combine: Sequence[Combination] = ()) -> tuple[str, ...]:
+    """The measures that an objective is made of, parts of combinations in their place; none where it does not name any."""
+    if objective is None or callable(objective):
+        return ()
+    inside = {c.name: c.parts for c in combine}
+    named = [objective] if isinstance(objective, str) else list(objective)
+    return tuple(dict.fromkeys(p for n in named for p in inside.get(n, (n,))))
+
+
+def objective_problems(objective: Objective, combine: Sequence[Combination] = ()) -> list[str]:
+    """Names in an objective that are no measure and no combination of measures, and weights that add up to nothing."""
+    if objective is None or callable(objective):
+        return []
+    kinds = {**known_scores(), **{c.name: c.kind for c in combine}}
+    named = [objective] if isinstance(objective, str) else list(objective)
+    losses = [n for n, kind in kinds.items() if kind == "loss"]
+    problems = ["objective: names no measure. Name one, or leave it out for the mean of all."] if not named else []
+    for name in named:
+        if name not in kinds:
+            problems.append(f"objective: no measure {name!r}; {nearest_names(name, losses)}")
+        elif kinds[name] == "risk":
+            problems.append(f"objective: {name!r} is a risk. Limit it in [limits]; the objective is a loss.")
+    if isinstance(objective, Mapping) and named and math.fsum(objective.values()) <= 0:
+        problems.append("objective: the weights add up to nothing. Give one measure at least a weight above 0.")
+    return problems
+
+
+def measures_for(
+    objective: Objective, measures: Any, judge: Judge | None = None, combine: Sequence[Combination] = ()
+) -> tuple[Any, bool]:
+    """The measures to run, with the settings that were given for them, and whether the named analyses are to be made.
+
+    These are the ones that the objective is made of and the ones that are limited; all where the objective names none.
+    """
+    limited = needed_for(judge.limits, judge.combine, "loss") if isinstance(judge, Held) else ()
+    names = names_in(objective, combine)
+    everything = not names
+    wanted = [n for n in dict.fromkeys([*names, *limited]) if n != NAMED]
+    analysed = NAMED in (*names, *limited)
+    if everything and measures is None:
+        return None, True
+    there = all_of(Measure, measures) if measures is not None else ()
+    lacking = [n for n in wanted if n not in [m.name() for m in there]]
+    return [*(m for m in there if everything or m.name() in wanted), *all_of(Measure, lacking)], everything or analysed
+
+
+def analyses_problems(objective: Objective, judge: Judge, combine: Sequence[Combination], analyses: Sequence[Any]) -> list[str]:
+    """That named analyses are to be lost least of, or are limited, where none is named."""
+    limited = needed_for(judge.limits, judge.combine, "loss") if isinstance(judge, Held) else ()
+    asked = [what for what, names in (("objective", names_in(objective, combine)), ("limits", limited)) if NAMED in names]
+    way = "Add [[analysis]], such as formula = \"income ~ age\"."
+    return [f"{what}: {NAMED!r} is named, and no analysis is. {way}" for what in asked] if not analyses else []
+
+
+def loss_of(scores: Sequence[Score], objective: Objective, combine: Sequence[Combination] = ()) -> float:
+    """The loss to be least: of a measure or combination, the weighted mean of several, or the mean of all that have one."""
+    if callable(objective):
+        return float(objective(scores))
+    losses = {s.method: s.value for s in with_combined(scores, combine) if s.kind == "loss"}
+    if objective is None:
+        shares = [v for s in scores if s.kind == "loss" and s.weighs and not math.isnan(v := s.lost)]
+        return math.fsum(shares) / len(shares) if shares else math.nan
+    if isinstance(objective, Mapping):
+        weights: Mapping[str, float] = objective
+    else:
+        weights = dict.fromkeys([objective] if isinstance(objective, str) else objective, 1.0)
+    return math.fsum(w * losses.get(n, math.nan) for n, w in weights.items()) / math.fsum(weights.values())

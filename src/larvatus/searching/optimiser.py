@@ -1,0 +1,77 @@
+"""What to try next: an optimiser that is asked for settings and told what they gave."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from larvatus.core.errors import LarvatusError
+from larvatus.core.randomness import stream_key
+from larvatus.searching.space import Axis, Searched
+
+WHICH, WORST = "which", 1e9
+
+
+class Asking:
+    """Optuna's tree-structured Parzen estimator under a constraint, seeded from the secret.
+
+    The ends and the middle of every range come first, so that the search begins with both sides of the limit.
+    """
+
+    def __init__(self, spaces: Sequence[Searched], trials: int, secret: bytes) -> None:
+        try:
+            import optuna
+        except ImportError:
+            way = "Install it: pip install 'larvatus[search]'."
+            raise LarvatusError(f"search: needs Optuna, which is not installed. {way}") from None
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        self._failed = optuna.trial.TrialState.FAIL
+        self._spaces = {s.name: s for s in spaces}
+        seed = int.from_bytes(stream_key(secret, "search")[:4], "little")
+        own = hasattr(optuna.trial.Trial, "set_constraint")
+        more: dict[str, Any] = {} if own else {"constraints_func": lambda t: (t.user_attrs["violation"],)}
+        first = max(4, min(10, trials // 3))
+        sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=first, multivariate=False, **more)
+        self._study = optuna.create_study(sampler=sampler)
+        self._constrained = own
+        for space in spaces:
+            for values in _corners(space):
+                self._study.enqueue_trial({f"{space.name}: {k}": v for k, v in values.items()} | self._named(space))
+
+    def ask(self) -> tuple[Any, Searched, dict[str, Any]]:
+        """The next candidate: a token to tell the outcome with, the steps, and the values of what is searched."""
+        trial = self._study.ask()
+        name = trial.suggest_categorical(WHICH, list(self._spaces)) if len(self._spaces) > 1 else next(iter(self._spaces))
+        space = self._spaces[name]
+        return trial, space, {a.key: _suggested(trial, f"{name}: {a.key}", a) for a in space.axes}
+
+    def tell(self, trial: Any, loss: float, violation: float) -> None:
+        """What a candidate gave; one that could not be made or measured counts as failed."""
+        beyond = min(violation, WORST)
+        if self._constrained:
+            trial.set_constraint("limits", beyond)
+        else:
+            trial.set_user_attr("violation", beyond)
+        if math.isfinite(loss):
+            self._study.tell(trial, loss)
+        else:
+            self._study.tell(trial, state=self._failed)
+
+    def _named(self, space: Searched) -> dict[str, Any]:
+        return {WHICH: space.name} if len(self._spaces) > 1 else {}
+
+
+def _corners(space: Searched) -> list[dict[str, Any]]:
+    """All settings at their low end, all at their high end, all in the middle."""
+    corners = [a.corners() for a in space.axes]
+    return [{a.key: c[i % len(c)] for a, c in zip(space.axes, corners, strict=True)} for i in range(3)]
+
+
+def _suggested(trial: Any, name: str, axis: Axis) -> Any:
+    if axis.choices:
+        return trial.suggest_categorical(name, list(range(len(axis.choices))))
+    if axis.whole:
+        return trial.suggest_int(name, int(axis.low), int(axis.high), log=axis.log)
+    found = trial.suggest_float(name, axis.low, axis.high, log=axis.log)
+    return min(max(float(f"{found:.4g}"), axis.low), axis.high)

@@ -1,0 +1,150 @@
+"""What a search found: everything that was tried, what was confirmed with fresh secrets, and which one is chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from larvatus.data.contracts import Mask
+from larvatus.data.method_parsing import short_text, told_settings
+from larvatus.data.notes import Note
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Scores
+
+DIGITS = 9  # losses that differ by less are equal: exact masks lose nothing but rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One candidate on the secret of the exploration; the loss is NaN where it could not be made or measured."""
+
+    name: str
+    steps: tuple[Mask, ...]
+    loss: float
+    violation: float
+    problem: str = ""
+    risk: float = math.nan
+
+    def row(self) -> Row:
+        return {
+            "candidate": self.name, "steps": " + ".join(short_text(s) for s in self.steps), "loss": self.loss,
+            "risk": self.risk, "violation": self.violation, "kept": self.violation <= 0, "problem": self.problem,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A finalist with one fresh secret, on all records."""
+
+    loss: float
+    violation: float
+    risk: float
+    scores: Scores = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Finalist:
+    """A candidate with what fresh secrets gave; `asked` is how many were to be drawn."""
+
+    candidate: Tried
+    draws: tuple[Drawn, ...]
+    asked: int
+    share: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether the limits hold with enough of the secrets."""
+        held = sum(d.violation <= 0 for d in self.draws)
+        return len(self.draws) == self.asked and held >= self.share * self.asked - 1e-9
+
+    @property
+    def loss(self) -> float:
+        return sum(d.loss for d in self.draws) / len(self.draws)
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """Least loss first; among equal losses, least risk."""
+        return round(self.loss, DIGITS), sum(d.risk for d in self.draws) / len(self.draws)
+
+    def row(self) -> Row:
+        """Its loss and its risks over the secrets: mean, least and most."""
+        losses = [d.loss for d in self.draws]
+        out: dict[str, Any] = {
+            "candidate": self.candidate.name, "kept": self.kept, "secrets": len(self.draws),
+            "limits_held": sum(d.violation <= 0 for d in self.draws), "loss": self.loss,
+            "least_loss": min(losses), "most_loss": max(losses), "explored_loss": self.candidate.loss,
+        }
+        for name in dict.fromkeys(s.method for d in self.draws for s in d.scores if s.kind == "risk"):
+            values = [s.value for d in self.draws for s in d.scores if s.method == name]
+            out |= {name: sum(values) / len(values), f"{name}_least": min(values), f"{name}_most": max(values)}
+        return out
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Found:
+    """The outcome of a search. `release` is the chosen one, drawn with a fresh secret; None where none kept the limits."""
+
+    tried: tuple[Tried, ...]
+    finalists: tuple[Finalist, ...]
+    chosen: Finalist | None
+    release: Release | None
+    notes: tuple[str, ...] = ()
+    objective: Any = None
+    limits: Any = None
+    goal: Mapping[str, Any] = field(default_factory=dict)
+    combine: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        said = f"chosen: {self.chosen.candidate.name}" if self.chosen else "no candidate kept the limits"
+        return f"Search of {len(self.tried)} candidates; {said}\n{self.confirmed()}"
+
+    def told(self, records: int, of: int) -> Found:
+        """The same, with a note where the exploration saw a part of the records; the release says that it was selected."""
+        part = (f"explored on {records:,} of {of:,} records, confirmed on all of them",) if records < of else ()
+        notes, release = (*self.notes, *part), self.release
+        if release is not None:
+            release = replace(release, notes=(*release.notes, *(Note(n, step="search") for n in notes)))
+        return replace(self, notes=notes, release=release)
+
+    @property
+    def best(self) -> Tried | None:
+        """The chosen candidate, or the best so far where none was confirmed."""
+        if self.chosen is not None:
+            return self.chosen.candidate
+        return next(iter(ranked(self.tried)), None)
+
+    def table(self) -> Rows:
+        """Everything that was tried, in the order it was."""
+        return Rows.of(t.row() for t in self.tried)
+
+    def confirmed(self) -> Rows:
+        """One row per finalist: whether the limits held with fresh secrets, and the spread over them."""
+        return Rows.of(f.row() for f in self.finalists)
+
+    def selection(self) -> dict[str, Any]:
+        """That a choice was made, and among what: for the internal manifest."""
+        return {
+            "objective": self.objective if self.objective is not None else "mean of all losses", "limits": self.limits,
+            "combine": dict(self.combine), "goal": dict(self.goal), "candidates_tried": len(self.tried),
+            "could_not_be_made": sum(bool(t.problem) for t in self.tried),
+            "kept_the_limits": sum(t.violation <= 0 for t in self.tried),
+            "finalists": [_finite(f.row()) for f in self.finalists],
+            "chosen": [told_settings(s) for s in self.chosen.candidate.steps] if self.chosen else None,
+            "notes": list(self.notes),
+        }
+
+
+def ranked(tried: Sequence[Tried]) -> list[Tried]:
+    """Candidates that kept the limits, each once: least loss first, and among equal losses least risk."""
+    seen: dict[str, Tried] = {}
+    for one in tried:
+        if one.violation <= 0 and one.loss == one.loss:
+            seen.setdefault(" + ".join(short_text(s) for s in one.steps), one)
+    return sorted(seen.values(), key=lambda t: (round(t.loss, DIGITS), t.risk))
+
+
+def _finite(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: None if isinstance(v, float) and v != v else v for k, v in row.items()}

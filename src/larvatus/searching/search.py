@@ -1,0 +1,278 @@
+"""The search itself: explore with one secret, confirm the best with fresh ones, choose. The walk runs the candidates.
+
+Whoever takes the best of many draws takes a lucky one: its risk and its loss look better than they are. So the finalists are
+drawn again, on all records, with secrets that the exploration has not seen, and one counts only if the limits hold there too.
+
+Candidates are asked for in twos, whether or not two can be worked on at a time, so that the same secret gives the same search.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+from larvatus.comparison.combined_scores import Combination
+from larvatus.core.errors import StudyError
+from larvatus.core.progress import Progress, in_words
+from larvatus.core.randomness import stream_key
+from larvatus.data.contracts import Mask
+from larvatus.data.method_parsing import canonical
+from larvatus.data.release import Release
+from larvatus.data.score import Scores
+from larvatus.searching.goal import Goal, Judge, Objective, loss_of, risk_of
+from larvatus.searching.optimiser import Asking
+from larvatus.searching.result import Drawn, Finalist, Found, Tried, ranked
+from larvatus.searching.space import Searched
+
+FAR, TWO, SOON = 5, 2, 0.05
+EXPLORING = "exploring"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A candidate to be drawn: with the secret of the exploration, or with a fresh one on all records."""
+
+    name: str
+    steps: tuple[Mask, ...]
+    which: str = EXPLORING
+
+    @property
+    def whole(self) -> bool:
+        return self.which != EXPLORING
+
+    def key(self, secret: bytes) -> bytes:
+        """The secret of this draw."""
+        return stream_key(secret, f"search: {EXPLORING}") if not self.whole else stream_key(secret, "search: fresh", self.which)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What a draw gave, or why there is nothing; `fatal` where no other candidate can do better; `reused` if it was kept."""
+
+    scores: Scores = field(default_factory=Scores)
+    problem: str = ""
+    fatal: bool = False
+    reused: bool = False
+
+
+class Runner(Protocol):
+    """Makes and scores draws. `heavier` is how much longer one on all records takes than one of the exploration, about."""
+
+    heavier: float
+
+    def scored(self, draws: Sequence[Draw], left: int) -> Iterator[Scored]: ...
+    def release(self, draw: Draw) -> Release: ...
+
+
+@dataclass(slots=True)
+class _Search:
+    """What a search is about, and what is told while it goes on."""
+
+    judge: Judge
+    objective: Objective
+    combine: Sequence[Combination]
+    goal: Goal
+    run: Runner
+    progress: Progress
+    tried: list[Tried] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    clock: _Clock = field(default_factory=lambda: _Clock())
+
+    def told(self, draw: Draw, got: Scored) -> Tried:
+        """A candidate of the exploration with what it gave."""
+        if got.fatal:
+            raise StudyError([got.problem])
+        if got.problem:
+            return Tried(draw.name, draw.steps, math.nan, math.inf, got.problem)
+        loss, violation = loss_of(got.scores, self.objective, self.combine), self.judge.violation(got.scores)
+        why = "" if math.isfinite(loss) else "the objective has no value"
+        return Tried(draw.name, draw.steps, loss if not why else math.nan, violation, why, risk_of(got.scores))
+
+    def drawn(self, got: Scored) -> Drawn:
+        """A fresh draw with what it gave; one that could not be made or measured has broken every limit."""
+        if got.problem:
+            return Drawn(math.nan, math.inf, math.nan, got.scores)
+        loss = loss_of(got.scores, self.objective, self.combine)
+        return Drawn(loss, self.judge.violation(got.scores), risk_of(got.scores), got.scores)
+
+
+@dataclass(slots=True)
+class _Clock:
+    """How long draws take, those that were kept left out."""
+
+    spent: float = 0.0
+    done: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def tick(self, reused: bool) -> None:
+        now = time.monotonic()
+        if not reused:
+            self.spent, self.done = self.spent + now - self.began, self.done + 1
+        self.began = now
+
+    def left(self, draws: float) -> str:
+        """How much longer so many draws take, as a clause, once a twentieth of all were made."""
+        if self.done < max(1.0, SOON * (self.done + draws)):
+            return ""
+        seconds = self.spent / self.done * draws
+        return f", {in_words(seconds)} left"
+
+
+def searched(
+    spaces: Sequence[Searched], judge: Judge, objective: Objective, goal: Goal, secret: bytes, run: Runner, progress: Progress,
+    combine: Sequence[Combination] = (),
+) -> Found:
+    """Explore, confirm, choose. An interruption ends the exploration, a second one the confirmation, with the best so far."""
+    search = _Search(judge, objective, combine, goal, run, progress)
+    try:
+        _explored(search, spaces, secret)
+    except KeyboardInterrupt:
+        search.notes.append(
+            f"interrupted after {len(search.tried)} of {goal.trials} candidates; the best so far were confirmed"
+        )
+    tried = search.tried
+    if tried and all(t.problem for t in tried):
+        raise StudyError(["search: no candidate could be made or measured.", *dict.fromkeys(t.problem for t in tried)])
+    finalists: list[Finalist] = []
+    try:
+        _confirmed(finalists, search)
+    except KeyboardInterrupt:
+        search.notes.append("the confirmation was interrupted: not every finalist was drawn with every secret")
+    kept = [f for f in finalists if f.kept]
+    chosen = min(kept, key=lambda f: f.order, default=None)
+    release = None
+    if chosen is not None:
+        first = next(i for i, d in enumerate(chosen.draws) if d.violation <= 0)
+        release = run.release(Draw(chosen.candidate.name, chosen.candidate.steps, str(first)))
+        drawn = sum(len(f.draws) for f in finalists)
+        search.notes.append(
+            f"chosen among {len(tried)} candidates, {len(finalists)} of them confirmed with {drawn} draws in all: scores "
+            "of the exploration are those of a selection, the ones of the fresh secrets are not"
+        )
+    return Found(tuple(tried), tuple(finalists), chosen, release, tuple(search.notes))
+
+
+def _explored(search: _Search, spaces: Sequence[Searched], secret: bytes) -> None:
+    """Steps without anything to search once each, then what the optimiser asks for, two at a time."""
+    seen: dict[str, Tried] = {}
+    goal = search.goal
+    for pair in _in_twos(s for s in spaces if not s.axes):
+        _tried(search, seen, [Draw(_named(s, steps), steps) for s in pair for steps in [s.at({})]])
+    open_ones = [s for s in spaces if s.axes]
+    asking = Asking(open_ones, goal.trials, secret) if open_ones else None
+    asked = 0
+    while asking is not None and len(search.tried) < goal.trials and asked < FAR * goal.trials:
+        tokens: list[tuple[Any, Draw | Tried]] = []
+        for _ in range(min(TWO, goal.trials - len(search.tried))):
+            token, space, values = asking.ask()
+            asked += 1
+            tokens.append((token, _asked_for(space, values)))
+        _tried(search, seen, [draw for _, draw in tokens if isinstance(draw, Draw)])
+        for token, one in tokens:
+            found = seen[canonical(one.steps)] if isinstance(one, Draw) else one
+            asking.tell(token, found.loss, found.violation)
+
+
+def _in_twos(items: Iterable[T]) -> Iterator[tuple[T, ...]]:
+    waiting = iter(items)
+    while pair := tuple(islice(waiting, TWO)):
+        yield pair
+
+
+def _asked_for(space: Searched, values: dict[str, Any]) -> Draw | Tried:
+    try:
+        steps = space.at(values)
+    except StudyError as error:
+        return Tried(space.name, (), math.nan, math.inf, error.problems[0])
+    return Draw(_named(space, steps), steps)
+
+
+def _tried(search: _Search, seen: dict[str, Tried], asked: Sequence[Draw]) -> None:
+    """Draw what was not drawn before, and write down what it gave."""
+    draws = [d for text, d in {canonical(d.steps): d for d in reversed(asked)}.items() if text not in seen][::-1]
+    goal, later = search.goal, search.goal.finalists * search.goal.secrets * search.run.heavier
+    if not draws:
+        return
+    left = max(goal.trials - len(search.tried), len(draws))
+    _tell(search, left + later)
+    for draw, got in zip(draws, search.run.scored(draws, left), strict=False):
+        search.clock.tick(got.reused)
+        seen[canonical(draw.steps)] = found = search.told(draw, got)
+        search.tried.append(found)
+        _tell(search, max(goal.trials - len(search.tried), 0) + later)
+
+
+def _tell(search: _Search, left: float) -> None:
+    """The candidate that is worked on, the best so far, and about how long it will take."""
+    done, goal = len(search.tried), search.goal
+    best = next(iter(ranked(search.tried)), None)
+    said = f", least loss under the limits {best.loss:.3g}" if best else ", none keeps the limits yet" if done else ""
+    if done < goal.trials:
+        search.progress(f"searching{said}{search.clock.left(left)}", done, goal.trials)
+
+
+def _confirmed(finalists: list[Finalist], search: _Search) -> None:
+    """Candidates that kept the limits, drawn with fresh secrets; one that breaks them too often is given up at once."""
+    waiting, goal = ranked(search.tried), search.goal
+    if not waiting:
+        search.notes.append("no candidate kept the limits on the secret of the exploration")
+    most_broken = goal.secrets - math.ceil(goal.share * goal.secrets - 1e-9)
+    places, clock = _Places(len(waiting)), _Clock()
+    while (place := places.next()) is not None and (good := sum(f.kept for f in finalists)) < goal.finalists:
+        candidate, draws = waiting[place], list[Drawn]()
+        to_come = goal.secrets * (min(goal.finalists, len(waiting)) - good)
+        for pair in _in_twos(range(goal.secrets)):
+            asked = [Draw(candidate.name, candidate.steps, str(i)) for i in pair]
+            said = f"confirming: {candidate.name}, secret {pair[0] + 1}{clock.left(to_come - len(draws))}"
+            search.progress(said, pair[0], goal.secrets)
+            for got in search.run.scored(asked, to_come - len(draws)):
+                clock.tick(got.reused)
+                draws.append(search.drawn(got))
+                finalist = Finalist(candidate, tuple(draws), goal.secrets, goal.share)
+                finalists[:] = [*(f for f in finalists if f.candidate is not candidate), finalist]
+                if sum(not d.violation <= 0 for d in draws) > most_broken:
+                    break
+            if sum(not d.violation <= 0 for d in draws) > most_broken:
+                break
+        places.tell(place, finalists[-1].kept)
+
+
+class _Places:
+    """Which place in the list to confirm next: the first; in longer strides after failures; then back between the last
+    failure and what was kept; then onwards from there."""
+
+    def __init__(self, count: int) -> None:
+        self._count, self._stride = count, 1
+        self._seen: dict[int, bool] = {}
+
+    def tell(self, place: int, kept: bool) -> None:
+        self._seen[place] = kept
+        self._stride *= 1 if kept else 2
+
+    def next(self) -> int | None:
+        kept = [p for p, good in self._seen.items() if good]
+        failed = [p for p, good in self._seen.items() if not good]
+        if not kept:
+            place = max(failed) + self._stride // 2 if failed else 0
+            place = min(place, self._count - 1)
+        else:
+            below = max((p for p in failed if p < min(kept)), default=-1)
+            place = (below + min(kept)) // 2 if min(kept) - below > 1 else max(self._seen) + 1
+        return place if 0 <= place < self._count and place not in self._seen else None
+
+
+def _named(space: Searched, steps: tuple[Mask, ...]) -> str:
+    if not space.axes:
+        return space.name
+    values = {a.key: getattr(steps[a.step], a.setting) for a in space.axes}
+    told = ", ".join(f"{a.setting}={_short(values[a.key])}" for a in space.axes)
+    return f"{space.name} {told}"
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

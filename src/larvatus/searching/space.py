@@ -1,0 +1,183 @@
+"""What a search may try: steps whose settings lie in a range or are one of several, as a study file writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from larvatus.core.errors import StudyError, nearest_names
+from larvatus.data.contracts import Mask
+from larvatus.data.method_parsing import method_of
+
+Settings = Mapping[str, Any]
+OPEN = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One setting of one step: a range of numbers, or choices."""
+
+    step: int
+    setting: str
+    low: float = 0.0
+    high: float = 0.0
+    log: bool = False
+    whole: bool = False
+    choices: tuple[Any, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return f"{self.step}.{self.setting}"
+
+    def corners(self) -> tuple[Any, ...]:
+        """Values to begin with: the ends and the middle, or the choices."""
+        if self.choices:
+            return tuple(range(len(self.choices)))
+        middle = (self.low * self.high) ** 0.5 if self.log else (self.low + self.high) / 2
+        return (self.low, self.high, int(middle) if self.whole else middle)
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """Steps under one name, and the settings in them that are searched."""
+
+    name: str
+    steps: tuple[Any, ...]
+    axes: tuple[Axis, ...] = ()
+
+    def at(self, values: Settings) -> tuple[Mask, ...]:
+        """The steps with these values of the searched settings, by the key of their axis."""
+        made: list[dict[str, Any]] = [dict(s) for s in self.steps]
+        for axis in self.axes:
+            value = values[axis.key]
+            made[axis.step][axis.setting] = axis.choices[value] if axis.choices else value
+        return tuple(method_of(Mask, s) for s in made)
+
+    def plain(self) -> dict[str, Any]:
+        """As a study file holds it."""
+        steps = [dict(s) for s in self.steps]
+        for axis in self.axes:
+            kind = "choice" if axis.choices else "range"
+            value = list(axis.choices) if axis.choices else [axis.low, axis.high, *(["log"] if axis.log else [])]
+            steps[axis.step].setdefault(kind, {})[axis.setting] = value
+        return {"name": self.name, "steps": steps}
+
+
+def space_of(given: Any) -> tuple[Searched, ...]:
+    """Everything to be searched, from tables or lists of steps; every problem in one error."""
+    if isinstance(given, Mapping | str | Searched):
+        given = [given]
+    problems: list[str] = []
+    found = [s for i, raw in enumerate(given, 1) for s in [_searched(i, raw, problems)] if s is not None]
+    names = [s.name for s in found]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    problems += [f"search: two are named {n!r}; give each a name of its own." for n in twice]
+    if not found and not problems:
+        problems.append('search: nothing is to be tried. Add [[search]], steps = [{ method = "…", range.… = [low, high] }].')
+    if problems:
+        raise StudyError(problems)
+    return tuple(found)
+
+
+def _searched(place: int, raw: Any, problems: list[str]) -> Searched | None:
+    if isinstance(raw, Searched):
+        return raw
+    whole = raw if isinstance(raw, Mapping) and "method" not in raw else {"steps": raw}
+    name, steps = str(whole.get("name", "")), whole.get("steps", [])
+    steps = list(steps) if isinstance(steps, list | tuple) else [steps]
+    where = f"search {name or place!r}"
+    known = ("name", "steps")
+    problems += [f"{where}: no such setting {k!r}; {nearest_names(k, known)}" for k in whole if k not in known]
+    if not steps:
+        problems.append(f"{where}: has no steps.")
+        return None
+    made: list[dict[str, Any]] = []
+    axes: list[Axis] = []
+    before = len(problems)
+    for i, step in enumerate(steps):
+        plain = _plain(step)
+        spans, choices = plain.pop("range", {}), plain.pop("choice", {})
+        for kind, part in (("range", spans), ("choice", choices)):
+            if not isinstance(part, Mapping):
+                problems.append(f"{where}: {kind} needs settings, such as {kind}.similarity = …")
+                return None
+        if "grid" in plain:
+            problems.append(f"{where}: grid belongs into [[release]]. Here write choice.… = [values] or range.… = [low, high].")
+            return None
+        problems += [f"{where}: {n} is stated twice for one step: as a setting, in range or in choice. Keep one of them."
+                     for n in dict.fromkeys([*spans, *choices]) if (n in plain) + (n in spans) + (n in choices) > 1]
+        found = [_range(i, n, v, where, problems) for n, v in spans.items()]
+        found += [_choice(i, n, v, where, problems) for n, v in choices.items()]
+        axes += _typed([a for a in found if a is not None], plain, where, problems)
+        made.append(plain)
+    if len(problems) > before:
+        return None
+    return Searched(name or " + ".join(str(s["method"]) for s in made), tuple(made), tuple(axes))
+
+
+def _plain(step: Any) -> dict[str, Any]:
+    """A step as a table; its settings are read later, when the searched ones are known."""
+    if isinstance(step, Mapping):
+        return {k: dict(v) if isinstance(v, Mapping) else v for k, v in step.items()}
+    method = method_of(Mask, step)
+    return {"method": method.name(), **method.model_dump(mode="json", exclude_defaults=True)}
+
+
+def _range(step: int, name: str, given: Any, where: str, problems: list[str]) -> Axis | None:
+    ends = list(given) if isinstance(given, list | tuple) else []
+    log = len(ends) == 3 and ends[2] == "log"
+    numbers = [v for v in ends[:2] if isinstance(v, int | float) and not isinstance(v, bool)]
+    if len(numbers) != 2 or len(ends) > 2 + log or numbers[0] >= numbers[1] or (log and numbers[0] <= 0):
+        problems.append(f"{where}: range.{name} needs [low, high] with low below high, or [low, high, \"log\"] above 0.")
+        return None
+    return Axis(step, name, numbers[0], numbers[1], log, all(isinstance(v, int) for v in numbers))
+
+
+def _choice(step: int, name: str, given: Any, where: str, problems: list[str]) -> Axis | None:
+    if not isinstance(given, list | tuple) or not given:
+        problems.append(f"{where}: choice.{name} needs a list of values.")
+        return None
+    return Axis(step, name, choices=tuple(given))
+
+
+def _typed(axes: Sequence[Axis], plain: Settings, where: str, problems: list[str]) -> list[Axis]:
+    """Axes of one step whose values the mask takes; whole numbers where it takes no others, open ends moved inwards."""
+    start = {a.setting: a.choices[0] if a.choices else _inside(a) for a in axes}
+    out: list[Axis] = []
+    for axis in axes:
+        tried: list[Any] = list(axis.choices) or [axis.low, axis.high]
+        if axis.whole and not _problem(plain, {**start, axis.setting: _inside(axis) + 0.25}):
+            axis = _replaced(axis, whole=False)
+        wrong = [(v, _problem(plain, {**start, axis.setting: v})) for v in tried]
+        for value, why in wrong:
+            if why and not axis.choices and not axis.whole:
+                inward = OPEN * (axis.high - axis.low) * (1 if value == axis.low else -1)
+                if not _problem(plain, {**start, axis.setting: value + inward}):
+                    axis = _replaced(axis, **{"low" if value == axis.low else "high": value + inward})
+                    continue
+            if why:
+                problems.append(f"{where}: {why}")
+        out.append(axis)
+    if not axes and (why := _problem(plain, {})):
+        problems.append(f"{where}: {why}")
+    return out
+
+
+def _inside(axis: Axis) -> Any:
+    middle = (axis.low + axis.high) / 2
+    return int(middle) if axis.whole else middle
+
+
+def _replaced(axis: Axis, **changes: Any) -> Axis:
+    from dataclasses import replace
+
+    return replace(axis, **changes)
+
+
+def _problem(plain: Settings, settings: Settings) -> str:
+    try:
+        method_of(Mask, {**plain, **settings})
+    except StudyError as error:
+        return error.problems[0]
+    return ""

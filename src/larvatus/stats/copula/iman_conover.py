@@ -1,0 +1,29 @@
+"""Scores of columns paired anew so that their correlations are those asked for (Iman and Conover 1982)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from larvatus.core.arrays import Matrix
+
+THIN = 1e-6
+
+
+def re_pairing(found: Matrix, target: Matrix) -> Matrix:
+    """Weights W such that scores M with sample correlation `found` have, as M·W, exactly the sample correlation `target`.
+
+    Scores so few that some depend on others cannot have it; they are taken as if they were uncorrelated.
+    """
+    lower = np.linalg.cholesky(found) if np.linalg.eigvalsh(found).min(initial=1.0) > THIN else np.eye(len(found))
+    values, vectors = np.linalg.eigh((target + target.T) / 2)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return np.asarray(np.linalg.solve(lower.T, root.T))
+
+
+def as_correlation(covariance: Matrix) -> Matrix:
+    """A covariance matrix on the correlation scale; columns without variance are correlated with nothing."""
+    sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    scale = np.where(sd > 0, sd, 1.0)
+    out = covariance / np.outer(scale, scale)
+    np.fill_diagonal(out, 1.0)
+    return np.asarray(out)

@@ -1,0 +1,77 @@
+"""From shares to values: a smoothed quantile function, with knots some records apart, that keeps means and frequent values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Matrix
+
+EVEN, FINER, DEEPEST = 512, 4, 30
+LEVELS = (0.05, 0.95)
+
+
+def knot_probabilities() -> Matrix:
+    """Even steps in the middle, ever smaller ones towards both ends, so that tails are followed in files of any size."""
+    even = np.linspace(0.0, 1.0, EVEN + 1)
+    tail = 2.0 ** (-np.arange(1, FINER * DEEPEST + 1) / FINER) / EVEN
+    return np.unique(np.concatenate([even, tail, 1.0 - tail]))
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileMap:
+    """Knots (share of records, value), shares ascending from 0 to 1, and the bend of the curve from each to the next."""
+
+    share: Matrix
+    value: Matrix
+    bend: Matrix
+
+    def at(self, u: Matrix) -> Matrix:
+        """Values at shares strictly between 0 and 1; missing where the share is."""
+        after = np.clip(np.searchsorted(self.share, u, side="right"), 1, len(self.share) - 1)
+        low, high = self.share[after - 1], self.share[after]
+        way = np.divide(u - low, high - low, out=np.zeros(len(u)), where=high > low)
+        before, behind = self.value[after - 1], self.value[after]
+        return np.where(np.isnan(u), np.nan, before + (behind - before) * way ** self.bend[after - 1])
+
+
+def quantile_map(probability: Matrix, quantile: Matrix, n: float, atoms: Matrix, smooth: int) -> QuantileMap:
+    """The map of a column of n values from its quantiles, with knots at least `smooth` records apart.
+
+    Between knots it rises as a power of the way, chosen so that the mean of the values between them is kept: a straight
+    line would raise the mean of a skewed column (by 13 % for thirty lognormal values and knots three records apart).
+    `atoms` holds rows (low, high, value): shares of records between which one frequent value lies, kept as it is. The ends
+    of the map are the smallest and the largest value, which no share strictly inside reaches.
+    """
+    share = (probability * (n - 1) + 0.5) / max(n, 1.0)
+    share[0], share[-1] = 0.0, 1.0
+    chosen = _apart(share, smooth / max(n, 1.0))
+    free = np.ones(len(chosen), dtype=bool)
+    for low, high, _ in atoms:
+        free &= ~((share[chosen] >= low) & (share[chosen] <= high))
+    chosen = chosen[free]
+    places = np.concatenate([share[chosen], atoms[:, 0], atoms[:, 1]])
+    values = np.concatenate([quantile[chosen], atoms[:, 2], atoms[:, 2]])
+    order = np.lexsort((values, places))
+    places, values = places[order], values[order]
+    return QuantileMap(places, values, _bends(places, values, share, quantile))
+
+
+def _bends(places: Matrix, values: Matrix, share: Matrix, quantile: Matrix) -> Matrix:
+    """The power between two knots that gives the mean of all quantiles between them."""
+    summed = np.concatenate([[0.0], np.cumsum(np.diff(share) * (quantile[1:] + quantile[:-1]) / 2)])
+    width, rise = np.diff(places), np.diff(values)
+    mean = np.divide(np.diff(np.interp(places, share, summed)), width, out=values[:-1].copy(), where=width > 0)
+    level = np.divide(mean - values[:-1], rise, out=np.full(len(rise), 0.5), where=(rise > 0) & (width > 0))
+    return np.asarray(1.0 / np.clip(level, *LEVELS) - 1.0)
+
+
+def _apart(share: Matrix, least: float) -> NDArray[np.int64]:
+    """Positions at least so far apart, both ends among them."""
+    kept = [0]
+    for i in range(1, len(share) - 1):
+        if share[i] - share[kept[-1]] >= least and 1.0 - share[i] >= least:
+            kept.append(i)
+    return np.array([*kept, len(share) - 1], dtype=np.int64)

@@ -1,0 +1,1 @@
+"""Estimates with intervals: shares, weighted means, Lorenz curves. Regressions belong to linear."""

@@ -1,0 +1,90 @@
+"""Means, shares, quantiles and correlations with variances that hold under survey weights, and intervals for each.
+
+Variances are linearised: those of a sample of records drawn with replacement with the given weights, without strata and
+clusters. With equal weights they are the usual ones that do not assume a normal law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from larvatus.core.arrays import Floats
+
+Scale = Literal["plain", "correlation", "share"]
+Ends = tuple[float, float]
+
+
+def linearised(influence: Floats, weight: Floats) -> float:
+    """Variance of a weighted mean of influences around its own mean."""
+    n = len(influence)
+    return float(((weight * influence) ** 2).sum() / weight.sum() ** 2 * n / (n - 1)) if n > 1 else np.nan
+
+
+def effective(weight: Floats) -> float:
+    """How many records of equal weight tell as much (Kish)."""
+    return float(weight.sum() ** 2 / (weight**2).sum()) if len(weight) else 0.0
+
+
+def mean(x: Floats, weight: Floats) -> tuple[float, float]:
+    """Estimate and variance."""
+    m = float(weight @ x / weight.sum())
+    return m, linearised(x - m, weight)
+
+
+def correlation(x: Floats, y: Floats, weight: Floats) -> tuple[float, float]:
+    """Pearson's, and its variance without a normal law; NaN where a column does not vary."""
+    total = weight.sum()
+    a, b = (v - weight @ v / total for v in (x, y))
+    sds = [np.sqrt(weight @ v**2 / total) for v in (a, b)]
+    if min(sds[0] / (np.abs(x).max() or 1.0), sds[1] / (np.abs(y).max() or 1.0)) < 1e-13:
+        return np.nan, np.nan
+    a, b = a / sds[0], b / sds[1]
+    r = float(np.clip(weight @ (a * b) / total, -1, 1))
+    return r, linearised(a * b - r * (a**2 + b**2) / 2, weight)
+
+
+def quantile(x: Floats, weight: Floats, probability: float, cover: Callable[[float], float]) -> tuple[float, Ends]:
+    """Estimate and Woodruff's interval: the quantiles at both ends of the interval of the share below the estimate.
+
+    `cover` gives the half width of an interval for a variance.
+    """
+    order = np.argsort(x, kind="stable")
+    x, weight = x[order], weight[order]
+    reached = np.cumsum(weight) / weight.sum()
+
+    def at(p: float) -> float:
+        return float(x[min(int(np.searchsorted(reached, p - 1e-12)), len(x) - 1)])
+
+    value = at(probability)
+    half = cover(linearised(np.asarray((x <= value) - probability, dtype=np.float64), weight))
+    if not np.isfinite(half):
+        return value, (np.nan, np.nan)
+    return value, (at(max(probability - half, 0.0)), at(min(probability + half, 1.0)))
+
+
+def interval(
+    estimate: Floats, variance: Floats, freedom: Floats, level: float, scale: Scale = "plain", size: float = 1.0
+) -> tuple[Floats, Floats]:
+    """Ends at a level by Student's t: of a correlation on Fisher's scale, of a share by Wilson's rule.
+
+    `size` is the number of records that a share without variance (0 or 1) rests on.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    tail = (1 + level) / 2
+    finite = np.isfinite(freedom)
+    t = np.where(finite, stdtrit(np.where(finite, np.maximum(freedom, 1e-6), 1.0), tail), ndtri(tail))
+    if scale == "correlation":
+        inside = np.clip(estimate, -1 + 1e-15, 1 - 1e-15)
+        half = t * np.sqrt(variance) / (1 - inside**2)
+        return np.tanh(np.arctanh(inside) - half), np.tanh(np.arctanh(inside) + half)
+    if scale == "share":
+        own = np.divide(estimate * (1 - estimate), variance, out=np.full(estimate.shape, size), where=variance > 0)
+        spread = t**2 / own
+        centre = (estimate + spread / 2) / (1 + spread)
+        half = np.sqrt(spread * (estimate * (1 - estimate) + spread / 4)) / (1 + spread)
+        return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+    return estimate - t * np.sqrt(variance), estimate + t * np.sqrt(variance)

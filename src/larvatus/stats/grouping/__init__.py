@@ -1,0 +1,1 @@
+"""Groups of records: MDAV, k-groups, average linkage, BIRCH, local suppression."""

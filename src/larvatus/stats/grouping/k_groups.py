@@ -1,0 +1,137 @@
+"""Groups of k to 2k - 1 records: cut from an order, at the least cost or evenly, or made of near points; and their centres."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Floats, Ints
+from larvatus.core.kernels import kernel
+from larvatus.stats.ranks.ranks import keyed_order
+
+Words = Callable[[Ints], NDArray[np.uint64]]
+Grouping = Literal["mdav", "fixed", "optimal", "projection"]
+
+
+def grouped(x: Floats, record: Ints, words: Words, grouping: Grouping, k: int, part: int | None = None) -> Ints:
+    """The group of each record, rows × columns without missing values; ties are settled by keyed words."""
+    if grouping == "mdav":
+        from larvatus.stats.grouping.mdav import mdav, mdav_in_parts
+
+        order = np.lexsort((record, words(record)))
+        points = np.ascontiguousarray(standardised(x)[order])
+        found = mdav(points, k) if part is None else mdav_in_parts(points, k, part)
+        group = np.empty(len(x), dtype=np.int64)
+        group[order] = found
+        return group
+    along = x[:, 0] if x.shape[1] == 1 else projected(x)
+    order = keyed_order(along, record, words)
+    starts = least_cost_starts(along[order], k) if grouping == "optimal" else even_starts(len(x), k)
+    return _numbered(order, starts)
+
+
+def standardised(x: Floats) -> Floats:
+    """Each column with mean 0 and variance 1; a column that does not vary becomes zeros."""
+    if len(x) == 0:
+        return x
+    varies = x.min(axis=0) < x.max(axis=0)
+    d = x - x.mean(axis=0)
+    largest = np.where(varies, np.abs(d).max(axis=0), 1.0)
+    d /= largest
+    return np.where(varies, d / np.where(varies, d.std(axis=0), 1.0), 0.0)
+
+
+def projected(x: Floats) -> Floats:
+    """The sum of standardised columns, by which records are put in one order."""
+    return np.asarray(standardised(x).sum(axis=1))
+
+
+def even_starts(n: int, k: int) -> Ints:
+    """Where groups of k begin in an order of n, and the end; the last takes the remainder."""
+    return np.append(np.arange(max(n // k, 1)) * k, n)
+
+
+def least_cost_starts(ordered: Floats, k: int) -> Ints:
+    """Where groups begin that together have the least sum of squares, and the end (Hansen and Mukherjee 2003).
+
+    Groups of the best partition are runs of k to 2k - 1 values: a shortest path over places, in n·k steps.
+    """
+    n = len(ordered)
+    if n < 2 * k:
+        return np.array([0, n])
+    scale = max(abs(ordered[0] - ordered[n // 2]), abs(ordered[-1] - ordered[n // 2])) or 1.0
+    came = np.zeros(n + 1, dtype=np.int64)
+    _shortest((ordered - ordered[n // 2]) / scale, k, np.full(n + 1, np.inf), came)
+    starts = [n]
+    while starts[-1] > 0:
+        starts.append(int(came[starts[-1]]))
+    return np.array(starts[::-1])
+
+
+@kernel()
+def _shortest(x: Floats, k: int, cost: Floats, came: Ints) -> None:
+    """For each place the least cost of grouping all before it, and where its last group begins; sums of squares by Welford."""
+    cost[0] = 0.0
+    for stop in range(k, len(x) + 1):
+        mean, square = 0.0, 0.0
+        for size in range(1, min(2 * k - 1, stop) + 1):
+            step = x[stop - size] - mean
+            mean += step / size
+            square += step * (x[stop - size] - mean)
+            if size >= k and cost[stop - size] + square < cost[stop]:
+                cost[stop], came[stop] = cost[stop - size] + square, stop - size
+
+
+@kernel()
+def _numbered(order: Ints, starts: Ints) -> Ints:
+    group = np.empty(len(order), dtype=np.int64)
+    for g in range(len(starts) - 1):
+        for i in range(starts[g], starts[g + 1]):
+            group[order[i]] = g
+    return group
+
+
+@kernel()
+def run_up(x: Floats, done: int, k: int, last: int, state: Floats, out: Floats) -> None:
+    """For values in order after `done` others: the first of their group, and the sum so far of how much each exceeds it."""
+    for i in range(len(x)):
+        if (done + i) % k == 0 and (done + i) // k <= last:
+            state[0], state[1] = x[i], 0.0
+        state[1] += x[i] - state[0]
+        out[0, i], out[1, i] = state[0], state[1]
+
+
+@kernel()
+def group_means(x: Floats, group: Ints, count: Ints) -> Floats:
+    """The mean of each record's group, never outside the group's values."""
+    total, low, high = np.zeros(len(count)), np.full(len(count), np.inf), np.full(len(count), -np.inf)
+    for i in range(len(x)):
+        total[group[i]] += x[i]
+        low[group[i]], high[group[i]] = min(low[group[i]], x[i]), max(high[group[i]], x[i])
+    for g in range(len(count)):
+        total[g] = min(max(total[g] / count[g], low[g]), high[g])
+    return total[group]
+
+
+@kernel()
+def group_medians(x: Floats, group: Ints, count: Ints) -> Floats:
+    """The median of each record's group; of an even number of values, the mean of the two in the middle."""
+    filled, held, middle = np.zeros(len(count), dtype=np.int64), np.empty(len(x)), np.empty(len(count))
+    for g in range(1, len(count)):
+        filled[g] = filled[g - 1] + count[g - 1]
+    for i in range(len(x)):
+        held[filled[group[i]]] = x[i]
+        filled[group[i]] += 1
+    for g in range(len(count)):
+        values, half = held[filled[g] - count[g] : filled[g]], count[g] // 2
+        for i in range(1, len(values)):
+            value, j = values[i], i
+            while j > 0 and values[j - 1] > value:
+                values[j] = values[j - 1]
+                j -= 1
+            values[j] = value
+        middle[g] = values[half] if count[g] % 2 else values[half - 1] + (values[half] - values[half - 1]) / 2
+    return middle[group]

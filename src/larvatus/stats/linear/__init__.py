@@ -1,0 +1,1 @@
+"""Moments, regressions, covariance factors and exact-moment masking of one sub-group."""

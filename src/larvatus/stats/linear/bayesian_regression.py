@@ -1,0 +1,138 @@
+"""Regression of several columns on others, and draws of its coefficients from their posterior under the usual flat prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Matrix
+from larvatus.stats.linear.moments import Moments
+
+THIN, DETERMINED = 1e-10, 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Least squares of one column on terms over the records that have it: through `centre` at the terms' means `at`."""
+
+    centre: float
+    at: Matrix
+    slope: Matrix
+    count: float
+    variance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """Columns on terms: lines, the spread of their residuals as factor · factorᵀ, and what a posterior draw needs.
+
+    `basis` · `basis`ᵀ is the generalised inverse of the terms' scatter; `freedom` the residual degrees of freedom;
+    `fixed` marks columns that the terms determine; `repaired` how far pairwise correlations were from a covariance.
+    """
+
+    lines: tuple[Line, ...]
+    factor: Matrix
+    basis: Matrix
+    freedom: float
+    fixed: NDArray[np.bool_]
+    repaired: float
+
+    @property
+    def slope(self) -> Matrix:
+        """Terms × columns."""
+        return np.array([line.slope for line in self.lines]).reshape(len(self.lines), len(self.basis)).T
+
+    @property
+    def intercept(self) -> Matrix:
+        return np.array([line.centre - line.at @ line.slope for line in self.lines])
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One draw of intercepts, slopes (terms × columns) and a root of the covariance (directions × columns)."""
+
+    intercept: Matrix
+    slope: Matrix
+    root: Matrix
+
+
+def spread_basis(moments: Moments, first: int = 0) -> Matrix:
+    """For the columns from `first` on, B with B·Bᵀ the inverse of their scatter, thin directions left out."""
+    square = np.diag(moments.square)[first:]
+    scale = np.where(moments.constant[first:], 1.0, np.sqrt(np.maximum(square, 1e-300)))
+    varies = ~moments.constant[first:]
+    r = moments.scatter[first:, first:] / np.outer(scale, scale) * np.outer(varies, varies)
+    values, vectors = np.linalg.eigh(r) if len(r) else (np.zeros(0), np.zeros((0, 0)))
+    kept = values > THIN
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) / scale[:, None])
+
+
+def line_of(moments: Moments, column: int, first: int) -> Line:
+    """The line of one column on the columns from `first` on."""
+    count = float(moments.present[column])
+    at = np.nan_to_num(moments.mean[first:])
+    if count == 0:
+        return Line(0.0, at, np.zeros(len(at)), 0.0, 0.0)
+    basis = spread_basis(moments, first)
+    slope = basis @ (basis.T @ moments.scatter[first:, column])
+    if moments.constant[column]:
+        slope = np.zeros(len(at))
+    return Line(float(moments.mean[column]), at, slope, count, float(np.nan_to_num(moments.variance[column])))
+
+
+def regression(lines: tuple[Line, ...], residuals: Moments, basis: Matrix) -> Regression:
+    """The regression from its lines, the moments of its residuals and the basis of its terms."""
+    used = 1 + basis.shape[1]
+    square = np.diag(residuals.square)
+    count = np.array([line.count for line in lines])
+    freedom = np.maximum(count - used, 1.0)
+    varies = np.array([line.variance for line in lines]) * np.maximum(count - 1, 0.0)
+    fixed = square <= DETERMINED * varies
+    scale = np.where(fixed, 0.0, np.sqrt(square / freedom))
+    r = np.nan_to_num(residuals.correlation) * np.outer(~fixed, ~fixed)
+    np.fill_diagonal(r, np.where(fixed, 0.0, 1.0))
+    values, vectors = np.linalg.eigh(r)
+    kept = values > THIN
+    factor = vectors[:, kept] * np.sqrt(values[kept])
+    length = np.sqrt((factor**2).sum(axis=1))
+    factor = factor * np.divide(scale, length, out=np.zeros_like(scale), where=length > 0)[:, None]
+    least = float(count[~fixed].min(initial=np.inf)) if not fixed.all() else float(used)
+    return Regression(lines, factor, basis, least - used, fixed, max(0.0, float(-values.min(initial=0.0))))
+
+
+def wishart_root(normals: Matrix, uniforms: Matrix, freedom: float) -> Matrix:
+    """Lower triangle A with A·Aᵀ Wishart of identity scale (Bartlett 1933), from r(r−1)/2 normals and r uniforms."""
+    from scipy.special import gammaincinv
+
+    r = len(uniforms)
+    out = np.zeros((r, r))
+    out[np.tril_indices(r, -1)] = normals
+    out[np.diag_indices(r)] = np.sqrt(2.0 * gammaincinv((freedom - np.arange(r)) / 2.0, uniforms))
+    return out
+
+
+def posterior_draw(fit: Regression, normals: Matrix, uniforms: Matrix) -> Drawn:
+    """Coefficients and covariance from their joint posterior: inverse Wishart, then normal given the covariance.
+
+    `normals` holds as many as `draws_needed` says. Columns with missing values have lines of their own, whose
+    uncertainty grows as their records are fewer.
+    """
+    r, q, p = fit.factor.shape[1], fit.basis.shape[1], len(fit.lines)
+    triangle = r * (r - 1) // 2
+    a = wishart_root(normals[:triangle], uniforms[:r], fit.freedom)
+    root = np.sqrt(fit.freedom) * np.linalg.solve(a, fit.factor.T) if r else np.zeros((0, p))
+    shift = normals[triangle : triangle + r] @ root
+    tilt = fit.basis @ normals[triangle + r : triangle + r + q * r].reshape(q, r) @ root
+    count = np.array([max(line.count, 1.0) for line in fit.lines])
+    slope = fit.slope + tilt * np.sqrt(count.max(initial=1.0) / count)
+    at = np.array([line.at for line in fit.lines]).reshape(p, len(fit.basis))
+    centre = np.array([line.centre for line in fit.lines]) + shift / np.sqrt(count)
+    return Drawn(centre - (at * slope.T).sum(axis=1), slope, root)
+
+
+def draws_needed(fit: Regression) -> tuple[int, int]:
+    """How many normals and uniforms a posterior draw takes."""
+    r, q = fit.factor.shape[1], fit.basis.shape[1]
+    return r * (r - 1) // 2 + r + q * r, r

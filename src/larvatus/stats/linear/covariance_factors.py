@@ -1,0 +1,119 @@
+"""Factors of the covariance of rows, from which noise of the same covariance is made.
+
+Complete rows give the triangle of their QR, chunk by chunk: a combination of columns that is constant stays so to rounding,
+and one that hardly varies keeps its small variance, neither of which a root of the covariance itself would do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Matrix
+from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.sufficiency import THIN, independent
+
+LEAST, ROUNDING = 1e-12, 64 * np.finfo(float).eps
+
+
+@dataclass(frozen=True, slots=True)
+class Centred:
+    """Rows of complete data in brief: how many, their mean, and the triangle R with RᵀR the sum of products of deviations.
+
+    The mean is kept in two parts, since far from zero its own rounding would look like a direction of the data.
+    """
+
+    count: int
+    near: Matrix
+    offset: Matrix
+    triangle: Matrix
+
+    @classmethod
+    def of(cls, x: Matrix) -> Centred | None:
+        """Of a block, rows × columns; None where a value is missing."""
+        if x.shape[1] == 0:
+            return cls(len(x), np.zeros(0), np.zeros(0), np.zeros((0, 0)))
+        mean = x.mean(axis=0)
+        if np.isnan(mean).any():
+            return None
+        d = x - mean
+        more = d.mean(axis=0)
+        d -= more
+        return cls(len(x), mean, more, np.asarray(np.linalg.qr(d, mode="r")))
+
+    @staticmethod
+    def merge(one: Centred | None, other: Centred | None) -> Centred | None:
+        """Of both sets of rows together; None where either has missing values."""
+        if one is None or other is None:
+            return None
+        count = one.count + other.count
+        if len(one.near) == 0:
+            return Centred(count, one.near, one.offset, one.triangle)
+        step = (other.near - one.near) + (other.offset - one.offset)
+        between = np.sqrt(one.count * (other.count / count)) * step
+        triangle = np.linalg.qr(np.vstack([one.triangle, other.triangle, between]), mode="r")
+        return Centred(count, one.near, one.offset + step * (other.count / count), np.asarray(triangle))
+
+    @property
+    def mean(self) -> Matrix:
+        """Mean of each column."""
+        return np.asarray(self.near + self.offset)
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        """Columns that do not vary, but for rounding."""
+        square = (self.triangle**2).sum(axis=0)
+        return np.asarray(square <= self.count * (ROUNDING * self.mean) ** 2)
+
+    @property
+    def scale(self) -> Matrix:
+        """Standard deviation of each column, 1 where it does not vary."""
+        sd = np.sqrt((self.triangle**2).sum(axis=0) / max(self.count - 1, 1))
+        return np.where(self.constant, 1.0, sd)
+
+    @property
+    def standardised(self) -> Matrix:
+        """The triangle of columns with variance 1, or 0 where they do not vary."""
+        return np.where(self.constant, 0.0, self.triangle / self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """Mean and a square factor of the covariance that turns independent draws into draws of that covariance.
+
+    The draw of row j first enters column j: a direction that is only rounding does not shift the draws of the others.
+    `repaired` is how far below zero the smallest eigenvalue of the correlations was before they were made to fit together.
+    """
+
+    mean: Matrix
+    constant: NDArray[np.bool_]
+    weights: Matrix
+    repaired: float = 0.0
+
+    @property
+    def covariance(self) -> Matrix:
+        return np.asarray(self.weights.T @ self.weights)
+
+
+def root_of(rows: Centred) -> Root:
+    """The triangular factor of complete rows; columns that depend on those before them add no direction."""
+    r = rows.standardised
+    freedom = np.sqrt(max(rows.count - 1, 1))
+    directions, chosen, rank = independent(np.ascontiguousarray(r), THIN * freedom)
+    weights = np.zeros((r.shape[1], r.shape[1]))
+    weights[chosen[:rank]] = directions[:rank] @ r / freedom * rows.scale
+    return Root(rows.mean, rows.constant, weights)
+
+
+def repaired_root(m: Moments) -> Root:
+    """The symmetric factor of pairwise-complete correlations, moved to the nearest ones that fit together, times the SDs."""
+    sd = np.sqrt(np.where(m.constant, 0.0, np.nan_to_num(m.variance)))
+    r = np.where(np.isnan(m.correlation), 0.0, m.correlation)
+    np.fill_diagonal(r, np.where(m.constant, 0.0, 1.0))
+    values, vectors = np.linalg.eigh(r)
+    half = (vectors * np.sqrt(np.where(values > LEAST, values, 0.0))) @ vectors.T
+    length = np.sqrt((half**2).sum(axis=0))
+    half = np.divide(half, length, out=np.zeros_like(half), where=length > 0)
+    return Root(np.nan_to_num(m.mean), m.constant, half * sd, max(0.0, -float(values.min(initial=0.0))))

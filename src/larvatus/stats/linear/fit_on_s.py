@@ -1,0 +1,74 @@
+"""The fit of X on S and what is left of it, from one triangle over all rows; then Y = β₀ + β₁S + β₂X + ε, row by row.
+
+Columns are standardised, S comes first, and a column that depends on those before it adds no direction. Arrays here are
+columns × rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Matrix
+from larvatus.stats.linear.covariance_factors import Centred
+from larvatus.stats.linear.row_maps import mapped_rows, solved_rows
+from larvatus.stats.linear.sufficiency import THIN, independent, noise_root
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Standardised X is `on_given` of the basis of S plus a rest whose covariance is restᵀ rest.
+
+    Row i of the rest first enters column `lanes[i]` of X, and takes the draw of that number.
+    """
+
+    centre: Matrix
+    scale: Matrix
+    chosen: NDArray[np.int64]
+    triangle: Matrix
+    on_given: Matrix
+    rest: Matrix
+    lanes: NDArray[np.int64]
+    varies: NDArray[np.bool_]
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Columns of X that vary beyond what S determines."""
+        return np.asarray((self.rest**2).sum(axis=0) > THIN**2)
+
+    def noise_weights(self, beta: Matrix) -> Matrix:
+        """A factor of the noise covariance for a similarity in the columns' own units; refused where there is none."""
+        if len(self.rest) == 0:
+            return self.rest
+        _, root = noise_root(self.rest.T, self._standard(beta))
+        return np.asarray(root.T @ self.rest)
+
+    def masked(self, s: Matrix, x: Matrix, beta: Matrix, weights: Matrix, draws: Matrix) -> Matrix:
+        """Y for a block of rows, with a draw for each column of X; columns that are not free stay as they are."""
+        q, own = len(s), self._standard(beta)
+        centre, scale = self.centre[q:], self.scale[q:]
+        given = (s - self.centre[:q, None]) / self.scale[:q, None]
+        parts = np.vstack([solved_rows(given, self.chosen, self.triangle), x, draws[self.lanes]])
+        y = mapped_rows(parts, np.vstack([self.on_given @ (np.eye(len(x)) - own).T * scale, beta.T, weights * scale]))
+        y += (centre - beta @ centre)[:, None]
+        return y if self.free.all() else np.where(self.free[:, None], y, x)
+
+    def _standard(self, beta: Matrix) -> Matrix:
+        spread = self.scale[-len(beta) :]
+        return np.asarray(beta * spread / spread[:, None])
+
+
+def fit_of(rows: Centred, q: int) -> Fit:
+    """From [S, X] with q columns of S."""
+    r = np.ascontiguousarray(rows.standardised)
+    freedom = np.sqrt(max(rows.count - 1, 1))
+    directions, chosen, rank = independent(r, THIN * freedom)
+    kept = chosen[:rank]
+    given = int((kept < q).sum())
+    k = directions[:rank] @ r[:, q:]
+    triangle = np.triu(directions[:given] @ r[:, kept[:given]])
+    return Fit(
+        rows.mean, rows.scale, kept[:given], triangle, k[:given], k[given:] / freedom, kept[given:] - q, ~rows.constant[q:],
+    )

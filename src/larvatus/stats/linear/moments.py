@@ -1,0 +1,147 @@
+"""Counts, means and covariances that merge exactly, over the pairs of values that are present."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Element [i, j] speaks of column i over the rows in which columns i and j are both present.
+
+    `scatter` is the sum of products of deviations, `square` the sum of squared deviations of column i. With weights, every
+    sum is a weighted one and `count` the sum of weights; `variance` and `covariance` then have no use, `spread` has.
+    Merging follows Chan, Golub and LeVeque (1979), so that no digits are lost to large means.
+    """
+
+    count: Matrix
+    mean_pair: Matrix
+    square: Matrix
+    scatter: Matrix
+
+    @classmethod
+    def of(cls, x: Matrix, weight: Matrix | None = None) -> Moments:
+        """Of a block, rows × columns, NaN where missing; weighted where weights are given."""
+        n, p = x.shape
+        if weight is not None:
+            return cls._weighted(x, weight)
+        mean = x.mean(axis=0) if n else np.full(p, np.nan)
+        if not np.isnan(mean).any():
+            d = x - mean
+            more = d.mean(axis=0)
+            mean = mean + more
+            d -= more
+            scatter = d.T @ d
+            square = np.repeat(np.diag(scatter)[:, None], p, axis=1)
+            return cls(np.full((p, p), float(n)), np.repeat(mean[:, None], p, axis=1), square, scatter)
+        missing = np.isnan(x)
+        there = (~missing).astype(np.float64)
+        total = there.sum(axis=0)
+        centre = np.divide(np.where(missing, 0.0, x).sum(axis=0), total, out=np.zeros(p), where=total > 0)
+        d = np.where(missing, 0.0, x - centre)
+        count = there.T @ there
+        first = _divide(d.T @ there, count)
+        square = (d * d).T @ there - count * first**2
+        scatter = d.T @ d - count * first * first.T
+        return cls(count, np.where(count > 0, centre[:, None] + first, 0.0), np.maximum(square, 0.0), scatter)
+
+    @classmethod
+    def _weighted(cls, x: Matrix, weight: Matrix) -> Moments:
+        missing = np.isnan(x)
+        there = (~missing).astype(np.float64)
+        w = weight[:, None]
+        total = (w * there).sum(axis=0)
+        d = np.where(missing, 0.0, x)
+        centre = _divide((w * d).sum(axis=0), total)
+        d = np.where(missing, 0.0, x - centre)
+        count = there.T @ (w * there)
+        first = _divide(d.T @ (w * there), count)
+        square = (d * d).T @ (w * there) - count * first**2
+        scatter = d.T @ (w * d) - count * first * first.T
+        return cls(count, np.where(count > 0, centre[:, None] + first, 0.0), np.maximum(square, 0.0), scatter)
+
+    @staticmethod
+    def merge(a: Moments, b: Moments) -> Moments:
+        """Moments of both sets of rows together."""
+        count = a.count + b.count
+        step = b.mean_pair - a.mean_pair
+        share = _divide(b.count, count)
+        weight = a.count * share
+        return Moments(
+            count,
+            a.mean_pair + step * share,
+            a.square + b.square + weight * step**2,
+            a.scatter + b.scatter + weight * step * step.T,
+        )
+
+    @staticmethod
+    def total(parts: Sequence[Moments]) -> Moments:
+        """All parts together, merged in order."""
+        return reduce(Moments.merge, parts)
+
+    @staticmethod
+    def stacked(parts: Sequence[Moments]) -> Moments:
+        """Many as one, with one more axis in front: what can be asked of one can be asked of all at once."""
+        return Moments(*(np.array([getattr(m, f) for m in parts]) for f in ("count", "mean_pair", "square", "scatter")))
+
+    @property
+    def present(self) -> Matrix:
+        """Values present, per column."""
+        return _diagonal(self.count).copy()
+
+    @property
+    def mean(self) -> Matrix:
+        """Mean of each column over its present values, NaN where there are none."""
+        return np.where(self.present > 0, _diagonal(self.mean_pair), np.nan)
+
+    @property
+    def variance(self) -> Matrix:
+        """Sample variance of each column over its present values, NaN under two of them."""
+        return _nan_divide(_diagonal(self.square), self.present - 1)
+
+    @property
+    def spread(self) -> Matrix:
+        """Mean of squared deviations of each column, weighted where the sums are."""
+        return _nan_divide(_diagonal(self.square), self.present)
+
+    @property
+    def covariance(self) -> Matrix:
+        """Pairwise-complete sample covariance, NaN under two pairs."""
+        return _nan_divide(self.scatter, self.count - 1)
+
+    @property
+    def correlation(self) -> Matrix:
+        """Pairwise-complete correlation; NaN where a column does not vary over the pairs."""
+        varying = self._varying(self.square)
+        spread = varying * varying.swapaxes(-1, -2)
+        with np.errstate(invalid="ignore"):
+            r = _nan_divide(self.scatter, np.sqrt(spread))
+        return np.clip(r, -1.0, 1.0)
+
+    def _varying(self, square: Matrix) -> Matrix:
+        """Sums of squares with those that are rounding of a constant set to zero."""
+        return np.where(square > self.count * (64 * np.finfo(float).eps * self.mean_pair) ** 2, square, 0.0)
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        """Columns that do not vary (or have at most one value)."""
+        return np.asarray(_diagonal(self._varying(self.square)) <= 0)
+
+
+def _diagonal(a: Matrix) -> Matrix:
+    return np.diagonal(a, axis1=-2, axis2=-1)
+
+
+def _divide(a: Matrix, b: Matrix) -> Matrix:
+    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
+
+
+def _nan_divide(a: Matrix, b: Matrix) -> Matrix:
+    return np.divide(a, b, out=np.full_like(a, np.nan), where=b > 0)

@@ -1,0 +1,147 @@
+"""The point nearest to each row that obeys linear rules: sweeps for most rows, least-distance programming for the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from larvatus.core.arrays import Bools, Floats
+
+SWEEPS, LOOKS = 12, (2, 6, 11)
+SAFE, SNAP = 1e-12, 1e-10
+
+
+def nearest_obeying(
+    x: Floats, spread: Floats, lower: Floats, upper: Floats, slope: Floats, limit: Floats, equal: Bools, active: Bools
+) -> Floats:
+    """Rows moved as little as possible, in units of `spread`, so that `slope` · row ≤ (or =) `limit`, within the bounds.
+
+    `slope` is lines × columns; `limit` and `active` are rows × lines: a line asks nothing of a row where it is not active.
+    Inequalities are met with a margin in the twelfth digit where there is room for it. Rows for which there is no such
+    point are only brought within their bounds.
+    """
+    y = np.clip(x, lower, upper)
+    over = y @ slope.T - limit
+    rows = np.flatnonzero((active & (np.where(equal, np.abs(over), over) > 0)).any(axis=1))
+    tied = np.flatnonzero((slope != 0).any(axis=0))
+    if len(rows):
+        part = _nearest(
+            x[np.ix_(rows, tied)], spread[tied], lower[tied], upper[tied], slope[:, tied], limit[rows], equal, active[rows]
+        )
+        part = _snapped(part, spread[tied], lower[tied], upper[tied])
+        _nudge(part, spread[tied], lower[tied], upper[tied], slope[:, tied], limit[rows], active[rows] & ~equal)
+        y[np.ix_(rows, tied)] = part
+    return y
+
+
+def _snapped(y: Floats, spread: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Values that are at a bound but for rounding, put on it: zero leaves as zero."""
+    y = np.where(np.abs(y - lower) <= SNAP * spread, lower, y)
+    return np.where(np.abs(y - upper) <= SNAP * spread, upper, y)
+
+
+def _nudge(y: Floats, spread: Floats, lower: Floats, upper: Floats, slope: Floats, limit: Floats, asked: Bools) -> None:
+    """Rows that break an inequality by rounding alone, put right by one of its columns that can give way."""
+    for _ in range(3):
+        for i in np.flatnonzero((slope != 0).any(axis=1)):
+            over = y @ slope[i] - limit[:, i]
+            weight = np.abs(slope[i]) * spread
+            rows = np.flatnonzero(asked[:, i] & (over > 0) & (over <= 100 * SNAP * weight.sum()))
+            free = np.where(slope[i] > 0, y[rows] > lower, y[rows] < upper)
+            column = np.where(free, weight, -1.0).argmax(axis=1)
+            step = (over[rows] * (1 + SNAP) + SAFE / 10 * weight[column]) / slope[i, column]
+            y[rows, column] = np.clip(y[rows, column] - step, lower[column], upper[column])
+
+
+def _nearest(
+    x: Floats, spread: Floats, lower: Floats, upper: Floats, slope: Floats, limit: Floats, equal: Bools, active: Bools
+) -> Floats:
+    """The same for rows that break a line within their bounds, over the columns of lines alone."""
+    m, unit = len(slope), np.eye(x.shape[1])
+    low, high = np.isfinite(lower), np.isfinite(upper)
+    lines = np.vstack([slope, -slope[equal], -unit[low], unit[high]])
+    limits = np.hstack([limit, -limit[:, equal], np.tile(np.hstack([-lower[low], upper[high]]), (len(x), 1))])
+    asked = np.hstack([active, active[:, equal], np.ones((len(x), low.sum() + high.sum()), dtype=bool)])
+    margin = np.where(np.arange(len(lines)) < m, np.hstack([np.where(equal, 0.0, SAFE), np.zeros(len(lines) - m)]), 0.0)
+    asked &= (lines != 0).any(axis=1)
+    y, going = np.clip(x, lower, upper), np.arange(len(x))
+
+    def settle(near: Floats, binding: Bools, sure: bool = False) -> Bools:
+        """Take the rows whose binding lines, unless sure, are seen to be the right ones and give a point that obeys."""
+        size = margin * (np.abs(near) @ np.abs(lines).T + np.abs(limits[going]))
+        found, right = _solved(x[going], lines, lines * spread**2, limits[going] - size, binding & asked[going])
+        right = (right | sure) & ~_off(found, spread, lines, limits[going], asked[going])
+        y[going[right]] = np.clip(found[right], lower, upper)
+        return right
+
+    for near, binding in _swept(x, lines * spread**2, lines, limits, asked):
+        going = going[~settle(near[going], binding[going])]
+        if len(going) == 0:
+            return y
+    near, binding, there = _programmed(x[going], spread, lines, limits[going], asked[going])
+    y[going[there]] = np.clip(near[there], lower, upper)
+    rest = ~settle(near, binding, sure=True)
+    going, margin = going[rest], np.zeros(len(lines))
+    settle(near[rest], binding[rest], sure=True)
+    return y
+
+
+def _swept(x: Floats, ways: Floats, lines: Floats, limits: Floats, asked: Bools):  # type: ignore[no-untyped-def]
+    """Hildreth's method: where the rows are and which lines pull at them, after a few sweeps over all lines."""
+    near, pull = x.copy(), np.zeros_like(limits)
+    gain = (lines * ways).sum(axis=1)
+    for sweep in range(SWEEPS):
+        for i in np.flatnonzero(gain > 0):
+            step = np.maximum((near @ lines[i] - limits[:, i]) / gain[i], -pull[:, i])
+            step[~asked[:, i]] = 0.0
+            pull[:, i] += step
+            near -= step[:, None] * ways[i]
+        if sweep in LOOKS:
+            yield near, pull > 0
+
+
+def _programmed(x: Floats, spread: Floats, lines: Floats, limits: Floats, asked: Bools) -> tuple[Floats, Bools, Bools]:
+    """Lawson and Hanson's least-distance programming, row by row: the point, the lines that bind, and whether there is one."""
+    from scipy.optimize import nnls
+
+    y, binding, there = x.copy(), np.zeros(asked.shape, dtype=bool), np.zeros(len(x), dtype=bool)
+    scaled = -lines * spread
+    norm = np.sqrt((scaled**2).sum(axis=1))
+    for i in range(len(x)):
+        used = np.flatnonzero(asked[i] & (norm > 0))
+        short = (lines[used] @ x[i] - limits[i, used]) / norm[used]
+        system = np.vstack([scaled[used].T / norm[used], short])
+        target = np.zeros(len(system))
+        target[-1] = 1.0
+        try:
+            force, _ = nnls(system, target)
+        except RuntimeError:
+            continue
+        left = system @ force - target
+        if -left[-1] > 1e-10:
+            y[i] = x[i] - spread * left[:-1] / left[-1]
+            binding[i, used] = force > 0
+            there[i] = True
+    return y, binding, there
+
+
+def _solved(x: Floats, lines: Floats, ways: Floats, limit: Floats, binding: Bools) -> tuple[Floats, Bools]:
+    """The rows moved so that the binding lines hold with equality, and whether none of these pulls the wrong way."""
+    y, right = x.copy(), np.ones(len(x), dtype=bool)
+    if len(x) == 0:
+        return y, right
+    patterns, which = np.unique(binding, axis=0, return_inverse=True)
+    for k, pattern in enumerate(patterns):
+        rows, bind = np.flatnonzero(which.ravel() == k), np.flatnonzero(pattern)
+        if len(bind) == 0:
+            continue
+        over = x[rows] @ lines[bind].T - limit[np.ix_(rows, bind)]
+        force = over @ np.linalg.pinv(lines[bind] @ ways[bind].T).T
+        y[rows] = x[rows] - force @ ways[bind]
+        right[rows] = force.min(axis=1) >= -1e-9 * np.abs(force).max(axis=1)
+    return y, right
+
+
+def _off(y: Floats, spread: Floats, lines: Floats, limit: Floats, asked: Bools) -> Bools:
+    """Rows that break a line by more than rounding."""
+    slack = 2 * SAFE * ((np.abs(y) + spread) @ np.abs(lines).T + np.abs(limit))
+    return np.asarray((asked & (y @ lines.T - limit > slack)).any(axis=1))

@@ -1,0 +1,124 @@
+"""Regression from moments: unexplained variance, slopes, and ordinary least squares with standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from larvatus.core.arrays import Floats, Matrix
+from larvatus.stats.linear.moments import Moments
+
+THIN = 1e-10
+
+
+def unexplained(covariance: Matrix, targets: list[int], given: list[int]) -> Matrix:
+    """Variance of each target that a linear fit on the given columns leaves, by a pivotless sweep on the correlation scale.
+
+    Columns that depend on those before them are left out; a target that is itself given keeps nothing.
+    """
+    sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    scale = np.where(sd > 0, sd, 1.0)
+    r = np.nan_to_num(covariance) / np.outer(scale, scale)
+    left = r[np.ix_(given, given)].copy()
+    cross = r[np.ix_(targets, given)].copy()
+    rest = np.diag(r)[targets].copy()
+    for _ in range(len(given)):
+        j = int(np.argmax(np.diag(left)))
+        if left[j, j] <= THIN:
+            break
+        column, pivot = left[:, j].copy(), left[j, j]
+        rest -= cross[:, j] ** 2 / pivot
+        cross -= np.outer(cross[:, j], column) / pivot
+        left -= np.outer(column, column) / pivot
+    return np.asarray(np.maximum(rest, 0.0) * scale[targets] ** 2)
+
+
+def share_interval(r2: float, n: float, k: int, z: float = 1.959963984540054) -> tuple[float, float]:
+    """An interval for a share of variance explained by k columns in n records (Olkin and Finn 1995), inside [0, 1]."""
+    if n <= k + 3:
+        return 0.0, 1.0
+    spread = np.sqrt(4 * r2 * (1 - r2) ** 2 * (n - k - 1) ** 2 / ((n * n - 1) * (n + 3)) + (k / n) ** 2 / max(k, 1))
+    return max(0.0, r2 - z * float(spread)), min(1.0, r2 + z * float(spread))
+
+
+def slopes(covariance: Matrix, targets: list[int], given: list[int]) -> Matrix:
+    """Coefficients, given × targets, of the linear fit of smallest size; directions that hardly vary are left out."""
+    sd = np.sqrt(np.maximum(np.nan_to_num(np.diag(covariance)), 0.0))
+    scale = np.where(sd > 0, sd, 1.0)
+    r = np.nan_to_num(covariance) / np.outer(scale, scale)
+    values, vectors = np.linalg.eigh(r[np.ix_(given, given)]) if given else (np.zeros(0), np.zeros((0, 0)))
+    good = values > THIN * values.max(initial=0.0)
+    turned = vectors[:, good] / values[good] @ vectors[:, good].T
+    fitted = turned @ r[np.ix_(given, targets)]
+    return np.asarray(fitted * scale[targets] / scale[given][:, None])
+
+
+COLLINEAR = 1e-10  # of an eigenvalue on the correlation scale
+EXACT = 1e-12  # of the outcome's sum of squares
+ROUNDING = 1e-6  # of the unit of a coefficient
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Coefficients, the intercept first where there is one; NaN where they are not determined by the data.
+
+    `unit` is how large a coefficient could be: the spread of the outcome over that of the column. Where the columns give
+    the outcome without error, what is less than rounding of it is zero.
+    """
+
+    estimate: Floats
+    error: Floats
+    freedom: int
+    unit: Floats
+
+    def interval(self, level: float) -> tuple[Floats, Floats]:
+        """Low and high ends, by Student's t."""
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(max(self.freedom, 1), (1 + level) / 2)) * self.error
+        return self.estimate - half, self.estimate + half
+
+
+def fitted(moments: Moments, outcome: int, on: Sequence[int], intercept: bool = True) -> Fit:
+    """Regress one column on others by least squares, with the usual standard errors; complete records only.
+
+    A coefficient that some other combination of columns could take the place of is not determined, whatever the order of
+    the columns; the others are unique and stay.
+    """
+    n, k = float(moments.count[outcome, outcome]), len(on)
+    mean, place = np.diag(moments.mean_pair)[[outcome, *on]], [outcome, *on]
+    scatter = moments.scatter[np.ix_(place, place)]
+    still = moments.constant[list(on)]
+    if not intercept:
+        scatter = scatter + n * np.outer(mean, mean)
+        still = np.diag(scatter)[1:] <= 0
+    lacking = np.full(k + intercept, np.nan)
+    nothing = Fit(lacking, lacking, 0, np.zeros(k + intercept))
+    if n < 2 or not scatter[0, 0] > 0 or (intercept and moments.constant[outcome]):
+        return nothing
+    scale = np.where(still, 1.0, np.sqrt(np.maximum(np.diag(scatter)[1:], 0.0)))
+    gram = np.where(np.outer(~still, ~still), scatter[1:, 1:] / np.outer(scale, scale), 0.0)
+    roots, axes = np.linalg.eigh(gram) if k else (np.zeros(0), np.zeros((0, 0)))
+    free = roots > COLLINEAR
+    inverse = (axes[:, free] / roots[free]) @ axes[:, free].T
+    lost = axes[:, ~free]
+    slopes = inverse @ (scatter[1:, 0] / scale)
+    rest = float(scatter[0, 0] - slopes @ gram @ slopes)
+    freedom = int(n) - int(free.sum()) - intercept
+    if freedom < 1:
+        return nothing
+    variance = rest / freedom if rest > EXACT * float(scatter[0, 0]) else 0.0
+    estimate, spread = slopes / scale, np.maximum(np.diag(inverse), 0.0) / scale**2
+    known = (np.abs(lost) < 1e-6).all(axis=1) if k else np.ones(0, dtype=bool)
+    if intercept:
+        centre = mean[1:] / scale
+        level = float(mean[0] - centre @ slopes)
+        known = np.r_[bool((np.abs(centre @ lost) < 1e-6 * (1 + np.abs(centre).max(initial=0.0))).all()), known]
+        estimate, spread = np.r_[level, estimate], np.r_[1 / n + centre @ inverse @ centre, spread]
+    unit = float(np.sqrt(scatter[0, 0])) / scale
+    unit = np.r_[abs(mean[0]) + float(np.sqrt(scatter[0, 0] / n)), unit] if intercept else unit
+    if variance == 0:
+        estimate = np.where(np.abs(estimate) < ROUNDING * unit, 0.0, estimate)
+    return Fit(np.where(known, estimate, np.nan), np.where(known, np.sqrt(variance * spread), np.nan), freedom, unit)

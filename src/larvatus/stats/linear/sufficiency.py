@@ -1,0 +1,336 @@
+"""Sufficiency-based masking: Y shares mean and covariance with X exactly (Burridge 2003; 000 §3.3).
+
+Columns of [1, S, X] are centred and scaled and get an orthonormal basis, column by column, dependent ones left out. Then
+
+    Y = X + (Q (Mᵀ - I) + E root) Kᵀ,      root rootᵀ = I - M Mᵀ
+
+where Q is the basis of X given S, K = Xᵀ Q, M is the similarity seen in that basis, and E is noise made orthonormal and
+orthogonal to 1, S and X. The difference of Y from X lies in the span of K, so every identity among columns of X stays.
+All factors are the ones with positive diagonals or symmetric, hence the same however the work was cut.
+
+Arrays here are columns × rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Matrix
+from larvatus.core.kernels import kernel
+from larvatus.stats.linear.row_maps import solved_rows
+
+Status = Literal["exact", "rotated", "reflected", "forced", "constant"]
+THIN = 1e-13
+LEAST_NOISE = 1e-9
+SLACK = 1e-9
+FAR = 1e7
+
+
+class Outcome(NamedTuple):
+    """What became of a group: status, columns of X that could be moved, columns too far from zero for floats to hold their
+    moments exactly, and whether the sign of one direction is all that was drawn."""
+
+    status: Status
+    free: NDArray[np.bool_]
+    far: NDArray[np.bool_]
+    two: bool = False
+
+
+class Infeasible(Exception):
+    """A similarity that would need noise of negative variance in some direction of the standardised columns."""
+
+    def __init__(self, direction: Matrix, eigenvalue: float) -> None:
+        super().__init__()
+        self.direction, self.eigenvalue = direction / np.sqrt(direction @ direction), eigenvalue
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """How rows of [1, S, X] become rows of an almost orthonormal basis: `given` columns for [1, S], then X given S.
+
+    The chosen columns are the basis times the triangle, to rounding.
+    """
+
+    chosen: NDArray[np.int64]
+    triangle: Matrix
+    given: int
+
+    @property
+    def rank(self) -> int:
+        return len(self.chosen)
+
+    def rows(self, columns: Matrix) -> Matrix:
+        """Computed the same way each time, to the last bit, so that corrections found once hold later."""
+        return solved_rows(columns, self.chosen, self.triangle)
+
+
+@kernel()
+def independent(r: Matrix, thin: float) -> tuple[Matrix, NDArray[np.int64], int]:
+    """Gram-Schmidt over the columns of R, each projected twice: directions, the columns they come from, how many."""
+    k = r.shape[1]
+    basis = np.zeros((k, r.shape[0]))
+    chosen = np.zeros(k, dtype=np.int64)
+    rank = 0
+    for j in range(k):
+        v = r[:, j].copy()
+        for _ in range(2):
+            for b in range(rank):
+                v -= (basis[b] @ v) * basis[b]
+        norm = np.sqrt(v @ v)
+        if norm > thin and rank < r.shape[0]:
+            basis[rank] = v / norm
+            chosen[rank] = j
+            rank += 1
+    return basis, chosen, rank
+
+
+def basis_of(r: Matrix, given: int, rows: int) -> Basis:
+    """From the R of a QR of [1, S, X]; a column that depends on those before it gives no direction."""
+    directions, chosen, rank = independent(np.ascontiguousarray(r), THIN * np.sqrt(max(rows - 1, 1)))
+    kept = chosen[:rank]
+    return Basis(kept, np.triu(directions[:rank] @ r[:, kept]), int((kept < given).sum()))
+
+
+def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
+    """M with K M = β K, and a factor of I - M Mᵀ; refused where β leads out of the span of X or the factor does not exist."""
+    rank = k.shape[1]
+    d = beta[0, 0]
+    if (beta == d * np.eye(len(beta))).all():
+        if 1 - d * d < LEAST_NOISE:
+            raise Infeasible(np.eye(len(beta))[0], 0.0)
+        return d * np.eye(rank), np.sqrt(1 - d * d) * np.eye(rank)
+    inverse = np.linalg.pinv(k, rcond=THIN)
+    m = inverse @ beta @ k
+    left = beta @ k - k @ m
+    if np.abs(left).max(initial=0.0) > SLACK * max(np.abs(k).max(initial=0.0), 1e-300):
+        worst = left[:, np.argmax((left**2).sum(axis=0))]
+        raise Infeasible(worst, -float(worst @ worst) / max(float((k * k).sum()), 1e-300))
+    values, vectors = np.linalg.eigh(np.eye(rank) - m @ m.T)
+    if rank and values[0] < -SLACK:
+        raise Infeasible(inverse.T @ vectors[:, 0], float(values[0]))
+    if rank and values[0] < LEAST_NOISE:
+        raise Infeasible(inverse.T @ vectors[:, 0], 0.0)
+    return m, (vectors * np.sqrt(values)) @ vectors.T
+
+
+def one_similarity(beta: Matrix) -> float | None:
+    """The value d of a similarity d·I that leaves noise, else none."""
+    d = float(beta[0, 0]) if len(beta) else 0.0
+    return d if 1 - d * d >= LEAST_NOISE and (beta == d * np.eye(len(beta))).all() else None
+
+
+def in_units(beta: Matrix, scale: Matrix) -> Matrix:
+    """A similarity of columns as one of columns over their scale; d·I is the same in all units, without rounding."""
+    return beta if one_similarity(beta) is not None else beta * scale / scale[:, None]
+
+
+def status_of(freedom: int, rank: int, noise: int) -> Status:
+    """What can be done with `freedom` residual dimensions for X of a rank and noise of a rank."""
+    if freedom <= 0 or rank == 0:
+        return "forced"
+    if freedom >= rank + noise:
+        return "exact"
+    return "rotated" if freedom >= 2 else "reflected"
+
+
+@kernel()
+def _standardise(values: Matrix, scale: Matrix, far: NDArray[np.bool_]) -> None:
+    """Columns less their mean, over their standard deviation; 0 and scale 1 where they do not vary; far from zero or not."""
+    k, n = values.shape
+    for c in range(k):
+        column = values[c]
+        flat = True
+        for i in range(n):
+            if column[i] != column[0]:
+                flat = False
+                break
+        scale[c], far[c] = 1.0, False
+        if flat:
+            column[:] = 0.0
+            continue
+        centre = column.mean()
+        column -= centre
+        column -= column.mean()
+        total = 0.0
+        for i in range(n):
+            total += column[i] * column[i]
+        scale[c] = np.sqrt(total / max(n - 1, 1))
+        far[c] = abs(centre) > FAR * scale[c]
+        for i in range(n):
+            column[i] /= scale[c]
+
+
+def standardised(values: Matrix) -> tuple[Matrix, Matrix]:
+    """Columns less their mean, over their standard deviation, and these; 0 and 1 where a column does not vary."""
+    out, scale = np.array(values, dtype=np.float64, order="C"), np.empty(len(values))
+    _standardise(out, scale, np.empty(len(values), dtype=bool))
+    return out, scale
+
+
+@kernel()
+def grown(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
+    """Add to an orthonormal basis what each column has outside it; how many rows it has then.
+
+    A column is projected again for as long as a projection takes away more than half of it: then digits were lost.
+    """
+    for c in range(len(columns)):
+        if filled == len(basis):
+            break
+        v = columns[c].copy()
+        norm = np.sqrt(v @ v)
+        before = np.inf
+        while filled and norm > thin and norm < 0.5 * before:
+            v -= (basis[:filled] @ v) @ basis[:filled]
+            before, norm = norm, np.sqrt(v @ v)
+        if norm > thin:
+            basis[filled] = v / norm
+            filled += 1
+    return filled
+
+
+@kernel()
+def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix, Matrix, NDArray[np.bool_], bool]:
+    """Room for an orthonormal basis, filled for [1, S] and then for X; X in terms of its own part; scales, far, all flat."""
+    (p, n), q = x.shape, len(s)
+    a, scale, far = np.empty((1 + q + p, n)), np.empty(q + p), np.empty(q + p, dtype=np.bool_)
+    a[0] = 1.0
+    a[1 : 1 + q] = s
+    a[1 + q :] = x
+    _standardise(a[1:], scale, far)
+    basis = np.empty((min(1 + q + 2 * p, n), n))
+    given = grown(basis, 0, a[: 1 + q], thin)
+    filled = grown(basis, given, a[1 + q :], thin)
+    k = a[1 + q :] @ basis[given:filled].T
+    return basis, given, filled, k, scale[q:], far[q:], not a[1 + q :].any()
+
+
+@kernel()
+def _changed(x: Matrix, scale: Matrix, basis: Matrix, first: int, filled: int, w: Matrix, weights: Matrix) -> Matrix:
+    """X and, on its scale, a combination of rows of the basis from the first on, after noise filled it up."""
+    last = grown(basis, filled, w, 0.0)
+    y = weights @ basis[first:last]
+    for j in range(len(x)):
+        for i in range(x.shape[1]):
+            y[j, i] = x[j, i] + y[j, i] * scale[j]
+    return y
+
+
+def weight_root(weight: Matrix, mean: float | None = None) -> Matrix:
+    """Root of the weights over their mean: rows of [1, S, X] times it are those that weighted moments are plain moments of."""
+    return np.asarray(np.sqrt(weight / (weight.mean() if mean is None else mean)))
+
+
+def _based_by_weight(
+    x: Matrix, s: Matrix, root: Matrix, thin: float
+) -> tuple[Matrix, int, int, Matrix, Matrix, NDArray[np.bool_], bool]:
+    """As `_based`, of rows times the root of their weights, centred and scaled by weight."""
+    (p, n), q = x.shape, len(s)
+    a = np.vstack([np.ones((1, n)), s, x])
+    share = root * root / (root @ root)
+    flat = (a[1:] == a[1:, :1]).all(axis=1)
+    centre = a[1:] @ share
+    a[1:] -= centre[:, None]
+    a[1:] -= (a[1:] @ share)[:, None]
+    a[1:][flat] = 0.0
+    scale = np.where(flat, 1.0, np.sqrt((a[1:] ** 2) @ share))
+    a[1:] /= scale[:, None]
+    a *= root
+    basis = np.empty((min(1 + q + 2 * p, n), n))
+    given = grown(basis, 0, a[: 1 + q], thin)
+    filled = grown(basis, given, a[1 + q :], thin)
+    k = a[1 + q :] @ basis[given:filled].T
+    far = ~flat & (np.abs(centre) > FAR * scale)
+    return basis, given, filled, k, scale[q:], far[q:], not a[1 + q :].any()
+
+
+def mask_group(
+    x: Matrix, s: Matrix, w: Matrix, beta: Matrix, rotate: bool = False, weight: Matrix | None = None
+) -> tuple[Matrix, Outcome]:
+    """Y for one group held whole, and what became of it.
+
+    `w` holds a column of noise for each of X; where the status is neither exact nor rotated, Y is X. With `rotate` no
+    similarity is prescribed and residuals are rotated at random wherever they can be. With weights above zero, weighted
+    moments are kept: all is done with rows times the root of their weight, and the change divided by it.
+    """
+    if weight is not None:
+        root = weight_root(weight)
+        change, outcome = _mask_based(np.zeros_like(x), w * root, beta, rotate, _based_by_weight(x, s, root, _thin(x)))
+        return x + change / root, outcome
+    return _mask_based(x, w, beta, rotate, _based(x, s, _thin(x)))
+
+
+def _thin(x: Matrix) -> float:
+    return float(THIN * np.sqrt(max(x.shape[1] - 1, 1)))
+
+
+def _mask_based(
+    x: Matrix, w: Matrix, beta: Matrix, rotate: bool,
+    based: tuple[Matrix, int, int, Matrix, Matrix, NDArray[np.bool_], bool],
+) -> tuple[Matrix, Outcome]:
+    n, p = x.shape[1], len(x)
+    thin = _thin(x)
+    basis, given, filled, k, scale, far, flat = based
+    rank = filled - given
+    if rank == 0:
+        return x, Outcome("constant" if flat else "forced", np.zeros(p, dtype=bool), far)
+    free = np.asarray((k * k).sum(axis=1) > thin * thin)
+    m, root = noise_root(k, in_units(beta, scale))
+    status = status_of(n - given, rank, root.shape[1])
+    if status == "exact" and rotate:
+        status = "rotated"
+    outcome = Outcome(status, free, far, status == "exact" and n - given - rank == 1)
+    if status == "exact":
+        weights = np.hstack([k @ m - k, k @ root])
+        return _changed(x, scale, basis, given, filled, w[: root.shape[1]], weights), outcome
+    if status == "rotated":
+        own = basis[given:filled].copy()
+        change = k @ (basis[given : grown(basis, given, w[:rank], 0.0)] - own)
+        return x + change * scale[:, None], outcome
+    return x, outcome
+
+
+@kernel()
+def _mask_many(
+    x: Matrix, s: Matrix, w: Matrix, starts: NDArray[np.int64], d: float, y: Matrix, exact: NDArray[np.bool_],
+    free: NDArray[np.bool_], far: NDArray[np.bool_], two: NDArray[np.bool_],
+) -> None:
+    p = len(x)
+    for g in range(len(starts) - 1):
+        low, high = starts[g], starts[g + 1]
+        n = high - low
+        thin = THIN * np.sqrt(max(n - 1, 1))
+        own = x[:, low:high].copy()
+        basis, given, filled, k, scale, distant, _ = _based(own, s[:, low:high].copy(), thin)
+        rank = filled - given
+        exact[g] = rank > 0 and n - given >= 2 * rank
+        if not exact[g]:
+            continue
+        weights = np.empty((p, 2 * rank))
+        weights[:, :rank] = k * d - k
+        weights[:, rank:] = k * np.sqrt(1 - d * d)
+        y[:, low:high] = _changed(own, scale, basis, given, filled, w[:rank, low:high].copy(), weights)
+        for j in range(p):
+            free[g, j] = (k[j] * k[j]).sum() > thin * thin
+        far[g] = distant
+        two[g] = n - given - rank == 1
+
+
+def mask_groups(x: Matrix, s: Matrix, w: Matrix, starts: NDArray[np.int64], beta: Matrix) -> tuple[Matrix, list[Outcome]]:
+    """The same for groups that lie one after the other, with one similarity for all columns, in one compiled pass."""
+    d = one_similarity(beta)
+    if d is None:
+        raise ValueError("one similarity for all columns is needed")
+    groups, p = len(starts) - 1, len(x)
+    y, (exact, two) = np.empty(x.shape), np.zeros((2, groups), dtype=bool)
+    free, far = np.zeros((2, groups, p), dtype=bool)
+    _mask_many(x, s, w, starts, d, y, exact, free, far, two)
+    out = [Outcome("exact", free[g], far[g], bool(two[g])) for g in range(groups)]
+    for g in np.flatnonzero(~exact):
+        rows = slice(starts[g], starts[g + 1])
+        part, given, noise = (np.ascontiguousarray(v[:, rows]) for v in (x, s, w))
+        y[:, rows], out[g] = mask_group(part, given, noise, beta)
+    return y, out

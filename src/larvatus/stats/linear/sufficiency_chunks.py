@@ -1,0 +1,58 @@
+"""Sufficiency-based masking of a group too large to hold: reductions over chunks, then a map of rows.
+
+The basis comes from a QR merged over chunks, its orthogonality and that of the noise from one Gram matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Matrix
+from larvatus.stats.linear.sufficiency import THIN, Basis, Status, noise_root, status_of
+
+
+def triangle(columns: Matrix) -> Matrix:
+    """The R of a QR of the rows of a chunk."""
+    return np.asarray(np.linalg.qr(columns.T, mode="r"))
+
+
+def merged_triangle(one: Matrix, other: Matrix) -> Matrix:
+    """The R of both sets of rows."""
+    return np.asarray(np.linalg.qr(np.vstack([one, other]), mode="r"))
+
+
+def gram(*parts: Matrix) -> Matrix:
+    """Products of all columns with all columns."""
+    z = np.vstack(parts)
+    return np.asarray(z @ z.T)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of a group, which columns of X can be moved, and how Y differs from X as a map of [basis, noise]."""
+
+    status: Status
+    free: NDArray[np.bool_]
+    weights: Matrix
+
+
+def change_of(basis: Basis, g: Matrix, p: int, beta: Matrix, rows: int) -> Change:
+    """From the Gram matrix of [basis, X, noise]: the noise projected off the basis, made orthonormal and coloured.
+
+    Rows are many here, so the noise is far from the basis to begin with and one projection leaves nothing but rounding.
+    """
+    b = basis.rank
+    square = np.linalg.inv(np.linalg.cholesky(g[:b, :b])).T
+    k = g[b : b + p, :b] @ square[:, basis.given :]
+    free = np.asarray((k * k).sum(axis=1) > (THIN**2) * rows)
+    m, root = noise_root(k, beta)
+    status = status_of(rows - basis.given, k.shape[1], root.shape[1])
+    w = slice(b + p, b + p + root.shape[1])
+    inside = square.T @ g[:b, w]
+    inverse = np.linalg.inv(np.linalg.cholesky(g[w, w] - inside.T @ inside)).T
+    from_noise = inverse @ root.T @ k.T
+    own = square[:, basis.given :] @ (m.T - np.eye(len(m))) @ k.T
+    return Change(status, free, np.vstack([own - square @ inside @ from_noise, from_noise]))

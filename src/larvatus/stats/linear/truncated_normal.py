@@ -1,0 +1,53 @@
+"""Standard normal draws between two bounds, exact far into the tails, and the conditional laws they are drawn from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from larvatus.core.arrays import Matrix
+
+FAR, THIN = 100.0, 1e-12
+
+
+def truncated_normal(u: Matrix, low: Matrix, high: Matrix) -> Matrix:
+    """The normal value with probability u below it among those between low and high (on logarithms, so no tail is lost)."""
+    from scipy.special import log_ndtr, ndtri_exp
+
+    low, high = np.clip(low, -FAR, FAR), np.clip(high, -FAR, FAR)
+    flip = low + high < 0
+    a, b = np.where(flip, -high, low), np.where(flip, -low, high)
+    v = np.where(flip, 1.0 - u, u)
+    above, beyond = log_ndtr(-a), log_ndtr(-b)
+    inside = -np.expm1(np.minimum(beyond - above, 0.0))
+    z = -ndtri_exp(np.minimum(above + np.log1p(-v * inside), -1e-300))
+    return np.asarray(np.clip(np.where(flip, -z, z), low, high))
+
+
+def conditional_law(covariance: Matrix, wanted: list[int], known: list[int]) -> tuple[Matrix, Matrix]:
+    """Weights of the known deviations and a lower triangular root of what they leave of the wanted ones.
+
+    Thin directions of the known are left out; a wanted column that those before it determine has a row without a pivot.
+    """
+    sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    scale = np.where(sd > 0, sd, 1.0)
+    r = covariance / np.outer(scale, scale)
+    inner = np.linalg.pinv(r[np.ix_(known, known)], rcond=1e-10, hermitian=True) if known else np.zeros((0, 0))
+    weights = r[np.ix_(wanted, known)] @ inner
+    rest = r[np.ix_(wanted, wanted)] - weights @ r[np.ix_(known, wanted)]
+    root = _triangle(rest)
+    return (
+        np.asarray(weights * scale[wanted][:, None] / scale[known][None, :]),
+        np.asarray(root * scale[wanted][:, None]),
+    )
+
+
+def _triangle(r: Matrix) -> Matrix:
+    """Cholesky's factor of a matrix that may be singular: columns without a pivot stay empty."""
+    k = len(r)
+    out = np.zeros((k, k))
+    for j in range(k):
+        pivot = r[j, j] - out[j, :j] @ out[j, :j]
+        if pivot > THIN:
+            out[j, j] = np.sqrt(pivot)
+            out[j + 1 :, j] = (r[j + 1 :, j] - out[j + 1 :, :j] @ out[j, :j]) / out[j, j]
+    return out

@@ -1,0 +1,1 @@
+"""Distances and weights by which records are linked: k-d trees, Fellegi–Sunter, Gaussian matching, assignment."""

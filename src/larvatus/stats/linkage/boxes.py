@@ -1,0 +1,70 @@
+"""How many candidates lie inside each target's box: intervals in every column at once, a missing value inside any."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from larvatus.core.arrays import Floats, Ints
+from larvatus.core.kernels import kernel
+
+
+def counts_inside(low: Floats, high: Floats, y: Floats) -> Ints:
+    """For each row of `low` and `high`, the rows of y between them in every column.
+
+    A missing limit or a missing candidate excludes nothing. Each target looks only at the candidates inside its narrowest
+    interval, so that the work is small where one column is selective.
+    """
+    n, p = y.shape
+    low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+    if p == 0:
+        return np.full(len(low), n, dtype=np.int64)
+    order = np.argsort(y, axis=0, kind="stable")
+    present = (~np.isnan(y)).sum(axis=0)
+    start, stop = np.empty((p, len(low)), dtype=np.int64), np.empty((p, len(low)), dtype=np.int64)
+    for j in range(p):
+        there = y[order[: present[j], j], j]
+        start[j], stop[j] = np.searchsorted(there, low[:, j], "left"), np.searchsorted(there, high[:, j], "right")
+    length = np.maximum(stop - start, 0) + (n - present)[:, None]
+    return np.asarray(_count(low, high, np.ascontiguousarray(y), np.ascontiguousarray(order.T), start, stop, present,
+                             np.argmin(length, axis=0)))
+
+
+@kernel()
+def _count(
+    low: Floats, high: Floats, y: Floats, order: Ints, start: Ints, stop: Ints, present: Ints, narrowest: Ints
+) -> Ints:
+    n, p = y.shape
+    out = np.zeros(len(low), dtype=np.int64)
+    for i in range(len(low)):
+        j = narrowest[i]
+        for part in range(2):
+            a, b = (start[j, i], stop[j, i]) if part == 0 else (present[j], n)
+            for k in range(a, b):
+                row = order[j, k]
+                inside = True
+                for c in range(p):
+                    if y[row, c] < low[i, c] or y[row, c] > high[i, c]:
+                        inside = False
+                        break
+                if inside:
+                    out[i] += 1
+    return out
+
+
+def shared_credit(x: Floats, low: Floats, high: Floats, y: Floats, same: Ints, own: Ints) -> Floats:
+    """One over the number of candidates inside the box and with the same code, where the own record is among them.
+
+    A target that is missing in x is looked for among those missing in y. Nothing where only others are inside; where none
+    is, a guess among all with the same code.
+    """
+    code = same.astype(np.float64)[:, None]
+    absent = np.isnan(x)
+    some = absent.any(axis=0)
+    low = np.hstack([low, code[own], np.where(absent[:, some], 1.0, 0.0)])
+    high = np.hstack([high, code[own], np.ones((len(own), int(some.sum())))])
+    y = np.hstack([y, code, np.isnan(y[:, : x.shape[1]][:, some]).astype(np.float64)])
+    count = counts_inside(low, high, y)
+    inside = ~((y[own] < low) | (y[own] > high)).any(axis=1)
+    share = np.divide(1.0, count, out=np.zeros(len(count)), where=count > 0)
+    guess = 1.0 / np.bincount(same)[same[own]]
+    return np.asarray(np.where(count == 0, guess, np.where(inside, share, 0.0)))

@@ -1,0 +1,79 @@
+"""What two files are linked by, as coordinates: numbers, names and the pools outside which nobody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Floats, Ints
+
+THINNEST = 1e-9
+MOST_INDICATORS = 50
+
+
+def number_keys(x: Floats, y: Floats, by_range: bool = False) -> tuple[list[Floats], list[Floats]]:
+    """Both sides in standard deviations (or ranges) of the released values; missing as zero and an indicator."""
+    left: list[Floats] = []
+    right: list[Floats] = []
+    there = y[~np.isnan(y)]
+    centre, unit = (float(there.mean()), float(np.ptp(there) if by_range else there.std())) if len(there) else (0.0, 0.0)
+    if unit > 0 and float(there.max()) > float(there.min()):
+        left.append(np.nan_to_num((x - centre) / unit))
+        right.append(np.nan_to_num((y - centre) / unit))
+    if np.isnan(x).any() or np.isnan(y).any():
+        left.append(np.isnan(x).astype(np.float64))
+        right.append(np.isnan(y).astype(np.float64))
+    return left, right
+
+
+def name_keys(x: Ints, y: Ints, power: int) -> tuple[list[Floats], list[Floats]]:
+    """Indicators of levels that make two different names one unit apart; missing is a name.
+
+    Beyond fifty names they stand on one line, one unit from the next, so that different ones are at least that far apart.
+    """
+    levels = np.unique(np.concatenate([x, y]))
+    if len(levels) < 2:
+        return [], []
+    if len(levels) > MOST_INDICATORS:
+        return [x.astype(np.float64)], [y.astype(np.float64)]
+    height = 0.5 if power == 1 else np.sqrt(0.5)
+    return [height * (x == v) for v in levels], [height * (y == v) for v in levels]
+
+
+def stacked(columns: Sequence[Floats], n: int) -> Floats:
+    """Rows × coordinates."""
+    return np.array(columns, dtype=np.float64).reshape(len(columns), n).T
+
+
+def whitened(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Both sides in the directions in which released values vary, each in its own standard deviation."""
+    if len(y) < 2 or y.shape[1] == 0:
+        return x, y
+    centre = y.mean(axis=0)
+    values, vectors = np.linalg.eigh((y - centre).T @ (y - centre) / len(y))
+    kept = values > THINNEST * values.max(initial=0.0)
+    turn = vectors[:, kept] / np.sqrt(values[kept])
+    return (x - centre) @ turn, (y - centre) @ turn
+
+
+def same_rows(columns: Sequence[NDArray[np.generic]], n: int) -> Ints:
+    """One code for each combination of values; missing is a value."""
+    code = np.zeros(n, dtype=np.int64)
+    for column in columns:
+        _, level = np.unique(column, return_inverse=True)
+        _, code = np.unique(code * (int(level.max(initial=0)) + 1) + level, return_inverse=True)
+    return code
+
+
+def linked(x: Floats, y: Floats, own: Ints, same: Ints, guesses: Sequence[int], power: int = 2) -> Floats:
+    """Guesses × targets: the credit of each target; one more coordinate keeps records of another pool out of reach."""
+    from larvatus.stats.linkage.nearest_counts import credit_within, nearer_and_tied
+
+    if len(x) == 0:
+        return np.zeros((len(guesses), 0))
+    reach = 1.0 + np.abs(x).max(initial=0.0) + np.abs(y).max(initial=0.0)
+    apart = (2.0 * reach * (1 + x.shape[1]) * same)[:, None]
+    nearer, tied = nearer_and_tied(np.hstack([x, apart[own]]), np.hstack([y, apart]), max(guesses), own, power)
+    return np.array([credit_within(nearer, tied, k) for k in guesses])

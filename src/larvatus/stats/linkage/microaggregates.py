@@ -1,0 +1,127 @@
+"""Microaggregates as the release shows them: columns tied in the same records, and the aggregate nearest to a target."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from larvatus.core.arrays import Floats, Ints
+from larvatus.stats.linkage.missing_patterns import patterns_of
+
+
+def tied_together(y: Floats) -> list[list[int]]:
+    """Columns that part the records in the same way, as lists; columns without two different values are left out.
+
+    Records in which one of two columns is missing do not speak of them.
+    """
+    codes, found = _codes(y), list[list[int]]()
+    for j in range(y.shape[1]):
+        there = y[~np.isnan(y[:, j]), j]
+        if not len(there) or there.min() == there.max():
+            continue
+        group = next((g for g in found if _same_parts(codes[:, g[0]], codes[:, j])), None)
+        if group is None:
+            found.append([j])
+        else:
+            group.append(j)
+    return found
+
+
+def _codes(y: Floats) -> Ints:
+    """Codes of the values of each column, -1 where missing."""
+    out = np.full(y.shape, -1, dtype=np.int64)
+    for j in range(y.shape[1]):
+        there = ~np.isnan(y[:, j])
+        out[there, j] = np.unique(y[there, j], return_inverse=True)[1]
+    return out
+
+
+def _same_parts(a: Ints, b: Ints) -> bool:
+    both = (a >= 0) & (b >= 0)
+    a, b = a[both], b[both]
+    if not len(a):
+        return False
+    pairs = len(np.unique(a * (int(b.max()) + 1) + b))
+    return pairs == len(np.unique(a)) == len(np.unique(b))
+
+
+def filled_in(y: Floats) -> Floats:
+    """Records of one group of columns, blanked cells taken from a record that shares a value that is there.
+
+    Only where all who share the value agree: then the microaggregate is known in spite of the blank.
+    """
+    out = y.copy()
+    codes = _codes(y)
+    for j in range(y.shape[1]):
+        there = codes[:, j] >= 0
+        for k in (k for k in range(y.shape[1]) if k != j):
+            both = there & (codes[:, k] >= 0)
+            width = int(codes[:, j].max(initial=0)) + 1
+            low, high = np.full(width, np.inf), np.full(width, -np.inf)
+            np.minimum.at(low, codes[both, j], y[both, k])
+            np.maximum.at(high, codes[both, j], y[both, k])
+            asked = np.flatnonzero(there & np.isnan(out[:, k]))
+            certain = low[codes[asked, j]] == high[codes[asked, j]]
+            out[asked[certain], k] = low[codes[asked[certain], j]]
+    return out
+
+
+def nearest_codes(x: Floats, y: Floats) -> list[tuple[Floats, Floats]]:
+    """Pairs of codes of the rows of x and of y: those of a pair that agree, or are missing, may belong together.
+
+    The first pair is of whole rows; each further one is of rows of y that lack the same cells, which belong to a target when
+    no other row is nearer to it in the cells that they have.
+    """
+    from scipy.spatial import cKDTree
+
+    out = [nearest_of(x, y)]
+    y = filled_in(y)
+    there = ~np.isnan(y)
+    partial = np.isnan(out[0][1]) & there.any(axis=1)
+    for pattern in np.unique(there[partial], axis=0):
+        inside = there[:, pattern].all(axis=1)
+        sub = y[np.ix_(inside, pattern)]
+        sd = sub.std(axis=0)
+        scale = np.where(sd > 0, sd, 1.0)
+        rows, code = np.unique(sub / scale, axis=0, return_inverse=True)
+        mine, theirs, every = np.full(len(x), np.nan), np.full(len(y), np.nan), np.full(len(y), np.nan)
+        whole = ~np.isnan(x[:, pattern]).any(axis=1)
+        mine[whole] = cKDTree(rows, balanced_tree=False).query(x[np.ix_(whole, pattern)] / scale)[1]
+        every[inside] = code.reshape(-1)
+        these = partial & (there == pattern).all(axis=1)
+        theirs[these] = every[these]
+        out.append((mine, theirs))
+    return out
+
+
+def nearest_of(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The code of the distinct row of y nearest to each row of x, and the code of each row of y; NaN where it is not whole.
+
+    Rows of x are compared on the cells they have: with rows of y that lack the same cells, where about as many of both
+    sides do, so that these stayed missing, and else with whole ones.
+    """
+    from scipy.spatial import cKDTree
+
+    y = filled_in(y)
+    whole = ~np.isnan(y).any(axis=1)
+    mine, theirs = np.full(len(x), np.nan), np.full(len(y), np.nan)
+    if not whole.any():
+        return mine, theirs
+    kept = y[whole]
+    centre, sd = kept.mean(axis=0), kept.std(axis=0)
+    scale = np.where(sd > 0, sd, 1.0)
+    rows, code = np.unique((kept - centre) / scale, axis=0, return_inverse=True)
+    theirs[whole] = code.reshape(-1)
+    patterns, which = patterns_of(~np.isnan(x))
+    used = len(rows)
+    for i, there in enumerate(patterns):
+        if not there.any():
+            continue
+        asked = which == i
+        alike = ((~np.isnan(y)) == there).all(axis=1)
+        points, first = rows[:, there], 0
+        if not there.all() and asked.mean() >= 0.5 * alike.mean() > 0:
+            points, code = np.unique(((y - centre) / scale)[np.ix_(alike, there)], axis=0, return_inverse=True)
+            theirs[alike], first, used = used + code.reshape(-1), used, used + len(points)
+        found = cKDTree(points, balanced_tree=False).query(((x - centre) / scale)[np.ix_(asked, there)])[1]
+        mine[asked] = first + found
+    return mine, theirs

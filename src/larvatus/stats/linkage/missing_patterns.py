@@ -1,0 +1,168 @@
+"""Linking records of which cells are missing: every target and every candidate compared on what both of them have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from larvatus.core.arrays import Bools, Floats, Ints
+from larvatus.core.kernels import kernel
+
+SAME = 1e-9
+DENSE = 2_000_000_000  # pairs beyond which trees are asked instead
+
+
+@dataclass(frozen=True, slots=True)
+class Patterned:
+    """Points of both sides with a code for the pattern of cells they have; missing coordinates hold any finite number.
+
+    The cost of a pair is `constant` of its two patterns plus the squared length of `turn` of the two times the difference of
+    the points, or with power 1 the sum of its absolute values. One `turn` may serve all patterns of targets;
+    where it only stretches, it holds one number for each coordinate in place of a matrix.
+    """
+
+    left: Floats
+    right: Floats
+    mine: Ints
+    theirs: Ints
+    turn: Floats
+    constant: Floats
+    power: int = 2
+
+    def credit(self, own: Ints, same: Ints, guesses: Sequence[int]) -> Floats:
+        """Guesses × targets: chance that the own record is among so many of least cost, ties settled at random."""
+        from larvatus.stats.linkage.nearest_counts import credit_within
+
+        if not len(own):
+            return np.zeros((len(guesses), 0))
+        mine = self._costs_of_own(own)
+        dense = float(np.bincount(same)[same[own]].sum()) <= DENSE
+        nearer, tied = self._dense(own, same, mine) if dense else self._by_trees(own, same, mine, max(guesses))
+        return np.array([credit_within(nearer, np.maximum(tied, 1.0), k) for k in guesses])
+
+    def _costs_of_own(self, own: Ints) -> Floats:
+        turn = self.turn[self.mine[own] if len(self.turn) > 1 else 0, self.theirs[own]]
+        apart = self.left[own] - self.right[own]
+        away = turn * apart if turn.ndim == 2 else np.einsum("nij,nj->ni", turn, apart)
+        size = (away**2).sum(axis=1) if self.power == 2 else np.abs(away).sum(axis=1)
+        return np.asarray(size + self.constant[self.mine[own], self.theirs[own]])
+
+    def _dense(self, own: Ints, same: Ints, mine: Floats) -> tuple[Floats, Floats]:
+        order = np.argsort(same, kind="stable")
+        start = np.searchsorted(same[order], same[own], "left")
+        stop = np.searchsorted(same[order], same[own], "right")
+        both = (_stretched if self.turn.ndim == 3 else _counted)(
+            np.ascontiguousarray(self.left[own]), np.ascontiguousarray(self.right), self.mine[own], self.theirs,
+            np.ascontiguousarray(self.turn), self.constant, mine, order, start, stop, own, self.power,
+        )
+        return both[0], both[1]
+
+    def _by_trees(self, own: Ints, same: Ints, mine: Floats, deepest: int) -> tuple[Floats, Floats]:
+        """The same from one tree for every two patterns; exact while fewer than `deepest` cost less."""
+        from scipy.spatial import cKDTree
+
+        nearer, tied = np.zeros(len(own)), np.zeros(len(own))
+        slack = SAME * np.maximum(1.0, np.abs(mine))
+        for a in np.unique(self.mine[own]):
+            rows = np.flatnonzero(self.mine[own] == a)
+            for b in np.unique(self.theirs):
+                there = np.flatnonzero(self.theirs == b)
+                turn = self.turn[a if len(self.turn) > 1 else 0, b]
+                x, y = (v * turn if turn.ndim == 1 else v @ turn.T for v in (self.left[own[rows]], self.right[there]))
+                limit = mine[rows] - self.constant[a, b]
+                high = limit + slack[rows]
+                near = np.flatnonzero(high >= 0)
+                if not len(near):
+                    continue
+                reach = np.sqrt(high[near]) if self.power == 2 else high[near]
+                apart = 2.0 * (1.0 + float(reach.max()))
+                tree = cKDTree(np.column_stack([y, apart * same[there]]), balanced_tree=False)
+                asked = np.column_stack([x[near], apart * same[own[rows[near]]]])
+                found = np.asarray(tree.query(asked, k=min(deepest + 8, len(there)), p=self.power,
+                                              distance_upper_bound=float(reach.max()) * (1 + SAME), workers=-1)[0])
+                cost = found.reshape(len(near), -1)
+                cost = cost**2 if self.power == 2 else cost
+                low = (limit - slack[rows])[near][:, None]
+                nearer[rows[near]] += (cost < low).sum(axis=1)
+                tied[rows[near]] += ((cost >= low) & (cost <= high[near][:, None])).sum(axis=1)
+        return nearer, tied
+
+
+@kernel()
+def _counted(
+    left: Floats, right: Floats, mine: Ints, theirs: Ints, turn: Floats, constant: Floats, limit: Floats, order: Ints,
+    start: Ints, stop: Ints, own: Ints, power: int,
+) -> Floats:
+    """Candidates that cost less than the own one, and those that cost the same."""
+    width = left.shape[1]
+    rows = turn.shape[2]
+    out = np.zeros((2, len(own)))
+    for i in range(len(own)):
+        slack = 1e-9 * max(1.0, abs(limit[i]))
+        for k in range(start[i], stop[i]):
+            j = order[k]
+            if j == own[i]:
+                out[1, i] += 1
+                continue
+            cost = constant[mine[i], theirs[j]]
+            t = mine[i] if turn.shape[0] > 1 else 0
+            for r in range(rows):
+                if cost > limit[i] + slack:
+                    break
+                z = 0.0
+                for c in range(width):
+                    z += turn[t, theirs[j], r, c] * (left[i, c] - right[j, c])
+                cost += z * z if power == 2 else abs(z)
+            if cost < limit[i] - slack:
+                out[0, i] += 1
+            elif cost <= limit[i] + slack:
+                out[1, i] += 1
+    return out
+
+
+@kernel()
+def _stretched(
+    left: Floats, right: Floats, mine: Ints, theirs: Ints, turn: Floats, constant: Floats, limit: Floats, order: Ints,
+    start: Ints, stop: Ints, own: Ints, power: int,
+) -> Floats:
+    """The same where every coordinate stands for itself."""
+    width = left.shape[1]
+    out = np.zeros((2, len(own)))
+    for i in range(len(own)):
+        slack = 1e-9 * max(1.0, abs(limit[i]))
+        t = mine[i] if turn.shape[0] > 1 else 0
+        for k in range(start[i], stop[i]):
+            j = order[k]
+            if j == own[i]:
+                out[1, i] += 1
+                continue
+            cost = constant[mine[i], theirs[j]]
+            for c in range(width):
+                if cost > limit[i] + slack:
+                    break
+                z = turn[t, theirs[j], c] * (left[i, c] - right[j, c])
+                cost += z * z if power == 2 else abs(z)
+            if cost < limit[i] - slack:
+                out[0, i] += 1
+            elif cost <= limit[i] + slack:
+                out[1, i] += 1
+    return out
+
+
+def patterns_of(present: Bools) -> tuple[Bools, Ints]:
+    """The different patterns of cells that are there, and which of them each row has."""
+    if not present.shape[1]:
+        return np.ones((1, 0), dtype=bool), np.zeros(len(present), dtype=np.int64)
+    patterns, which = np.unique(present, axis=0, return_inverse=True)
+    return patterns, np.asarray(which.reshape(-1), dtype=np.int64)
+
+
+def missing_cost(counts: Floats) -> Floats:
+    """[held missing?, pattern of released cells]: minus twice the log of how often it goes so, given the released cells.
+
+    `counts` has the same shape and counts records; half a record is added to each, so that nothing is impossible.
+    """
+    smooth = counts + 0.5
+    return np.asarray(-2 * np.log(smooth / smooth.sum(axis=0)))

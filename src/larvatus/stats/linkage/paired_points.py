@@ -1,0 +1,62 @@
+"""Originals and released values side by side: in the same units, and in blocks where there are too many to hold at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from larvatus.core.arrays import Floats, Ints
+
+
+def in_same_units(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Both sides in standard deviations of the released values; columns in which these do not vary are all zeros."""
+    left, right = np.empty_like(x), np.empty_like(y)
+    for j in range(y.shape[1]):
+        there = y[~np.isnan(y[:, j]), j]
+        varies = len(there) > 0 and float(there.max()) > float(there.min())
+        centre, sd = (float(there.mean()), float(there.std())) if varies else (0.0, np.inf)
+        left[:, j], right[:, j] = (x[:, j] - centre) / sd, (y[:, j] - centre) / sd
+    return left, right
+
+
+def with_indicators(values: Floats, columns: Any) -> Floats:
+    """Missing values as zero, and one more column for each of those marked that says whether they are."""
+    return np.hstack([np.nan_to_num(values), np.isnan(values[:, columns]).astype(np.float64)])
+
+
+def cells(same: Ints) -> Iterator[Ints]:
+    """The rows of each code."""
+    order = np.argsort(same, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(same[order])) + 1)
+
+
+def blocks_along(x: Floats, y: Floats, most: int) -> Iterator[tuple[Ints, Ints]]:
+    """Rows of x and rows of y, in a canonical order, at most so many of y at a time.
+
+    Beyond that number both sides are sorted along the direction in which y varies most and cut at the same ranks.
+    """
+    if len(y) <= most:
+        yield canonical_order(x), canonical_order(y)
+        return
+    centred = y - y.mean(axis=0)
+    _, vectors = np.linalg.eigh(centred.T @ centred)
+    turn = vectors[:, -1] * (1.0 if vectors[:, -1].sum() >= 0 else -1.0)
+    mine, theirs = (rows[np.argsort((v @ turn)[rows], kind="stable")] for v, rows in
+                    ((x, canonical_order(x)), (y, canonical_order(y))))
+    parts = -(-len(y) // most)
+    yield from zip(np.array_split(mine, parts), np.array_split(theirs, parts), strict=True)
+
+
+def canonical_order(values: Floats) -> Ints:
+    """Rows sorted by all columns, so that what follows does not depend on the order they came in."""
+    return np.lexsort(values.T[::-1]) if values.shape[1] else np.arange(len(values))
+
+
+def row_codes(values: Floats) -> Ints:
+    """One code for each distinct row; missing is a value."""
+    if not values.shape[1]:
+        return np.zeros(len(values), dtype=np.int64)
+    whole = with_indicators(values, np.isnan(values).any(axis=0))
+    return np.asarray(np.unique(whole, axis=0, return_inverse=True)[1].reshape(-1), dtype=np.int64)

@@ -1,0 +1,1 @@
+"""Laws of noise and of factors, rounding, and transition matrices."""

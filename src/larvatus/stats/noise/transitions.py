@@ -1,0 +1,45 @@
+"""Transition probabilities between levels: plain, invariant, and draws by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Matrix
+
+
+def plain(stay: float, there: NDArray[np.bool_]) -> Matrix:
+    """Stay with one probability, else go to any other level that is there; a lone level stays."""
+    n = int(there.sum())
+    out = np.eye(len(there))
+    if n > 1:
+        inside = np.full((n, n), (1 - stay) / (n - 1))
+        np.fill_diagonal(inside, stay)
+        out[np.ix_(there, there)] = inside
+    return out
+
+
+def invariant(first: Matrix, counts: NDArray[Any]) -> Matrix:
+    """Two draws in one: by the first matrix, then back by Bayes' rule towards where the level may have come from.
+
+    The frequencies λ of the counts satisfy λ R = λ exactly, so the expected frequencies after it are the ones before.
+    """
+    joint = counts[:, None] * first
+    reached = joint.sum(axis=0)
+    back = np.divide(joint.T, reached[:, None], out=np.zeros_like(first), where=reached[:, None] > 0)
+    both = first @ back
+    lost = both.sum(axis=1) <= 0
+    both[lost] = np.eye(len(first))[lost]
+    return np.asarray(both / both.sum(axis=1, keepdims=True))
+
+
+def drawn(codes: NDArray[np.int32], moves: Matrix, draws: NDArray[np.float64]) -> NDArray[np.int32]:
+    """A new code for every code, by its row of probabilities; missing (-1) stays."""
+    upper = np.cumsum(moves, axis=1)[:, :-1]
+    upper[np.cumsum(moves[:, ::-1], axis=1)[:, -2::-1] == 0] = np.inf  # rounding of the sum never opens a level
+    there = codes >= 0
+    out = codes.copy()
+    out[there] = (draws[there, None] >= upper[codes[there]]).sum(axis=1)
+    return out

@@ -1,0 +1,1 @@
+"""Ranks, windows of ranks, swap partners and joint empirical distribution functions."""

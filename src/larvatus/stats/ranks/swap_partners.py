@@ -1,0 +1,205 @@
+"""Which rank swaps with which: partners near each other in order, each rank used once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from larvatus.core.arrays import Floats, Ints, UInts
+from larvatus.core.kernels import kernel
+
+TO_UNIT = 2.0**-53
+BLOCK = 4096
+TRIES = 6
+MULTIPLIER, INCREMENT = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
+
+
+@kernel(inline="always")
+def _ones(word: np.uint64) -> Any:
+    """How many bits are set."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@kernel()
+def _all_free(n: int) -> Any:
+    """Bits of n free ranks, and a tree of sums over blocks of them (Fenwick 1994)."""
+    bits = np.full((n + 63) // 64, ~np.uint64(0))
+    if n % 64:
+        bits[-1] = (np.uint64(1) << np.uint64(n % 64)) - np.uint64(1)
+    blocks = (n + BLOCK - 1) // BLOCK
+    tree = np.zeros(blocks + 1, dtype=np.int64)
+    for i in range(1, blocks + 1):
+        tree[i] += min(BLOCK, n - (i - 1) * BLOCK)
+        above = i + (i & -i)
+        if above <= blocks:
+            tree[above] += tree[i]
+    return bits, tree
+
+
+@kernel(inline="always")
+def _is_free(bits: UInts, i: int) -> Any:
+    return (bits[i >> 6] >> np.uint64(i & 63)) & np.uint64(1) == np.uint64(1)
+
+
+@kernel(inline="always")
+def _take(bits: UInts, tree: Ints, i: Any) -> None:
+    bits[i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
+    at = i // BLOCK + 1
+    while at < len(tree):
+        tree[at] -= 1
+        at += at & -at
+
+
+@kernel()
+def _free_below(bits: UInts, tree: Ints, i: int) -> Any:
+    """How many free ranks there are under i."""
+    at, total = i // BLOCK, np.int64(0)
+    for word in range(at * (BLOCK // 64), i >> 6):
+        total += _ones(bits[word])
+    if i & 63:
+        total += _ones(bits[i >> 6] & ((np.uint64(1) << np.uint64(i & 63)) - np.uint64(1)))
+    while at > 0:
+        total += tree[at]
+        at -= at & -at
+    return total
+
+
+@kernel()
+def _free_at(bits: UInts, tree: Ints, count: int) -> Any:
+    """The free rank under which there are exactly `count` free ones."""
+    at, step = 0, 1
+    while 2 * step < len(tree):
+        step *= 2
+    while step > 0:
+        if at + step < len(tree) and tree[at + step] <= count:
+            at += step
+            count -= tree[at]
+        step >>= 1
+    at *= BLOCK // 64
+    inside = _ones(bits[at])
+    while inside <= count:
+        count -= inside
+        at += 1
+        inside = _ones(bits[at])
+    word = bits[at]
+    for _ in range(count):
+        word &= word - np.uint64(1)
+    return 64 * at + _lowest(word)
+
+
+@kernel(inline="always")
+def _lowest(word: np.uint64) -> Any:
+    """Place of the lowest bit that is set."""
+    return _ones((word & (~word + np.uint64(1))) - np.uint64(1))
+
+
+@kernel()
+def _free_from(bits: UInts, i: int) -> Any:
+    """The first free rank at i or above it, or -1."""
+    at = i >> 6
+    word = bits[at] & (~np.uint64(0) << np.uint64(i & 63))
+    while word == 0:
+        at += 1
+        if at == len(bits):
+            return -1
+        word = bits[at]
+    return 64 * at + _lowest(word)
+
+
+@kernel()
+def _free_to(bits: UInts, i: int) -> Any:
+    """The last free rank under i, or -1."""
+    at = i >> 6
+    word = bits[at] & ((np.uint64(1) << np.uint64(i & 63)) - np.uint64(1))
+    while word == 0:
+        at -= 1
+        if at < 0:
+            return -1
+        word = bits[at]
+    for shift in (1, 2, 4, 8, 16, 32):
+        word |= word >> np.uint64(shift)
+    return 64 * at + _ones(word) - 1
+
+
+@kernel()
+def _shuffled(words: UInts) -> Any:
+    """Ranks in random order (Fisher and Yates)."""
+    order = np.arange(len(words))
+    for i in range(len(words) - 1, 0, -1):
+        j = np.int64(float(words[i] >> np.uint64(11)) * TO_UNIT * (i + 1))
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
+@kernel()
+def _paired(order: Ints, reach: int, low_too: bool, choice: UInts, into: Ints) -> None:
+    n = len(into)
+    bits, tree = _all_free(n)
+    for i in order:
+        if not _is_free(bits, i):
+            continue
+        _take(bits, tree, i)
+        low, high = max(i - reach, 0) if low_too else i, min(i + reach + 1, n)
+        word, j = choice[i], np.int64(-1)
+        for _ in range(TRIES):
+            at = low + np.int64(float(word >> np.uint64(11)) * TO_UNIT * (high - low))
+            if _is_free(bits, at):
+                j = at
+                break
+            word = word * MULTIPLIER + INCREMENT
+        if j < 0:
+            below = _free_below(bits, tree, low)
+            among = _free_below(bits, tree, high) - below
+            if among == 0:
+                continue
+            j = _free_at(bits, tree, below + np.int64(float(word >> np.uint64(11)) * TO_UNIT * among))
+        _take(bits, tree, j)
+        into[i], into[j] = j, i
+
+
+@kernel()
+def _paired_at(order: Ints, aim: Ints, into: Ints) -> None:
+    n = len(into)
+    bits, _ = _all_free(n)
+    for i in order:
+        if not _is_free(bits, i):
+            continue
+        bits[i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
+        spot = min(max(aim[i], 0), n - 1)
+        above, below = _free_from(bits, spot), _free_to(bits, spot)
+        if above < 0 and below < 0:
+            return
+        j = above if below < 0 or (above >= 0 and above - spot <= spot - below) else below
+        bits[j >> 6] &= ~(np.uint64(1) << np.uint64(j & 63))
+        into[i], into[j] = j, i
+
+
+def window_partners(n: int, reach: int, words: UInts, two_sided: bool) -> Ints:
+    """For ranks 0…n-1 the rank each swaps with, at most `reach` away; a rank without a free one in reach keeps its own.
+
+    One-sided, ranks are visited from the lowest and look upwards; two-sided, in random order and both ways. The partner is
+    drawn evenly from those still free: a few tries anywhere in reach, then by counting. Words are 2 × n.
+    """
+    into = np.arange(n)
+    _paired(_shuffled(words[1]) if two_sided else into.copy(), reach, two_sided, words[0], into)
+    return into
+
+
+def distance_partners(n: int, reach: int, words: UInts, normal: Floats, two_sided: bool) -> Ints:
+    """As above, the partner being the free rank nearest to a normal distance of mean and SD `reach`/2, without a bound."""
+    into = np.arange(n)
+    distance = np.maximum(np.rint(np.abs(0.5 * reach * (1 + normal))), 1).astype(np.int64)
+    if two_sided:
+        distance *= np.where(words[0] >> np.uint64(63) == 1, 1, -1)
+    _paired_at(_shuffled(words[1]) if two_sided else into.copy(), into + distance, into)
+    return into
+
+
+def reach_of(window: float, n: int) -> int:
+    """⌊window · n⌋, safe from a product that falls short of a whole number by rounding."""
+    return math.floor(window * n + 1e-9)

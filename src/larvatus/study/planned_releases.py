@@ -1,0 +1,150 @@
+"""Releases to be made, as a study file holds them: names, steps, grids of settings, with and without reverse mapping."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError
+
+from larvatus.core.errors import StudyError, nearest_names
+from larvatus.data.contracts import Mask, Method
+from larvatus.data.method_parsing import method_of, validation_problems
+
+MAPPED = "reverse_mapped"
+M = TypeVar("M", bound=Method)
+AnyMask = Annotated[SerializeAsAny[Mask], BeforeValidator(lambda given: method_of(Mask, given))]
+
+
+class Planned(BaseModel):
+    """A release to be made: its name and its steps in order."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=120)]
+    steps: Annotated[tuple[AnyMask, ...], Field(min_length=1)]
+
+
+def planned_of(given: Any) -> tuple[Planned, ...]:
+    """Releases to be made, from tables as a study file holds them; every problem in one error."""
+    problems: list[str] = []
+    out = releases(given, problems)
+    if problems:
+        raise StudyError(list(dict.fromkeys(problems)))
+    return tuple(out)
+
+
+def releases(value: Any, problems: list[str]) -> list[Planned]:
+    """Every release of `[[release]]`, grids spread out; problems are added to the list."""
+    out: list[Planned] = []
+    for i, raw in enumerate(tables("release", value, problems), 1):
+        if isinstance(raw, Planned):
+            out.append(raw)
+            continue
+        if not isinstance(raw, Mapping):
+            problems.append(f"release {i}: needs a table with name and steps.")
+            continue
+        name = str(raw.get("name", f"release {i}"))
+        where = f"release {name!r}"
+        known = [*Planned.model_fields, MAPPED]
+        problems += [f"{where}: {_unknown(k, known)}" for k in raw if k not in known]
+        steps = raw.get("steps", [])
+        if not isinstance(steps, list | tuple):
+            steps = [steps]
+        if not steps:
+            problems.append(f"{where}: has no steps. Give at least one, such as steps = [{{ method = \"additive_noise\" }}].")
+            continue
+        found = [f"{where}: {p}" for step in steps for p in _misplaced(step)]
+        if found:
+            problems += found
+            continue
+        axes = _axes(steps)
+        problems += [f"{where}: grid.{key} is empty. Give it at least one value." for _, key, v in axes if not v]
+        problems += [f"{where}: {key} and grid.{key} are both stated for one step. Keep one of them." for i, key, _ in axes
+                     if key in steps[i]]
+        for suffix, chosen in _mapped(_expanded(steps), raw.get(MAPPED, False), where, problems):
+            made = [tried(where, Mask, s, problems) for s in chosen]
+            if None in made:
+                continue
+            try:
+                out.append(Planned(name=name + suffix, steps=tuple(m for m in made if m is not None)))
+            except ValidationError as error:
+                problems += validation_problems(f"release {i}", error, list(Planned.model_fields))
+    names = [r.name for r in out]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    problems += [f"two releases are named {n!r}; give each a name of its own." for n in twice]
+    return out
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    if name == "grid":
+        return "grid belongs into a step: steps = [{ method = \"…\", grid.… = [values] }]."
+    return f"no such setting {name!r}; {nearest_names(name, known)}"
+
+
+def _misplaced(step: Any) -> list[str]:
+    """What is written for a search, or a grid that is none."""
+    if not isinstance(step, Mapping):
+        return []
+    out = [f"{n} belongs into [[search]]. Here write grid.… = [values]." for n in ("range", "choice") if n in step]
+    if "grid" in step and not isinstance(step["grid"], Mapping):
+        out.append("grid needs settings with their values, such as grid.similarity = [0, 0.5].")
+    return out
+
+
+def _axes(steps: Sequence[Any]) -> list[tuple[int, str, Sequence[Any]]]:
+    """The step, the setting and the values of everything under `grid`."""
+    axes: list[tuple[int, str, Sequence[Any]]] = []
+    for i, step in enumerate(steps):
+        grid = step.get("grid") if isinstance(step, Mapping) else None
+        if isinstance(grid, Mapping):
+            axes += [(i, key, values if isinstance(values, list | tuple) else [values]) for key, values in grid.items()]
+    return axes
+
+
+def _expanded(steps: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+    """Every combination of the values under `grid` in the steps, with the part of the name that tells them apart."""
+    axes = _axes(steps)
+    if not axes:
+        return [("", list(steps))]
+    out = []
+    for chosen in itertools.product(*(values for _, _, values in axes)):
+        made = [{k: v for k, v in s.items() if k != "grid"} if isinstance(s, Mapping) else s for s in steps]
+        for (i, key, _), value in zip(axes, chosen, strict=True):
+            made[i] = {**made[i], key: value}
+        suffix = " " + ", ".join(f"{key}={value}" for (_, key, _), value in zip(axes, chosen, strict=True))
+        out.append((suffix, made))
+    return out
+
+
+def _mapped(
+    made: Sequence[tuple[str, list[Any]]], asked: Any, where: str, problems: list[str]
+) -> Sequence[tuple[str, list[Any]]]:
+    """Every release as it is, reverse-mapped, or both side by side."""
+    if asked not in (True, False, "both"):
+        problems.append(f"{where}: {MAPPED} is true, false or \"both\", got {asked!r}.")
+        return made
+    return [
+        one for suffix, steps in made
+        for one in ([] if asked is True else [(suffix, steps)]) + (
+            [(f"{suffix}, reverse-mapped", [*steps, "reverse_map"])] if asked else []
+        )
+    ]
+
+
+def tables(name: str, value: Any, problems: list[str]) -> Sequence[Any]:
+    """The tables of a part that is written with two brackets."""
+    if isinstance(value, list | tuple):
+        return value
+    problems.append(f"{name}: needs [[{name}]] with two brackets, one for each.")
+    return []
+
+
+def tried(where: str, kind: type[M], given: Any, problems: list[str]) -> M | None:
+    """A method, or nothing and its problems added to the list."""
+    try:
+        return method_of(kind, given)
+    except StudyError as error:
+        problems += [f"{where}: {p}" for p in error.problems]
+        return None

@@ -1,0 +1,159 @@
+"""The parts of a study, from plain values: each is read, and every problem in it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from larvatus.comparison.combined_scores import combinations_of
+from larvatus.comparison.limits import limits_of
+from larvatus.constraints.settings import Constraints, constraint_fields, constraint_problems, step_problems
+from larvatus.core.discovery import file_names
+from larvatus.core.errors import LarvatusError, StudyError, nearest_names
+from larvatus.core.memory_size import bytes_of
+from larvatus.data.contracts import Attack, Measure, Method
+from larvatus.data.intruder import Intruder
+from larvatus.data.method_parsing import validation_problems
+from larvatus.data.roles import Roles, SubGroups, role_problems
+from larvatus.documents.codebook import read_labels
+from larvatus.measures.analyses.spec import analyses_of
+from larvatus.measures.scoring.domains import Domain, domain_of
+from larvatus.measures.scoring.null_placement import FEWEST, MOST
+from larvatus.searching.goal import Goal
+from larvatus.searching.space import space_of
+from larvatus.study.planned_releases import Planned, releases, tables, tried
+
+V = TypeVar("V", bound=BaseModel)
+
+
+class Utility(BaseModel):
+    """How losses are measured, whatever the measure."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    null: Annotated[int, Field(ge=0, le=MOST)] = Field(
+        default=0, description="resamples of the original that every loss is held against; 0 for none, 200 will do"
+    )
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        if 0 < self.null < FEWEST:
+            raise ValueError(f"null must be 0 or at least {FEWEST}")
+        return self
+
+
+SECTIONS: Mapping[str, type[BaseModel]] = {
+    "roles": Roles, "sub_groups": SubGroups, "intruder": Intruder, "constraints": Constraints, "utility": Utility,
+    "goal": Goal,
+}
+LATER = ("folder", "combine", "limits")
+MEANT = {
+    "risk": "attacks are named in [[attack]].", "risks": "attacks are named in [[attack]].",
+    "utilities": "measures are named in [[measure]].", "mask": "masks are the steps of [[release]].",
+    "objective": "it stands in [goal].", "tier": "it stands in [limits].", "grid": "it stands in a step of [[release]].",
+}
+
+
+def part(name: str, value: Any, problems: list[str]) -> Any:
+    """One part of a study, its problems added to the list."""
+    if name == "goal" and isinstance(value, Mapping):
+        value = {k: v for k, v in value.items() if k != "limits"}
+    if name in SECTIONS:
+        return _section(name, SECTIONS[name], value, problems)
+    if name == "release":
+        return releases(value, problems)
+    if name in ("attack", "measure"):
+        method: type[Method] = Attack if name == "attack" else Measure
+        made = [tried(f"{name} {i}", method, v, problems) for i, v in enumerate(tables(name, value, problems), 1)]
+        return [m for m in made if m is not None]
+    if name == "search":
+        try:
+            return space_of(tables(name, value, problems))
+        except StudyError as error:
+            problems += error.problems
+            return ()
+    if name == "labels":
+        return read_labels(value, problems)
+    if name == "domain":
+        found = [_domain(i, v, problems) for i, v in enumerate(tables(name, value, problems), 1)]
+        return [d for d in found if d is not None]
+    if name == "analysis":
+        try:
+            return analyses_of(tables(name, value, problems))
+        except StudyError as error:
+            problems += error.problems
+            return ()
+    if not isinstance(value, str):
+        problems.append(f"{name}: needs text, got {type(value).__name__}.")
+    elif name == "engine" and value not in (engines := ["auto", *file_names("larvatus.engines")]):
+        problems.append(f"engine: there is no {value!r}; {nearest_names(value, engines)}")
+    elif name == "memory":
+        try:
+            bytes_of(value)
+        except LarvatusError as error:
+            problems.append(str(error))
+    return value
+
+
+def decisions(raw: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    """Combinations and limits: what releases are judged by. `[goal] limits` is another place for the same words."""
+    out: dict[str, Any] = {}
+    try:
+        if "combine" in raw:
+            out["combine"] = combinations_of(raw["combine"])
+        in_goal = "limits" in raw["goal"] if isinstance(raw.get("goal"), Mapping) else False
+        if in_goal and "limits" in raw:
+            problems.append("limits: are stated in [limits] and in [goal]. Keep [limits], with all of them in it: it holds for "
+                            "run, check and search.")
+        elif in_goal or "limits" in raw:
+            out["limits"] = limits_of(raw["goal"]["limits"] if in_goal else raw["limits"], out.get("combine", ()))
+    except StudyError as error:
+        problems += error.problems
+    return out
+
+
+def _domain(place: int, given: Any, problems: list[str]) -> Domain | None:
+    try:
+        return domain_of(given)
+    except StudyError as error:
+        problems += [p.replace("domain", f"domain {place}", 1) for p in error.problems]
+        return None
+
+
+def _section(name: str, kind: type[V], value: Any, problems: list[str]) -> V:
+    if not isinstance(value, Mapping):
+        way = " Measures are named in [[measure]]." if kind is Utility else ""
+        problems.append(f"{name}: needs a table, [{name}], got {type(value).__name__}.{way}")
+        return kind()
+    try:
+        return kind(**value)
+    except ValidationError as error:
+        fields = constraint_fields(value) if kind is Constraints else list(kind.model_fields)
+        if kind is Goal:
+            fields.append("limits")
+        problems += validation_problems(name, error, fields)
+        return kind()
+
+
+def about_constraints(asked: Constraints, roles: Roles, groups: SubGroups, releases: Sequence[Planned]) -> list[str]:
+    """Constraints against the roles, and against the steps of every release."""
+    problems = constraint_problems(asked, roles, groups)
+    for planned in releases if asked and not problems else ():
+        problems += [f"release {planned.name!r}: {p}" for p in step_problems(asked, planned.steps)]
+    return problems
+
+
+def against_source(source: str, folder: Path | None, roles: Roles, sub_groups: SubGroups) -> list[str]:
+    """Roles against the columns of the source, where there is one."""
+    if not source:
+        return role_problems(roles, sub_groups)
+    from larvatus.engines.memory import Memory
+
+    path = Path(source) if folder is None else folder / source
+    try:
+        return role_problems(roles, sub_groups, Memory().names(path))
+    except LarvatusError as error:
+        return [f"source: {error}", *role_problems(roles, sub_groups)]

@@ -1,7 +1,0 @@
-"""What analysts lost: every file one measure. Classes are found by name and imported when asked for."""
-
-from __future__ import annotations
-
-from larvatus.core.discovery import lazily
-
-__getattr__, __dir__ = lazily(__name__)
