@@ -64,10 +64,10 @@ def status(key: str) -> int:
 
 def cluster(rows: str | None) -> object:
     """The engine on two workers, with room for so many rows in a task."""
-    from larvatus.engines._spark.session import started
+    from larvatus.engines._spark.session import start_session
     from larvatus.engines.spark import Spark
 
-    session = started("local-cluster[2,1,1024]")
+    session = start_session("local-cluster[2,1,1024]")
     return Spark(session=session, rows=int(rows) if rows else None)
 
 

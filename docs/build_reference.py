@@ -8,7 +8,7 @@ from pathlib import Path
 
 from larvatus.core.discovery import discover
 from larvatus.data.contracts import Mask
-from larvatus.data.method_help import Description, described
+from larvatus.data.method_help import Description, describe_method
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -27,7 +27,7 @@ def pages() -> dict[str, str]:
         for name, method in methods.items():
             word, package = KINDS[heading]
             source = f"src/{package.replace('.', '/')}/{name}.py"
-            out[f"{name}.md"] = "\n".join(_page(described(method), word, source, issubclass(method, Mask)))
+            out[f"{name}.md"] = "\n".join(_page(describe_method(method), word, source, issubclass(method, Mask)))
     return out
 
 
@@ -36,7 +36,7 @@ def _index(found: Mapping[str, Mapping[str, type]]) -> Iterator[str]:
     for heading, methods in found.items():
         yield f"## {heading}\n"
         for name, method in methods.items():
-            yield f"* [{name}]({name}.md): {' '.join(described(method).summary.split())}"
+            yield f"* [{name}]({name}.md): {' '.join(describe_method(method).summary.split())}"
         yield ""
     yield FOOT.lstrip("\n")
 

@@ -52,12 +52,12 @@ def _only_here() -> None:
 def spark_session() -> object:
     """One session for the whole run: two executors, each a process of its own, bound to this machine."""
     from larvatus.core.errors import EngineError
-    from larvatus.engines._spark.session import started
+    from larvatus.engines._spark.session import start_session
 
     _only_here()
     paths = os.pathsep.join(str(ROOT / part) for part in ("src", "tests", "."))
     try:
-        return started("local-cluster[2,1,1024]", **{
+        return start_session("local-cluster[2,1,1024]", **{
             "spark.executorEnv.PYTHONPATH": paths, "spark.executorEnv.NUMBA_NUM_THREADS": "1",
             "spark.driver.extraJavaOptions": BRIEF, "spark.executor.extraJavaOptions": BRIEF,
         })

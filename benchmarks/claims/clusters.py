@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from larvatus.stats.grouping.average_linkage import clustered
+from larvatus.stats.grouping.average_linkage import cluster_points
 from run import Claim, MemoryClaim
 
 
@@ -17,7 +17,7 @@ def claim_average_linkage() -> Claim:
     x, ones, zeros = _points(20_000), np.ones(20_000), np.zeros(20_000)
     return Claim(
         "average linkage, exact, 20,000 × 8", lambda: pdist(x[:10_000], "sqeuclidean"),
-        lambda: clustered(x, ones, zeros, (100, 1000)), 15.0, "SciPy's distances of half as many points", repeats=3,
+        lambda: cluster_points(x, ones, zeros, (100, 1000)), 15.0, "SciPy's distances of half as many points", repeats=3,
     )
 
 

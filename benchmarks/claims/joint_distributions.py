@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from larvatus.stats.ranks.joint_ecdf import Ranked
+from larvatus.stats.ranks.joint_ecdf import RankedPoints
 from run import Claim, MemoryClaim
 
 
@@ -19,7 +19,7 @@ def claim_joint_distributions_of_pairs() -> Claim:
     both = np.concatenate([x[:, 0], y[:, 0]])
     return Claim(
         "joint distribution functions, exact, 2 × 1,000,000 × 2", lambda: np.argsort(both),
-        lambda: Ranked.of(x, y).gap([0, 1]), 12.0, "one argsort of 2,000,000", repeats=5,
+        lambda: RankedPoints.of(x, y).gap([0, 1]), 12.0, "one argsort of 2,000,000", repeats=5,
     )
 
 
@@ -27,7 +27,7 @@ def claim_joint_distributions_of_five() -> Claim:
     x, y = _points(100_000, 5)
     return Claim(
         "joint distribution functions, exact, 2 × 100,000 × 5", lambda: [np.argsort(c) for c in np.concatenate([x, y]).T],
-        lambda: Ranked.of(x, y).gap(range(5)), 40.0, "5 argsorts of 200,000", repeats=3,
+        lambda: RankedPoints.of(x, y).gap(range(5)), 40.0, "5 argsorts of 200,000", repeats=3,
     )
 
 

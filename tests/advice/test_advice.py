@@ -12,10 +12,10 @@ import scipy.stats
 
 import larvatus as lv
 from larvatus.advice.column_profile import _runs, sights
-from larvatus.advice.column_relations import relations
+from larvatus.advice.column_relations import find_relations
 from larvatus.advice.rule_detection import _solved, guessed_rules
 from larvatus.cli.main import main
-from larvatus.study import advised
+from larvatus.study import study_from_advice
 from sample import ROLES, SECRET, people
 
 N = 800
@@ -89,7 +89,7 @@ def test_lines_bends_and_turns():
         "turn": x**2 + 0.3 * rng.normal(size=N), "none": rng.normal(size=N),
         "cut off": np.maximum(0.7 * x + 0.7 * rng.normal(size=N), 0),
     })
-    found = {r.second: r.shape for r in relations(lv.read(frame, confidential=list(frame))) if r.first == "x"}
+    found = {r.second: r.shape for r in find_relations(lv.read(frame, confidential=list(frame))) if r.first == "x"}
     assert found == {"line": "line", "bend": "one way", "turn": "turns", "none": "line", "cut off": "line"}
 
 
@@ -150,7 +150,7 @@ def test_the_study_runs(roles):
     frame = people(400).assign(total=lambda f: f.wealth + f.rooms)
     data = lv.read(frame, **roles)
     found = lv.advise(data)
-    study = advised(found.plan, data)
+    study = study_from_advice(found.plan, data)
     assert study.release
     again = lv.read(frame, study.roles, sub_groups=study.sub_groups)
     for planned in study.release:
@@ -175,7 +175,7 @@ def test_no_confidential_value_is_quoted():
 
 def test_the_command_writes_a_study_that_can_be_read_again(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("larvatus.cli.terminal.PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
     (tmp_path / "plans").mkdir()
     people(200).to_csv("people.csv", index=False)
     asked = ["advise", "people.csv", "--confidential", "income,wealth", "--sub-groups", "region", "-o", "plans/study.toml"]

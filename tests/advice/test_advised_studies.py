@@ -12,10 +12,10 @@ import pytest
 
 import larvatus as lv
 from larvatus.advice.advice import advice
-from larvatus.advice.draft_constraints import Advised
+from larvatus.advice.draft_constraints import DraftConstraints
 from larvatus.cli.main import main
-from larvatus.constraints.rules import parsed
-from larvatus.study import advised
+from larvatus.constraints.rules import parse_rule
+from larvatus.study import study_from_advice
 from sample import SECRET
 
 FOLDER = Path(os.environ.get("LARVATUS_DATA", ""))
@@ -79,9 +79,9 @@ def test_guesses_can_be_taken_up_by_taking_the_marks_away(tmp_path):
 
 
 def test_a_section_of_guesses_alone_is_a_comment():
-    told = Advised({}, {"non_negative": ("a b",), "rules": ("x <= y",)}).toml()
+    told = DraftConstraints({}, {"non_negative": ("a b",), "rules": ("x <= y",)}).toml()
     assert all(line.startswith("#") for line in told.splitlines())
-    assert Advised().toml() == ""
+    assert DraftConstraints().toml() == ""
 
 
 def test_few_values_are_too_few_to_tell(tmp_path):
@@ -134,14 +134,14 @@ def test_census():
     names = [n for n in pd.read_csv(FOLDER / "census.csv", nrows=1) if n != "AFNLWGT"]
     data = lv.read(FOLDER / "census.csv", confidential=names, weight="AFNLWGT")
     found = advice(data)
-    study = advised(found.plan, data)
+    study = study_from_advice(found.plan, data)
     assert set(study.constraints.integers) == {*names} - {"PTOTVAL"}
     assert set(study.constraints.non_negative) == {*names} - {"PTOTVAL"}
     assert study.constraints.rules == ("PTOTVAL = POTHVAL + PEARNVAL",)
     assert not {"POTHVAL <= PTOTVAL", "PEARNVAL <= PTOTVAL"} & {*found.constraints.guessed["rules"]}
     frame = data.frame().to_pandas()
     for rule in found.constraints.guessed["rules"]:
-        line = parsed(rule).lines[0]
+        line = parse_rule(rule).lines[0]
         assert (frame[line.left.lone] <= frame[line.right.lone]).all()
 
 

@@ -12,7 +12,7 @@ import larvatus as lv
 from larvatus.advice.pooling_preview import foreseen_pooling
 from larvatus.masks.additive_noise import AdditiveNoise
 from larvatus.pipeline.apply_step import in_workable_groups
-from larvatus.study import advised
+from larvatus.study import study_from_advice
 from sample import SECRET
 
 TINY = {("a", "f"): 100, ("a", "m"): 100, ("b", "f"): 100, ("b", "m"): 100, ("c", "f"): 1}
@@ -51,7 +51,7 @@ def test_one_tiny_sub_group_that_takes_all_with_it_is_told_with_a_way_out():
     assert 'or set small = "suppress", which leaves 1 record out.' in said
     shuffled = next(o.why for o in found.opinions if o.mask == "data_shuffling")
     assert "keeps its collected values in the whole file and not in each declared sub-group" in shuffled
-    text = found.study_text(advised(found.plan, read).toml())
+    text = found.study_text(study_from_advice(found.plan, read).toml())
     assert 'small = "pool"\n# With pooling, relations with town, sex' in text
     taken = text.replace('small = "pool"\n', "").replace('# small = "suppress"', 'small = "suppress"')
     study = lv.Study.of(tomllib.loads(taken))
@@ -65,7 +65,7 @@ def test_what_pools_few_records_is_told_without_alarm():
     found = lv.advise(read)
     said = next(s for s in found.seen if s.startswith("4 sub-groups"))
     assert said.endswith("3 sub-groups are left, and relations with sex are not kept for 100 of 700 records.")
-    assert "suppress" not in found.study_text(advised(found.plan, read).toml())
+    assert "suppress" not in found.study_text(study_from_advice(found.plan, read).toml())
     assert "in every sub-group that pooling leaves" in found.text()
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import larvatus as lv
-from larvatus.analysis import combined
+from larvatus.analysis import combine
 
 FALSE_ALARM = 1e-6
 STUDIES, COPIES, N = 400, 5, 120
@@ -17,7 +17,7 @@ SLOPE = 0.8
 
 def test_partially_synthetic_by_hand():
     """Estimates 1, 2, 3 with variances .5, .25, .75: ū = .5, b = 1, T = .5 + 1/3, df = 2 (1 + .5 · 3)² = 12.5."""
-    found = combined([1, 2, 3], [0.5, 0.25, 0.75])
+    found = combine([1, 2, 3], [0.5, 0.25, 0.75])
     assert (found.estimate, found.within, found.between) == (2, 0.5, 1)
     assert found.variance == pytest.approx(0.5 + 1 / 3, rel=1e-15)
     assert found.freedom == pytest.approx(12.5, rel=1e-15)
@@ -29,19 +29,19 @@ def test_partially_synthetic_by_hand():
 
 def test_fully_synthetic_by_hand_and_where_it_would_be_negative():
     """b = 1, m = 3: (1 + 1/3) · 1 − .5 = 5/6 with df 2 (1 − .5 / (4/3))²; at ū = 2 the variance would be −2/3."""
-    found = combined([[1, 1], [2, 2], [3, 3]], [[0.5, 2], [0.5, 2], [0.5, 2]], "fully_synthetic", share=0.5)
+    found = combine([[1, 1], [2, 2], [3, 3]], [[0.5, 2], [0.5, 2], [0.5, 2]], "fully_synthetic", share=0.5)
     assert found.variance == pytest.approx([5 / 6, 1], rel=1e-15)
     assert found.replaced.tolist() == [False, True]
     assert found.freedom == pytest.approx([1, 2], rel=1e-15)
-    wide = combined([0, 6, 12], [3, 3, 3], "fully_synthetic")
+    wide = combine([0, 6, 12], [3, 3, 3], "fully_synthetic")
     assert wide.freedom == pytest.approx(2 * (1 - 3 / 48) ** 2, rel=1e-15)
 
 
 def test_missing_data_by_hand_and_copies_that_agree():
-    found = combined([1, 2, 3], [0.5, 0.5, 0.5], "missing_data")
+    found = combine([1, 2, 3], [0.5, 0.5, 0.5], "missing_data")
     assert found.variance == pytest.approx(0.5 + 4 / 3, rel=1e-15)
     assert found.freedom == pytest.approx(2 * (1 + 0.5 / (4 / 3)) ** 2, rel=1e-15)
-    same = combined([2, 2], [0.25, 0.25])
+    same = combine([2, 2], [0.25, 0.25])
     assert np.isinf(same.freedom)
     assert same.interval()[1] == pytest.approx(2 + 0.5 * stats.norm.ppf(0.975), rel=1e-12)
 
@@ -53,12 +53,12 @@ def test_missing_data_by_hand_and_copies_that_agree():
 ])
 def test_what_cannot_be_combined_is_refused(arguments, said):
     with pytest.raises(lv.LarvatusError, match=said):
-        combined(*arguments)
+        combine(*arguments)
 
 
 def test_a_level_outside_the_unit_interval_is_refused():
     with pytest.raises(lv.LarvatusError, match="level"):
-        combined([1, 2], [1, 1]).interval(95)
+        combine([1, 2], [1, 1]).interval(95)
 
 
 def slope(frame: pd.DataFrame) -> tuple[float, float]:
@@ -94,7 +94,7 @@ def studies() -> dict[str, np.ndarray]:
 
 
 def covered(found: np.ndarray, truth: float, rule: str) -> int:
-    both = combined(found[:, :, 0].T, found[:, :, 1].T, rule)
+    both = combine(found[:, :, 0].T, found[:, :, 1].T, rule)
     low, high = both.interval()
     return int(((low < truth) & (truth < high)).sum())
 
@@ -127,7 +127,7 @@ def test_the_fully_synthetic_rule_is_honest_for_new_units():
     variance = (n - 1) * x.var(axis=1, ddof=1) / rng.chisquare(n - 1, (m, STUDIES))
     centre = x.mean(axis=1) + rng.normal(size=(m, STUDIES)) * np.sqrt(variance / n)
     y = centre[..., None] + rng.normal(size=(m, STUDIES, n)) * np.sqrt(variance)[..., None]
-    both = combined(y.mean(axis=2), y.var(axis=2, ddof=1) / n, "fully_synthetic")
+    both = combine(y.mean(axis=2), y.var(axis=2, ddof=1) / n, "fully_synthetic")
     low, high = both.interval()
     hits = int(((low < 3) & (high > 3)).sum())
     assert stats.binom.cdf(hits, STUDIES, 0.95) > FALSE_ALARM
@@ -139,6 +139,6 @@ def test_the_fully_synthetic_rule_is_honest_for_new_units():
 
 def test_nothing_is_not_one_copy():
     with pytest.raises(lv.LarvatusError, match="estimates: none are given"):
-        combined([], [])
+        combine([], [])
     with pytest.raises(lv.LarvatusError, match="estimates: come from one copy"):
-        combined([1.0], [1.0])
+        combine([1.0], [1.0])

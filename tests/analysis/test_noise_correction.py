@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import larvatus as lv
-from larvatus.analysis import additive, corrected, correlated, multiplicative
+from larvatus.analysis import additive, correct, correlated, multiplicative
 from larvatus.analysis.published_noise import power_map
 from larvatus.core.errors import LarvatusWarning
 
@@ -53,7 +53,7 @@ def test_corrected_intervals_cover_at_their_level_where_naive_ones_do_not(studie
 
     def ends(given):
         """Quantities × low and high."""
-        found = [corrected(part, given, others="s") for part in parts]
+        found = [correct(part, given, others="s") for part in parts]
         picked = [
             (c.means().interval(), c.variances().interval(), c.correlations().interval(),
              c.regression("b", ["a", "s"]).interval()) for c in found
@@ -75,7 +75,7 @@ def test_a_plain_sandwich_would_be_too_narrow_for_the_variance(noise):
     """At variance 1 of normal data the standard error is √(3.5 / 2) times that of released values taken as a sample."""
     x = np.random.default_rng(3).normal(size=200_000)
     y = x + x.std(ddof=1) * np.random.default_rng(4).normal(size=len(x))
-    error = corrected({"x": y}, noise).variances().error[0]
+    error = correct({"x": y}, noise).variances().error[0]
     plain = (((y - y.mean()) ** 2) / 2).std() / np.sqrt(len(y))
     # The fourth moment that the ratio rests on has a relative SD of √(96 / n) / 3; six of them are far beyond the false alarm.
     assert error / plain == pytest.approx(np.sqrt(3.5 / 2), rel=6 * np.sqrt(96 / len(x)))
@@ -83,20 +83,20 @@ def test_a_plain_sandwich_would_be_too_narrow_for_the_variance(noise):
 
 def test_by_hand_on_four_records():
     """Y = 0, 2, 4, 6 with noise of half the variance: S² = 20/3, so that of X is 40/9 and the mean stays 3."""
-    found = corrected({"y": [0.0, 2, 4, 6]}, additive({"y": 0.5}))
+    found = correct({"y": [0.0, 2, 4, 6]}, additive({"y": 0.5}))
     assert found.covariance[0, 0] == pytest.approx(40 / 9, rel=1e-14)
     assert found.mean == pytest.approx([3], rel=1e-14)
     assert found.means().error == pytest.approx([np.sqrt(20 / 3 / 4)], rel=1e-14)
     assert found.released[0, 0] == pytest.approx(20 / 3, rel=1e-14)
     with pytest.raises(lv.LarvatusError, match="too few to tell"):
         found.variances()
-    only = corrected({"y": [0.0, 2, 4, 6]}, multiplicative({"y": 0.5}))
+    only = correct({"y": [0.0, 2, 4, 6]}, multiplicative({"y": 0.5}))
     assert only.covariance[0, 0] == pytest.approx(20 / 3 - 0.25 * 14 / 1.25, rel=1e-14)
 
 
 def test_correlated_noise_divides_covariances_among_masked_columns_alone():
     frame = population(200, 5)
-    found = corrected(frame, correlated(["a", "b"], 0.25), others=["s"])
+    found = correct(frame, correlated(["a", "b"], 0.25), others=["s"])
     plain = np.cov(frame[["a", "b", "s"]].T)
     expected = plain.copy()
     expected[:2, :2] /= 1.25
@@ -107,7 +107,7 @@ def test_correlated_noise_divides_covariances_among_masked_columns_alone():
 
 def test_without_noise_it_is_least_squares_with_the_robust_errors_of_white():
     frame = population(500, 7)
-    found = corrected(frame, additive({"a": 0.0}), others=["b", "s"]).regression("b", ["a", "s"])
+    found = correct(frame, additive({"a": 0.0}), others=["b", "s"]).regression("b", ["a", "s"])
     design = np.column_stack([np.ones(500), frame.a, frame.s])
     beta, *_ = np.linalg.lstsq(design, frame.b, rcond=None)
     bread = np.linalg.inv(design.T @ design)
@@ -126,7 +126,7 @@ def test_unbiased_for_the_file_itself_with_sub_groups(kind):
     data = lv.read(table, confidential=["a", "b"], non_confidential="s", sub_groups="g")
     mask, noise = PUBLISHED[kind]
     found = np.array([
-        corrected(lv.mask(data, mask, secret=i.to_bytes(16, "big")).frame(), noise, "s", "g").covariance for i in range(150)
+        correct(lv.mask(data, mask, secret=i.to_bytes(16, "big")).frame(), noise, "s", "g").covariance for i in range(150)
     ])
     truth = np.cov(table[["a", "b", "s"]].T)
     z = (found.mean(axis=0) - truth)[:2] / (found.std(axis=0, ddof=1)[:2] / np.sqrt(len(found)))
@@ -153,10 +153,10 @@ def test_frames_of_any_kind_and_missing_values():
     frame = population(50, 13)
     frame.loc[3, "a"] = np.nan
     noise = additive({"a": 0.25})
-    one = corrected(frame, noise, "s")
+    one = correct(frame, noise, "s")
     assert (one.records, one.left_out) == (49, 1)
     for other in (pl.from_pandas(frame), frame.to_dict("list")):
-        assert np.array_equal(corrected(other, noise, "s").covariance, one.covariance)
+        assert np.array_equal(correct(other, noise, "s").covariance, one.covariance)
 
 
 def test_what_sampling_error_makes_impossible_is_nan_and_the_rest_is_there():
@@ -164,7 +164,7 @@ def test_what_sampling_error_makes_impossible_is_nan_and_the_rest_is_there():
     rng = np.random.default_rng(2)
     a = rng.normal(size=40)
     frame = {"a": a, "b": 0.9 * a + np.sqrt(0.19) * rng.normal(size=40), "s": rng.normal(size=40)}
-    found = corrected(frame, additive({"a": 0.5, "b": 0.5}), others="s")
+    found = correct(frame, additive({"a": 0.5, "b": 0.5}), others="s")
     assert np.isfinite(found.means().error).all()
     assert (found.variances().estimate > 0).all()
     with pytest.warns(LarvatusWarning, match=r"correlations: a, b: not estimated .*sampling error"):
@@ -183,16 +183,16 @@ def test_what_sampling_error_makes_impossible_is_nan_and_the_rest_is_there():
     (lambda f: additive({}), "by name"), (lambda f: additive({"a": "0.2"}), "variance: needs a number, got '0.2' for 'a'"),
     (lambda f: additive({"a": -1}), "0 or more"),
     (lambda f: additive({"a": 1}, "cauchy"), "none of"), (lambda f: multiplicative({"a": 0.1}, {"b": 1}), "without bias_sd"),
-    (lambda f: corrected(f, additive({"c": 1})), "no column 'c'"), (lambda f: corrected(f, additive({"t": 1})), "not hold"),
-    (lambda f: corrected(f, additive({"a": 1}), sub_groups="c"), "no column 'c'"),
-    (lambda f: corrected(f[:2], additive({"a": 1})), "complete records"),
-    (lambda f: corrected(f, additive({"a": 1}), sub_groups="t"), "single complete record"),
-    (lambda f: corrected(f, additive({"k": 1})), "all the same"),
-    (lambda f: corrected(f, additive({"a": 0.1}), others=["b", "c2"]), "determine each other"),
-    (lambda f: corrected(f, additive({"a": 0.1})).regression("a", "b"), "no column 'b'"),
-    (lambda f: corrected(f, additive({"a": 0.1})).regression("a", []), "at least one"),
-    (lambda f: corrected(f, additive({"a": 0.1})).means().interval(95), "level"),
-    (lambda f: corrected(f, additive({"a": 0.1})).means()["b"], "no estimate"),
+    (lambda f: correct(f, additive({"c": 1})), "no column 'c'"), (lambda f: correct(f, additive({"t": 1})), "not hold"),
+    (lambda f: correct(f, additive({"a": 1}), sub_groups="c"), "no column 'c'"),
+    (lambda f: correct(f[:2], additive({"a": 1})), "complete records"),
+    (lambda f: correct(f, additive({"a": 1}), sub_groups="t"), "single complete record"),
+    (lambda f: correct(f, additive({"k": 1})), "all the same"),
+    (lambda f: correct(f, additive({"a": 0.1}), others=["b", "c2"]), "determine each other"),
+    (lambda f: correct(f, additive({"a": 0.1})).regression("a", "b"), "no column 'b'"),
+    (lambda f: correct(f, additive({"a": 0.1})).regression("a", []), "at least one"),
+    (lambda f: correct(f, additive({"a": 0.1})).means().interval(95), "level"),
+    (lambda f: correct(f, additive({"a": 0.1})).means()["b"], "no estimate"),
 ])
 def test_what_cannot_be_corrected_is_refused(call, said):
     frame = population(30, 17)
@@ -210,7 +210,7 @@ def test_correlated_noise_of_another_law_has_the_errors_that_repetition_shows():
     for _ in range(runs):
         x = np.linalg.cholesky([[1, 0.6], [0.6, 1]]) @ rng.normal(size=(2, n))
         y = x + np.sqrt(d) * np.linalg.cholesky(np.cov(x)) @ rng.laplace(scale=np.sqrt(0.5), size=(2, n))
-        found = corrected({"a": y[0], "b": y[1]}, noise).variances()
+        found = correct({"a": y[0], "b": y[1]}, noise).variances()
         estimates.append(found.estimate)
         errors.append(found.error)
     ratio = np.mean(np.square(errors), axis=0) / np.var(estimates, axis=0, ddof=1)

@@ -16,7 +16,7 @@ from larvatus.cli.main import main
 from larvatus.core.errors import RiskError
 from larvatus.datasets import key_variables
 from larvatus.pipeline import noise_scenarios as scenarios
-from larvatus.stats.estimates.intervals import paired
+from larvatus.stats.estimates.intervals import paired_interval
 
 FALSE_ALARM = 1e-6
 STUDY = 'source = "in.csv"\n[roles]\nconfidential = ["x1", "x2"]\n'
@@ -122,12 +122,12 @@ def test_a_record_is_the_same_wherever_it_stands_in_a_sample():
     for records in ([3, 8, 9], [1, 3, 8]):
         pairs.add([Found(records, [0, 0, np.nan]), Found(records, [1, 1, np.nan])])
     assert [list(r) for r in pairs.record] == [[3, 8], [1, 3]]
-    assert pairs.row(0)["difference_low"] == pytest.approx(paired(np.ones(3))[0])
+    assert pairs.row(0)["difference_low"] == pytest.approx(paired_interval(np.ones(3))[0])
 
 
 def test_where_few_targets_can_be_afforded_both_have_those_few(folder, capsys, monkeypatch):
     monkeypatch.setattr("larvatus.attacks.bayesian_intruder.BUDGET", 1e4)
-    monkeypatch.setattr("larvatus.attacks.bayesian_intruder.FEWEST", 20)
+    monkeypatch.setattr("larvatus.attacks.bayesian_intruder.FEWEST_TARGETS", 20)
     found = asked(capsys)
     assert all(r["targets"] == 20 for r in found["scenarios"])
     assert "20 of 60 records" in found["notes"][0]
@@ -270,10 +270,10 @@ def test_more_targets_are_advised_only_where_some_were_left_out():
     (60, {"known_records": 5}, 1),
 ])
 def test_a_small_file_is_masked_until_about_two_thousand_are_attacked(rows, settings, times):
-    plain = scenarios.Asked(None, {}, None, None)
+    plain = scenarios.ScenarioRequest(None, {}, None, None)
     assert scenarios._often(plain, settings, rows) == times
     assert [f"masked {times} times" in s for s in plain.said] == [True] * (times > 1)
-    stated = scenarios.Asked(None, {}, 3, None)
+    stated = scenarios.ScenarioRequest(None, {}, 3, None)
     assert scenarios._often(stated, settings, rows) == 3
     assert not stated.said
 
@@ -287,8 +287,9 @@ def test_a_small_file_is_said_to_have_been_masked_often(folder, capsys):
 
 def test_progress_says_which_masking_and_which_intruder_is_at_work(folder):
     heard = []
-    wanted = scenarios.Asked(folder / "study.toml", {"kernel": "likelihood", "known_records": 3}, 2, b"a secret of tests only")
-    for _ in scenarios.scenarios(wanted, lambda doing, done, total: heard.append(doing)):
+    wanted = scenarios.ScenarioRequest(folder / "study.toml", {"kernel": "likelihood", "known_records": 3}, 2,
+                                       b"a secret of tests only")
+    for _ in scenarios.run_scenarios(wanted, lambda doing, done, total: heard.append(doing)):
         pass
     assert heard[0].startswith("masking 1 of 9, time 1 of 2, not published: attacking")
     said = [f"masking 9 of 9, time 2 of 2, {who}" for who in
@@ -315,8 +316,8 @@ def test_the_paired_interval_covers_the_true_difference():
     files, n = 4000, 150
     for up, down in ((0.1, 0.04), (0.005, 0.005), (0.3, 0.3)):
         drawn = rng.choice([1.0, -1.0, 0.0], p=[up, down, 1 - up - down], size=(files, n))
-        inside = sum(low <= up - down <= high for low, high in map(paired, drawn))
+        inside = sum(low <= up - down <= high for low, high in map(paired_interval, drawn))
         assert inside >= stats.binom.ppf(FALSE_ALARM, files, 0.985)
-    low, high = paired(np.zeros(100))
+    low, high = paired_interval(np.zeros(100))
     assert low < 0 < high
     assert high > 0.02  # a hundred pairs that agree do not show that fewer than two in a hundred differ

@@ -14,8 +14,8 @@ from rich.console import Console
 
 from larvatus.cli.main import main
 from larvatus.cli.output import terminal as module
-from larvatus.cli.output.tables import _parts, laid_out
-from larvatus.cli.output.terminal import Terminal, wrapped
+from larvatus.cli.output.tables import _parts, lay_out
+from larvatus.cli.output.terminal import Terminal, wrap
 from larvatus.core.number_format import cell_text
 from sample import people
 
@@ -27,7 +27,7 @@ WIDE = [
 
 
 def shown(rows, width: int | None) -> str:
-    return "\n".join(line.text for line in laid_out(rows, width))
+    return "\n".join(line.text for line in lay_out(rows, width))
 
 
 def check_all_there(rows, text: str, width: int | None) -> None:
@@ -57,7 +57,7 @@ def test_in_a_pipe_a_row_is_a_line_and_names_are_whole():
 
 
 def test_what_fits_is_one_table_what_does_not_is_folded_and_few_rows_are_turned():
-    assert len(laid_out(WIDE, 200)) == 1 + len(WIDE)
+    assert len(lay_out(WIDE, 200)) == 1 + len(WIDE)
     folded = shown(WIDE, 80)
     assert folded.count("number 3") >= 2, "the first columns are repeated"
     turned = shown(WIDE[:1], 60).splitlines()
@@ -94,9 +94,9 @@ def test_any_table(data, width, count, columns):
 
 
 def test_sentences_hang_under_their_mark():
-    said = wrapped("Head\n  * one two three four five six\n\nend", 16)
+    said = wrap("Head\n  * one two three four five six\n\nend", 16)
     assert said == "Head\n  * one two\n    three four\n    five six\n\nend"
-    assert wrapped("  * " + "word " * 50, None) == "  * " + "word " * 50
+    assert wrap("  * " + "word " * 50, None) == "  * " + "word " * 50
 
 
 STUDY = """

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.constraints.linear_system import Lines
-from larvatus.constraints.rules import parsed
+from larvatus.constraints.linear_system import LinearRules
+from larvatus.constraints.rules import parse_rule
 from larvatus.data.contracts import Column
 
 SECRET = b"z" * 32
@@ -76,5 +76,5 @@ def test_rules_that_undo_each_other_come_to_an_end_and_are_counted():
 ])
 def test_values_are_counted_as_a_reader_finds_them(text, row):
     values = {"a": np.ones(1), "b": np.array([row]), "c": np.array([7.0])}
-    lines = Lines((parsed(text),), {}, {}, 0.0, (), np.zeros(0), {n: Column(n, "number") for n in values})
+    lines = LinearRules((parse_rule(text),), {}, {}, 0.0, (), np.zeros(0), {n: Column(n, "number") for n in values})
     assert lines.broken(values).all()

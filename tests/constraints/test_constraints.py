@@ -149,14 +149,14 @@ def test_rules_hold_to_the_last_bit_where_they_meet_at_zero(seed):
 
 def test_a_worked_example():
     """One masked record, wage 900 and tax 500 below the limit of 1000: the condition sets tax to 0 and leaves wage."""
-    from larvatus.constraints.linear_system import Lines
-    from larvatus.constraints.rules import parsed
+    from larvatus.constraints.linear_system import LinearRules
+    from larvatus.constraints.rules import parse_rule
     from larvatus.data.contracts import Column
 
     columns = {n: Column(n, "number") for n in ("wage", "tax", "rent", "total")}
-    rules = tuple(map(parsed, ("total = wage + rent", "if wage <= 1000 then tax = 0", "total <= 2000")))
+    rules = tuple(map(parse_rule, ("total = wage + rent", "if wage <= 1000 then tax = 0", "total <= 2000")))
     derived = {"total": rules[0].lines[0].right}
-    lines = Lines(rules, derived, {}, 0.0, ("wage", "rent", "tax"), np.ones(3), columns)
+    lines = LinearRules(rules, derived, {}, 0.0, ("wage", "rent", "tax"), np.ones(3), columns)
     values = {"wage": [900.0, 1500.0, np.nan], "rent": [100.0, 900.0, 5.0], "tax": [500.0, 7.0, 9.0], "total": [1.0, 1.0, 1.0]}
     found = lines.nearest({n: np.array(v) for n, v in values.items()})
     assert found["wage"] == pytest.approx([900, 1300, np.nan], abs=1e-6, nan_ok=True)
@@ -168,13 +168,13 @@ def test_a_worked_example():
 
 def repaired(rules: list[str], values: dict[str, list[float]], units: dict[str, float]) -> dict[str, list[float]]:
     """The nearest repair of a few records, all columns movable and of equal spread."""
-    from larvatus.constraints.linear_system import Lines
-    from larvatus.constraints.rules import parsed
+    from larvatus.constraints.linear_system import LinearRules
+    from larvatus.constraints.rules import parse_rule
     from larvatus.data.contracts import Column
 
     names = tuple(values)
     columns = {n: Column(n, "number") for n in names}
-    lines = Lines(tuple(map(parsed, rules)), {}, units, 0.0, names, np.ones(len(names)), columns)
+    lines = LinearRules(tuple(map(parse_rule, rules)), {}, units, 0.0, names, np.ones(len(names)), columns)
     return {n: v.tolist() for n, v in lines.nearest({n: np.array(v) for n, v in values.items()}).items()}
 
 
@@ -196,14 +196,14 @@ def test_the_consequence_is_set_again_where_rounding_parts_it_from_its_parts():
 
 def test_a_later_draw_is_taken_only_if_it_obeys():
     """Four records that break a rule at first: from each later draw only the records that obey in it, the first that does."""
-    from larvatus.constraints.enforcement import Obedience
+    from larvatus.constraints.enforcement import ConstraintEnforcer
 
     frames = [pd.DataFrame({"x": x, "y": np.arange(4.0)}) for x in (
         [1.0, -1.0, -2.0, -3.0], [2.0, 5.0, -7.0, -8.0], [3.0, 6.0, 9.0, -10.0],
     )]
     first, *later = (lv.read(f, confidential=["x", "y"]) for f in frames)
     asked = lv.Constraints(rules=("x >= 0",), repair="redraw", attempts=2)
-    rules = Obedience.of(asked, first, [lv.masks.AdditiveNoise()])
+    rules = ConstraintEnforcer.of(asked, first, [lv.masks.AdditiveNoise()])
     copies, notes, table = rules.kept([first], first, lambda k: [later[k - 1]])
     assert copies[0].frame().x.tolist() == [1.0, 5.0, 9.0, -3.0]
     assert table[0]["released"] == 1

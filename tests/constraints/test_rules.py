@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from larvatus.constraints.linear_system import Lines
-from larvatus.constraints.rules import RuleProblem, parsed
+from larvatus.constraints.linear_system import LinearRules
+from larvatus.constraints.rules import RuleProblem, parse_rule
 from larvatus.data.contracts import Column
 
 NAN = np.nan
@@ -21,7 +21,7 @@ COLUMNS = {n: Column(n, "nominal", levels=("n = 1", "s")) if n == "r" else Colum
 
 def broken(text: str, tolerance: float = 0.0) -> list[int]:
     """The rows that break a rule."""
-    lines = Lines((parsed(text),), {}, {}, tolerance, (), np.zeros(0), COLUMNS)
+    lines = LinearRules((parse_rule(text),), {}, {}, tolerance, (), np.zeros(0), COLUMNS)
     return np.flatnonzero(lines.broken(VALUES)[:, 0]).tolist()
 
 
@@ -45,17 +45,17 @@ def test_a_tolerance_is_absolute():
 def test_rounding_in_the_last_digit_breaks_nothing():
     values = {"a": np.array([0.1]), "b": np.array([0.2]), "c": np.array([0.3])}
     for text in ("a + b <= c", "c = a + b"):
-        lines = Lines((parsed(text),), {}, {}, 0.0, (), np.zeros(0), {})
+        lines = LinearRules((parse_rule(text),), {}, {}, 0.0, (), np.zeros(0), {})
         assert not lines.broken(values).any()
 
 
 def test_an_identity_has_its_column_on_the_left():
-    rule = parsed("x + 2 * y - 3 = z")
+    rule = parse_rule("x + 2 * y - 3 = z")
     assert rule.identity
     assert rule.lines[0].left.lone == "z"
     assert rule.lines[0].right.terms == (("x", 1.0), ("y", 2.0))
     assert rule.lines[0].right.constant == -3
-    assert not parsed("if x = 1 then z = 2").identity
+    assert not parse_rule("if x = 1 then z = 2").identity
 
 
 HOSTILE = [
@@ -72,13 +72,13 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE)
 def test_everything_else_is_refused_with_the_rule_named(text):
     with pytest.raises(RuleProblem, match="rule"):
-        parsed(text)
+        parse_rule(text)
 
 
 @given(st.text(st.sampled_from("ab01 +-*/()<>=!`'\"iftheno.,[]"), max_size=40))
 def test_any_text_is_a_rule_or_a_problem(text):
     try:
-        rule = parsed(text)
+        rule = parse_rule(text)
     except RuleProblem:
         return
     assert rule.columns

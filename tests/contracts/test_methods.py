@@ -12,7 +12,7 @@ import tomli_w
 from found import ATTACKS, MASKS, MEASURES, METHODS
 from larvatus.core.discovery import class_name
 from larvatus.data.contracts import Attack, Mask, Measure
-from larvatus.data.method_help import described
+from larvatus.data.method_help import describe_method
 from larvatus.data.method_parsing import method_of, short_text
 
 
@@ -29,7 +29,7 @@ def test_docstring_names_every_parameter(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_field_says_what_it_means(method):
-    page = described(type(method))
+    page = describe_method(type(method))
     assert page.summary.endswith(".")
     for setting in page.settings:
         assert setting.meaning, setting.name

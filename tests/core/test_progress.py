@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from larvatus.core.progress import Clock, in_words
+from larvatus.core.progress import Clock, duration_text
 
 
 class Hands:
@@ -85,4 +85,4 @@ def test_two_that_end_together_do_not_promise_a_moment():
     (3000, "about 50 min"), (7300, "about 2 hours"),
 ])
 def test_words(given, said):
-    assert in_words(given) == said
+    assert duration_text(given) == said

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from larvatus.constraints.rules import RuleProblem, parsed
+from larvatus.constraints.rules import RuleProblem, parse_rule
 from larvatus.core.errors import RolesError
 from larvatus.data.conditions import condition, names_in
 from larvatus.data.contracts import Block, Column
@@ -63,9 +63,9 @@ def test_a_condition_has_one_spelling_and_one_error_wherever_it_stands():
     with pytest.raises(RolesError) as alone:
         condition("x > and", COLUMNS)
     with pytest.raises(RuleProblem) as inside:
-        parsed("if x > and then y = 0")
+        parse_rule("if x > and then y = 0")
     assert str(inside.value) == f"rule 'if x > and then y = 0': {alone.value}"
-    assert parsed("if `a = b` = 0 and r = 'n' then y = 0").given == "`a = b` == 0 and r == 'n'"
+    assert parse_rule("if `a = b` = 0 and r = 'n' then y = 0").given == "`a = b` == 0 and r == 'n'"
 
 
 HOSTILE = [

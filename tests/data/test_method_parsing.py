@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from larvatus.attacks import NearestRecord
 from larvatus.core.errors import StudyError
 from larvatus.data.contracts import Attack, Mask, Measure
-from larvatus.data.method_help import allowed, described
+from larvatus.data.method_help import allowed_values, describe_method
 from larvatus.data.method_parsing import all_of, canonical, method_of, parsed_call, short_text
 from larvatus.masks import AdditiveNoise
 
@@ -98,7 +98,7 @@ def test_a_method_survives_its_own_plain_values(mask):
 
 
 def test_a_description_comes_from_the_docstring_and_the_fields():
-    page = described(AdditiveNoise)
+    page = describe_method(AdditiveNoise)
     assert page.name == "additive_noise"
     assert page.summary.startswith("Release X plus independent noise")
     assert "Parameters" not in page.text
@@ -121,7 +121,7 @@ def test_a_description_comes_from_the_docstring_and_the_fields():
     ({"$ref": "#/$defs/A"}, "text"), ({"anyOf": [{"type": "null"}, {"type": "string"}]}, "text"),
 ])
 def test_schemas_in_words(part, words):
-    assert allowed(part, {"A": {"type": "string"}}) == words
+    assert allowed_values(part, {"A": {"type": "string"}}) == words
 
 
 def test_rank_correlations_say_that_they_are_not_weighted():

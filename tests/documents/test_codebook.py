@@ -12,7 +12,7 @@ import pytest
 
 import larvatus as lv
 from larvatus.core.errors import StudyError
-from larvatus.documents.codebook import codebook, codebook_text
+from larvatus.documents.codebook import codebook_text, make_codebook
 from larvatus.documents.manifest import write_beside
 from larvatus.reporting.sections.codebook import codebook_table
 from sample import ROLES, SECRET, people
@@ -28,20 +28,20 @@ def data() -> lv.Microdata:
 
 
 def test_types_and_masks_as_the_release_has_them(data):
-    noised = by_column(codebook(lv.mask(data, "additive_noise(variance=0.25)", secret=SECRET), data, suffix=".csv"))
+    noised = by_column(make_codebook(lv.mask(data, "additive_noise(variance=0.25)", secret=SECRET), data, suffix=".csv"))
     assert list(noised) == ["region", "sex", "age", "job", "income", "wealth", "rooms"]
     assert [r["type"] for r in noised.values()] == ["names", "names", "whole number", "names", "number", "number", "number"]
     assert [r["masked"] for r in noised.values()] == ["no"] * 4 + ["yes"] * 3
     assert [noised[n]["missing"] for n in ("income", "wealth", "job")] == ["empty cell", "none", "empty cell"]
     assert "variance 0.25" in noised["income"]["how"]
     assert noised["age"]["how"] == "released as it is"
-    shuffled = by_column(codebook(lv.mask(data, "data_shuffling", secret=SECRET), data))
+    shuffled = by_column(make_codebook(lv.mask(data, "data_shuffling", secret=SECRET), data))
     assert shuffled["rooms"]["type"] == "whole number"
     assert shuffled["income"]["missing"] == "null"
 
 
 def test_settings_that_are_not_published_stay_out(data):
-    told = codebook(lv.mask(data, "random_swap(rate=0.37)", "additive_noise(columns=['income'])", secret=SECRET), data)
+    told = make_codebook(lv.mask(data, "random_swap(rate=0.37)", "additive_noise(columns=['income'])", secret=SECRET), data)
     rows = by_column(told)
     assert "0.37" not in str(told.rows)
     assert rows["income"]["how"].startswith("random swap (together")
@@ -53,10 +53,10 @@ def test_recomputed_columns_and_those_made_into_names():
     frame = people(300, missing=False).assign(total=lambda f: f.wealth + f.rooms)
     data = lv.read(frame, confidential=["total", "wealth", "rooms"])
     release = lv.mask(data, "additive_noise", secret=SECRET, constraints=["total = wealth + rooms"])
-    assert by_column(codebook(release, data))["total"]["how"] == "recomputed from wealth, rooms"
+    assert by_column(make_codebook(release, data))["total"]["how"] == "recomputed from wealth, rooms"
     two = lv.read(frame, confidential=["wealth"])
     labelled = lv.mask(two, "additive_noise", "recoding(replacement='label')", secret=SECRET)
-    row = by_column(codebook(labelled, two))["wealth"]
+    row = by_column(make_codebook(labelled, two))["wealth"]
     assert row["type"] == "names"
     assert row["how"].startswith("additive noise (")
     assert ", then recoding" in row["how"]
@@ -69,7 +69,7 @@ def test_rare_levels_and_extremes_are_not_listed():
         "job": ["=SUM(A1)"] * 100 + ["b;c"] * 100,
     })
     data = lv.read(frame, confidential=["pay"], non_confidential=["town", "age", "job"])
-    rows = codebook(lv.mask(data, "additive_noise", secret=SECRET), data, {"pay": "pay a year"})
+    rows = make_codebook(lv.mask(data, "additive_noise", secret=SECRET), data, {"pay": "pay a year"})
     levels = by_column(rows)["town"]["levels"]
     assert "Common" in levels
     assert "Nine" not in levels
@@ -89,10 +89,10 @@ def test_a_level_that_is_rare_in_one_copy_only_is_not_listed(monkeypatch):
     frame = pd.DataFrame({"town": ["a"] * 90 + ["b"] * 10, "pay": np.arange(100.0) ** 1.5})
     data = lv.read(frame, confidential=["pay"], non_confidential=["town"])
     release = lv.mask(data, "multiple_imputation(copies=2)", secret=SECRET)
-    assert by_column(codebook(release, data))["town"]["levels"] == "a; b"
+    assert by_column(make_codebook(release, data))["town"]["levels"] == "a; b"
     fewer = release.copies[1].take(lambda g, b: b.record != 99, [])
     changed = lv.Release(release.name, (release.copies[0], fewer), release.steps)
-    assert by_column(codebook(changed, data))["town"]["levels"].startswith("a; levels held")
+    assert by_column(make_codebook(changed, data))["town"]["levels"].startswith("a; levels held")
 
 
 def test_a_file_masked_elsewhere(data):
@@ -117,7 +117,7 @@ def test_a_weight_is_called_the_same_in_the_codebook_and_in_the_manifest(tmp_pat
     for steps, how in ((["additive_noise"], "released as it is"),
                        (["sampling(rate=0.5)", "additive_noise"], "recomputed for the records that are released")):
         release = lv.mask(data, *steps, secret=SECRET)
-        rows = by_column(codebook(release, data))
+        rows = by_column(make_codebook(release, data))
         assert (rows["weight"]["masked"], rows["weight"]["how"]) == ("no", how)
         release.write(tmp_path / "out.csv", force=True)
         write_beside(release, data, tmp_path / "out.csv", force=True)

@@ -11,8 +11,8 @@ import pytest
 
 import larvatus as lv
 from larvatus.core.errors import ReadError, StudyError, WriteError
-from larvatus.documents.manifest import Decided, approved_release, beside, write_beside
-from larvatus.documents.verification import verified
+from larvatus.documents.manifest import DecisionFacts, approved_release, paths_beside, write_beside
+from larvatus.documents.verification import verify_files
 from sample import ROLES, SECRET, people
 
 
@@ -46,7 +46,7 @@ def test_the_public_manifest_tells_what_may_be_told_and_no_more(data, tmp_path):
 
 
 def test_the_internal_one_has_the_rest_but_not_the_secret_and_is_the_owners_alone(data, tmp_path):
-    decided = Decided("A. Keeper", "2026-01-02T03:04:05+00:00", "teaching", "random", None, {"candidates": 7})
+    decided = DecisionFacts("A. Keeper", "2026-01-02T03:04:05+00:00", "teaching", "random", None, {"candidates": 7})
     release, public, internal = written(data, tmp_path, "out.parquet", "random_swap(rate=0.37)", decided=decided)
     told = json.loads(internal.read_text(encoding="utf-8"))
     assert told["approved"] == {"by": "A. Keeper", "at": "2026-01-02T03:04:05+00:00"}
@@ -87,38 +87,38 @@ def test_the_file_itself_under_any_name_and_every_change_of_it(data, tmp_path, n
     _, public, internal = written(data, tmp_path, name, "additive_noise")
     (tmp_path / name).rename(tmp_path / "renamed")
     for manifest in (public, internal):
-        found = [(v["what"], v["same"]) for v in verified(manifest, [tmp_path / "renamed"])]
+        found = [(v["what"], v["same"]) for v in verify_files(manifest, [tmp_path / "renamed"])]
         assert found == [("copy", True), ("codebook", True)]
     file = tmp_path / "renamed" if (tmp_path / "renamed").is_file() else next((tmp_path / "renamed").iterdir())
     raw = bytearray(file.read_bytes())
     raw[len(raw) // 2] ^= 1
     file.write_bytes(bytes(raw))
-    found, book = verified(public, [tmp_path / "renamed"])
+    found, book = verify_files(public, [tmp_path / "renamed"])
     assert (found["same"], book["same"]) == (False, True)
     assert "other content" in found["why"]
     file.write_bytes(bytes(raw[:-1]))
-    assert not verified(public, [tmp_path / "renamed"])[0]["same"]
+    assert not verify_files(public, [tmp_path / "renamed"])[0]["same"]
 
 
 def test_a_folder_with_one_part_more_or_less(data, tmp_path):
     _, public, _ = written(data, tmp_path, "out", "additive_noise")
     part = next((tmp_path / "out").iterdir())
     (tmp_path / "out" / "part-00001.parquet").write_bytes(part.read_bytes())
-    assert "1 are added" in verified(public, [tmp_path / "out"])[0]["why"]
+    assert "1 are added" in verify_files(public, [tmp_path / "out"])[0]["why"]
     (tmp_path / "out" / "part-00001.parquet").unlink()
-    assert verified(public, [tmp_path / "out"])[0]["same"]
+    assert verify_files(public, [tmp_path / "out"])[0]["same"]
     part.unlink()
-    assert "1 parts lack" in verified(public, [tmp_path / "out"])[0]["why"]
-    assert "a folder is described" in verified(public, [public])[0]["why"]
+    assert "1 parts lack" in verify_files(public, [tmp_path / "out"])[0]["why"]
+    assert "a folder is described" in verify_files(public, [public])[0]["why"]
 
 
 def test_every_copy_is_known_by_its_own_hash(data, tmp_path):
     _, public, _ = written(data, tmp_path, "out.csv", "multiple_imputation(copies=3)")
     copies = [tmp_path / f"out-{i}.csv" for i in (3, 1, 2)]
-    found = [(v["same"], v["copy"], v["of"]) for v in verified(public, copies)]
+    found = [(v["same"], v["copy"], v["of"]) for v in verify_files(public, copies)]
     assert found == [(True, 3, 3), (True, 1, 3), (True, 2, 3), (True, None, 1)]
-    assert [v["copy"] for v in verified(public, [])] == [1, 2, 3, None]
-    one, *others, _ = verified(public, copies[:1])
+    assert [v["copy"] for v in verify_files(public, [])] == [1, 2, 3, None]
+    one, *others, _ = verify_files(public, copies[:1])
     assert (one["copy"], [(v["same"], v["copy"]) for v in others]) == (3, [(None, 1), (None, 2)])
     assert json.loads(public.read_text(encoding="utf-8"))["copies"] == 3
 
@@ -129,23 +129,23 @@ def test_records_and_columns_are_counted_and_the_codebook_is_looked_at(data, tmp
     frame = release.frame()
     shorter = frame.iloc[:-3, 1:]
     shorter.to_csv(tmp_path / "other.csv", index=False)
-    why = verified(public, [tmp_path / "other.csv"])[0]["why"]
+    why = verify_files(public, [tmp_path / "other.csv"])[0]["why"]
     assert "297 records where 300 are described and 6 columns where 7 are described" in why
     told = json.loads(public.read_text(encoding="utf-8"))
     fewer = {"files": [{**told["files"][0], "records": 9}]}
     for change, said in (({"columns": 8}, "7 columns where 8"), (fewer, "300 records")):
         (tmp_path / "forged.json").write_text(json.dumps(told | change), encoding="utf-8")
-        one = verified(tmp_path / "forged.json", [tmp_path / name])[0]
+        one = verify_files(tmp_path / "forged.json", [tmp_path / name])[0]
         assert not one["same"]
         assert f"its hash is the one described, and yet it has {said}" in one["why"]
     book = tmp_path / "out.codebook.csv"
     book.write_text(book.read_text(encoding="utf-8") + "x", encoding="utf-8")
-    assert [v["same"] for v in verified(public, [])] == [True, False]
+    assert [v["same"] for v in verify_files(public, [])] == [True, False]
     book.unlink()
-    assert [v["same"] for v in verified(public, [])] == [True, None]
+    assert [v["same"] for v in verify_files(public, [])] == [True, None]
     (tmp_path / name).unlink()
     with pytest.raises(ReadError, match="no released file lies beside"):
-        verified(public, [])
+        verify_files(public, [])
 
 
 HEAD = '{"format": "larvatus manifest 1"'
@@ -157,13 +157,13 @@ HEAD = '{"format": "larvatus manifest 1"'
 def test_what_is_not_a_manifest(tmp_path, text):
     (tmp_path / "m.json").write_text(text, encoding="utf-8")
     with pytest.raises(ReadError, match="not a manifest"):
-        verified(tmp_path / "m.json", [tmp_path / "m.json"])
+        verify_files(tmp_path / "m.json", [tmp_path / "m.json"])
     with pytest.raises(ReadError, match="cannot be read"):
-        verified(tmp_path / "none.json", [tmp_path / "m.json"])
+        verify_files(tmp_path / "none.json", [tmp_path / "m.json"])
 
 
 def test_nothing_is_overwritten_unasked(data, tmp_path):
-    for path in beside(tmp_path / "out.csv"):
+    for path in paths_beside(tmp_path / "out.csv"):
         path.write_text("mine", encoding="utf-8")
         with pytest.raises(WriteError, match="exists already"):
             written(data, tmp_path, "out.csv", "additive_noise")
@@ -191,8 +191,8 @@ def test_a_run_writes_them_for_every_release(tmp_path):
     names = sorted(str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*") if p.is_file())
     assert [n for n in names if n.startswith("internal")] == ["internal/a.codebook~2.internal.json", "internal/a.internal.json"]
     assert stat.S_IMODE((tmp_path / "out" / "internal").stat().st_mode) == 0o700
-    assert verified(tmp_path / "out/releases/a.manifest.json", [tmp_path / "out/releases/a.csv"])[0]["same"]
-    assert not verified(tmp_path / "out/releases/a.manifest.json", [tmp_path / "out/releases/a.codebook~2.csv"])[0]["same"]
+    assert verify_files(tmp_path / "out/releases/a.manifest.json", [tmp_path / "out/releases/a.csv"])[0]["same"]
+    assert not verify_files(tmp_path / "out/releases/a.manifest.json", [tmp_path / "out/releases/a.codebook~2.csv"])[0]["same"]
     inside = [json.loads((tmp_path / "out" / n).read_text(encoding="utf-8"))["approved"] for n in names if n[:8] == "internal"]
     assert [a and a["by"] for a in inside] == [None, "A. Keeper"]
     assert "age in years" in (tmp_path / "out" / "report_public.html").read_text(encoding="utf-8")

@@ -37,14 +37,14 @@ def travelled(sent, dtypes, side=0) -> dict[int, dict[str, np.ndarray]]:
 )
 def test_ranges_one_after_the_other_are_all_rows_in_order(seed, n, ties, cuts, largest):
     """However many bounds, whatever the ties, and however many values a range is cut in on its way."""
-    before, exchange.LARGEST, exchange.TOGETHER = (exchange.LARGEST, exchange.TOGETHER), largest, 64 * largest
+    before, exchange.LARGEST, exchange.BATCH_BYTES = (exchange.LARGEST, exchange.BATCH_BYTES), largest, 64 * largest
     try:
         columns, by = rows(seed, n, ties), ["code", "value", "record"]
         bounds = np.lexsort([columns[k] for k in reversed(by)])[np.arange(1, cuts + 1) * n // (cuts + 1)] if n else []
         ranges = {k: columns[k][np.asarray(bounds, dtype=int)] for k in by}
         found = travelled(exchange.by_range(by, ranges, columns), DTYPES)
     finally:
-        exchange.LARGEST, exchange.TOGETHER = before
+        exchange.LARGEST, exchange.BATCH_BYTES = before
     ends = np.arange(cuts + 2) * n // (cuts + 1)
     assert {at: len(part["record"]) for at, part in found.items()} == {
         at: size for at, size in enumerate(np.diff(ends).tolist()) if size

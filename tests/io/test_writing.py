@@ -165,7 +165,7 @@ def test_a_name_without_an_ending_is_a_folder_of_parquet_files(tmp_path, monkeyp
     from larvatus.engines._files import targets as _targets
 
     monkeypatch.setattr(_targets, "PART", 25)
-    monkeypatch.setattr(_targets, "ROWS", 10)
+    monkeypatch.setattr(_targets, "ROWS_WRITTEN", 10)
     release.write(tmp_path / "out", row_order="keep")
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [f"part-{i:05d}.parquet" for i in range(2)]
     assert parquet.read_table(tmp_path / "out").equals(release.frame())

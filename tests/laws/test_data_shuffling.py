@@ -240,7 +240,7 @@ def test_agreement_is_seen_where_as_many_cells_are_missing_but_others():
 def test_agreement_in_part_of_the_records_is_not_taken_for_more(spoilt):
     """One exchanged pair, one tie, columns that do not vary where both are present, or nine records that have both."""
     from larvatus.core.randomness import RecordRandom
-    from larvatus.masks.copula.estimate import copula_of, ranked
+    from larvatus.masks.copula.estimate import copula_of, rank_columns
 
     x = np.random.default_rng(4).permutation(400) + 1.0
     y = x**3
@@ -256,7 +256,7 @@ def test_agreement_in_part_of_the_records_is_not_taken_for_more(spoilt):
     if spoilt in ("pair", "tie"):
         table.loc[table.index[np.isin(np.arange(400), np.flatnonzero(x <= 2))]] = np.array([x, y]).T[x <= 2]
     data = lv.read(table, confidential=["x", "y"])
-    assert copula_of(ranked(data, data.confidential, RecordRandom(bytes(16))))[0].member.tolist() == [0, 1]
+    assert copula_of(rank_columns(data, data.confidential, RecordRandom(bytes(16))))[0].member.tolist() == [0, 1]
 
 
 def test_perfect_agreement_of_many_records_is_not_lost_to_rounding():
@@ -342,7 +342,7 @@ def test_it_says_that_extremes_leave_unmodified_and_what_came_through():
 def test_one_swapped_pair_of_neighbours_is_not_perfect_agreement():
     """In 60,000 rows it moves Spearman's coefficient by less than 1e-13: ranks are compared one by one."""
     from larvatus.core.randomness import RecordRandom
-    from larvatus.masks.copula.estimate import copula_of, ranked
+    from larvatus.masks.copula.estimate import copula_of, rank_columns
 
     n = 60_000
     x = np.random.default_rng(5).normal(size=n)
@@ -352,6 +352,6 @@ def test_one_swapped_pair_of_neighbours_is_not_perfect_agreement():
     swapped[near] = y[near[::-1]]
     table = pd.DataFrame({"x": x, "same": y, "reverse": -y, "swapped": swapped})
     data = lv.read(table, confidential=list(table))
-    copula = copula_of(ranked(data, data.confidential, RecordRandom(bytes(16))))[0]
+    copula = copula_of(rank_columns(data, data.confidential, RecordRandom(bytes(16))))[0]
     assert copula.member.tolist() == [0, 0, 0, 1]
     assert copula.sign.tolist() == [1, 1, -1, 1]

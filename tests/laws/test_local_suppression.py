@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.stats.grouping.suppression import cells, suppressed
+from larvatus.stats.grouping.suppression import suppress, suppressed_cells
 from sample import SECRET
 
 
@@ -150,9 +150,9 @@ def test_any_table_of_codes_reaches_k():
         u, m, k = int(rng.integers(1, 40)), int(rng.integers(1, 6)), int(rng.integers(2, 6))
         rows = np.unique(rng.integers(0, 4, (u, m)), axis=0)
         part, count = rng.integers(0, 3, len(rows)), rng.integers(1, 5, len(rows))
-        pieces = suppressed(rows, part, count, k, rng.uniform(0.5, 3, m))
+        pieces = suppress(rows, part, count, k, rng.uniform(0.5, 3, m))
         np.testing.assert_array_equal(np.bincount(pieces.origin, pieces.count), count)
-        total = cells(pieces.keys(rows), part[pieces.origin], pieces.count)[1]
+        total = suppressed_cells(pieces.keys(rows), part[pieces.origin], pieces.count)[1]
         home = np.bincount(part, count, minlength=3)[part[pieces.origin]]
         here = pieces.count > 0
         assert (total[here] >= np.minimum(k, home[here])).all()
@@ -161,8 +161,9 @@ def test_any_table_of_codes_reaches_k():
 def test_many_columns_stay_quick():
     rng = np.random.default_rng(10)
     rows = np.unique(rng.integers(1, 3, (400, 14)), axis=0)
-    pieces = suppressed(rows, np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64), 3, np.ones(14))
-    assert cells(pieces.keys(rows), np.zeros(len(pieces.origin), np.int64), pieces.count)[1][pieces.count > 0].min() >= 3
+    pieces = suppress(rows, np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64), 3, np.ones(14))
+    assert suppressed_cells(pieces.keys(rows), np.zeros(len(pieces.origin), np.int64),
+                            pieces.count)[1][pieces.count > 0].min() >= 3
     assert 0 < pieces.blank.mean() < 0.75
 
 

@@ -134,7 +134,7 @@ def test_passes_over_a_large_sub_group_give_the_same(table, grouping, k, engine,
     holes = table.assign(z=table.z.round(1))
     holes["x"] = holes.x.where(np.arange(N) % 9 > 0) if grouping == "fixed" else 0.1
     whole = masked(holes, grouping=grouping, k=k)
-    monkeypatch.setattr("larvatus.masks.microaggregation.HELD", 10)
+    monkeypatch.setattr("larvatus.masks.microaggregation.HELD_ROWS", 10)
     passes = masked(holes, grouping=grouping, k=k, engine=engine)
     assert passes.frame()[["x", "y"]].to_numpy() == pytest.approx(whole.frame()[["x", "y"]].to_numpy(), rel=1e-12, nan_ok=True)
     sizes = passes.frame().groupby(["g", *X], dropna=False).size() if grouping == "projection" else []

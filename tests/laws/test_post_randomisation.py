@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import larvatus as lv
-from larvatus.stats.noise.transitions import drawn, invariant, plain
+from larvatus.stats.noise.transitions import draw_codes, invariant, plain_transitions
 from sample import SECRET
 
 FALSE_ALARM = 1e-6
@@ -47,15 +47,15 @@ def test_plain_transitions_have_the_stated_probabilities(table):
     got = masked(table, stay=0.7, invariant=False)
     for g, levels in ((0, LEVELS), (1, LEVELS[:3])):
         inside = table.g == g
-        check_transitions(table.x[inside], got.x[inside], plain(0.7, np.ones(len(levels), bool)), levels)
+        check_transitions(table.x[inside], got.x[inside], plain_transitions(0.7, np.ones(len(levels), bool)), levels)
     assert got.x.isna().equals(table.x.isna())
     assert got.code.dtype == table.code.dtype
-    check_transitions(table.code, got.code, plain(0.7, np.ones(3, bool)), [1, 2, 3])
+    check_transitions(table.code, got.code, plain_transitions(0.7, np.ones(3, bool)), [1, 2, 3])
 
 
 def test_plain_frequencies_can_be_undone_without_bias(table):
     """The estimator of the frequencies before, from those after and the matrix, is unbiased."""
-    matrix = plain(0.6, np.ones(4, bool))
+    matrix = plain_transitions(0.6, np.ones(4, bool))
     there = table.x.dropna()
     true = there.value_counts().reindex(LEVELS).to_numpy()
     got = masked(table, stay=0.6, invariant=False, scope="file").x.dropna()
@@ -74,7 +74,7 @@ def test_invariant_keeps_expected_frequencies(table, scope):
     for inside in parts:
         there = table.x[inside].dropna()
         counts = there.value_counts().reindex(LEVELS, fill_value=0).to_numpy()
-        matrix = invariant(plain(0.5, counts > 0), counts)
+        matrix = invariant(plain_transitions(0.5, counts > 0), counts)
         np.testing.assert_allclose(counts @ matrix, counts, rtol=1e-12)
         check_transitions(table.x[inside], got.x[inside], matrix, LEVELS)
         after = got.x[inside].value_counts().reindex(LEVELS, fill_value=0).to_numpy()
@@ -124,10 +124,10 @@ def test_a_level_alone_in_its_sub_group_is_said(table):
 
 def test_worked_example():
     """Counts 6, 3, 1 and stay = 0.8, by hand: λ' = (5.2, 3.1, 1.7), from which the first entry of R follows."""
-    r = invariant(plain(0.8, np.ones(3, bool)), np.array([6, 3, 1]))
+    r = invariant(plain_transitions(0.8, np.ones(3, bool)), np.array([6, 3, 1]))
     np.testing.assert_allclose(r[0, 0], 0.8 * 4.8 / 5.2 + 0.1 * 0.6 / 3.1 + 0.1 * 0.6 / 1.7)
     np.testing.assert_array_equal(
-        drawn(np.array([0, 0, 1, -1, 2], np.int32), np.eye(3)[::-1], np.array([0.1, 0.9, 0.5, 0.5, 0.5])), [2, 2, 1, -1, 0]
+        draw_codes(np.array([0, 0, 1, -1, 2], np.int32), np.eye(3)[::-1], np.array([0.1, 0.9, 0.5, 0.5, 0.5])), [2, 2, 1, -1, 0]
     )
 
 
@@ -146,4 +146,5 @@ def test_real_file(real_files):
         for _, part in table.groupby("SEX"):
             levels = np.sort(table[name].unique())
             counts = part[name].value_counts().reindex(levels, fill_value=0).to_numpy()
-            check_transitions(part[name], got[name][part.index], invariant(plain(0.7, counts > 0), counts), list(levels), 10**4)
+            check_transitions(part[name], got[name][part.index], invariant(plain_transitions(0.7, counts > 0), counts),
+                              list(levels), 10**4)

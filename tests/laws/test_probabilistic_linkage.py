@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.stats.linkage.fellegi_sunter import LEVELS, _levels, linkage_credit, weights_of
+from larvatus.stats.linkage.fellegi_sunter import AGREEMENT_LEVELS, _levels, linkage_credit, weights_of
 
 FALSE_ALARM = 1e-6
 
@@ -30,7 +30,7 @@ def test_links_are_those_of_a_dense_search():
     x, y = rng.normal(size=(80, 2)), rng.normal(size=(80, 2))
     x[rng.random(x.shape) < 0.1] = np.nan
     y[rng.random(y.shape) < 0.1] = np.nan
-    weights = rng.normal(size=(2, LEVELS))
+    weights = rng.normal(size=(2, AGREEMENT_LEVELS))
     same, own = np.arange(80) % 3, np.arange(0, 80, 2)
     total = sum(weights[j][_levels(x[own, j], y[:, j])] for j in range(2))
     total = np.where(same[own][:, None] == same, total, -np.inf)

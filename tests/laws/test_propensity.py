@@ -15,7 +15,7 @@ from larvatus.core.errors import UtilityError
 from larvatus.core.randomness import RecordRandom
 from larvatus.datasets.households import households
 from larvatus.measures.propensity_models.files import two_files
-from larvatus.measures.propensity_models.trees import coded
+from larvatus.measures.propensity_models.trees import encode_files
 from sample import SECRET, people
 
 FALSE_ALARM = 1e-6
@@ -205,7 +205,7 @@ def test_the_same_records_of_both_files_are_sampled():
     frame = people(900)
     data = lv.read(frame, confidential=["income", "wealth"])
     release = lv.mask(data, "sampling(rate=0.5)", secret=SECRET)
-    taken = coded(two_files(data, release.data, None, False), 300, RecordRandom(SECRET[:16]))
+    taken = encode_files(two_files(data, release.data, None, False), 300, RecordRandom(SECRET[:16]))
     n, m = taken.rows
     assert 0 < m < n < 900
     assert set(taken.record[n:]) <= set(taken.record[:n])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.stats.noise.rounding import rounded
+from larvatus.stats.noise.rounding import round_to_base
 from sample import SECRET
 
 
@@ -32,7 +32,7 @@ def test_equals_decimal_arithmetic_to_the_last_bit(base):
         rng.integers(0, 10**9, 300) * 1.0,
     ])
     expected = np.array([by_decimals(v, base) for v in x.tolist()])
-    got = rounded(x, base)
+    got = round_to_base(x, base)
     near_half = np.abs(np.abs(x / base) % 1 - 0.5) < 1e-9  # made by a product, so that its digits are not those meant
     np.testing.assert_array_equal(got[~near_half], expected[~near_half])
     written = np.array([len(repr(v)) < 13 for v in x.tolist()])
@@ -41,31 +41,33 @@ def test_equals_decimal_arithmetic_to_the_last_bit(base):
 
 def test_worked_examples():
     x = np.array([14.9, 15, 25, -15, -25, 4.9, -4.9, 0, np.nan, 2.0**53, 1e300])
-    np.testing.assert_array_equal(rounded(x, 10), [10, 20, 30, -20, -30, 0, 0, 0, np.nan, 2.0**53 - 2, rounded(x, 10)[-1]])
-    assert rounded(np.array([4.5e15 + 4, 4.5e15 + 5, 15.0, 14.999999999999998]), 10).tolist() == [4.5e15, 4.5e15 + 10, 20, 10]
-    assert [rounded(np.array([1e308]), b)[0] for b in (0.1, 1e-30, 1.0)] == [1e308] * 3
-    assert not np.signbit(rounded(np.array([-0.01]), 0.1))[0]
-    assert rounded(np.array([0.15, 0.25, 0.35, 1.005]), 0.1).tolist() == [0.2, 0.3, 0.4, 1.0]
-    assert rounded(np.array([1.005, 2.675]), 0.01).tolist() == [1.01, 2.68]
+    np.testing.assert_array_equal(round_to_base(x, 10),
+                                  [10, 20, 30, -20, -30, 0, 0, 0, np.nan, 2.0**53 - 2, round_to_base(x, 10)[-1]])
+    assert round_to_base(np.array([4.5e15 + 4, 4.5e15 + 5, 15.0, 14.999999999999998]), 10).tolist() == [4.5e15, 4.5e15 + 10,
+                                                                                                        20, 10]
+    assert [round_to_base(np.array([1e308]), b)[0] for b in (0.1, 1e-30, 1.0)] == [1e308] * 3
+    assert not np.signbit(round_to_base(np.array([-0.01]), 0.1))[0]
+    assert round_to_base(np.array([0.15, 0.25, 0.35, 1.005]), 0.1).tolist() == [0.2, 0.3, 0.4, 1.0]
+    assert round_to_base(np.array([1.005, 2.675]), 0.01).tolist() == [1.01, 2.68]
 
 
 @pytest.mark.parametrize("base", [0.1, 3.0, 10.0, 1e-30, 1e25, 1 / 3, 123456.789])
 def test_no_value_moves_by_more_than_half_the_base_and_signs_mirror(base):
     x = np.random.default_rng(5).normal(0, 20 * base, 5000)
-    y = rounded(x, base)
+    y = round_to_base(x, base)
     assert np.abs(y - x).max() <= base / 2 * (1 + 1e-12)
     np.testing.assert_allclose(y / base, np.rint(y / base), atol=1e-9)
-    np.testing.assert_array_equal(rounded(-x, base), -y + 0.0)
-    np.testing.assert_allclose(rounded(y, base), y, rtol=1e-15)
+    np.testing.assert_array_equal(round_to_base(-x, base), -y + 0.0)
+    np.testing.assert_allclose(round_to_base(y, base), y, rtol=1e-15)
     order = np.argsort(x)
     assert (np.diff(y[order]) >= 0).all()
 
 
 def test_halves_cancel_in_a_symmetric_file_and_not_in_a_positive_one():
     whole = np.arange(-1000.0, 1001)
-    assert (rounded(whole, 10) - whole).sum() == 0
+    assert (round_to_base(whole, 10) - whole).sum() == 0
     positive = np.arange(1000.0)
-    assert (rounded(positive, 10) - positive).mean() == 0.5
+    assert (round_to_base(positive, 10) - positive).mean() == 0.5
 
 
 def test_bases_by_column_and_whole_numbers_stay_whole():

@@ -216,8 +216,8 @@ def test_badly_scaled_collinear_columns(n, thin, monkeypatch):
         held = lv.mask(data, mask, secret=SECRET).frame()
         check_thin(table, held, thin)
         with monkeypatch.context() as patch:
-            patch.setattr("larvatus.masks.sufficiency_based.HELD", 100)
-            patch.setattr("larvatus.engines._memory_table.CHUNK", 64)
+            patch.setattr("larvatus.masks.sufficiency_based.LARGEST_WHOLE", 100)
+            patch.setattr("larvatus.engines._memory.table.CHUNK", 64)
             cut = lv.mask(data, mask, secret=SECRET).frame()
         check_thin(table, cut, thin)
         assert ((cut - held).abs().max() / table.std()).max() < 1e-13 / thin
@@ -253,7 +253,7 @@ def test_large_groups_are_as_exact_as_held_ones_and_the_same_on_every_engine(lar
 
 def test_the_way_of_large_groups_gives_what_the_way_of_held_ones_gives(table, monkeypatch):
     held = masked(table, similarity=0.5).frame()
-    monkeypatch.setattr("larvatus.masks.sufficiency_based.HELD", 700)
+    monkeypatch.setattr("larvatus.masks.sufficiency_based.LARGEST_WHOLE", 700)
     mixed = masked(table, similarity=0.5)
     assert ((mixed.frame()[X] - held[X]).abs().max() / table[X].std()).max() < 1e-12
     flat = table.assign(y=np.where(table.g == 0, 5.0, table.y))

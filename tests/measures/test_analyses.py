@@ -14,7 +14,7 @@ import statsmodels.formula.api as smf
 from statsmodels.stats.proportion import proportion_confint
 
 import larvatus as lv
-from larvatus.analysis import additive, combined, corrected, correlated, multiplicative
+from larvatus.analysis import additive, combine, correct, correlated, multiplicative
 from larvatus.core.errors import AnalysisError, LarvatusError, StudyError
 from sample import SECRET, close, people
 
@@ -173,14 +173,14 @@ def test_copies_are_combined_by_the_rule_for_partially_synthetic_data():
     release = lv.mask(data, lv.masks.MultipleImputation(copies=4), secret=SECRET)
     score = lv.utility(data, release, [], analyses=["income ~ wealth + age", {"mean": "income"}])[0]
     fits = [smf.ols("income ~ wealth + age", release.frame(c)).fit(cov_type="HC1") for c in range(4)]
-    both = combined([f.params for f in fits], [f.bse**2 for f in fits])
+    both = combine([f.params for f in fits], [f.bse**2 for f in fits])
     found = three(score, "released")
     for j, name in enumerate(("intercept", "wealth", "age")):
         freedom = min(float(both.freedom[j]), len(frame) - 3)
         half = scipy.stats.t.ppf(0.975, freedom) * both.error[j]
         assert found[name] == pytest.approx((both.estimate[j], both.estimate[j] - half, both.estimate[j] + half), rel=1e-6)
     means = [release.frame(c).income for c in range(4)]
-    wanted = combined([m.mean() for m in means], [m.var() / len(m) for m in means])
+    wanted = combine([m.mean() for m in means], [m.var() / len(m) for m in means])
     assert found["mean of income"][0] == pytest.approx(float(wanted.estimate))
     assert any("partially synthetic" in n for n in score.notes)
 
@@ -206,13 +206,13 @@ def test_published_noise_is_corrected_as_an_analyst_would(mask, noise):
     inside = ["region"] if mask.scope == "sub_group" else []
     left = release.frame()
     left = left.assign(**{f"job[{v}]": (left.job == v).astype(float) for v in ("none", "part")})
-    found = corrected(left, noise(["income", "rooms"]), ["age", "job[none]", "job[part]"], inside)
+    found = correct(left, noise(["income", "rooms"]), ["age", "job[none]", "job[part]"], inside)
     fit = found.regression("rooms", ["income", "age", "job[none]", "job[part]"])
     low, high = fit.interval()
     rows = three(score, "corrected")
     for j, name in enumerate(fit.names):
         assert rows[name] == pytest.approx((fit.estimate[j], low[j], high[j]))
-    pair = corrected(left, noise(["income", "wealth"]), (), inside).correlations()
+    pair = correct(left, noise(["income", "wealth"]), (), inside).correlations()
     assert rows["correlation of income and wealth"][0] == pytest.approx(pair.estimate[0])
     assert rows["mean of income"] == (None, None, None)
 
@@ -467,7 +467,7 @@ def test_terms_far_from_zero_and_near_each_other_are_no_separation():
 
 @pytest.mark.parametrize("gap", [0, 1])
 def test_separation_is_found_exactly(gap):
-    from larvatus.measures.analyses.regressions import separated
+    from larvatus.measures.analyses.regressions import is_separated
 
     rng = np.random.default_rng(2)
     x = np.sort(rng.normal(size=400))
@@ -475,7 +475,7 @@ def test_separation_is_found_exactly(gap):
     outcome = np.arange(400) >= 200
     if not gap:
         outcome[[3, 390]] = True, False
-    assert separated(x, outcome) == bool(gap)
+    assert is_separated(x, outcome) == bool(gap)
 
 
 def test_columns_that_became_names_lose_everything_and_say_so():

@@ -7,15 +7,15 @@ import pytest
 from scipy.stats import binom
 
 from larvatus.papers.bayesian_intruder_002 import paper as paper_002
-from larvatus.papers.bayesian_intruder_002.measured import DATA, KNOWN, LEVELS
+from larvatus.papers.bayesian_intruder_002.experiments import _LEVELS, DATA, KNOWN_COUNTS
 from larvatus.papers.easy_masking_004 import claims as paper_004_claims
 from larvatus.papers.easy_masking_004 import paper as paper_004
-from larvatus.papers.framework.model import FEWEST
-from larvatus.papers.framework.published import rows
+from larvatus.papers.framework.model import FEWEST_SEEDS
+from larvatus.papers.framework.published_figures import rows
 from larvatus.papers.framework.seed_comparison import BySeed
-from larvatus.papers.framework.verdicts import Measured, checked, measured
+from larvatus.papers.framework.verdicts import MeasuredFigure, check_table, figures_by_name
 from larvatus.papers.global_utility_003 import claims as paper_003_claims
-from larvatus.papers.global_utility_003.figures import MEASURES
+from larvatus.papers.global_utility_003.figures import UTILITY_MEASURES
 from larvatus.papers.reverse_mapping_001 import open_issues as reverse_mapping
 from larvatus.papers.shuffling_000 import paper as paper_000
 
@@ -24,12 +24,12 @@ FALSE_ALARM = 1e-6
 JITTER = np.tile([-1.0, 1.0], SEEDS // 2)
 
 
-def summary(mean: float, spread: float = 0.0, seeds: int = SEEDS) -> Measured:
-    return Measured.of([float(v) for v in mean + spread * JITTER[:seeds]])
+def summary(mean: float, spread: float = 0.0, seeds: int = SEEDS) -> MeasuredFigure:
+    return MeasuredFigure.of([float(v) for v in mean + spread * JITTER[:seeds]])
 
 
-def one_off(value: float, off: float) -> Measured:
-    return Measured.of([value] * (SEEDS - 1) + [off])
+def one_off(value: float, off: float) -> MeasuredFigure:
+    return MeasuredFigure.of([value] * (SEEDS - 1) + [off])
 
 
 def test_one_seed_of_many_refutes_an_identity():
@@ -68,19 +68,20 @@ def test_a_rotation_that_fails_shows_nothing(kept, moved, verdict):
 
 @pytest.mark.parametrize(("sign", "verdict"), [(0, "holds in part"), (-1, "holds"), (1, "holds in part")])
 def test_what_u_m_cannot_tell_is_no_agreement(sign, verdict):
-    found = {f"3/{m}/{r}": summary(v, 0.01) for m in MEASURES for r, v in (("Age+Race10", 1.0), ("Age+Mar10", 2.0))}
-    found["3/U_m/Age+Mar10"] = Measured.of([1.0 + sign + v / 7 for v in JITTER])
+    found = {f"3/{m}/{r}": summary(v, 0.01) for m in UTILITY_MEASURES for r, v in (("Age+Race10", 1.0), ("Age+Mar10", 2.0))}
+    found["3/U_m/Age+Mar10"] = MeasuredFigure.of([1.0 + sign + v / 7 for v in JITTER])
     assert paper_003_claims._race(found)[0] == verdict
 
 
 @pytest.mark.parametrize(("converged", "ran", "verdict"), [
-    (20, 20, "does not hold"), (FEWEST, 20, "does not hold"), (FEWEST - 1, 20, "cannot tell"), (1, 20, "cannot tell"),
+    (20, 20, "does not hold"), (FEWEST_SEEDS, 20, "does not hold"), (FEWEST_SEEDS - 1, 20, "cannot tell"),
+    (1, 20, "cannot tell"),
     (0, 20, "holds in part"), (0, 3, "cannot tell"),
 ])
 def test_chains_are_to_converge_in_enough_seeds(converged, ran, verdict):
-    found = {"released/0": summary(60, 1, ran), f"vague/{KNOWN[0]}": summary(60, 1, ran)}
+    found = {"released/0": summary(60, 1, ran), f"vague/{KNOWN_COUNTS[0]}": summary(60, 1, ran)}
     if converged:
-        found |= {f"vague/{k}": summary(60, 1, converged) for k in KNOWN[1:]}
+        found |= {f"vague/{k}": summary(60, 1, converged) for k in KNOWN_COUNTS[1:]}
     assert paper_002._between(found)[0] == verdict
 
 
@@ -89,7 +90,7 @@ def test_chains_are_to_converge_in_enough_seeds(converged, ran, verdict):
     (3, 5, "does not hold"), (3, 4, "cannot tell"),
 ])
 def test_little_protection_is_judged_of_what_is_told(close, far, verdict):
-    cells = [(d, f"{b} bias, {n} noise") for d in DATA for b in LEVELS for n in LEVELS]
+    cells = [(d, f"{b} bias, {n} noise") for d in DATA for b in _LEVELS for n in _LEVELS]
     found = {f"strongest {t}/{d}/{r}": summary(5.0) for t in "23" for d, r in cells}
     found |= {f"3/{d} links/{r}": summary(0.0) for d, r in cells}
     counted = [c for c in cells if c[1] != "minimum bias, minimum noise"]
@@ -138,7 +139,7 @@ def test_relations_lose_nothing_and_risk_is_no_higher_only_where_every_cell_is_t
     assert (reverse_mapping._relations(below)[0], reverse_mapping._risk(below)[0]) == ("holds", "does not hold")
     unclear = below | {k: v for k, v in cells({}, 1, 25, rng).items() if k.startswith("25/normal/mask 0/")}
     assert (reverse_mapping._relations(unclear)[0], reverse_mapping._risk(unclear)[0]) == ("cannot tell", "cannot tell")
-    few = cells({25: -9.0, 1000: -9.0}, 5, FEWEST - 1, rng)
+    few = cells({25: -9.0, 1000: -9.0}, 5, FEWEST_SEEDS - 1, rng)
     for rule in (reverse_mapping._relations, reverse_mapping._risk, reverse_mapping._shape):
         assert rule(few)[0] == "cannot tell"
 
@@ -156,7 +157,7 @@ def test_rates_that_are_measured_are_outside_and_say_what_other_ways_give():
              "50 clusters": (0.5, 0.3, 0.06)}
     seen = [{f"{kind}/{row}": v + 0.03 * float(sign) * (v != 1.0) for kind, three in value.items()
              for row, v in zip(rows("004", "11"), three, strict=True)} for sign in JITTER]
-    found = checked(paper_004.PAPER, table, measured(seen))
+    found = check_table(paper_004.PAPER, table, figures_by_name(seen))
     assert [r.verdict for r in found.rows] == ["exact", "outside", "outside"]
     assert "Base 50, printed 1.00, by other ways: among three nearest 0.950" in found.remark
     assert found.remark.count("None of them has it in band.") == 1

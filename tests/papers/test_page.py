@@ -7,18 +7,18 @@ from html import escape
 
 import pytest
 
-from larvatus.papers.framework.model import Claim, Evidence, Experiment, Paper, Table, Where
-from larvatus.papers.framework.page import counted_claims, fitted, markdown, page, summary_of
+from larvatus.papers.framework.model import Claim, Evidence, Experiment, Paper, PublishedTable, Where
+from larvatus.papers.framework.page import counted_claims, markdown, page, stand_in_note, summary_of
 from larvatus.papers.framework.reproduction import Reproduction
-from larvatus.papers.framework.verdicts import checked, judged, measured
+from larvatus.papers.framework.verdicts import check_table, figures_by_name, judge_claim
 from larvatus.papers.framework.wording import over_seeds
 from larvatus.reporting.page.blocks import Report
-from larvatus.reporting.page.html import rendered
+from larvatus.reporting.page.html import render
 
 ROWS = ["X", "ADD", "IMP", "MIC", "SWP"]
 VALUES = {"X": 0.742, "ADD": 0.738, "IMP": 0.71, "MIC": 0.5, "SWP": 0.4}
 SEEDS = 20
-TABLE = Table("4", "e", exact=("correlation/X",), cannot={"correlation/SWP": "its draws are lost"})
+TABLE = PublishedTable("4", "e", exact=("correlation/X",), cannot={"correlation/SWP": "its draws are lost"})
 PAPER = Paper("001", "a paper", (Experiment("e", lambda s, w: {}, seeds=SEEDS),), (TABLE,), claims=(
     Claim("All is well.", lambda f: ("holds", Evidence("By row", ("row", "mean"), (("X", "0.742"), ("<b>", "1")))), ("e",)),
     Claim("All is ill.", lambda f: ("does not hold", "It is not"), ("e",)),
@@ -28,9 +28,9 @@ PAPER = Paper("001", "a paper", (Experiment("e", lambda s, w: {}, seeds=SEEDS),)
 @pytest.fixture(scope="module")
 def found() -> Reproduction:
     values = [{f"4/correlation/{r}": v + (k % 5 - 2) * 0.001 * (r != "X") for r, v in VALUES.items()} for k in range(SEEDS)]
-    seen = measured(values)
-    table = checked(PAPER, TABLE, seen, asked=200)
-    claims = tuple(judged(PAPER, c, seen, "", {"e": SEEDS}) for c in PAPER.claims)
+    seen = figures_by_name(values)
+    table = check_table(PAPER, TABLE, seen, asked=200)
+    claims = tuple(judge_claim(PAPER, c, seen, "", {"e": SEEDS}) for c in PAPER.claims)
     return Reproduction((PAPER,), (table,), claims, 200, False)
 
 
@@ -45,18 +45,19 @@ def test_the_summary_counts_every_verdict_of_every_paper(found):
 def test_a_cap_on_seeds_is_said(found):
     assert over_seeds(found.tables[0]) == "20 seeds, the most that are run: each takes long"
     why = replace(PAPER, experiments=(replace(PAPER.experiments[0], most="so many has the paper"),))
-    seen = measured([{"4/correlation/X": 0.742}] * SEEDS)
-    assert over_seeds(checked(why, TABLE, seen, asked=200)) == "20 seeds, the most that are run: so many has the paper"
-    assert over_seeds(checked(PAPER, TABLE, measured([{"4/correlation/X": 0.742}]), asked=1)) == "1 seed"
+    seen = figures_by_name([{"4/correlation/X": 0.742}] * SEEDS)
+    assert over_seeds(check_table(why, TABLE, seen, asked=200)) == "20 seeds, the most that are run: so many has the paper"
+    assert over_seeds(check_table(PAPER, TABLE, figures_by_name([{"4/correlation/X": 0.742}]), asked=1)) == "1 seed"
 
 
 def test_figures_of_stand_ins_that_were_fitted_are_counted(found):
-    assert fitted(found) == ""
+    assert stand_in_note(found) == ""
     table = replace(found.tables[0], table=replace(TABLE, fitted=True))
     both = replace(found, tables=(found.tables[0], table))
-    assert fitted(both).startswith("Of the 6 figures exact or in band, 3 are of stand-ins fitted to figures of the same tables")
-    assert fitted(both) in markdown(both)
-    opening = rendered(page(both, Where())).partition("</nav>")[0]
+    assert stand_in_note(both).startswith(
+        "Of the 6 figures exact or in band, 3 are of stand-ins fitted to figures of the same tables")
+    assert stand_in_note(both) in markdown(both)
+    opening = render(page(both, Where())).partition("</nav>")[0]
     assert "3 are of stand-ins fitted to figures of the same tables (001/4)" in opening
 
 
@@ -65,7 +66,7 @@ def test_several_claims_are_in_the_plural(found):
 
 
 def test_summary_claims_and_reasons_come_before_the_papers(found):
-    text = rendered(page(found, Where()))
+    text = render(page(found, Where()))
     opening, _, body = text.partition("</nav>")
     assert "Verdicts on published figures" in opening
     order = ["Claims and slips", "All is well.", "Figures outside", "its draws are lost", "1 figure outside, correlation · MIC",
@@ -76,7 +77,7 @@ def test_summary_claims_and_reasons_come_before_the_papers(found):
 
 
 def test_evidence_is_a_small_table_and_escaped(found):
-    text = rendered(page(found, Where()))
+    text = render(page(found, Where()))
     assert '<th scope="row">X</th><td>0.742</td>' in text
     assert escape("<b>") in text
     assert "<b></th>" not in text
@@ -92,6 +93,6 @@ def test_the_docs_hold_summary_claims_and_rows(found):
 
 
 def test_other_reports_are_as_they_were():
-    plain = rendered(Report("t", "public", (), (), "end"))
+    plain = render(Report("t", "public", (), (), "end"))
     assert ".findings" not in plain
-    assert ".findings" in rendered(Report("t", "public", (), (), "end", ("findings.css",)))
+    assert ".findings" in render(Report("t", "public", (), (), "end", ("findings.css",)))

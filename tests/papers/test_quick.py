@@ -8,8 +8,8 @@ import pytest
 
 from larvatus.cli.main import main
 from larvatus.papers.framework.catalogue import papers
-from larvatus.papers.framework.published import published
-from larvatus.papers.reverse_mapping_001.open_issues_measured import QUICK_MOST
+from larvatus.papers.framework.published_figures import published_figures
+from larvatus.papers.reverse_mapping_001.open_issues_experiments import QUICK_MOST
 
 PAPERS = ("000", "001", "001-6", "002", "003", "004")
 
@@ -17,7 +17,7 @@ PAPERS = ("000", "001", "001-6", "002", "003", "004")
 @pytest.fixture
 def quick(tmp_path, monkeypatch, capsys, request):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("larvatus.cli.terminal.PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
 
     def run(number: str) -> tuple[dict, str]:
         assert main(["reproduce", number, "--quick", "--jobs", "1", "--kept", "kept", "-o", "out.html", "--json"]) == 0
@@ -37,7 +37,7 @@ def test_a_paper_in_a_hurry(number, quick, real_files):
     assert [t["table"] for t in found["tables"]] == [f"{number}/{t.number}" for t in paper.tables]
     for table, shown in zip(paper.tables, found["tables"], strict=True):
         rows = shown["rows"]
-        assert len(rows) == len(published(number, table.number, table.symmetric))
+        assert len(rows) == len(published_figures(number, table.number, table.symmetric))
         for row in rows:
             name = f"{row['column']}/{row['row']}"
             if any(name.startswith(e) for e in table.exact):

@@ -10,17 +10,17 @@ from scipy.stats import poisson, t
 
 from larvatus.papers.bayesian_intruder_002 import paper as paper_002
 from larvatus.papers.framework import remarks
-from larvatus.papers.framework.published import Published
-from larvatus.papers.framework.verdicts import Measured, Row
+from larvatus.papers.framework.published_figures import PublishedFigure
+from larvatus.papers.framework.verdicts import MeasuredFigure, VerdictRow
 from larvatus.papers.global_utility_003 import paper as paper_003
-from larvatus.papers.global_utility_003.measured import CORRELATIONS, MASKS, SHAPES
+from larvatus.papers.global_utility_003.experiments import CORRELATIONS, PAPER_SHAPES, UTILITY_MASKS
 
 SEEDS = 20
 
 
-def row(column: str, name: str, printed: str, mean: float, verdict: str, spread: float = 0.0) -> Row:
+def row(column: str, name: str, printed: str, mean: float, verdict: str, spread: float = 0.0) -> VerdictRow:
     values = mean + spread * np.tile([-1.0, 1.0], SEEDS // 2)
-    return Row(Published("t", column, name, printed), Measured.of([float(v) for v in values]), verdict)
+    return VerdictRow(PublishedFigure("t", column, name, printed), MeasuredFigure.of([float(v) for v in values]), verdict)
 
 
 ROWS = [
@@ -40,11 +40,11 @@ def test_how_many_are_outside_how_far_and_whether_by_chance():
 
 
 def test_columns_that_are_the_same_count_once():
-    same = [Row(Published("t", c, "a", "9"), ROWS[1].measured, "outside") for c in ("one", "other", "third")]
+    same = [VerdictRow(PublishedFigure("t", c, "a", "9"), ROWS[1].measured, "outside") for c in ("one", "other", "third")]
     said = remarks.outside([*ROWS, *same], {})
     assert said.startswith("5 figures outside")
     assert "puts at most 0.3 of 3 different figures outside, accounts for 2 if" in said
-    unlike = Row(Published("t", "fourth", "a", "8"), ROWS[1].measured, "outside")
+    unlike = VerdictRow(PublishedFigure("t", "fourth", "a", "8"), ROWS[1].measured, "outside")
     assert "at most 0.4 of 4 different figures outside, accounts for 3 if" in remarks.by_chance([*ROWS, *same, unlike])
 
 
@@ -58,14 +58,14 @@ def test_what_no_band_decides_is_not_left_to_chance():
 @pytest.mark.parametrize("n", [10, 200])
 def test_how_rare_the_furthest_is_comes_from_student_s_law(n):
     values = [float(v) for v in np.tile([-1.0, 1.0], n // 2)]
-    out = Row(Published("t", "c", "a", "6"), Measured.of(values), "outside")
-    other = Row(Published("t", "c", "b", "0"), Measured.of([v / 2 for v in values]), "in band")
+    out = VerdictRow(PublishedFigure("t", "c", "a", "6"), MeasuredFigure.of(values), "outside")
+    other = VerdictRow(PublishedFigure("t", "c", "b", "0"), MeasuredFigure.of([v / 2 for v in values]), "in band")
     far = (6 - 0.5) / np.std(values, ddof=1) / np.sqrt(1 + 1 / n)
     often = 2 * 2 * t.sf(far, n - 1)
     share = f"at most {often:.2%}" if n == 10 else "less than 0.01%"
     assert remarks._that_far([out, other], out) == f"One of them that far out is seen {share} of the time, by Student's law."
     assert (often < 0.0001) == (n == 200)
-    near = replace(out, published=Published("t", "c", "a", "2"))
+    near = replace(out, published=PublishedFigure("t", "c", "a", "2"))
     assert remarks._that_far([near, other], near) == ""
 
 
@@ -75,7 +75,7 @@ def test_chance_is_that_of_poisson(seen, expected):
 
 
 def test_figures_that_never_differ_in_print_are_not_left_to_chance():
-    same = Row(Published("t", "c", "r", "0.5"), Measured.of([0.5, 0.5 + 1e-15] * 10), "exact")
+    same = VerdictRow(PublishedFigure("t", "c", "r", "0.5"), MeasuredFigure.of([0.5, 0.5 + 1e-15] * 10), "exact")
     assert same.by_chance == 0
     assert same.measured.by_chance == 0
     assert ROWS[0].by_chance == pytest.approx(2 / 21)
@@ -90,9 +90,9 @@ def test_counts_of_kinds_and_the_furthest_of_a_column():
 def test_one_draw_that_two_tables_show():
     """The printed .943 and .948 of row 1 1 1 lie below both, and the two go together."""
     low, high = [float(v) for v in np.linspace(0.95, 1.0, SEEDS)], [float(v) for v in np.linspace(0.955, 1.0, SEEDS)]
-    found = {"6/shuffled/1 1 1": Measured.of(low), "7/shuffled/1 1 1": Measured.of(high)}
-    off = Row(Published("6", "shuffled", "1 1 1", "0.943"), found["6/shuffled/1 1 1"], "outside")
-    fine = Row(Published("6", "original", "1 1 1", "0.5"), Measured.of([0.5] * SEEDS), "exact")
+    found = {"6/shuffled/1 1 1": MeasuredFigure.of(low), "7/shuffled/1 1 1": MeasuredFigure.of(high)}
+    off = VerdictRow(PublishedFigure("6", "shuffled", "1 1 1", "0.943"), found["6/shuffled/1 1 1"], "outside")
+    fine = VerdictRow(PublishedFigure("6", "original", "1 1 1", "0.5"), MeasuredFigure.of([0.5] * SEEDS), "exact")
 
     def said(rows, seen=found):
         return remarks.one_draw(rows, seen, "000", "shuffled", ("6", "7"))
@@ -102,27 +102,27 @@ def test_one_draw_that_two_tables_show():
     reached = replace(off, published=replace(off.published, text="0.956"))
     assert "3 of 20 seeds" in said([reached])
     assert said([off, replace(fine, verdict="outside")]) == ""
-    assert said([off], found | {"7/shuffled/1 1 1": Measured.of(high[::-1])}) == "", "they do not go together"
-    around = Measured.of([v - 0.02 for v in high])
+    assert said([off], found | {"7/shuffled/1 1 1": MeasuredFigure.of(high[::-1])}) == "", "they do not go together"
+    around = MeasuredFigure.of([v - 0.02 for v in high])
     assert said([off], found | {"7/shuffled/1 1 1": around}) == "", "the other figure is not off"
-    under = Measured.of([v - 0.1 for v in high])
+    under = MeasuredFigure.of([v - 0.1 for v in high])
     assert said([off], found | {"7/shuffled/1 1 1": under}) == "", "the other figure is off on the other side"
 
 
 def test_a_wider_prior_is_given_as_the_reason_only_where_it_mends():
-    printed = [Published("3", "DATA2 probability", r, "0.02") for r in ("a", "b")]
-    above = Measured.of([0.03 + 0.001 * k for k in range(SEEDS)])
-    rows = [Row(p, above, "outside") for p in printed]
-    around = Measured.of([0.01 + 0.001 * k for k in range(SEEDS)])
+    printed = [PublishedFigure("3", "DATA2 probability", r, "0.02") for r in ("a", "b")]
+    above = MeasuredFigure.of([0.03 + 0.001 * k for k in range(SEEDS)])
+    rows = [VerdictRow(p, above, "outside") for p in printed]
+    around = MeasuredFigure.of([0.01 + 0.001 * k for k in range(SEEDS)])
     mended = paper_002._wider(rows, {f"wider {p.name}": around for p in printed})
     assert "2 of the 2 figures outside are in band" in mended
     assert "chosen afterwards because it fits" in mended
     assert "fit a wider prior better than the one the text states (2 against 0 of 2)" in mended
     assert "A wider prior does not account for them" in paper_002._wider(rows, {f"wider {p.name}": above for p in printed})
-    assert "Why" not in paper_002._wider([Row(printed[0], around, "in band")], {})
-    few = Measured.of([0.01 + 0.005 * k for k in range(9)])
+    assert "Why" not in paper_002._wider([VerdictRow(printed[0], around, "in band")], {})
+    few = MeasuredFigure.of([0.01 + 0.005 * k for k in range(9)])
     assert "Why" not in paper_002._wider(rows, {f"wider {p.name}": few for p in printed}), "too few seeds to say so"
-    links = Row(Published("3", "DATA2 links", "a", "0.02"), above, "outside")
+    links = VerdictRow(PublishedFigure("3", "DATA2 links", "a", "0.02"), above, "outside")
     other = {f"wider {p.name}": above for p in printed} | {"wider 3/DATA2 links/a": around}
     assert "A wider prior does not account for them" in paper_002._wider([*rows, links], other), "links are no probabilities"
 
@@ -131,24 +131,25 @@ def test_maskings_that_change_places_are_named_with_the_reason():
     jitter = np.tile([0.99, 1.01], SEEDS // 2)
     value = {"Incor. Simul.": 500.0, "Micro": 400.0, "Micro + Noise": 1.0, "Swap": 50.0}
     found = {
-        f"eight/U_p (Model II)/{s}, {c}/{m}": Measured.of([float(v) for v in value[m] * jitter * (
+        f"eight/U_p (Model II)/{s}, {c}/{m}": MeasuredFigure.of([float(v) for v in value[m] * jitter * (
             0.001 if m == "Swap" and c.startswith("none") else 100 if (m, c) == ("Micro + Noise", "high negative") else 1)])
-        for s in SHAPES.values() for c in CORRELATIONS for m in MASKS
+        for s in PAPER_SHAPES.values() for c in CORRELATIONS for m in UTILITY_MASKS
     }
-    never = Measured.of([0.0] * SEEDS)
-    rows = [Row(Published("3.1", "U_p (Model II)", f"skewed, {c}", "1"), never, "outside") for c in ("none", "high negative")]
+    never = MeasuredFigure.of([0.0] * SEEDS)
+    rows = [VerdictRow(PublishedFigure("3.1", "U_p (Model II)", f"skewed, {c}", "1"), never, "outside")
+            for c in ("none", "high negative")]
     said = paper_003._places(rows, found)
     assert "Swap is ahead of Micro + Noise where the correlation is none: U_p (Model II), skewed (0.05 against 1)." in said
     assert "where the correlation is high negative: U_p (Model II), skewed (50 against 100)." in said
     assert "has none to spoil where there is no correlation: N·U_p (Model II) of Swap is 50 against 0.05" in said
     assert "points of one sum lie far apart" in said
     assert said.count("Likely because") == 2
-    assert paper_003._places([Row(rows[0].published, never, "in band")], found) == ""
+    assert paper_003._places([VerdictRow(rows[0].published, never, "in band")], found) == ""
 
 
 def test_steps_the_other_way_round_are_shown_with_their_figures():
-    step = Row(Published("figure 1", "U_s", "Age > Age+Race10", "1"), Measured.of([0.0] * SEEDS), "outside")
-    found = {"3/U_s/Age": Measured.of([2.0] * SEEDS), "3/U_s/Age+Race10": Measured.of([1.5] * SEEDS)}
-    said = remarks.steps([step], found, "003", "3")
+    step = VerdictRow(PublishedFigure("figure 1", "U_s", "Age > Age+Race10", "1"), MeasuredFigure.of([0.0] * SEEDS), "outside")
+    found = {"3/U_s/Age": MeasuredFigure.of([2.0] * SEEDS), "3/U_s/Age+Race10": MeasuredFigure.of([1.5] * SEEDS)}
+    said = remarks.describe_steps([step], found, "003", "3")
     assert "U_s, Age to Age+Race10 (printed 2.29 to 7.96, measured 2 to 1.5). 0 of 1 are printed within 5%" in said
-    assert remarks.steps([Row(step.published, step.measured, "in band")], found, "003", "3") == ""
+    assert remarks.describe_steps([VerdictRow(step.published, step.measured, "in band")], found, "003", "3") == ""

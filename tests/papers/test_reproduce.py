@@ -17,7 +17,7 @@ from larvatus.papers.framework.shortcuts import secret
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("larvatus.cli.terminal.PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
     return tmp_path
 
 
@@ -115,16 +115,16 @@ def counted(monkeypatch) -> list[int]:
 def test_an_interrupted_run_goes_on_where_it_stopped(folder, counted):
     asked = [(p, e) for p in runner.papers() for e in p.experiments]
     with pytest.raises(KeyboardInterrupt):
-        runner.run(asked, 6, Where(), folder / "kept", 1)
+        runner.run_experiments(asked, 6, Where(), folder / "kept", 1)
     assert counted == [0, 1, 2, 3]
     kept = folder / "kept" / "x-e.jsonl"
     kept.write_text(kept.read_text(encoding="utf-8") + '{"seed": 5, "ma', encoding="utf-8")
-    found = runner.run(asked, 6, Where(), folder / "kept", 1)
+    found = runner.run_experiments(asked, 6, Where(), folder / "kept", 1)
     assert counted[4:] == [3, 4, 5]
     assert [f["a"] for f in found["x", "e"]] == [0, 1, 2, 3, 4, 5]
-    assert runner.run(asked, 6, Where(), folder / "kept", 1) == found
+    assert runner.run_experiments(asked, 6, Where(), folder / "kept", 1) == found
     assert len(counted) == 7
-    runner.run(asked, 1, Where(quick=True), folder / "kept", 1)
+    runner.run_experiments(asked, 1, Where(quick=True), folder / "kept", 1)
     assert counted[7:] == [0]
 
 
@@ -132,7 +132,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(folder, counted):
 def test_two_processes_give_what_one_gives(folder):
     one = next(p for p in papers() if p.number == "004")
     asked = [(one, one.experiment("constrained"))]
-    assert runner.run(asked, 2, Where(), None, 2) == runner.run(asked, 2, Where(), None, 1)
+    assert runner.run_experiments(asked, 2, Where(), None, 2) == runner.run_experiments(asked, 2, Where(), None, 1)
 
 
 def test_seeds_give_different_secrets():

@@ -11,44 +11,44 @@ from larvatus.papers.bayesian_intruder_002 import paper as paper_002
 from larvatus.papers.framework.catalogue import papers
 from larvatus.papers.framework.model import Claim, Experiment, Paper
 from larvatus.papers.framework.seed_comparison import (
-    apart,
     beyond,
-    difference,
     each_seed,
     mostly,
     never_smaller,
     of_seeds,
+    paired_difference,
+    sign_of_difference,
     verdict_of,
 )
-from larvatus.papers.framework.verdicts import Judged, Measured, judged, measured
+from larvatus.papers.framework.verdicts import JudgedClaim, MeasuredFigure, figures_by_name, judge_claim
 
 WIDE = np.array([0.0, 40.0] * 10)  # differs by seed far more than any figure does from another
 
 
-def summary(values) -> Measured:
-    return Measured.of([float(v) for v in values])
+def summary(values) -> MeasuredFigure:
+    return MeasuredFigure.of([float(v) for v in values])
 
 
 def test_figures_of_the_same_seeds_are_compared_in_pairs():
     step = np.tile([0.5, 1.5], 10)
-    found = difference(summary(WIDE + step), summary(WIDE))
+    found = paired_difference(summary(WIDE + step), summary(WIDE))
     assert (found.mean, found.larger, found.smaller, found.seeds) == (pytest.approx(1), 20, 0, 20)
     assert found.error == pytest.approx(np.std(step, ddof=1) / np.sqrt(20), rel=1e-12)
     assert (found.sign, found.beyond(0.5), found.beyond(1.0), found.beyond(2.0)) == (1, 1, 0, -1)
-    assert difference(summary(WIDE), summary(WIDE + step)).sign == -1
+    assert paired_difference(summary(WIDE), summary(WIDE + step)).sign == -1
 
 
 @pytest.mark.parametrize(("step", "n"), [
     (np.array([1.0, -0.9] * 10), 20), (np.zeros(20), 20), (np.ones(20), 9), (np.ones(20), 1),
 ])
 def test_what_chance_or_few_seeds_leave_open_cannot_be_told(step, n):
-    assert difference(summary((WIDE + step)[:n]), summary(WIDE[:n])).sign == 0
+    assert paired_difference(summary((WIDE + step)[:n]), summary(WIDE[:n])).sign == 0
 
 
 def test_only_seeds_that_gave_both_count():
-    found = measured([{"a": 1.0, "b": 0.0}, {"a": 9.0}, {"b": 7.0}, {"a": 3.0, "b": 1.0}])
-    assert difference(found["a"], found["b"]).seeds == 2
-    assert difference(found["a"], found["b"]).mean == 1.5
+    found = figures_by_name([{"a": 1.0, "b": 0.0}, {"a": 9.0}, {"b": 7.0}, {"a": 3.0, "b": 1.0}])
+    assert paired_difference(found["a"], found["b"]).seeds == 2
+    assert paired_difference(found["a"], found["b"]).mean == 1.5
 
 
 @pytest.mark.parametrize(("steps", "verdict", "said"), [
@@ -82,9 +82,9 @@ def test_a_claim_says_how_many_seeds_it_rests_on(used, said):
     assert _judged(Claim("it is", lambda f: ("holds", "so"), used)).evidence.lines == (said,)
 
 
-def _judged(claim: Claim) -> Judged:
+def _judged(claim: Claim) -> JudgedClaim:
     paper = Paper("x", "", (*(Experiment(n, lambda s, w: {}) for n in "ab"), Experiment("c", lambda s, w: {}, seeds=1)), ())
-    return judged(paper, claim, {}, "", {"a": 30, "b": 1, "c": 1})
+    return judge_claim(paper, claim, {}, "", {"a": 30, "b": 1, "c": 1})
 
 
 @pytest.mark.parametrize(("used", "more", "verdict"), [
@@ -144,10 +144,10 @@ def test_one_rule_for_all_signs(fully, at_all, verdict):
 def test_limits_and_other_draws():
     figure = summary(np.tile([0.9, 1.1], 10))
     assert [beyond(figure, limit) for limit in (0.9, 1.0, 1.01, 1.1)] == [1, 0, 0, -1]
-    assert apart(figure, summary(np.tile([0.8, 1.0], 6))) == 1
-    assert apart(summary(np.tile([0.8, 1.0], 6)), figure) == -1
-    assert apart(figure, summary(np.tile([0.95, 1.0], 6))) == 0
-    assert apart(figure, summary([9.0] * 9)) == 0, "too few seeds of one of them"
+    assert sign_of_difference(figure, summary(np.tile([0.8, 1.0], 6))) == 1
+    assert sign_of_difference(summary(np.tile([0.8, 1.0], 6)), figure) == -1
+    assert sign_of_difference(figure, summary(np.tile([0.95, 1.0], 6))) == 0
+    assert sign_of_difference(figure, summary([9.0] * 9)) == 0, "too few seeds of one of them"
     made = each_seed(lambda a, b: a / b, figure, summary([2.0] * 12))
     assert (made.seeds, made.low, made.high, made.mean) == (12, 0.45, 0.55, pytest.approx(0.5))
 

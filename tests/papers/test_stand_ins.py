@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from larvatus import datasets
-from larvatus.papers.framework.published import column, rows
+from larvatus.papers.framework.published_figures import column, rows
 
 NAMES = ["x1", "x2", "x3", "x4"]
 

@@ -205,8 +205,8 @@ def test_how_it_is_asked_for(tmp_path, capsys):
 
 def test_a_loss_as_low_as_the_lowest_is_not_called_below_it():
     from larvatus.data.score import Score
-    from larvatus.measures.scoring.null_placement import placed
+    from larvatus.measures.scoring.null_placement import place_in_null
 
-    tied = placed(Score("moments", "loss", 0.0), [0.0, 0.0, 0.1, 0.2], 10)
+    tied = place_in_null(Score("moments", "loss", 0.0), [0.0, 0.0, 0.1, 0.2], 10)
     assert tied.notes[0].startswith("as low as the lowest of 4 resamples")
-    assert placed(Score("moments", "loss", 0.0), [0.1, 0.2], 10).notes[0].startswith("below all of 2 resamples")
+    assert place_in_null(Score("moments", "loss", 0.0), [0.1, 0.2], 10).notes[0].startswith("below all of 2 resamples")

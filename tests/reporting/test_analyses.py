@@ -10,7 +10,7 @@ import larvatus as lv
 from larvatus.comparison.headline import headlines
 from larvatus.data.score import Rows, Score
 from larvatus.reporting.figures.estimate_intervals import interval_lane
-from larvatus.reporting.page.blocks import Figure, Fold, Section, Table
+from larvatus.reporting.page.blocks import Figure, Fold, ReportTable, Section
 from larvatus.reporting.sections.analyses import analyses_section
 from sample import SECRET, people
 
@@ -94,7 +94,7 @@ def test_rows_without_an_original_still_stand_in_the_table(comparison):
     found = section(comparison, [row("a", 9.0, **lost) | {"said": "original: the outcome does not vary"}])
     part = found.blocks[1]
     assert isinstance(part, Section)
-    table = next(b.blocks[0] if isinstance(b, Fold) else b for b in part.blocks if isinstance(b, Table | Fold))
+    table = next(b.blocks[0] if isinstance(b, Fold) else b for b in part.blocks if isinstance(b, ReportTable | Fold))
     assert "original: the outcome does not vary" in table.rows[0]
 
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 
 from larvatus.comparison.limits import limits_of
-from larvatus.reporting.editions.compose import composed
-from larvatus.reporting.page.blocks import Listing, Paragraph, Section, Table
+from larvatus.reporting.editions.compose import compose_report
+from larvatus.reporting.page.blocks import Listing, Paragraph, ReportTable, Section
 from larvatus.reporting.sections.chosen_release import NO_LIMITS
 
 
 def chosen(made, name: str | None) -> Section:
-    return next(s for s in composed(made, "internal", None, name).sections if s.title == "The chosen release")
+    return next(s for s in compose_report(made, "internal", None, name).sections if s.title == "The chosen release")
 
 
 def sentences(section: Section) -> list[tuple[str, ...]]:
-    return next(b.rows for b in section.blocks if isinstance(b, Table) and b.caption == "What its scores say, by rule")
+    return next(b.rows for b in section.blocks if isinstance(b, ReportTable) and b.caption == "What its scores say, by rule")
 
 
 def test_every_sentence_on_the_chosen_release_stands_there(comparison):
@@ -35,7 +35,7 @@ def test_limits_come_before_the_sentences(comparison, most, said):
     blocks = chosen(made, "noise 1").blocks
     listed = next(b for b in blocks if isinstance(b, Listing))
     assert said in listed.items[0]
-    captions = [b.caption for b in blocks if isinstance(b, Table)]
+    captions = [b.caption for b in blocks if isinstance(b, ReportTable)]
     assert captions.index("What its scores say, by rule") == len(captions) - 1
     assert {about for about, _ in sentences(chosen(made, "noise 1"))} == {"Risk", "Loss"}, "said once"
     assert Paragraph(NO_LIMITS) not in blocks
@@ -48,6 +48,6 @@ def test_where_none_is_chosen_all_are_spoken_of_together(comparison):
 
 
 def test_one_release_of_several_is_told_of_alone(comparison):
-    report = composed(comparison(3), "internal", "noise 1", "noise 1")
+    report = compose_report(comparison(3), "internal", "noise 1", "noise 1")
     section = next(s for s in report.sections if s.title == "The chosen release")
     assert sentences(section)

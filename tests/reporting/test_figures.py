@@ -8,10 +8,10 @@ import random
 import pytest
 
 from larvatus.comparison.headline import Headline, excess, headlines, unbeaten
-from larvatus.core.number_format import interval, loss, share
+from larvatus.core.number_format import interval_text, loss, share
 from larvatus.data.score import Score
-from larvatus.reporting.figures.label_placement import Box, placed
-from larvatus.reporting.figures.svg import Scale, shortened, text_width, tick_text
+from larvatus.reporting.figures.label_placement import Box, place_labels
+from larvatus.reporting.figures.svg import AxisScale, shorten, text_width, tick_text
 from larvatus.reporting.sections.verdict import verdict
 
 SP = "\N{NO-BREAK SPACE}"
@@ -33,13 +33,13 @@ def test_losses(value, said):
 
 
 def test_interval_says_the_sign_once():
-    assert interval(0.066, 0.08) == f"6.6 to 8.0{SP}%"
-    assert interval(None, 0.08) == "–"
+    assert interval_text(0.066, 0.08) == f"6.6 to 8.0{SP}%"
+    assert interval_text(None, 0.08) == "–"
 
 
 @pytest.mark.parametrize("high", [1e-6, 0.03, 0.191, 1.0, 7.0, 99.0, 12345.0])
 def test_axes_end_at_round_numbers_above_the_data(high):
-    scale = Scale.to(high, 0, 100)
+    scale = AxisScale.to(high, 0, 100)
     ticks = scale.ticks()
     assert high <= scale.high <= 2 * high + 1e-12
     assert 2 <= len(ticks) <= 11
@@ -50,7 +50,7 @@ def test_axes_end_at_round_numbers_above_the_data(high):
 def test_labels_never_meet(n):
     draw = random.Random(n)
     points = [(draw.uniform(60, 580), draw.uniform(40, 400)) for _ in range(n)]
-    labels = placed(points, [(f"a longer name {i}", str(i)) for i in range(n)], Box(50, 30, 600, 410))
+    labels = place_labels(points, [(f"a longer name {i}", str(i)) for i in range(n)], Box(50, 30, 600, 410))
     boxes = []
     for label in (found for found in labels if found):
         width = text_width(label.said)
@@ -62,7 +62,7 @@ def test_labels_never_meet(n):
 
 
 def test_shortened_keeps_both_ends():
-    short = shortened("the beginning and the end", 100)
+    short = shorten("the beginning and the end", 100)
     assert short.startswith("the")
     assert short.endswith("end")
     assert text_width(short) <= 100

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from larvatus.data.score import Rows, Score
-from larvatus.reporting.figures.histograms import cumulated, histograms_of
+from larvatus.reporting.figures.histograms import cumulate, histograms_of
 from larvatus.reporting.figures.scatter_grids import chosen_pairs
 from larvatus.reporting.figures.value_axis import ValueAxis, short
 from reporting.pictured import FEW_ORIGINAL, TITLES, histogram, pictured, with_scores
@@ -92,7 +92,7 @@ def test_a_histogram_is_read_as_shares():
     assert found.original == (0.25, 0.25, 0.25, 0.25)
     assert found.released == (0.125, 0.125, 0.25, 0.5)
     assert found.moved == 0.25
-    assert cumulated(found.released) == (0.0, 0.125, 0.25, 0.5, 1.0)
+    assert cumulate(found.released) == (0.0, 0.125, 0.25, 0.5, 1.0)
     assert found.heights(found.original) == pytest.approx(found.original), "bins of equal width: shares are heights"
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import larvatus as lv
 from larvatus.data.notes import Note
-from larvatus.reporting.editions.compose import composed
-from larvatus.reporting.page.blocks import Code, Fold, Listing, Paragraph, Section, Table
+from larvatus.reporting.editions.compose import compose_report
+from larvatus.reporting.page.blocks import Code, Fold, Listing, Paragraph, ReportTable, Section
 from larvatus.reporting.sections.public_notes import public_note
 
 NAMES = ["home_value", "mortgage_balance", "net_assets"]
@@ -28,7 +28,7 @@ def public(mask: object, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     release.write("release.parquet")
     made = lv.compare(data, [release], attacks=["nearest_record"], measures=["moments"])
-    return composed(made, "public"), release
+    return compose_report(made, "public"), release
 
 
 def section(report, title: str) -> Section:
@@ -99,7 +99,7 @@ def test_without_a_correction_the_code_is_plain(mask, tmp_path, monkeypatch, cap
 def test_the_codebook_has_every_released_column(tmp_path, monkeypatch):
     report, release = public(lv.masks.DataShuffling(), tmp_path, monkeypatch)
     (table,) = section(report, "Codebook").blocks
-    assert isinstance(table, Table)
+    assert isinstance(table, ReportTable)
     assert sorted(row[0] for row in table.rows) == sorted(release.data.released)
     rows = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
     told = rows["home_value"]
@@ -203,7 +203,7 @@ def limits_of_use(groups: lv.SubGroups, mask=None) -> str:
     data = lv.read(table, confidential=["x", "y"], sub_groups=groups)
     release = lv.mask(data, mask or lv.masks.SufficiencyBased(), secret=b"s" * 16)
     made = lv.compare(data, [release], attacks=["nearest_record"], measures=["moments"])
-    (items,) = [b for b in section(composed(made, "public"), "Known limitations").blocks if isinstance(b, Listing)]
+    (items,) = [b for b in section(compose_report(made, "public"), "Known limitations").blocks if isinstance(b, Listing)]
     return " ".join(map(str, items.items))
 
 
@@ -227,11 +227,11 @@ def test_the_public_reads_of_the_sub_groups_that_masking_ran_in(groups, mask, sa
 
 def test_the_public_reads_plain_names_of_measures(tmp_path, monkeypatch):
     from larvatus.comparison.release_sentences import NAMES as PLAIN
-    from larvatus.comparison.release_sentences import named
+    from larvatus.comparison.release_sentences import plain_name
     from larvatus.core.discovery import file_names
 
     assert set(file_names("larvatus.measures")) <= set(PLAIN)
-    assert named("ecdf_mean (2)") == "the joint distribution on average (2)"
+    assert plain_name("ecdf_mean (2)") == "the joint distribution on average (2)"
     report, _ = public(lv.masks.DataShuffling(), tmp_path, monkeypatch)
-    heads = [b for b in section(report, "What analysts lose").blocks if isinstance(b, Table)]
+    heads = [b for b in section(report, "What analysts lose").blocks if isinstance(b, ReportTable)]
     assert heads[0].rows[0][0] == "Means and standard deviations"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from larvatus.comparison.headline import headlines
-from larvatus.comparison.release_sentences import at_baseline, in_words
+from larvatus.comparison.release_sentences import at_baseline, release_in_words
 from larvatus.data.score import Rows, Score
 from larvatus.reporting.sections.summary import glance
 from reporting.pictured import pictured, with_scores
@@ -26,22 +26,22 @@ def test_an_attack_is_at_its_baseline_where_its_interval_reaches_it():
 
 def test_exact_is_said_only_of_what_is_exact():
     kept = [Score("moments", "loss", 1e-16, by_group=GROUPS), Score("correlation", "loss", 0.0, by_group=GROUPS)]
-    said = in_words([CLEAR], [*kept, Score("marginal", "loss", 0.177)])
+    said = release_in_words([CLEAR], [*kept, Score("marginal", "loss", 0.177)])
     assert "No attack does better" in said
     assert "Keeps means and standard deviations and correlations exactly, in every sub-group too" in said
     assert "changes the shape of columns (0.177)" in said
     uneven = Score("moments", "loss", 1e-16, by_group=Rows.of([*GROUPS, {"sub_group": "c", "value": 0.1}]))
-    assert "sub-group" not in in_words([], [uneven])
+    assert "sub-group" not in release_in_words([], [uneven])
 
 
 def test_the_same_values_are_more_than_the_same_shape():
-    assert "Keeps every column's values exactly" in in_words([], [Score("marginal", "loss", 0.0, by_variable=SAME)])
-    assert "Keeps the shape of columns exactly" in in_words([], [Score("marginal", "loss", 0.0)])
-    assert "Nearly keeps correlations (0.010)" in in_words([], [Score("correlation", "loss", 0.01)])
+    assert "Keeps every column's values exactly" in release_in_words([], [Score("marginal", "loss", 0.0, by_variable=SAME)])
+    assert "Keeps the shape of columns exactly" in release_in_words([], [Score("marginal", "loss", 0.0)])
+    assert "Nearly keeps correlations (0.010)" in release_in_words([], [Score("correlation", "loss", 0.01)])
 
 
 def test_a_success_is_said_with_how_much_it_is_and_how_many_more_there_are():
-    said = in_words([FOUND, Score("value", "risk", 0.9, chance=0.5, interval=(0.8, 0.95)), CLEAR], [])
+    said = release_in_words([FOUND, Score("value", "risk", 0.9, chance=0.5, interval=(0.8, 0.95)), CLEAR], [])
     assert "Link reaches 30.0\N{NO-BREAK SPACE}%, 30 times as much as without the release" in said
     assert "1\N{NO-BREAK SPACE}other attack also does better" in said
 

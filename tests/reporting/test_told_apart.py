@@ -8,7 +8,7 @@ import pytest
 
 from larvatus.comparison.headline import headlines
 from larvatus.data.score import Rows, Score, Scores
-from larvatus.reporting.figures.ecdf import Gap, ecdf_blocks
+from larvatus.reporting.figures.ecdf import EcdfGap, ecdf_blocks
 from larvatus.reporting.figures.histograms import Histogram
 from larvatus.reporting.figures.propensity import propensity_figures
 from larvatus.reporting.figures.value_axis import ValueAxis
@@ -49,7 +49,7 @@ def test_nothing_to_draw_is_no_figure(comparison, score):
 
 
 def test_a_gap_is_the_difference_of_cumulated_shares():
-    gap = Gap.of(Histogram(AXIS, (0.1, 0.2, 0.3, 0.4), (0.2, 0.4, 0.2, 0.2)))
+    gap = EcdfGap.of(Histogram(AXIS, (0.1, 0.2, 0.3, 0.4), (0.2, 0.4, 0.2, 0.2)))
     assert gap.at == pytest.approx((0, 0.1, 0.3, 0.2, 0))
     assert (gap.largest, gap.where) == (pytest.approx(0.3), 2.0)
 

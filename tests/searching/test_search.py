@@ -13,11 +13,11 @@ import larvatus as lv
 from larvatus.cli.main import main
 from larvatus.comparison.combined_scores import combinations_of
 from larvatus.core.errors import LarvatusError, MaskError, StudyError
-from larvatus.data.sampling import sampled
+from larvatus.data.sampling import sample_records
 from larvatus.data.score import Score, Scores
-from larvatus.searching.goal import Goal, judge_of, loss_of, measures_for, objective_problems
-from larvatus.searching.result import Drawn, Finalist, Tried
-from larvatus.searching.search import Scored, searched
+from larvatus.searching.goal import Goal, judge_of, measures_for, objective_loss, objective_problems
+from larvatus.searching.result import Finalist, FreshDraw, Trial
+from larvatus.searching.search import ScoredDraw, search_releases
 from larvatus.searching.space import space_of
 from sample import SECRET, people
 
@@ -36,9 +36,9 @@ class Faked:
     def scored(self, draws, left):
         for draw in draws:
             try:
-                yield Scored(self.one(draw))
+                yield ScoredDraw(self.one(draw))
             except MaskError as error:
-                yield Scored(problem=str(error))
+                yield ScoredDraw(problem=str(error))
 
     def one(self, draw):
         value, secret = draw.steps[0].variance, draw.key(SECRET)
@@ -54,7 +54,7 @@ class Faked:
 def ran(runner, space=NOISE, limits=None, progress=lambda *_: None, **goal):
     given = Goal(**{"trials": 30, "finalists": 2, "secrets": 4, **goal})
     judge = judge_of(limits or {"nearest_record": 0.5})
-    return searched(space_of(space), judge, "moments", given, SECRET, runner, progress)
+    return search_releases(space_of(space), judge, "moments", given, SECRET, runner, progress)
 
 
 def test_the_least_loss_under_the_limit_is_found():
@@ -233,11 +233,11 @@ def test_a_limited_attack_must_be_run(data):
 
 def test_objectives():
     scores = [Score("moments", "loss", 1.0), Score("correlation", "loss", 3.0), Score("nearest_record", "risk", 9.0)]
-    assert loss_of(scores, None) == 2
-    assert loss_of(scores, "moments") == 1
-    assert loss_of(scores, {"moments": 3, "correlation": 1}) == 1.5
-    assert loss_of(scores, lambda found: len(found)) == 3
-    assert math.isnan(loss_of(scores, "table"))
+    assert objective_loss(scores, None) == 2
+    assert objective_loss(scores, "moments") == 1
+    assert objective_loss(scores, {"moments": 3, "correlation": 1}) == 1.5
+    assert objective_loss(scores, lambda found: len(found)) == 3
+    assert math.isnan(objective_loss(scores, "table"))
     used, analysed = measures_for({"moments": 1, "correlation": 0}, ["table", "correlation"])
     assert ([m.name() for m in used], analysed) == (["correlation", "moments"], False)
 
@@ -245,8 +245,8 @@ def test_objectives():
 def test_a_combination_is_an_objective():
     scores = [Score("moments", "loss", 1.0), Score("correlation", "loss", 3.0)]
     combine = combinations_of({"worst_loss": {"worst": ["moments", "correlation"]}, "found": {"worst": ["nearest_record"]}})
-    assert loss_of(scores, "worst_loss", combine) == 3
-    assert loss_of(scores, {"worst_loss": 1, "moments": 1}, combine) == 2
+    assert objective_loss(scores, "worst_loss", combine) == 3
+    assert objective_loss(scores, {"worst_loss": 1, "moments": 1}, combine) == 2
     judge = judge_of({"nearest_record": 1, "marginal": 1}, combine)
     used, _ = measures_for("worst_loss", None, judge, combine)
     assert [m.name() for m in used] == ["moments", "correlation", "marginal"]
@@ -257,8 +257,8 @@ def test_a_combination_is_an_objective():
 
 
 def test_the_spread_over_secrets_is_told():
-    tried = Tried("a", (), 0.1, 0.0)
-    draws = tuple(Drawn(x, 0.0, 0.0, Scores([Score("nearest_record", "risk", x / 10)])) for x in (1.0, 2.0, 6.0))
+    tried = Trial("a", (), 0.1, 0.0)
+    draws = tuple(FreshDraw(x, 0.0, 0.0, Scores([Score("nearest_record", "risk", x / 10)])) for x in (1.0, 2.0, 6.0))
     row = Finalist(tried, draws, 3, 1.0).row()
     assert (row["loss"], row["least_loss"], row["most_loss"]) == (3, 1, 6)
     assert (row["nearest_record_least"], row["nearest_record_most"]) == (0.1, 0.6)
@@ -271,8 +271,8 @@ def data() -> lv.Microdata:
 
 
 def test_on_data_with_a_sample_to_explore_on(data):
-    assert sampled(data, 0, SECRET) is data
-    part = sampled(data, 200, SECRET)
+    assert sample_records(data, 0, SECRET) is data
+    part = sample_records(data, 200, SECRET)
     assert 140 < part.rows < 260
     goal = Goal(trials=6, finalists=1, secrets=2, sample=200)
     found = lv.search(data, [NOISE, "data_shuffling"], LIMIT, "correlation", goal=goal, secret=SECRET)
@@ -327,7 +327,7 @@ method = "moments"
 
 def test_the_command_writes_what_was_tried_and_the_chosen_release(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("larvatus.cli.terminal.PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
     people(200, missing=False).to_csv("people.csv", index=False)
     (tmp_path / "study.toml").write_text(STUDY.replace("LIMIT", "0.15"), encoding="utf-8")
     study = lv.Study.read("study.toml")

@@ -15,7 +15,7 @@ import pytest
 import larvatus as lv
 import larvatus.pipeline
 from larvatus.core.errors import MaskError, StudyError, WriteError
-from larvatus.core.files import held
+from larvatus.core.files import lock
 from sample import SECRET, people
 
 HEAD = """
@@ -243,7 +243,7 @@ def test_what_is_kept_is_for_the_owner_and_holds_no_secret_and_no_release(tmp_pa
 def test_one_run_at_a_time_in_a_folder(tmp_path):
     study = study_of(tmp_path)
     (tmp_path / "out" / ".kept").mkdir(parents=True)
-    with held(tmp_path / "out" / ".kept"), pytest.raises(WriteError, match="in use by another run"):
+    with lock(tmp_path / "out" / ".kept"), pytest.raises(WriteError, match="in use by another run"):
         lv.run(study, tmp_path / "out", secret=SECRET)
 
 
@@ -337,7 +337,7 @@ def test_a_helper_starts_where_it_pays(tmp_path, monkeypatch):
     from larvatus.pipeline.candidates import parallel as candidates
 
     started: list[int] = []
-    monkeypatch.setattr(candidates.Through, "_start", lambda self: started.append(len(self.found)))
+    monkeypatch.setattr(candidates.CandidateRunner, "_start", lambda self: started.append(len(self.found)))
     study = study_of(tmp_path)
     lv.run(study, secret=SECRET)
     assert started == []

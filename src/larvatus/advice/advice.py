@@ -7,26 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from larvatus.advice.column_profile import Sight, numbered, own_values, sights
-from larvatus.advice.column_relations import Relation, relations
-from larvatus.advice.draft_constraints import Advised, advised_constraints
+from larvatus.advice.column_profile import ColumnProfile, own_values, record_numbering, sights
+from larvatus.advice.column_relations import Relation, find_relations
+from larvatus.advice.draft_constraints import DraftConstraints, advised_constraints
 from larvatus.advice.mask_reasons import (
     MANY_MISSING,
     MANY_OUTLIERS,
     MANY_ZEROS,
-    NOISE,
+    NOISE_VARIANCE,
     REVERSED,
-    SMALL,
+    SMALL_GROUP,
     TAIL,
     Opinion,
-    listed,
+    first_names,
     of_names,
     opinions,
     percent,
 )
 from larvatus.advice.pooling_preview import POOLED, Pooling, foreseen_pooling
-from larvatus.advice.rule_detection import Guessed, guessed_rules
-from larvatus.constraints.rules import parsed
+from larvatus.advice.rule_detection import DetectedRules, guessed_rules
+from larvatus.constraints.rules import parse_rule
 from larvatus.data.contracts import Mask
 from larvatus.data.design import MOST_LEVELS
 from larvatus.data.method_parsing import method_of
@@ -34,7 +34,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.roles import has_order
 from larvatus.data.text_columns import Text, texts
 
-WIDTH, HARDLY, TELLING = 110, 0.1, 0.1
+_WIDTH, _HARDLY, _TELLING = 110, 0.1, 0.1
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -43,8 +43,8 @@ class Advice:
 
     seen: tuple[str, ...]
     opinions: tuple[Opinion, ...]
-    rules: Guessed
-    constraints: Advised
+    rules: DetectedRules
+    constraints: DraftConstraints
     plan: Mapping[str, Any]
     pooling: Pooling | None = None
 
@@ -62,7 +62,7 @@ class Advice:
         """A study file with what was thought as comments above it, and guesses as comments in its constraints."""
         comments = [
             f"# {part}".rstrip() for line in self.text().splitlines()
-            for part in textwrap.wrap(line, WIDTH, subsequent_indent="    ", break_long_words=False) or [""]
+            for part in textwrap.wrap(line, _WIDTH, subsequent_indent="    ", break_long_words=False) or [""]
         ]
         own, body = False, []
         for line in study.splitlines():
@@ -77,9 +77,9 @@ class Advice:
 
 def advice(data: Microdata) -> Advice:
     """Look at the data and say which masks suit."""
-    columns, related, rules = sights(data), relations(data), guessed_rules(data)
-    running, few = numbered(data, data.non_confidential)
-    rules = Guessed(rules.identities, tuple(r for r in rules.inequalities if not {*parsed(r).columns} & {*running}))
+    columns, related, rules = sights(data), find_relations(data), guessed_rules(data)
+    running, few = record_numbering(data, data.non_confidential)
+    rules = DetectedRules(rules.identities, tuple(r for r in rules.inequalities if not {*parse_rule(r).columns} & {*running}))
     names = [n for n in data.confidential if n not in data.numeric(data.confidential)]
     written = texts(data, [*data.confidential, *data.non_confidential])
     odd = [t.name for t in written if not t.usable] + [c.name for c in columns if not c.values]
@@ -94,20 +94,20 @@ def advice(data: Microdata) -> Advice:
     seen = [*_shapes(data, columns), *_related(related), *([pooling.sentence()] if pooling else [])]
     seen += _told_rules(rules.identities, perhaps)
     seen += _names(data, written, odd)
-    seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= TELLING and n not in running})
+    seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= _TELLING and n not in running})
     seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])
     plan = _plan(data, columns, said, maskable, odd, constraints, kept)
     return Advice(tuple(seen), tuple(said), rules, constraints, plan, pooling)
 
 
-def _shapes(data: Microdata, columns: Sequence[Sight]) -> list[str]:
+def _shapes(data: Microdata, columns: Sequence[ColumnProfile]) -> list[str]:
     count = len(data.confidential)
     of = "" if len(columns) == count else f", {len(columns)} of them numbers"
     out = [f"{data.rows:,} records, {count} confidential column{'s' * (count != 1)}{of}."]
     varying = [c for c in columns if not c.constant]
     far = [f"{c.name} ({c.not_normal})" for c in varying if not c.normal]
     if far:
-        out.append(f"Far from normal inside sub-groups: {listed(far)}.")
+        out.append(f"Far from normal inside sub-groups: {first_names(far)}.")
     elif varying:
         most = max(abs(c.skewness) for c in varying)
         out.append(f"Near normal inside sub-groups, as far as skewness (at most {most:.2f}), tails and ties tell: every "
@@ -120,27 +120,29 @@ def _shapes(data: Microdata, columns: Sequence[Sight]) -> list[str]:
     for field, words, least in facts:
         found = [(c.name, getattr(c, field)) for c in columns if getattr(c, field) > least]
         if found:
-            told = listed([f"{name} {percent(share)}" for name, share in found])
+            told = first_names([f"{name} {percent(share)}" for name, share in found])
             out.append(f"{'Many' if least else 'Some'} {words}: {told}.")
     return out + _kinds(columns)
 
 
-def _kinds(columns: Sequence[Sight]) -> list[str]:
+def _kinds(columns: Sequence[ColumnProfile]) -> list[str]:
     """Whole numbers, codes, running numbers, constants, and columns without a value."""
     whole = [c.name for c in columns if c.integer and not c.constant]
     few = [c for c in columns if c.few]
     running = [c.name for c in columns if c.numbering]
     constant = [c.name for c in columns if c.constant and c.values]
     empty = [c.name for c in columns if not c.values]
-    out = [f"Whole numbers only: {listed(whole)}. The study rounds what masks draw for them."] if whole else []
+    out = [f"Whole numbers only: {first_names(whole)}. The study rounds what masks draw for them."] if whole else []
     if few:
-        out.append(f"Few different whole numbers: {listed([f'{c.name} {c.distinct}' for c in few])}. Where these are codes "
+        out.append(
+            f"Few different whole numbers: {first_names([f'{c.name} {c.distinct}' for c in few])}. Where these are codes "
                    f"and not counts or amounts, ask again with --nominal {','.join(c.name for c in few)}: then they are "
                    "masked as names. Noise with reverse_map hardly changes such columns.")
     if running:
-        out.append(f"Only number the records: {listed(running)}. Name them in --identifiers, or one in --record-id.")
-    out += [f"Constant in every sub-group, so that no mask can hide anything there: {listed(constant)}."] if constant else []
-    out += [f"Without any value, and left out of the study: {listed(empty)}."] if empty else []
+        out.append(f"Only number the records: {first_names(running)}. Name them in --identifiers, or one in --record-id.")
+    out += [
+        f"Constant in every sub-group, so that no mask can hide anything there: {first_names(constant)}."] if constant else []
+    out += [f"Without any value, and left out of the study: {first_names(empty)}."] if empty else []
     return out
 
 
@@ -152,9 +154,9 @@ def _related(related: Sequence[Relation]) -> list[str]:
     ):
         shaped = [r for r in related if r.shape == shape]
         found = [f"{r.first} and {r.second} (Pearson {r.pearson:.2f}, Spearman {r.spearman:.2f})" for r in shaped]
-        out += [f"{words}: {listed(found)}."] if found else []
+        out += [f"{words}: {first_names(found)}."] if found else []
     strongest = max((abs(r.spearman) for r in related), default=1.0)
-    if strongest < HARDLY:
+    if strongest < _HARDLY:
         out.append(f"Confidential columns are hardly related: rank correlations are at most {strongest:.2f} in size.")
     elif related and all(r.shape == "line" for r in related):
         most = max(r.gap for r in related)
@@ -163,18 +165,18 @@ def _related(related: Sequence[Relation]) -> list[str]:
     return out
 
 
-def _pooling(data: Microdata, rules: Guessed, kept: Mapping[str, Sequence[str]]) -> Pooling | None:
+def _pooling(data: Microdata, rules: DetectedRules, kept: Mapping[str, Sequence[str]]) -> Pooling | None:
     """What the study will make of small sub-groups; columns that are left out, or recomputed by rules, are not counted."""
     if not data.sub_groups.columns:
         return None
-    derived = {parsed(text).lines[0].left.columns[0] for text in rules.identities}
+    derived = {parse_rule(text).lines[0].left.columns[0] for text in rules.identities}
     seen = data.with_confidential([n for n in kept["confidential"] if n not in derived])
     return foreseen_pooling(seen, _smallest(data))
 
 
 def _smallest(data: Microdata) -> int:
     """Fewest records that the study asks of a sub-group."""
-    return max(data.sub_groups.smallest, min(SMALL, data.rows))
+    return max(data.sub_groups.smallest, min(SMALL_GROUP, data.rows))
 
 
 def _told_rules(identities: Sequence[str], perhaps: Sequence[str]) -> list[str]:
@@ -186,7 +188,8 @@ def _names(data: Microdata, written: Sequence[Text], odd: Sequence[str]) -> list
     """What is the matter with columns of names, and which hold nothing else."""
     names = [n for n in data.confidential if n not in data.numeric(data.confidential) and n not in odd]
     out = [t.sentence() for t in written if t.sentence()]
-    return [*out, f"{listed(names)} hold{'s' * (len(names) == 1)} names, which masks of numbers leave out."] if names else out
+    return [*out,
+            f"{first_names(names)} hold{'s' * (len(names) == 1)} names, which masks of numbers leave out."] if names else out
 
 
 def _levels(data: Microdata, name: str) -> int:
@@ -197,7 +200,7 @@ def _levels(data: Microdata, name: str) -> int:
 
 def _telling(own: Mapping[str, float]) -> list[str]:
     """Columns that leave as they are and by themselves point to records."""
-    told = listed([f"{n} {percent(s)}" for n, s in own.items()])
+    told = first_names([f"{n} {percent(s)}" for n, s in own.items()])
     return [f"Released as they are, with values that no other record has: {told} of the records. Whoever knows such a "
             "value finds its record, whatever the mask: round it, put it into classes, or leave it out."] if own else []
 
@@ -208,21 +211,23 @@ def _left_as_they_are(
     """What is the matter with columns that leave as they are, and what the study leaves out."""
     out = []
     if running:
-        out.append(f"Released as they are, and only number the records: {listed(running)}. Whoever has the original has "
+        out.append(f"Released as they are, and only number the records: {first_names(running)}. Whoever has the original has "
                    "the pairing: name them in --identifiers.")
     if few:
-        out.append(f"Released as they are, with few different whole numbers: {listed([f'{n} {k}' for n, k in few])}. Masks "
+        out.append(
+            f"Released as they are, with few different whole numbers: {first_names([f'{n} {k}' for n, k in few])}. Masks "
                    f"take them for amounts; where they are codes, ask again with --nominal {','.join(n for n, _ in few)}.")
     if many:
         out.append("Released as they are, with more names than masks can take into account: "
-                   f"{listed([f'{n} {k:,}' for n, k in many.items()])}, at most {MOST_LEVELS}. Put them into fewer classes.")
-    out += [f"Left out of the study, and so not released, until that is settled: {listed(odd)}."] if odd else []
+                   f"{first_names([f'{n} {k:,}' for n, k in many.items()])}, at most {MOST_LEVELS}. Put them "
+                   "into fewer classes.")
+    out += [f"Left out of the study, and so not released, until that is settled: {first_names(odd)}."] if odd else []
     return out
 
 
 def _plan(
-    data: Microdata, columns: Sequence[Sight], said: Sequence[Opinion], names: Sequence[str], odd: Sequence[str],
-    constraints: Advised, kept: Mapping[str, Sequence[str]],
+    data: Microdata, columns: Sequence[ColumnProfile], said: Sequence[Opinion], names: Sequence[str], odd: Sequence[str],
+    constraints: DraftConstraints, kept: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
     """The parts of a study that follow from the data: small sub-groups pooled, rules kept, releases to compare."""
     suits = {o.mask for o in said if o.suits}
@@ -236,7 +241,7 @@ def _plan(
             planned.append(("shuffled, tops cut", [{"method": "data_shuffling"}, {"method": "top_coding", "tail": TAIL}]))
         if "sufficiency_based" not in suits:
             planned.append(("sufficiency-based, to compare", [{"method": "sufficiency_based"}]))
-        planned.append((REVERSED, [{"method": "correlated_noise", "variance": NOISE}, {"method": "reverse_map"}]))
+        planned.append((REVERSED, [{"method": "correlated_noise", "variance": NOISE_VARIANCE}, {"method": "reverse_map"}]))
     elif names:
         planned.append(("names changed", []))
     rest = replace(data, roles=data.roles.model_copy(update={role: tuple(names) for role, names in kept.items()}))

@@ -14,15 +14,15 @@ from larvatus.data.contracts import Array, Block
 from larvatus.data.microdata import Microdata
 from larvatus.data.text_columns import FEW_CODES
 
-FENCES, MANY_TIES, DENSE = 3.0, 0.5, 0.3
-DECIMALS = 4  # most that are looked for
+FENCES, MANY_TIES, _DENSE = 3.0, 0.5, 0.3
+_DECIMALS = 4  # most that are looked for
 SKEWED, LONG_TAILS, SHORT_TAILS, ZEROS = 1.0, 2.0, -1.0, 0.05
-FEWEST = 20  # values from which a habit can be seen
-Run = tuple[float, int, int, int]
+FEWEST_VALUES = 20  # values from which a habit can be seen
+_Run = tuple[float, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ColumnProfile:
     """One confidential column of numbers: shares of its values, and how far it is from normal inside sub-groups."""
 
     name: str
@@ -75,12 +75,12 @@ class Sight:
         if self.constant or self.negative or not self.values:
             return "none"
         reached = self.zeros > 0 or self.values * _normal_below(-self.above) >= 1
-        return "seen" if reached and self.values >= FEWEST else "guessed"
+        return "seen" if reached and self.values >= FEWEST_VALUES else "guessed"
 
     @property
     def coarse(self) -> bool:
         """Whether values repeat at few places: they are few, or ties leave most of what could occur unused."""
-        return not self.constant and (self.distinct <= FEW_CODES or (self.tied > MANY_TIES and self.dense < DENSE))
+        return not self.constant and (self.distinct <= FEW_CODES or (self.tied > MANY_TIES and self.dense < _DENSE))
 
 
 def _most(share: float) -> str:
@@ -92,7 +92,7 @@ def _normal_below(z: float) -> float:
     return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
-def sights(data: Microdata) -> tuple[Sight, ...]:
+def sights(data: Microdata) -> tuple[ColumnProfile, ...]:
     """Every confidential column of numbers."""
     names = data.numeric(data.confidential)
     if not names:
@@ -117,11 +117,11 @@ def sights(data: Microdata) -> tuple[Sight, ...]:
         spread = float(np.sqrt(overall.square[j, j] / max(there, 1)))
         unit = 10.0 ** -(decimals or 0)
         steps = _steps(whole, name, unit) if decimals is not None else math.inf
-        out.append(Sight(
+        out.append(ColumnProfile(
             name, there, 1 - there / data.rows, zeros / max(there, 1), negative / max(there, 1),
             tied / max(there, 1), far / max(there, 1), distinct, decimals, distinct / steps,
             distinct == 2 and zeros + ones == there,
-            decimals == 0 and FEWEST <= there == distinct == steps, not n,
+            decimals == 0 and FEWEST_VALUES <= there == distinct == steps, not n,
             float(cubes / n) if n else 0.0, float(fourths / n) - 3 if n else 0.0,
             float(overall.mean_pair[j, j]) / spread if spread > 0 else 0.0,
             unit**2 / (12 * float(inside[j])) if decimals is not None and inside[j] > 0 else 0.0,
@@ -129,7 +129,7 @@ def sights(data: Microdata) -> tuple[Sight, ...]:
     return tuple(out)
 
 
-def numbered(data: Microdata, names: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:
+def record_numbering(data: Microdata, names: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:
     """Columns of numbers that only number the records, and those with few whole numbers, with how many."""
     whole, running, few = data.ungrouped(), [], []
     for name in data.numeric(names):
@@ -138,7 +138,7 @@ def numbered(data: Microdata, names: Sequence[str]) -> tuple[list[str], list[tup
         if not there or counts[4]:
             continue
         _, distinct = _ties(whole, name)
-        running += [name] if FEWEST <= there == distinct == _steps(whole, name, 1.0) else []
+        running += [name] if FEWEST_VALUES <= there == distinct == _steps(whole, name, 1.0) else []
         few += [(name, distinct)] if 1 < distinct <= FEW_CODES else []
     return running, few
 
@@ -160,7 +160,7 @@ def _counted(names: Sequence[str]) -> Callable[[int, Block], Floats]:
     def count(group: int, block: Block) -> Floats:
         x = block.matrix(names)
         there = ~np.isnan(x)
-        broken = [(there & (np.round(x, d) != x)).sum(0) for d in range(DECIMALS + 1)]
+        broken = [(there & (np.round(x, d) != x)).sum(0) for d in range(_DECIMALS + 1)]
         return np.array([there.sum(0), (x == 0).sum(0), (x < 0).sum(0), (x == 1).sum(0), *broken], float)
 
     return count
@@ -183,12 +183,12 @@ def _far(name: str, low: float, high: float) -> Callable[[int, Block], int]:
 
 def _ties(data: Microdata, name: str) -> tuple[int, int]:
     """How many values are shared by several records, and how many different ones there are."""
-    start: Run = (np.nan, 0, 0, 0)
+    start: _Run = (np.nan, 0, 0, 0)
     ends = data.carried(name, [name], start, lambda g, carry, block: _runs(carry, block[name]))
     return sum(tied + (run if run > 1 else 0) for _, run, tied, _ in ends), sum(distinct for *_, distinct in ends)
 
 
-def _runs(carry: Run, values: Array) -> Run:
+def _runs(carry: _Run, values: Array) -> _Run:
     last, run, tied, distinct = carry
     if not len(values):
         return carry

@@ -12,8 +12,8 @@ from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 
-BENT, TURNS, ENOUGH = 0.1, 0.2, 20
-RANK, SCORE, SQUARE = " rank of ", " score of ", " square of "
+BENT, _TURNS, _ENOUGH = 0.1, 0.2, 20
+RANK, _SCORE, SQUARE = " rank of ", " score of ", " square of "
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Relation:
     gap: float
 
 
-def relations(data: Microdata) -> tuple[Relation, ...]:
+def find_relations(data: Microdata) -> tuple[Relation, ...]:
     """Relations between confidential columns of numbers: Pearson's correlation beside Spearman's, and normal scores.
 
     A straight line with normal errors has Spearman's correlation where Pearson's puts it; otherwise the relation is bent or the
@@ -45,21 +45,21 @@ def relations(data: Microdata) -> tuple[Relation, ...]:
 
     def score(group: int, block: Block) -> Mapping[str, Array]:
         z = {n: ndtri(block[RANK + n] / (k + 1)) for n, k in zip(names, there, strict=True)}
-        return {**{SCORE + n: z[n] for n in names}, **{SQUARE + n: z[n] ** 2 for n in names}}
+        return {**{_SCORE + n: z[n] for n in names}, **{SQUARE + n: z[n] ** 2 for n in names}}
 
-    made = [Column(head + n, "number") for head in (SCORE, SQUARE) for n in names]
+    made = [Column(head + n, "number") for head in (_SCORE, SQUARE) for n in names]
     scored = ranked.map_rows(score, [RANK + n for n in names], made)
     pearson, spearman = _correlations(whole, names), _correlations(scored, [RANK + n for n in names])
-    both = _correlations(scored, [*(SCORE + n for n in names), *(SQUARE + n for n in names)])
+    both = _correlations(scored, [*(_SCORE + n for n in names), *(SQUARE + n for n in names)])
     out = []
     for i, j in combinations(range(len(names)), 2):
-        if min(there[i], there[j]) < ENOUGH or np.isnan([pearson[i, j], spearman[i, j]]).any():
+        if min(there[i], there[j]) < _ENOUGH or np.isnan([pearson[i, j], spearman[i, j]]).any():
             continue
         straight = 6 / np.pi * np.arcsin(pearson[i, j] / 2)
         gap = abs(float(spearman[i, j] - straight))
         shape = "line" if gap <= BENT else "one way"
         found = [_turning(both, len(names), a, b) for a, b in ((i, j), (j, i))]
-        if max(found) > max(TURNS, 5 / np.sqrt(min(there[i], there[j]))):
+        if max(found) > max(_TURNS, 5 / np.sqrt(min(there[i], there[j]))):
             shape = "turns"
         out.append(Relation(names[i], names[j], shape, float(pearson[i, j]), float(spearman[i, j]), gap))
     return tuple(out)

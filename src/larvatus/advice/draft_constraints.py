@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from larvatus.advice.column_profile import FEWEST, Sight
-from larvatus.advice.rule_detection import Guessed
-from larvatus.constraints.rules import parsed
+from larvatus.advice.column_profile import FEWEST_VALUES, ColumnProfile
+from larvatus.advice.rule_detection import DetectedRules
+from larvatus.constraints.rules import parse_rule
 
 HEAD = (
     "# Every record of the original obeys these, and so will every released one. Strike what is not meant: each costs some",
@@ -19,7 +19,7 @@ GUESSED = "# Lines that are commented out may hold by accident: take the mark aw
 
 
 @dataclass(frozen=True, slots=True)
-class Advised:
+class DraftConstraints:
     """Settings of [constraints] that were seen, and names or rules that were only guessed."""
 
     seen: Mapping[str, Any] = field(default_factory=dict)
@@ -53,24 +53,25 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def advised_constraints(columns: Sequence[Sight], rules: Guessed) -> Advised:
+def advised_constraints(columns: Sequence[ColumnProfile], rules: DetectedRules) -> DraftConstraints:
     """Whole numbers, decimals, zero as a floor, and rules between columns."""
-    identities = [parsed(text).lines[0] for text in rules.identities]
+    identities = [parse_rule(text).lines[0] for text in rules.identities]
     derived = {line.left.columns[0]: line.right for line in identities}
     rounded = [c for c in columns if c.decimals is not None and not c.constant and c.name not in derived]
-    yes_no = {c.name: {"least": 0, "most": 1} for c in columns if c.yes_no and c.values >= FEWEST and c.name not in derived}
+    yes_no = {c.name: {"least": 0, "most": 1} for c in columns if c.yes_no and c.values >= FEWEST_VALUES
+              and c.name not in derived}
     floors = {kind: [c.name for c in columns if c.floor == kind] for kind in ("seen", "guessed")}
     follows = {n for n, parts in derived.items() if all(k > 0 and p in floors["seen"] for p, k in parts.terms)}
     beneath = {f"{p} <= {n}" for n in follows for p in derived[n].columns}
     seen = {
-        "integers": [c.name for c in rounded if c.integer and c.values >= FEWEST],
-        "decimals": {c.name: c.decimals for c in rounded if not c.integer and c.values >= FEWEST},
+        "integers": [c.name for c in rounded if c.integer and c.values >= FEWEST_VALUES],
+        "decimals": {c.name: c.decimals for c in rounded if not c.integer and c.values >= FEWEST_VALUES},
         "non_negative": [n for n in floors["seen"] if n not in follows and n not in yes_no], "bounds": yes_no,
         "rules": list(rules.identities),
     }
     guessed = {
-        "integers": tuple(c.name for c in rounded if c.integer and c.values < FEWEST),
+        "integers": tuple(c.name for c in rounded if c.integer and c.values < FEWEST_VALUES),
         "non_negative": tuple(n for n in floors["guessed"] if n not in follows),
         "rules": tuple(r for r in rules.inequalities if r.replace("`", "") not in beneath),
     }
-    return Advised({k: v for k, v in seen.items() if v}, {k: v for k, v in guessed.items() if v})
+    return DraftConstraints({k: v for k, v in seen.items() if v}, {k: v for k, v in guessed.items() if v})

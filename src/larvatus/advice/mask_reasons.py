@@ -11,14 +11,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from larvatus.advice.column_profile import Sight
+from larvatus.advice.column_profile import ColumnProfile
 from larvatus.advice.column_relations import Relation
 from larvatus.advice.pooling_preview import Pooling
 from larvatus.data.microdata import Microdata
 from larvatus.data.text_columns import Text
 
-SMALL, MANY_ZEROS, MANY_OUTLIERS, MANY_MISSING, NAMED = 30, 0.05, 0.01, 0.05, 6
-NOISE, WINDOW, K, TAIL = 0.25, 0.05, 3, 0.005
+SMALL_GROUP, MANY_ZEROS, MANY_OUTLIERS, MANY_MISSING, _NAMED = 30, 0.05, 0.01, 0.05, 6
+NOISE_VARIANCE, WINDOW, K, TAIL = 0.25, 0.05, 3, 0.005
 REVERSED = "noise, reverse-mapped, to compare"
 
 
@@ -31,10 +31,10 @@ class Opinion:
     why: str
 
 
-def listed(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """The first few of the names."""
-    shown = ", ".join(names[:NAMED])
-    return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
+    shown = ", ".join(names[:_NAMED])
+    return f"{shown} and {len(names) - _NAMED} more" if len(names) > _NAMED else shown
 
 
 def percent(share: float) -> str:
@@ -45,7 +45,8 @@ def percent(share: float) -> str:
 
 
 def opinions(
-    data: Microdata, columns: Sequence[Sight], related: Sequence[Relation], rounded: bool, pooling: Pooling | None = None
+    data: Microdata, columns: Sequence[ColumnProfile], related: Sequence[Relation], rounded: bool,
+    pooling: Pooling | None = None
 ) -> list[Opinion]:
     """Of masks of numbers; `rounded` is whether the study rounds or bounds released values, `pooling` what it pools."""
     usable = [c for c in columns if not c.constant]
@@ -59,12 +60,12 @@ def opinions(
     out = [Opinion("sufficiency_based", exact, moments)]
     out.append(Opinion("data_shuffling", True, ("also possible: " if exact else "") + _shuffled(usable, related, within)))
     if loud:
-        which = ", ".join(f"{c.name} ({percent(c.outliers)} far out)" for c in loud[:NAMED])
+        which = ", ".join(f"{c.name} ({percent(c.outliers)} far out)" for c in loud[:_NAMED])
         why = (f"after a mask that keeps values: the largest of {which} leave unmodified otherwise. The study cuts the "
                f"outermost {TAIL:.1%}.")
         out.append(Opinion("top_coding", True, why))
     if gone and exact:
-        which = ", ".join(f"{c.name} {percent(c.missing)}" for c in gone[:NAMED])
+        which = ", ".join(f"{c.name} {percent(c.missing)}" for c in gone[:_NAMED])
         why = (f"values are missing ({which}), and to sufficiency-based masks each pattern of missing values is a sub-group of "
                "its own, which may become too small; its regressions use the values that are there.")
         out.append(Opinion("multiple_imputation", True, why))
@@ -75,7 +76,7 @@ def opinions(
     return out
 
 
-def _moments(columns: Sequence[Sight], related: Sequence[Relation], rounded: bool, within: str) -> str:
+def _moments(columns: Sequence[ColumnProfile], related: Sequence[Relation], rounded: bool, within: str) -> str:
     skewed, tails = max(abs(c.skewness) for c in columns), max((c.kurtosis for c in columns), key=abs)
     straight = f" and relations straight (rank correlations at most {max(r.gap for r in related):.2f} off)" if related else ""
     why = (f"columns are near normal (skewness at most {skewed:.2f}, excess kurtosis {tails:.2f}){straight}: means, "
@@ -91,17 +92,17 @@ def _small(share: float) -> str:
     return "a millionth" if share < 1e-6 else f"{share:.1e}" if share < 1e-4 else f"{share:.2%}"
 
 
-def _against_moments(columns: Sequence[Sight], related: Sequence[Relation]) -> str:
+def _against_moments(columns: Sequence[ColumnProfile], related: Sequence[Relation]) -> str:
     far = [f"{c.name} ({c.not_normal})" for c in columns if not c.normal]
-    why = [f"means and covariances would be exact, but {listed(far)} would be distributed otherwise"] if far else []
+    why = [f"means and covariances would be exact, but {first_names(far)} would be distributed otherwise"] if far else []
     bent = [r for r in related if r.shape != "line"]
     why += [f"{len(bent)} of {len(related)} relations are not straight lines, and it keeps straight ones only"] if bent else []
     return "; ".join(why) + ". Prefer it where only means, covariances and linear regressions are wanted."
 
 
-def _shuffled(columns: Sequence[Sight], related: Sequence[Relation], within: str) -> str:
+def _shuffled(columns: Sequence[ColumnProfile], related: Sequence[Relation], within: str) -> str:
     zeros = [f"{c.name} {percent(c.zeros)}" for c in columns if c.zeros > MANY_ZEROS]
-    kept = f"every column keeps its collected values {within}{f', zeros ({listed(zeros)}) included' if zeros else ''}"
+    kept = f"every column keeps its collected values {within}{f', zeros ({first_names(zeros)}) included' if zeros else ''}"
     one_way, turning = (sum(r.shape == shape for r in related) for shape in ("one way", "turns"))
     how = f", and with them the {one_way} bent ones" if one_way else ""
     why = f"{kept}; rank correlations are kept on average{how}" if related else kept
@@ -126,21 +127,21 @@ def _swapped(data: Microdata, count: int, pooling: Pooling | None) -> str:
     )
 
 
-def _noise(columns: Sequence[Sight], loud: Sequence[Sight]) -> str:
+def _noise(columns: Sequence[ColumnProfile], loud: Sequence[ColumnProfile]) -> str:
     zeros = [f"{c.name} ({percent(c.zeros)})" for c in columns if c.zeros > MANY_ZEROS]
-    out = listed([f"{c.name} ({percent(c.outliers)})" for c in loud])
+    out = first_names([f"{c.name} ({percent(c.outliers)})" for c in loud])
     why = [f"outliers of {out} stay where they are and are linked"] if loud else []
-    why += [f"zeros of {listed(zeros)} become other values"] if zeros else []
-    fall = f" and correlations fall by {1 - 1 / (1 + NOISE):.0%}" if len(columns) > 1 else ""
-    why += [f"at variance {NOISE} variances grow by {NOISE:.0%}{fall}, unless analysts correct for it"]
+    why += [f"zeros of {first_names(zeros)} become other values"] if zeros else []
+    fall = f" and correlations fall by {1 - 1 / (1 + NOISE_VARIANCE):.0%}" if len(columns) > 1 else ""
+    why += [f"at variance {NOISE_VARIANCE} variances grow by {NOISE_VARIANCE:.0%}{fall}, unless analysts correct for it"]
     return "; ".join(why) + "."
 
 
 def _mapped(data: Microdata, count: int) -> str:
-    weaker = f", weakens those with S by {1 - 1 / math.sqrt(1 + NOISE):.0%}" if data.non_confidential else ""
+    weaker = f", weakens those with S by {1 - 1 / math.sqrt(1 + NOISE_VARIANCE):.0%}" if data.non_confidential else ""
     keeps = f"that is correlated as the columns are keeps correlations among them{weaker}, and still" if count > 1 else "still"
     return (
-        f"noise of variance {NOISE} {keeps} leaves records near their places. It is in the study as {REVERSED!r}: "
+        f"noise of variance {NOISE_VARIANCE} {keeps} leaves records near their places. It is in the study as {REVERSED!r}: "
         "reverse_map after it gives collected values again."
     )
 
@@ -160,6 +161,6 @@ def of_names(texts: Sequence[Text], names: Sequence[str]) -> list[Opinion]:
         return []
     levels = {t.name: t.distinct for t in texts}
     told = [f"{n} ({levels[n]} different)" if n in levels else n for n in names]
-    why = (f"changes names of {listed(told)} at random, with frequencies kept in expectation. The probabilities can be "
+    why = (f"changes names of {first_names(told)} at random, with frequencies kept in expectation. The probabilities can be "
            "published and corrected for.")
     return [Opinion("post_randomisation", True, why)]

@@ -8,7 +8,7 @@ from larvatus.core.errors import SubGroupError
 from larvatus.data.microdata import Microdata
 from larvatus.data.sub_groups import settle, usable
 
-MOST, POOLED = 0.5, 'small = "pool"'
+_MOST, POOLED = 0.5, 'small = "pool"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Pooling:
     @property
     def suppress(self) -> bool:
         """Whether leaving records out is worth a thought: pooling would merge most records, and it would cost fewer."""
-        return self.share > MOST and self.dropped < self.merged and self.few < len(self.sizes)
+        return self.share > _MOST and self.dropped < self.merged and self.few < len(self.sizes)
 
     def sentence(self) -> str:
         """What there is, what the study makes of it, and what else could be done."""
@@ -58,7 +58,7 @@ class Pooling:
             return f"{said}, and pooling cannot help: the whole file has fewer in some column. Leave that column out."
         left = f"{_groups(self.left)} {'is' if self.left == 1 else 'are'} left"
         said += f", and the study pools them: {left}, and {self._lost()}."
-        if self.share <= MOST:
+        if self.share <= _MOST:
             return said
         recode = f"put {', '.join(self.gone)} into fewer classes, or declare fewer columns"
         if self.suppress:
@@ -71,7 +71,7 @@ class Pooling:
 
     def choice(self) -> list[str]:
         """Lines of a study, commented out, that stand beside the setting that pools."""
-        if self.share <= MOST:
+        if self.share <= _MOST:
             return []
         merges = f"# With pooling, {self._lost()}."
         if not self.suppress:

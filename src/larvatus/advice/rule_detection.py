@@ -14,41 +14,42 @@ from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
 
-MOST_COLUMNS, LOOKED_AT, FEWEST, MOST_RULES = 20, 400, 20, 10
-CLOSE = 1e-9
+_MOST_COLUMNS, _LOOKED_AT, _FEWEST, MOST_RULES = 20, 400, 20, 10
+_CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Guessed:
+class DetectedRules:
     """Rules as a study would hold them."""
 
     identities: tuple[str, ...] = ()
     inequalities: tuple[str, ...] = ()
 
 
-def guessed_rules(data: Microdata) -> Guessed:
+def guessed_rules(data: Microdata) -> DetectedRules:
     """What holds in every record with the columns present, among columns of numbers of which one at least is confidential."""
-    names = data.numeric([n for n in data.released if n != data.roles.weight])[:MOST_COLUMNS]
+    names = data.numeric([n for n in data.released if n != data.roles.weight])[:_MOST_COLUMNS]
     first = _first_rows(data, names)
-    if len(names) < 2 or len(first) < FEWEST:
-        return Guessed()
+    if len(names) < 2 or len(first) < _FEWEST:
+        return DetectedRules()
     sums = [(a, parts) for a, parts in _sums(names, first) if {names[a], *(names[p] for p in parts)} & {*data.confidential}]
     held = _holding(data, names, [_sum_of(a, parts) for a, parts in sums])
-    identities = _solved([s for s, (n, broken) in zip(sums, held, strict=True) if n >= FEWEST and not broken], names, data)
+    identities = _solved([s for s, (n, broken) in zip(sums, held, strict=True) if n >= _FEWEST and not broken], names, data)
     pairs = [(a, b) for a in range(len(names)) for b in range(len(names))
              if a != b and {names[a], names[b]} & {*data.confidential} and not (first[:, a] > first[:, b]).any()]
     beneath = _holding(data, names, [_below(a, b) for a, b in pairs])
     low, high = _ranges(data, names)
-    kept = [p for p, (n, broken) in zip(pairs, beneath, strict=True) if n >= FEWEST and not broken and low[p[1]] < high[p[0]]]
+    kept = [p for p, (n, broken) in zip(pairs, beneath, strict=True) if n >= _FEWEST and not broken and low[p[1]] < high[p[0]]]
     direct = [(a, b) for a, b in kept if not any((a, c) in kept and (c, b) in kept for c in range(len(names)))]
-    return Guessed(tuple(identities), tuple(f"{_quoted(names[a])} <= {_quoted(names[b])}" for a, b in direct[:MOST_RULES]))
+    return DetectedRules(tuple(identities),
+                         tuple(f"{_quoted(names[a])} <= {_quoted(names[b])}" for a, b in direct[:MOST_RULES]))
 
 
 def _first_rows(data: Microdata, names: Sequence[str]) -> Floats:
     rows: list[Floats] = []
     for _, block in data.table.blocks(names):
-        rows.append(block.matrix(names)[:LOOKED_AT])
-        if sum(map(len, rows)) >= LOOKED_AT:
+        rows.append(block.matrix(names)[:_LOOKED_AT])
+        if sum(map(len, rows)) >= _LOOKED_AT:
             break
     return np.concatenate(rows) if rows else np.zeros((0, len(names)))
 
@@ -69,7 +70,7 @@ def _sums(names: Sequence[str], x: Floats) -> list[tuple[int, tuple[int, ...]]]:
 
 def _off(left: Floats, right: Floats) -> NDArray[np.bool_]:
     both = ~np.isnan(left + right)
-    return both & (np.abs(left - right) > CLOSE * np.maximum(1.0, np.abs(left)))
+    return both & (np.abs(left - right) > _CLOSE * np.maximum(1.0, np.abs(left)))
 
 
 Check = Callable[[Floats], tuple[NDArray[np.bool_], NDArray[np.bool_]]]

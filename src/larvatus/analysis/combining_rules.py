@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import AnalysisError
 
-Rule = Literal["partially_synthetic", "fully_synthetic", "missing_data"]
+CombiningRule = Literal["partially_synthetic", "fully_synthetic", "missing_data"]
 
 
 @dataclass(frozen=True, slots=True)
-class Combined:
+class CombinedEstimate:
     """An estimate over copies with its variance and degrees of freedom; arrays where several quantities were given.
 
     `within` is the mean of the copies' own variances, `between` the variance of their estimates. `replaced` marks variances
     that came out negative under the fully synthetic rule and for which `within` stands.
     """
 
-    rule: Rule
+    rule: CombiningRule
     copies: int
     estimate: Floats
     within: Floats
@@ -54,10 +54,10 @@ class Combined:
         return self.estimate - half, self.estimate + half
 
 
-def combined(
-    estimates: Sequence[Any] | Floats, variances: Sequence[Any] | Floats, rule: Rule = "partially_synthetic",
+def combine(
+    estimates: Sequence[Any] | Floats, variances: Sequence[Any] | Floats, rule: CombiningRule = "partially_synthetic",
     share: float = 1.0,
-) -> Combined:
+) -> CombinedEstimate:
     """Combine estimates and their variances, one of each (or a list of them) from every copy.
 
     `share` is the number of records of a copy over that of the original; it is used by the fully synthetic rule alone,
@@ -85,7 +85,8 @@ def combined(
         freedom = np.where(replaced, m - 1.0, np.maximum(_freedom(m, -within, extra), 1.0))
     else:
         raise AnalysisError(f"rule: {rule!r} is none of partially_synthetic, fully_synthetic and missing_data.")
-    return Combined(rule, m, q.mean(axis=0), within, between, np.asarray(variance), np.asarray(freedom), np.asarray(replaced))
+    return CombinedEstimate(rule, m, q.mean(axis=0), within, between, np.asarray(variance), np.asarray(freedom),
+                            np.asarray(replaced))
 
 
 def _freedom(m: int, within: Floats, extra: Floats) -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from larvatus.analysis.published_noise import Noise, power_map
 from larvatus.core.arrays import Floats
 
-LEAST = 1e-8
+LEAST_WEIGHT = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,6 @@ def _root(noise: Floats) -> Floats:
     there = np.flatnonzero(np.diag(noise) > 0)
     part = noise[np.ix_(there, there)]
     scale = np.sqrt(np.diag(part))
-    safe = part / np.outer(scale, scale) + LEAST * np.eye(len(there))
+    safe = part / np.outer(scale, scale) + LEAST_WEIGHT * np.eye(len(there))
     out[np.ix_(there, there)] = np.linalg.cholesky(safe) * scale[:, None]
     return out

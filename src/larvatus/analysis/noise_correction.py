@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.analysis.influence import LEAST, Influence, powers_of
+from larvatus.analysis.influence import LEAST_WEIGHT, Influence, powers_of
 from larvatus.analysis.published_noise import Noise
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import AnalysisError, LarvatusWarning, nearest_names
@@ -49,7 +49,7 @@ class Estimates:
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
+class CorrectedMoments:
     """The moments of the original as a noisy release tells them, over its complete records."""
 
     columns: tuple[str, ...]
@@ -124,7 +124,7 @@ class Corrected:
 
     def _proper(self, places: Sequence[int]) -> bool:
         """Whether the corrected covariances of some columns are those that columns can have."""
-        return _smallest(self.covariance[np.ix_(places, places)]) >= LEAST
+        return _smallest(self.covariance[np.ix_(places, places)]) >= LEAST_WEIGHT
 
     def _place(self, name: str) -> int:
         if name not in self.columns:
@@ -142,9 +142,9 @@ class Corrected:
         return Estimates(tuple(names), np.array(value), error, np.array(uncorrected))
 
 
-def corrected(
+def correct(
     frame: Any, noise: Noise, others: Sequence[str] | str = (), sub_groups: Sequence[str] | str = ()
-) -> Corrected:
+) -> CorrectedMoments:
     """Moments of the masked columns and of `others` (numeric columns released as they are).
 
     `sub_groups` are the columns that the mask ran within; leave them out where it ran over the whole file. The release must
@@ -176,7 +176,7 @@ def corrected(
     inside = within - spread
     powers = None if noise.correlated else powers_of(noise, added, factor, inside, centre, z, group)
     influence = Influence(w, r, z, group, share, spread, inside, added, factor, noise, powers)
-    return Corrected(names, n, len(values) - n, z.mean(axis=0), covariance, released, influence)
+    return CorrectedMoments(names, n, len(values) - n, z.mean(axis=0), covariance, released, influence)
 
 
 def _noise(noise: Noise, added: Floats, factor: Floats, within: Floats, z: Floats) -> Floats:
@@ -194,7 +194,7 @@ def _check(released: Floats, mean: Floats, names: Sequence[str]) -> None:
         if not own > (1e-12 * centre) ** 2:
             raise AnalysisError(f"{name}: its released values are all the same, so it has no variance. Leave the column out.")
     least = _smallest(released)
-    if least < LEAST:
+    if least < LEAST_WEIGHT:
         raise AnalysisError(
             f"corrected: the released columns determine each other (smallest eigenvalue {least:.2g} on the correlation scale). "
             "Leave one of them out."

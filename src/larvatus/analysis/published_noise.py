@@ -12,8 +12,8 @@ import numpy as np
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import AnalysisError
 
-Shape = Literal["normal", "uniform", "laplace", "mixture"]
-Bias = Literal["normal", "lognormal", "gamma"]
+_Shape = Literal["normal", "uniform", "laplace", "mixture"]
+_Bias = Literal["normal", "lognormal", "gamma"]
 FOURTH: Mapping[str, float] = {"normal": 3.0, "uniform": 1.8, "laplace": 6.0, "mixture": 12.72}
 
 
@@ -28,8 +28,8 @@ class Noise:
     variance: Floats
     bias_sd: Floats
     correlated: bool = False
-    noise: Shape = "normal"
-    bias: Bias = "normal"
+    noise: _Shape = "normal"
+    bias: _Bias = "normal"
 
     @property
     def fourth(self) -> float:
@@ -46,21 +46,21 @@ class Noise:
         return [1.0, 1.0, 1 + v, 1 + 3 * v, 1 + 6 * v + 3 * v * v]
 
 
-def additive(variance: Mapping[str, float], noise: Shape = "normal") -> Noise:
+def additive(variance: Mapping[str, float], noise: _Shape = "normal") -> Noise:
     """Independent noise: for each masked column, its noise variance as a fraction of the column's (`additive_noise`)."""
     names, fraction = _by_name("variance", variance)
     return _checked(Noise(names, fraction, np.zeros(len(names)), noise=noise))
 
 
-def correlated(columns: Sequence[str], variance: float, noise: Shape = "normal") -> Noise:
+def correlated(columns: Sequence[str], variance: float, noise: _Shape = "normal") -> Noise:
     """Noise with the correlations of the masked columns, named in the order of the release (`correlated_noise`)."""
     names, fraction = _by_name("variance", dict.fromkeys([columns] if isinstance(columns, str) else columns, variance))
     return _checked(Noise(names, fraction, np.zeros(len(names)), correlated=True, noise=noise))
 
 
 def multiplicative(
-    bias_sd: Mapping[str, float], noise_ratio: Mapping[str, float] | None = None, noise: Shape = "normal",
-    bias: Bias = "normal",
+    bias_sd: Mapping[str, float], noise_ratio: Mapping[str, float] | None = None, noise: _Shape = "normal",
+    bias: _Bias = "normal",
 ) -> Noise:
     """A random factor and, with `noise_ratio`, added noise whose SD is that share of the column's (`bias_and_noise`)."""
     names, factor = _by_name("bias_sd", bias_sd)
@@ -99,7 +99,7 @@ def _by_name(what: str, values: Mapping[str, float]) -> tuple[tuple[str, ...], F
 
 
 def _checked(noise: Noise) -> Noise:
-    for what, value, known in (("noise", noise.noise, get_args(Shape)), ("bias", noise.bias, get_args(Bias))):
+    for what, value, known in (("noise", noise.noise, get_args(_Shape)), ("bias", noise.bias, get_args(_Bias))):
         if value not in known:
             raise AnalysisError(f"{what}: {value!r} is none of {', '.join(known)}.")
     return noise

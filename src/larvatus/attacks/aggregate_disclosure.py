@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.joined_releases import combined
+from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_numbers
@@ -53,7 +53,7 @@ class AggregateDisclosure(Attack):
         return cls(), cls(minimum=10, dominant=1, share=0.5, precision=1e-3)
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        original, release = combined(original, release)
+        original, release = with_average(original, release)
         data = release.data
         names = common_numbers(original, data)
         names = intruder.columns(names, ())[0] or names

@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import ALONE, BY_X, EVEN, HIT, OUT, scored
-from larvatus.attacks.linkage.joined_releases import combined
+from larvatus.attacks.linkage.group_linkage import ALONE, BY_X, EVEN, HIT, OUT, credits_to_score
+from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, keys_of
 from larvatus.attacks.scoring.credits import distance_from_centre, outlyingness
 from larvatus.core.arrays import Floats
@@ -24,7 +24,7 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-KINDS = (HIT, ALONE, BY_X)
+_KINDS = (HIT, ALONE, BY_X)
 
 
 class AttributeInference(Attack):
@@ -58,17 +58,17 @@ class AttributeInference(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         from larvatus.stats.models.attribute_predictors import MODELS
 
-        original, release = combined(original, release)
+        original, release = with_average(original, release)
         data = release.data
         keys = keys_of("attribute_inference", original, release, intruder, random, self.targets, needed=False)
         names = common_numbers(original, data)
         asked = self._asked(names, intruder)
-        made = [_cell(kind, n, i) for kind in KINDS for n in asked for i in range(len(MODELS))]
+        made = [_cell(kind, n, i) for kind in _KINDS for n in asked for i in range(len(MODELS))]
         made += [_cell(EVEN, n, 0) for n in asked]
         found = self._predicted(original, keys, names, asked, made)
         _, group, values = collect(data.holding(data.table.pair(found.table, {n: n for n in (*made, OUT)})), [*made, OUT])
         means = {
-            (kind, i): _mean([values[_cell(kind, n, i)] for n in asked]) for kind in KINDS for i in range(len(MODELS))
+            (kind, i): _mean([values[_cell(kind, n, i)] for n in asked]) for kind in _KINDS for i in range(len(MODELS))
         }
         alone = max((k for k in means if k[0] == ALONE), key=lambda k: _share(means[k]))
         by_x = max((k for k in means if k[0] == BY_X), key=lambda k: _share(means[k]))
@@ -78,7 +78,8 @@ class AttributeInference(Attack):
                    EVEN: _mean([values[_cell(EVEN, n, 0)] for n in asked])}
         unused = [f"{n} holds names and is not predicted" for n in data.confidential if n not in names]
         unused += [*keys.notes, *intruder.unused("presence", "guesses")]
-        score = scored(self, "share of confidential values predicted closely from the others", data, group, credits, unused,
+        score = credits_to_score(self, "share of confidential values predicted closely from the others", data, group, credits,
+                                 unused,
                        self.targets)
         by_variable: list[Row] = [{
             "variable": n, "value": _share(values[_cell(best[0], n, best[1])]), "chance": _share(values[_cell(EVEN, n, 0)]),

@@ -14,17 +14,17 @@ from larvatus.core.errors import MaskError, RiskError
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Attack
 from larvatus.data.intruder import Intruder
-from larvatus.data.laws import Bias, FactorLaw, Noise, factor_laws, spreads, with_error
+from larvatus.data.laws import BiasLaw, FactorLaw, NoiseLaw, factor_laws, spreads, with_error
 from larvatus.data.microdata import Microdata
 from larvatus.data.per_column import per_column
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score
 
 Kernel = Literal["strongest", "likelihood", "paper", "coherent"]
-Share = Annotated[float, Field(ge=0, lt=1)]
+_Share = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 Stated = float | tuple[float, ...] | dict[str, float]
-BUDGET, FEWEST = 1e8, 100  # pairs and columns in closed form, about five seconds; targets that are attacked at least
+BUDGET, FEWEST_TARGETS = 1e8, 100  # pairs and columns in closed form, about five seconds; targets that are attacked at least
 SOFT_ERROR = 0.05
 NODES_FOR = ((0.1, 4), (0.2, 8), (0.4, 16), (float("inf"), 32))  # what priors of such a variation usually need
 
@@ -66,13 +66,13 @@ class BayesianIntruder(Attack):
     parameters: Literal["released", "unknown"] = Field(default="released", description="what is told about the two spreads")
     known_records: Annotated[int, Field(ge=0)] = Field(default=0, description="other records of which X is known, in each pool")
     kernel: Kernel = Field(default="strongest", description="what a pair of x and z is weighed by")
-    threshold: Share = Field(default=0.0, description="probability above which a link is made")
+    threshold: _Share = Field(default=0.0, description="probability above which a link is made")
     bias_sd: Stated | None = Field(default=None, description="standard deviation of the factor, where the steps do not tell")
     noise_ratio: Stated | None = Field(
         default=None, description="standard deviation of the noise over that of the column, where the steps do not tell"
     )
-    bias: Bias = Field(default="normal", description="law of the factor, where the steps do not tell")
-    noise: Noise = Field(default="normal", description="law of the noise, where the steps do not tell")
+    bias: BiasLaw = Field(default="normal", description="law of the factor, where the steps do not tell")
+    noise: NoiseLaw = Field(default="normal", description="law of the noise, where the steps do not tell")
     bias_centre: Positive = Field(default=1 / 12, description="centre of the prior of the factor's standard deviation")
     bias_cv: Positive = Field(default=0.05, description="coefficient of variation of that prior")
     noise_centre: Positive = Field(default=1 / 6, description="centre of the prior of the noise's SD, over the range of z")
@@ -91,8 +91,8 @@ class BayesianIntruder(Attack):
         return cls(), cls(parameters="unknown", kernel="likelihood", noise_cv=0.2, correlated=True)
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        from larvatus.attacks.bayesian.links import attacked
-        from larvatus.attacks.bayesian.pools import Gathered
+        from larvatus.attacks.bayesian.links import link_pools
+        from larvatus.attacks.bayesian.pools import RecordColumns
         from larvatus.stats.bias_and_noise.links import KERNELS
 
         data = release.data
@@ -108,9 +108,9 @@ class BayesianIntruder(Attack):
             n: FactorLaw("normal", "normal", max(intruder.error, SOFT_ERROR), np.zeros(len(data.groups))) for n in soft
         }
         pools = [keys.joined.groups.name(g) for g in range(len(keys.joined.groups))]
-        gathered = Gathered.of(keys, data, original, intruder)
+        gathered = RecordColumns.of(keys, data, original, intruder)
         notes += self._counted(data.rows, gathered.absent)
-        found = attacked(
+        found = link_pools(
             self, gathered, pools, laws, len(soft), unknown,
             self._present(original, release, intruder), random, drawn, bool(keys.exact),
         )
@@ -189,7 +189,7 @@ class BayesianIntruder(Attack):
         nodes = self.nodes or next(n for cv, n in NODES_FOR if max(self.bias_cv, self.noise_cv) <= cv)
         each = (0.5 * nodes**2 if unknown else 1.0) * (1.0 if closed else 40.0)
         cost = float((sizes**2).sum()) * max(len(data.confidential), 1) * each
-        return None if cost <= BUDGET else max(FEWEST, int(data.rows * BUDGET / cost))
+        return None if cost <= BUDGET else max(FEWEST_TARGETS, int(data.rows * BUDGET / cost))
 
     def _counted(self, rows: int, absent: int) -> list[str]:
         """What `population` changes, and what it does not: targets can be attacked only where their values are at hand."""

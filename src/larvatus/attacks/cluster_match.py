@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import SideKeys, Sides, linked
+from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -19,7 +19,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Score
 from larvatus.stats.linkage.paired_points import blocks_along
 
-Share = Annotated[float, Field(gt=0, le=1)]
+_Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class ClusterMatch(Attack):
@@ -40,33 +40,33 @@ class ClusterMatch(Attack):
         "Knows the original values of all records in the file and owns a clustering program; knows nothing of the mask."
     )
 
-    clusters: tuple[Share, ...] | Share = Field(
+    clusters: tuple[_Share, ...] | _Share = Field(
         default=(1.0, 0.75, 0.5, 0.33, 0.25, 0.1), description="numbers of clusters to try, as shares of the originals"
     )
     largest: Annotated[int, Field(ge=10, le=5000)] = Field(default=1500, description="most originals to cluster at once")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         shares = (self.clusters,) if isinstance(self.clusters, float) else self.clusters
-        by = SideKeys.of(self, original, release, intruder, random)
+        by = GroupKeys.of(self, original, release, intruder, random)
         cut = sum(n > self.largest for n in by.keys.joined.groups.sizes)
         notes = [f"{cut} sub-groups of more than {self.largest:,} records may have been clustered in blocks"] if cut else []
-        return linked(
+        return link_groups(
             self, "share of records found within their cluster, its released records sharing the credit", original, release,
             intruder, by, _linker(shares, self.largest), notes=notes, trials=("clusters", shares),
         )
 
 
-def _linker(shares: Sequence[float], largest: int) -> Callable[[Sides], Floats]:
-    from larvatus.stats.linkage.paired_points import cells, in_same_units, with_indicators
+def _linker(shares: Sequence[float], largest: int) -> Callable[[LinkedGroup], Floats]:
+    from larvatus.stats.linkage.paired_points import in_same_units, rows_by_code, with_indicators
 
-    def link(sides: Sides) -> Floats:
+    def link(sides: LinkedGroup) -> Floats:
         x, y = in_same_units(sides.originals, sides.y)
         absent = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
         x, y = with_indicators(x, absent), with_indicators(y, absent)
         out = np.empty((len(shares), len(y)))
         holds = np.zeros(len(y), dtype=bool)
         holds[sides.holds] = True
-        for rows in cells(sides.same):
+        for rows in rows_by_code(sides.same):
             mine = np.flatnonzero(holds[rows])
             out[:, rows[mine]] = cluster_credit(x[rows[mine]], y[rows], mine, shares, largest)
         return out[:, sides.own]

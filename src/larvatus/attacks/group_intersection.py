@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import KNOWN, SideKeys, Sides, linked
+from larvatus.attacks.linkage.group_linkage import KNOWN_OR_NOT, GroupKeys, LinkedGroup, link_groups
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
@@ -49,7 +49,7 @@ class GroupIntersection(Attack):
         return (cls(),)
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        by = SideKeys.of(self, original, release, intruder, random, self.targets, soft_too=False)
+        by = GroupKeys.of(self, original, release, intruder, random, self.targets, soft_too=False)
         names = [n for n in by.masked if n not in by.keys.base]
         for name in (n for group in self.column_groups or () for n in group):
             if name not in names:
@@ -59,10 +59,10 @@ class GroupIntersection(Attack):
         tried = [self.column_groups] if told is None else [told, None]
         links = [_linker(groups, release) for groups in tried]
         two = len(links) == 2
-        return linked(
+        return link_groups(
             self, "share of records singled out by the microaggregates they fall in, candidates sharing the credit",
             original, release, intruder, by, lambda sides: np.array([link(sides) for link in links]),
-            trials=KNOWN if two else ("", (0.0,)), pick=(0 if intruder.told(release.steps) else 1) if two else None,
+            trials=KNOWN_OR_NOT if two else ("", (0.0,)), pick=(0 if intruder.told(release.steps) else 1) if two else None,
         )
 
 
@@ -78,11 +78,11 @@ def _told(release: Release, names: Sequence[str]) -> tuple[tuple[str, ...], ...]
     return tuple(group for group in known if group) or None
 
 
-def _linker(groups: Sequence[Sequence[str]] | None, release: Release) -> Callable[[Sides], Floats]:
+def _linker(groups: Sequence[Sequence[str]] | None, release: Release) -> Callable[[LinkedGroup], Floats]:
     from larvatus.stats.linkage.boxes import shared_credit
     from larvatus.stats.linkage.microaggregates import nearest_codes, tied_together
 
-    def link(sides: Sides) -> Floats:
+    def link(sides: LinkedGroup) -> Floats:
         parts = tied_together(sides.y) if groups is None else _places(groups, sides.names, release)
         codes = [pair for part in parts for pair in nearest_codes(sides.x[:, list(part)], sides.y[:, list(part)])]
         if not codes:

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import outlying
-from larvatus.attacks.linkage.joined_releases import combined
+from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.scoring.credits import Credits, distance_from_centre, outlyingness, risk_score
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
@@ -21,12 +21,12 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.stats.linear.moments import Moments
-from larvatus.stats.ranks.windows import Scale, close_limits, share_between
+from larvatus.stats.linear.moments import SampleMoments
+from larvatus.stats.ranks.windows import WindowScale, close_limits, share_between
 
 Window = Annotated[float, Field(gt=0, le=1)]
-STEPS = 2001
-KINDS = ("success", "chance", "s alone")
+_STEPS = 2001
+_KINDS = ("success", "chance", "s alone")
 
 
 class IntervalDisclosure(Attack):
@@ -49,19 +49,19 @@ class IntervalDisclosure(Attack):
     windows: tuple[Window, ...] | Window = Field(
         default=(0.01, 0.02, 0.05, 0.1), description="how far the interval reaches to each side"
     )
-    measured: Scale = Field(default="rank", description="what the windows are measured in")
+    measured: WindowScale = Field(default="rank", description="what the windows are measured in")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
         return cls(), cls(windows=0.05, measured="relative")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        original, release = combined(original, release)
+        original, release = with_average(original, release)
         windows = (self.windows,) if isinstance(self.windows, float) else self.windows
         names = common_numbers(original, release.data)
         beside = _Beside.of(original, release.data, names, self.measured)
         data, sums = beside.data, beside.sums(windows)
-        made = [f" {kind} {w}" for kind in KINDS for w in windows]
+        made = [f" {kind} {w}" for kind in _KINDS for w in windows]
         originals = [f"original {n}" for n in names]
         centres = outlyingness(data, originals)
 
@@ -94,7 +94,7 @@ class _Beside:
     data: Microdata
     before: tuple[str, ...]
     after: tuple[str, ...]
-    scale: Scale
+    scale: WindowScale
     design: Design
     sd: Floats
     grid: Sequence[Floats]
@@ -102,7 +102,7 @@ class _Beside:
     fits: Sequence[tuple[Floats, Floats]]
 
     @classmethod
-    def of(cls, original: Microdata, released: Microdata, names: Sequence[str], scale: Scale) -> _Beside:
+    def of(cls, original: Microdata, released: Microdata, names: Sequence[str], scale: WindowScale) -> _Beside:
         from larvatus.stats.linear.regression import slopes
 
         p = len(names)
@@ -113,7 +113,7 @@ class _Beside:
             before, after = [f" position {n}" for n in before], [f" position {n}" for n in after]
         design = design_of(data, data.known)
         columns = list(dict.fromkeys([*before, *after, *design.columns]))
-        parts = data.reduce(columns, _matrix([*before, *after], design), Moments.merge)
+        parts = data.reduce(columns, _matrix([*before, *after], design), SampleMoments.merge)
         given = list(range(2 * p, 2 * p + len(design.terms)))
         fits = []
         for m in parts:
@@ -122,7 +122,7 @@ class _Beside:
         sizes = np.array(data.groups.sizes, dtype=np.float64)[:, None]
         return cls(
             data, tuple(before), tuple(after), scale, design, np.array([np.sqrt(np.nan_to_num(m.variance[:p])) for m in parts]),
-            [data.table.quantiles(n, np.linspace(0, 1, STEPS).tolist()) for n in after],
+            [data.table.quantiles(n, np.linspace(0, 1, _STEPS).tolist()) for n in after],
             np.array([m.present[p : 2 * p] for m in parts]) / sizes, fits,
         )
 
@@ -167,8 +167,8 @@ def _positions(data: Microdata, names: Sequence[str]) -> Microdata:
     return ranked.map_rows(scale, [f" position {n}" for n in names])
 
 
-def _matrix(names: Sequence[str], design: Design) -> Callable[[int, Block], Moments]:
-    return lambda group, block: Moments.of(np.hstack([block.matrix(names), design.matrix(group, block)]))
+def _matrix(names: Sequence[str], design: Design) -> Callable[[int, Block], SampleMoments]:
+    return lambda group, block: SampleMoments.of(np.hstack([block.matrix(names), design.matrix(group, block)]))
 
 
 def _without_x_alone(row: Row) -> Row:

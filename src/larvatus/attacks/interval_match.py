@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import KNOWN, SideKeys, Sides, linked
+from larvatus.attacks.linkage.group_linkage import KNOWN_OR_NOT, GroupKeys, LinkedGroup, link_groups
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -48,15 +48,15 @@ class IntervalMatch(Attack):
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         vague = intruder.error > 0 and intruder.file is None
-        by = SideKeys.of(self, original, release, intruder, random, self.targets, soft_too=vague)
+        by = GroupKeys.of(self, original, release, intruder, random, self.targets, soft_too=vague)
         told = _told(release)
         known = {n: told[by.keys.base.get(n, n)] for n in by.masked if n not in by.keys.base and n in told}
         links = [_linker(self.base, bases, intruder.error) for bases in ((known, {}) if known and not self.base else ({},))]
         two = len(links) == 2
-        return linked(
+        return link_groups(
             self, "share of records singled out by the intervals their values were rounded in", original, release, intruder,
             by, lambda sides: np.array([link(sides) for link in links]),
-            trials=KNOWN if two else ("", (0.0,)), pick=(0 if intruder.told(release.steps) else 1) if two else None,
+            trials=KNOWN_OR_NOT if two else ("", (0.0,)), pick=(0 if intruder.told(release.steps) else 1) if two else None,
         )
 
 
@@ -71,11 +71,11 @@ def _told(release: Release) -> dict[str, float]:
     return {} if base is None else dict(zip(names, per_column("rounding.base", base, names).tolist(), strict=True))
 
 
-def _linker(base: float | None, told: Mapping[str, float], error: float) -> Callable[[Sides], Floats]:
+def _linker(base: float | None, told: Mapping[str, float], error: float) -> Callable[[LinkedGroup], Floats]:
     from larvatus.stats.linkage.boxes import shared_credit
     from larvatus.stats.noise.rounding import half_step
 
-    def link(sides: Sides) -> Floats:
+    def link(sides: LinkedGroup) -> Floats:
         x, y = sides.x.copy(), sides.y
         half = np.empty_like(x)
         for j in range(y.shape[1]):

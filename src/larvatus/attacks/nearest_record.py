@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, Part, credited, guesses_of, keys_of, linkage_score
+from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, Part, credit_by_nearness, guesses_of, keys_of, linkage_score
 from larvatus.attacks.linkage.missing_cells import MissingCells, absent
 from larvatus.attacks.scoring.credits import Credits
 from larvatus.core.arrays import Floats
@@ -19,7 +19,7 @@ from larvatus.data.intruder import Guesses, Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.stats.linkage.coordinates import name_keys, number_keys, stacked, whitened
+from larvatus.stats.linkage.coordinates import name_keys, number_keys, stack_coordinates, whiten
 
 Distance = Literal["euclidean", "mahalanobis", "gower"]
 
@@ -87,7 +87,7 @@ def _credits(
     used = (*keys.numbers, *keys.names, *keys.soft)
     soft = _coordinates(keys, keys.soft, distance)
     power = 1 if distance == "gower" else 2
-    return credited(keys, data, guesses, _parts(keys, used, distance, cells), keys.columns, power, soft,
+    return credit_by_nearness(keys, data, guesses, _parts(keys, used, distance, cells), keys.columns, power, soft,
                     _parts(keys, used[: len(used) - len(keys.soft)], distance, cells))
 
 
@@ -108,7 +108,7 @@ def _parts(
             return [(everyone, *every(block))]
         apart = [_points(keys, n, block, distance) for n in used]
         column = [j for j, (x, _) in enumerate(apart) for _ in x]
-        left, right = (stacked([v for pair in apart for v in pair[side]], len(block)) for side in (0, 1))
+        left, right = (stack_coordinates([v for pair in apart for v in pair[side]], len(block)) for side in (0, 1))
         ranges = np.array([_ranges(keys, n, block) for n in used])
         found = cells.linked(left, right, column, gone, wanted, distance, ranges)
         return [(everyone, found.credit)] if found is not None else [(everyone, *every(block))]
@@ -154,7 +154,7 @@ def _coordinates(keys: Keys, names: Sequence[str], distance: Distance) -> Callab
             x, y = number_keys(a, b, power == 1) if a.dtype.kind == "f" else name_keys(a, b, power)
             left += x
             right += y
-        both = stacked(left, len(block)), stacked(right, len(block))
-        return whitened(*both) if distance == "mahalanobis" else both
+        both = stack_coordinates(left, len(block)), stack_coordinates(right, len(block))
+        return whiten(*both) if distance == "mahalanobis" else both
 
     return points

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import SideKeys, Sides, linked
+from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -36,23 +36,23 @@ class OptimalAssignment(Attack):
     largest: Annotated[int, Field(ge=2, le=20_000)] = Field(default=5000, description="most records to assign at once")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        by = SideKeys.of(self, original, release, intruder, random)
+        by = GroupKeys.of(self, original, release, intruder, random)
         cut = sum(n > self.largest for n in by.keys.joined.groups.sizes)
         notes = [f"{cut} sub-groups of more than {self.largest:,} records may have been assigned in blocks"] if cut else []
-        return linked(
+        return link_groups(
             self, "share of records whose own released record is assigned to them", original, release, intruder, by,
             self._link, notes=notes, one_guess=True,
         )
 
-    def _link(self, sides: Sides) -> Floats:
+    def _link(self, sides: LinkedGroup) -> Floats:
         from larvatus.stats.linkage.assignment import assignment_credit
-        from larvatus.stats.linkage.paired_points import cells, in_same_units
+        from larvatus.stats.linkage.paired_points import in_same_units, rows_by_code
 
         x, y = in_same_units(sides.originals, sides.y)
         out = np.empty(len(y))
         holds = np.zeros(len(y), dtype=bool)
         holds[sides.holds] = True
-        for rows in cells(sides.same):
+        for rows in rows_by_code(sides.same):
             mine = np.flatnonzero(holds[rows])
             if len(mine):
                 out[rows[mine]] = assignment_credit(x[rows[mine]], y[rows], self.largest, mine)

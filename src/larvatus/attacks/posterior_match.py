@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field
 
 from larvatus.attacks.linkage.linkage_keys import Keys, guesses_of, keys_of, linkage_score
-from larvatus.attacks.linkage.posterior_links import LawOf, PosteriorLink, Rule
+from larvatus.attacks.linkage.posterior_links import LawOf, MatchRule, PosteriorLink
 from larvatus.attacks.linkage.release_law import law_of
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
@@ -19,7 +19,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-BESIDE = 20_000  # targets, of a larger file, for which the attack is tried a second time without or with the settings
+_BESIDE = 20_000  # targets, of a larger file, for which the attack is tried a second time without or with the settings
 
 
 class PosteriorMatch(Attack):
@@ -44,7 +44,7 @@ class PosteriorMatch(Attack):
         "pairs of original and released records that have come to light. The law is taken to be linear with normal noise."
     )
 
-    rule: Rule = Field(default="posterior", description="which probability is the largest for the record picked")
+    rule: MatchRule = Field(default="posterior", description="which probability is the largest for the record picked")
     law: LawOf = Field(default="mask", description="where the law of released given original values comes from")
     within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of records to try")
     targets: Annotated[int, Field(ge=1)] | None = Field(default=None, description="how many targets to attack")
@@ -76,8 +76,8 @@ class PosteriorMatch(Attack):
         )
         if stated is None:
             return score
-        if (self.targets or release.data.rows) > BESIDE:
-            fewer = keys_of("posterior_match", original, release, intruder, random, BESIDE)
+        if (self.targets or release.data.rows) > _BESIDE:
+            fewer = keys_of("posterior_match", original, release, intruder, random, _BESIDE)
             link = PosteriorLink(fewer, original, release, guesses, self.rule, random)
         other = link.by(None if told else stated, self.law)
         known, unknown = (used, other) if told else (other, used)

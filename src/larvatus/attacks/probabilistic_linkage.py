@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import SideKeys, Sides, linked
+from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -39,18 +39,18 @@ class ProbabilisticLinkage(Attack):
     targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="about how many records to try")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        by = SideKeys.of(self, original, release, intruder, random, self.targets, names_too=True)
-        return linked(
+        by = GroupKeys.of(self, original, release, intruder, random, self.targets, names_too=True)
+        return link_groups(
             self, "share of records whose own released record has the greatest weight", original, release, intruder, by,
             _linker(by.keys.codes, intruder.guesses or (1,)),
         )
 
 
-def _linker(codes: Collection[str], guesses: Sequence[int]) -> Callable[[Sides], Floats]:
+def _linker(codes: Collection[str], guesses: Sequence[int]) -> Callable[[LinkedGroup], Floats]:
     from larvatus.stats.linkage.fellegi_sunter import linkage_credit, names_apart, weights_of
     from larvatus.stats.linkage.paired_points import in_same_units
 
-    def link(sides: Sides) -> Floats:
+    def link(sides: LinkedGroup) -> Floats:
         named = [n in codes for n in sides.names]
         x, y = names_apart(sides.originals, named), names_apart(sides.y, named)
         scaled = in_same_units(x, y)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.attacks.linkage.joined_releases import combined
+from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.scoring.credits import by_outlyingness
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
@@ -19,10 +19,10 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 
-NEAR = 0.01
-STEPS = (0, 1, 2, 3, 4, 5, 10, 15, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000, 1_000_000, 10**18)
+_NEAR = 0.01
+_STEPS = (0, 1, 2, 3, 4, 5, 10, 15, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000, 1_000_000, 10**18)
 
 
 class RankDisclosure(Attack):
@@ -43,12 +43,12 @@ class RankDisclosure(Attack):
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        original, release = combined(original, release)
+        original, release = with_average(original, release)
         names = common_numbers(original, release.data)
         ranked = _ranked(original, release, names)
         design = design_of(ranked, ranked.known)
         parts = [_Agreement.of(m, names, len(design.terms)) for m in ranked.reduce(
-            list(dict.fromkeys([*_all(names), *design.columns])), _moments(names, design), Moments.merge
+            list(dict.fromkeys([*_all(names), *design.columns])), _moments(names, design), SampleMoments.merge
         )]
         sizes = np.array(ranked.groups.sizes, dtype=np.float64)
         table = np.array([[p.found, p.alone, p.chance] for p in parts])
@@ -77,15 +77,15 @@ class _Agreement:
         self.found, self.alone, self.chance, self.records = found, alone, chance, records
 
     @classmethod
-    def of(cls, m: Moments, names: Sequence[str], q: int) -> _Agreement:
-        from larvatus.stats.linear.regression import unexplained
+    def of(cls, m: SampleMoments, names: Sequence[str], q: int) -> _Agreement:
+        from larvatus.stats.linear.regression import unexplained_variance
 
         p = len(names)
         r = np.nan_to_num(m.correlation)
         found = np.abs(np.array([r[j, p + j] for j in range(p)]))
         covariance = np.nan_to_num(m.covariance)
         variance = np.diag(covariance)[:p]
-        left = unexplained(covariance, list(range(p)), list(range(2 * p, 2 * p + q)))
+        left = unexplained_variance(covariance, list(range(p)), list(range(2 * p, 2 * p + q)))
         share = np.divide(variance - left, variance, out=np.zeros(p), where=variance > 0)
         n = np.maximum(m.present[:p], 2.0)
         chance = np.minimum(np.sqrt(2 / (np.pi * (n - 1))), 1.0)
@@ -97,7 +97,7 @@ def _kept(names: Sequence[str], sizes: Sequence[int]) -> Callable[[int, Block], 
     def of(group: int, block: Block) -> Floats:
         moved = np.abs(block.matrix([_before(n) for n in names]) - block.matrix([_after(n) for n in names]))
         there = ~np.isnan(block.matrix([_before(n) for n in names]))
-        near = (moved <= NEAR * sizes[group]).sum(axis=1)
+        near = (moved <= _NEAR * sizes[group]).sum(axis=1)
         return np.where(there.any(axis=1), near / np.maximum(there.sum(axis=1), 1), np.nan)
 
     return of
@@ -122,9 +122,9 @@ def _ranked(original: Microdata, release: Release, names: Sequence[str]) -> Micr
     return joined.ranks(ranks)
 
 
-def _moments(names: Sequence[str], design: Design) -> Callable[[int, Block], Moments]:
-    def of(group: int, block: Block) -> Moments:
-        return Moments.of(np.hstack([block.matrix(_all(names)), design.matrix(group, block)]))
+def _moments(names: Sequence[str], design: Design) -> Callable[[int, Block], SampleMoments]:
+    def of(group: int, block: Block) -> SampleMoments:
+        return SampleMoments.of(np.hstack([block.matrix(_all(names)), design.matrix(group, block)]))
 
     return of
 
@@ -145,7 +145,7 @@ def _row(key: str, name: str, figures: Floats, records: int | None = None) -> Ro
 
 def _changes(ranked: Microdata, names: Sequence[str]) -> Rows:
     """For each column, how many records moved by how many ranks within their sub-group."""
-    edges = np.array(STEPS, dtype=np.float64)
+    edges = np.array(_STEPS, dtype=np.float64)
 
     def count(group: int, block: Block) -> NDArray[np.int64]:
         out = []
@@ -157,7 +157,7 @@ def _changes(ranked: Microdata, names: Sequence[str]) -> Rows:
 
     counts = np.sum(ranked.reduce(_all(names), count, np.add), axis=0)
     last = int(np.flatnonzero(counts.sum(axis=0)).max(initial=0))
-    lows = [0, *(STEPS[i] + 1 for i in range(len(STEPS) - 1))]
+    lows = [0, *(_STEPS[i] + 1 for i in range(len(_STEPS) - 1))]
     return Rows.of(
-        {"from": lows[i], "to": STEPS[i], **{n: int(counts[j, i]) for j, n in enumerate(names)}} for i in range(last + 1)
+        {"from": lows[i], "to": _STEPS[i], **{n: int(counts[j, i]) for j, n in enumerate(names)}} for i in range(last + 1)
     )

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import KNOWN, SideKeys, Sides, linked
+from larvatus.attacks.linkage.group_linkage import KNOWN_OR_NOT, GroupKeys, LinkedGroup, link_groups
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -47,29 +47,29 @@ class RankWindow(Attack):
         return (cls(),)
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        by = SideKeys.of(self, original, release, intruder, random, self.targets)
+        by = GroupKeys.of(self, original, release, intruder, random, self.targets)
         meaning = "share of records singled out by their ranks, candidates sharing the credit"
         if self.window is not None:
-            return linked(self, meaning, original, release, intruder, by, _linker(np.full((2, 1), self.window), (False,)))
+            return link_groups(self, meaning, original, release, intruder, by, _linker(np.full((2, 1), self.window), (False,)))
         farthest = np.sort(np.nan_to_num(by.measured(_moves)), axis=1)[:, -2:]
-        return linked(
-            self, meaning, original, release, intruder, by, _linker(farthest.T[::-1], (False, True)), trials=KNOWN,
+        return link_groups(
+            self, meaning, original, release, intruder, by, _linker(farthest.T[::-1], (False, True)), trials=KNOWN_OR_NOT,
             pick=0 if intruder.told(release.steps) else 1,
         )
 
 
-def _moves(sides: Sides) -> Floats:
+def _moves(sides: LinkedGroup) -> Floats:
     from larvatus.stats.ranks.windows import rank_moves
 
     return np.array([rank_moves(x, y) for x, y in zip(sides.originals.T, sides.y.T, strict=True)])
 
 
-def _linker(windows: Floats, from_others: Sequence[bool]) -> Callable[[Sides], Floats]:
+def _linker(windows: Floats, from_others: Sequence[bool]) -> Callable[[LinkedGroup], Floats]:
     """By the largest window of each column (or of all), or by that of the other records: the second where one has the first."""
     from larvatus.stats.linkage.boxes import shared_credit
     from larvatus.stats.ranks.windows import rank_limits
 
-    def link(sides: Sides) -> Floats:
+    def link(sides: LinkedGroup) -> Floats:
         moves = _moves(sides)
         first, second = (np.broadcast_to(w, len(sides.names)) if len(w) == 1 else w[: len(sides.names)] for w in windows)
         out = []

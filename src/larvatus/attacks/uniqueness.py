@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.attacks.keys.equivalence_classes import diversity, with_class_size
-from larvatus.attacks.linkage.group_linkage import ALONE, BY_X, EVEN, HIT, OUT, pool_of, scored
+from larvatus.attacks.linkage.group_linkage import ALONE, BY_X, EVEN, HIT, OUT, credits_to_score, pool_of
 from larvatus.attacks.scoring.credits import distance_from_centre, outlyingness
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
@@ -25,7 +25,7 @@ from larvatus.data.step_columns import codes_in
 
 Sizes = Annotated[int, Field(ge=2, le=1000)]
 BY_KEYS, BY_S, BY_MASKED = "size by keys", "size by S", "size by X"
-SAME = 1e-9
+_SAME = 1e-9
 
 
 class Uniqueness(Attack):
@@ -64,7 +64,7 @@ class Uniqueness(Attack):
         found = _found(original, pool, masked, given, random)
         back = data.holding(data.table.pair(found.table, {n: n for n in (HIT, ALONE, EVEN, BY_X, OUT)}))
         _, group, values = collect(back, (HIT, ALONE, EVEN, BY_X, OUT))
-        score = scored(self, "share of records singled out by columns that agree exactly", back, group, values,
+        score = credits_to_score(self, "share of records singled out by columns that agree exactly", back, group, values,
                        [*_said(original, data, masked), *intruder.unused("file", "error", "presence", "guesses")])
         rest = [n for n in first if n not in masked]
         classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))
@@ -112,7 +112,7 @@ def _agreement(original: Microdata, pool: Microdata, masked: Sequence[str]) -> C
             if theirs[n].kind == "nominal":
                 out &= (now < 0) | (codes_in(theirs[n], mine[n])[now] == was)
             else:
-                out &= np.isnan(now) | (np.abs(now - was) <= SAME * np.abs(was))
+                out &= np.isnan(now) | (np.abs(now - was) <= _SAME * np.abs(was))
         return out
 
     return agree

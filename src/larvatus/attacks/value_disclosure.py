@@ -18,10 +18,10 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 
-TOLERANCE = 0.1
-CLOSE = "predicted within a tenth of a standard deviation"
+_TOLERANCE = 0.1
+_CLOSE = "predicted within a tenth of a standard deviation"
 
 
 class ValueDisclosure(Attack):
@@ -47,11 +47,11 @@ class ValueDisclosure(Attack):
         joined = release.data.holding(release.data.table.pair(original.table, before))
         design = design_of(joined, joined.known)
         columns = list(dict.fromkeys([*before, *released, *design.columns]))
-        groups = joined.reduce(columns, _moments(list(before), released, design), Moments.merge)
+        groups = joined.reduce(columns, _moments(list(before), released, design), SampleMoments.merge)
         parts = [_Explained.of(m, len(names), len(released), len(design.terms)) for m in groups]
         whole = _Explained.total(parts)
         sizes = joined.groups.sizes
-        near, outliers = by_outlyingness(joined, list(before), columns, _near(groups, list(before), released, design), CLOSE)
+        near, outliers = by_outlyingness(joined, list(before), columns, _near(groups, list(before), released, design), _CLOSE)
         return Score(
             "value_disclosure", "risk", float(whole.both.mean()),
             "share of the variance of confidential values that the release explains", self.settings(),
@@ -77,14 +77,14 @@ class _Explained:
     records: Floats
 
     @classmethod
-    def of(cls, m: Moments, p: int, r: int, q: int) -> _Explained:
-        from larvatus.stats.linear.regression import unexplained
+    def of(cls, m: SampleMoments, p: int, r: int, q: int) -> _Explained:
+        from larvatus.stats.linear.regression import unexplained_variance
 
         covariance = np.nan_to_num(m.covariance) * ~np.logical_or.outer(m.constant, m.constant)
         targets, given, released = list(range(p)), list(range(p + r, p + r + q)), list(range(p, p + r))
         variance = np.diag(covariance)[:p]
-        alone = unexplained(covariance, targets, given)
-        both = unexplained(covariance, targets, [*released, *given])
+        alone = unexplained_variance(covariance, targets, given)
+        both = unexplained_variance(covariance, targets, [*released, *given])
         freedom = np.maximum(m.present[:p] - 1 - q, 1.0)
         chance = alone * np.maximum(1 - r / freedom, 0.0)
         by_s, by_both, by_chance = (1 - _ratio(left, variance, 1.0) for left in (alone, both, chance))
@@ -117,15 +117,15 @@ def _ratio(part: Floats, whole: Floats, otherwise: float) -> Floats:
     return np.asarray(np.divide(part, whole, out=np.full(len(whole), otherwise), where=whole > 0))
 
 
-def _moments(before: Sequence[str], names: Sequence[str], design: Design) -> Callable[[int, Block], Moments]:
-    def of(group: int, block: Block) -> Moments:
-        return Moments.of(np.hstack([block.matrix([*before, *names]), design.matrix(group, block)]))
+def _moments(before: Sequence[str], names: Sequence[str], design: Design) -> Callable[[int, Block], SampleMoments]:
+    def of(group: int, block: Block) -> SampleMoments:
+        return SampleMoments.of(np.hstack([block.matrix([*before, *names]), design.matrix(group, block)]))
 
     return of
 
 
 def _near(
-    moments: Sequence[Moments], before: Sequence[str], released: Sequence[str], design: Design
+    moments: Sequence[SampleMoments], before: Sequence[str], released: Sequence[str], design: Design
 ) -> Callable[[int, Block], Floats]:
     """For each record, the share of its values that the regression predicts closely."""
     from larvatus.stats.linear.regression import slopes
@@ -143,7 +143,7 @@ def _near(
         given = np.hstack([block.matrix(released), design.matrix(group, block)]) - mean[p:]
         there = ~np.isnan(x)
         off = np.abs(x - mean[:p] - np.nan_to_num(given) @ slope)
-        near = (off <= TOLERANCE * sd + 1e-9 * np.abs(x)).sum(axis=1)
+        near = (off <= _TOLERANCE * sd + 1e-9 * np.abs(x)).sum(axis=1)
         return np.where(there.any(axis=1), near / np.maximum(there.sum(axis=1), 1), np.nan)
 
     return of

@@ -7,7 +7,7 @@ from pathlib import Path
 from larvatus.core.errors import LarvatusError, WriteError
 from larvatus.core.files import write_text
 
-FEWEST = 300
+_FEWEST = 300
 STUDY = """\
 source = "households.csv"
 purpose = "Show on the built-in households why values made from a model keep more and give away less than added noise."
@@ -42,8 +42,8 @@ def prepare(folder: Path, records: int, force: bool) -> Path:
     from larvatus.datasets import households
     from larvatus.engines._files.targets import check_target, write_batches
 
-    if records < FEWEST:
-        raise LarvatusError(f"--records: {records} are too few for 24 sub-groups; at least {FEWEST} are needed.")
+    if records < _FEWEST:
+        raise LarvatusError(f"--records: {records} are too few for 24 sub-groups; at least {_FEWEST} are needed.")
     study = folder / "study.toml"
     if study.exists() and not force:
         raise WriteError(f"{study} exists already. Choose another folder with -o, or overwrite with --force.")

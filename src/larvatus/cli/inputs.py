@@ -59,8 +59,8 @@ class RoleOptions:
             roles["taxonomies"] = {**study.roles.taxonomies, **_files_of(self.taxonomy)}
         groups = {"columns": self.sub_groups, **self.about_small()}
         return with_engine(study, self.engine, self.memory, self.master).model_copy(update={
-            "roles": over(Roles, study.roles, roles),
-            "sub_groups": over(SubGroups, study.sub_groups, groups),
+            "roles": override(Roles, study.roles, roles),
+            "sub_groups": override(SubGroups, study.sub_groups, groups),
         })
 
 
@@ -104,7 +104,7 @@ def _files_of(given: Sequence[str]) -> dict[str, str]:
     return {column.strip(): file.strip() for column, _, file in parts}
 
 
-def over(kind: Any, value: Any, options: Mapping[str, Any]) -> Any:
+def override(kind: Any, value: Any, options: Mapping[str, Any]) -> Any:
     """A part of a study with the options that were given in place of its own."""
     given = {k: v for k, v in options.items() if v is not None}
     if not given:

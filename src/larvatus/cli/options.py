@@ -26,7 +26,7 @@ SecretFile = Annotated[Path | None, Parameter(help="file with the secret, 16 byt
 EngineName = Annotated[str | None, Parameter(
     help="where the work is done: memory, duckdb, spark, or auto by size [default: auto]"
 )]
-Memory = Annotated[str | None, Parameter(
+MemoryLimit = Annotated[str | None, Parameter(
     help="most memory that engine duckdb may use, such as 500MB or 2GB; what is free without it"
 )]
 Master = Annotated[str | None, Parameter(help="address of the cluster that engine spark works on")]
@@ -63,7 +63,7 @@ Also = Annotated[list[str] | None, Several, Parameter(help="another release of t
 
 
 @contextmanager
-def opened(roles: RoleOptions, quiet: bool, json: bool) -> Iterator[tuple[Terminal, Study, Progress]]:
+def open_command(roles: RoleOptions, quiet: bool, json: bool) -> Iterator[tuple[Terminal, Study, Progress]]:
     """The terminal, the study with the options laid over it, and a reporter while the work lasts."""
     terminal, study = Terminal(quiet, json), roles.load()
     with terminal.progress() as progress:

@@ -12,7 +12,7 @@ from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.score import Row, Rows, Score
 
-Weight = Annotated[float, Field(gt=0)]
+_Weight = Annotated[float, Field(gt=0)]
 
 
 class Combination(BaseModel):
@@ -21,7 +21,7 @@ class Combination(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: Annotated[str, Field(min_length=1, max_length=60)]
-    weights: dict[str, Weight] = Field(default_factory=dict, description="scores and their weights; they need not add up to 1")
+    weights: dict[str, _Weight] = Field(default_factory=dict, description="scores and their weights; they need not add up to 1")
     worst: tuple[str, ...] = Field(default=(), description="scores of which the largest counts")
 
     @property

@@ -13,7 +13,7 @@ from larvatus.core.errors import StudyError
 from larvatus.core.number_format import Cell
 from larvatus.data.contracts import Mask
 from larvatus.data.intruder import Intruder
-from larvatus.data.method_parsing import told_settings
+from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.release import Release
@@ -42,7 +42,7 @@ class Candidate:
     @classmethod
     def of(cls, name: str, release: Release, scores: Scores, codebook: Rows = Rows()) -> Candidate:  # noqa: B008 (frozen)
         """Without figures per record: many candidates are held at once, and lv.risk gives those of one."""
-        steps = tuple(told_settings(s) for s in release.steps)
+        steps = tuple(redacted_settings(s) for s in release.steps)
         public = tuple({"method": s.name(), **s.published(_kinds(s, release.data))} for s in release.steps)
         sentences = tuple(s.public_sentence() for s in release.steps)
         permutes = _permuted(release.steps) and not len(release.rules)
@@ -197,9 +197,9 @@ class Comparison:
 
     def explain(self) -> Rows:
         """What the scores say, a sentence a row by rule, with the score and the figure behind it."""
-        from larvatus.comparison.explanations import explained
+        from larvatus.comparison.explanations import explain
 
-        return explained(self)
+        return explain(self)
 
     def plain(self) -> dict[str, Any]:
         """Everything but figures per record, as JSON can hold it."""
@@ -243,10 +243,10 @@ class Comparison:
         `chosen` names the release that is put forward to the board, `why` gives reasons beside those of the figures, and
         `warned` is what stands above them: sentences that must not be overlooked.
         """
-        from larvatus.reporting.editions.compose import composed
-        from larvatus.reporting.page.html import rendered
+        from larvatus.reporting.editions.compose import compose_report
+        from larvatus.reporting.page.html import render
 
-        return rendered(composed(self, edition, release, chosen, (why,) if isinstance(why, str) else tuple(why), warned))
+        return render(compose_report(self, edition, release, chosen, (why,) if isinstance(why, str) else tuple(why), warned))
 
     def report(
         self, path: str | Path, edition: Literal["internal", "public"] = "internal", force: bool = False,

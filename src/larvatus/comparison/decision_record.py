@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.comparison.comparison import Candidate, Comparison
-from larvatus.comparison.judged_limits import held
-from larvatus.core.number_format import quoted
+from larvatus.comparison.limits_by_release import judge_limits
+from larvatus.core.number_format import quote
 from larvatus.data.intruder import Intruder
 
 
@@ -20,7 +20,7 @@ def warnings_of(
     comparison: Comparison, published: str | None = None, approved: str | None = None, by: str = ""
 ) -> tuple[str, ...]:
     """A sentence for each release that is approved or published although it breaks a limit."""
-    limits = held(comparison)
+    limits = judge_limits(comparison)
     made = [c.name for c in comparison.candidates]
     out = []
     for name in dict.fromkeys(n for n in (approved, published) if n in made):
@@ -28,7 +28,7 @@ def warnings_of(
             continue
         acts = [f"approved{f' by {by}' if by else ''}"] if name == approved else []
         acts += ["published"] if name == published else []
-        out.append(f"{quoted(name)} is {' and '.join(acts)} although it {limits.in_words(name)}.")
+        out.append(f"{quote(name)} is {' and '.join(acts)} although it {limits.in_words(name)}.")
     return tuple(out)
 
 
@@ -51,7 +51,7 @@ def decision_on(
         "why": why if candidate.name == chosen else "",
         "compared_with": [c.name for c in comparison.candidates if c.name != candidate.name],
         "not_made": [n.name for n in comparison.not_made],
-        "warnings": [w for w in warnings if w.startswith(f"{quoted(candidate.name)} is ")],
+        "warnings": [w for w in warnings if w.startswith(f"{quote(candidate.name)} is ")],
     }
 
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.combined_scores import with_combined
+from larvatus.comparison.frontier import undominated
 from larvatus.comparison.headline import Headline, baseline, excess, headlines
-from larvatus.comparison.judged_limits import broken_in_words
-from larvatus.comparison.release_sentences import NEARLY, WITHOUT, at_baseline, named
-from larvatus.core.number_format import EXACT, Cell, loss, number, plural, quoted, share, times, words
+from larvatus.comparison.limits_by_release import broken_in_words
+from larvatus.comparison.release_sentences import NEARLY_KEPT, WITHOUT, at_baseline, plain_name
+from larvatus.core.number_format import EXACT, Cell, finite_number, loss, plural, quote, share, times, words
 from larvatus.data.score import Row, Rows, Score
 
 if TYPE_CHECKING:
     from larvatus.comparison.comparison import Candidate, Comparison
 
 
-TOGETHER, TELLING = "together", 0.1
+_TOGETHER, _TELLING = "together", 0.1
 ASIDE = "It does not decide between releases: any that keeps relations and totals gives some of it."
 
 
-def explained(comparison: Comparison) -> Rows:
+def explain(comparison: Comparison) -> Rows:
     """All releases together first, then each: what is gained from it, what it keeps, what it changes, and its limits."""
     heads = headlines(comparison.candidates)
     rows = _together(comparison, heads)
@@ -44,27 +45,27 @@ def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
             gives = f"{_reached(top, top.value)} by {words(top.method)}, {_reached(top, baseline(top) or 0.0)} {WITHOUT}"
         said = f"No other release gives an intruder less beyond what is had anyway and loses less: {gives}; "
         said += f"loss {loss(head.loss)}."
-        rows.append(_row(TOGETHER, head.name, said, top.method if top else "", top.value if top else 0.0))
+        rows.append(_row(_TOGETHER, head.name, said, top.method if top else "", top.value if top else 0.0))
     if comparison.limits:
         kept = [n for n, j in comparison.judged().items() if j.kept]
         some = [h for h in heads if h.name in kept]
         said = f"{plural(len(kept), 'release')} of {len(heads)} {'keeps' if len(kept) == 1 else 'keep'} every limit"
         known = [(h.loss, h.name) for h in some if h.loss is not None]
-        least = f"; {quoted(min(known)[1])} has the least loss of these ({loss(min(known)[0])})" if known else ""
-        rows.append(_row(TOGETHER, "", f"{said}{least}.", "limits", len(kept)))
+        least = f"; {quote(min(known)[1])} has the least loss of these ({loss(min(known)[0])})" if known else ""
+        rows.append(_row(_TOGETHER, "", f"{said}{least}.", "limits", len(kept)))
     return rows
 
 
 def _without(comparison: Comparison) -> list[Row]:
     """The attack to which S alone gives away most: no mask of confidential columns answers for that."""
-    scores = [s for c in comparison.candidates for s in c.of_kind("risk") if s.weighs and number(s.s_alone) is not None]
-    top = max(scores, key=lambda s: (number(s.s_alone) or 0.0) - (number(s.chance) or 0.0), default=None)
-    if top is None or (number(top.s_alone) or 0.0) - (number(top.chance) or 0.0) < TELLING:
+    scores = [s for c in comparison.candidates for s in c.of_kind("risk") if s.weighs and finite_number(s.s_alone) is not None]
+    top = max(scores, key=lambda s: (finite_number(s.s_alone) or 0.0) - (finite_number(s.chance) or 0.0), default=None)
+    if top is None or (finite_number(top.s_alone) or 0.0) - (finite_number(top.chance) or 0.0) < _TELLING:
         return []
     said = (f"Columns that leave as they are give {share(top.s_alone)} to {words(top.method)} without any masked one, where "
             f"chance gives {share(top.chance)}. No mask helps against that: release fewer of them, or coarser ones, the weight "
             "included.")
-    return [_row(TOGETHER, "", said, top.method, top.s_alone)]
+    return [_row(_TOGETHER, "", said, top.method, top.s_alone)]
 
 
 def _unbeaten(comparison: Comparison, heads: tuple[Headline, ...]) -> list[tuple[Headline, Score | None]]:
@@ -74,17 +75,11 @@ def _unbeaten(comparison: Comparison, heads: tuple[Headline, ...]) -> list[tuple
         if head.risk is not None and head.loss is not None:
             top = next(iter(_beyond(candidate)), None)
             placed.append((top.value - (baseline(top) or 0.0) if top else 0.0, head.loss, head, top))
-    out: list[tuple[Headline, Score | None]] = []
-    least = float("inf")
-    for _, lost, head, top in sorted(placed, key=lambda p: p[:2]):
-        if lost < least:
-            out.append((head, top))
-            least = lost
-    return out
+    return [placed[i][2:] for i in undominated([p[:2] for p in placed])]
 
 
 def _known(candidate: Candidate, weighs: bool) -> list[Score]:
-    return [s for s in candidate.of_kind("risk") if s.weighs == weighs and number(s.value) is not None]
+    return [s for s in candidate.of_kind("risk") if s.weighs == weighs and finite_number(s.value) is not None]
 
 
 def _beyond(candidate: Candidate, weighs: bool = True) -> list[Score]:
@@ -94,7 +89,7 @@ def _beyond(candidate: Candidate, weighs: bool = True) -> list[Score]:
 
 def _reached(score: Score | None, value: Cell) -> str:
     """A figure of an attack: a share, but for correlations."""
-    found = number(value)
+    found = finite_number(value)
     if score is not None and "correlation" in score.meaning and found is not None:
         return f"{found:.2f}"
     return share(value)
@@ -131,24 +126,24 @@ def _losses(comparison: Comparison, candidate: Candidate) -> list[Row]:
     """One sentence a measure: kept exactly, nearly, or changed, and where most."""
     return [
         _row("loss", candidate.name, _lost(s), s.method, s.value)
-        for s in with_combined(candidate.scores, comparison.combine) if s.kind == "loss" and number(s.value) is not None
+        for s in with_combined(candidate.scores, comparison.combine) if s.kind == "loss" and finite_number(s.value) is not None
     ]
 
 
 def _lost(score: Score) -> str:
-    what = named(score.method)
+    what = plain_name(score.method)
     what = f"{what[:1].upper()}{what[1:]}"
     if abs(score.value) < EXACT:
         return f"{what}: kept exactly."
-    how = "nearly kept" if round(score.lost, 3) < NEARLY else "changed"
+    how = "nearly kept" if round(score.lost, 3) < NEARLY_KEPT else "changed"
     means = f" ({score.meaning})" if score.meaning else ""
     return f"{what}: {how}, a loss of {loss(score.value)}{means}{_most(score)}."
 
 
 def _most(score: Score) -> str:
     """The variable, or the part of a combination, that is hit hardest."""
-    parts = [(number(r.get("value")), str(r["part"])) for r in score.details.get("parts", ()) if "part" in r]
-    columns = [(number(r.get("loss")), str(r.get("variable"))) for r in score.by_variable]
+    parts = [(finite_number(r.get("value")), str(r["part"])) for r in score.details.get("parts", ()) if "part" in r]
+    columns = [(finite_number(r.get("loss")), str(r.get("variable"))) for r in score.by_variable]
     known = [(v, n) for v, n in parts or columns if v is not None]
     if len(known) < 2 or max(known)[0] < EXACT:
         return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.combined_scores import with_combined
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from larvatus.comparison.comparison import Comparison
 
 RISK, LOSS = "risk", "loss"
-EXACT = 1e-9  # figures below this are rounding, and zero
+_EXACT = 1e-9  # figures below this are rounding, and zero
 
 
 def placed_on(comparison: Comparison, axes: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -38,7 +38,7 @@ def placed_on(comparison: Comparison, axes: Sequence[str]) -> dict[str, dict[str
             else:
                 value = figure_of(scores[name], figure or "value") if name in scores else None
             if value is not None:
-                here[axis] = 0.0 if abs(value) < EXACT else value
+                here[axis] = 0.0 if abs(value) < _EXACT else value
     return out
 
 
@@ -65,10 +65,17 @@ def frontier(comparison: Comparison, axes: Sequence[str]) -> Rows:
     """The releases that no other one beats: none is as low on every axis and lower on one; lowest on the first axis first."""
     check_axes(comparison, axes)
     placed = {n: f for n, f in placed_on(comparison, axes).items() if len(f) == len(set(axes))}
-    best = [n for n, f in placed.items() if not any(_beats(other, f) for m, other in placed.items() if m != n)]
-    rows: list[Row] = [{"release": n, **dict[str, Cell](placed[n])} for n in best]
-    return Rows.of(sorted(rows, key=lambda r: [float(r[a] or 0.0) for a in axes]))
+    names = list(placed)
+    best = undominated([[placed[n][a] for a in axes] for n in names])
+    rows: list[Row] = [{"release": names[i], **dict[str, Cell](placed[names[i]])} for i in best]
+    return Rows.of(rows)
 
 
-def _beats(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
-    return all(one[a] <= v for a, v in other.items()) and any(one[a] < v for a, v in other.items())
+def undominated(points: Sequence[Sequence[float]]) -> list[int]:
+    """The points that no other one beats: none is as low on every axis and lower on one. Lowest on the first axis first."""
+    best = [i for i, p in enumerate(points) if not any(_beats(q, p) for q in points)]
+    return sorted(best, key=lambda i: tuple(points[i]))
+
+
+def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
+    return all(a <= b for a, b in zip(one, other, strict=True)) and any(a < b for a, b in zip(one, other, strict=True))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from larvatus.comparison.by_method import Candidate, by_method
-from larvatus.core.number_format import number
+from larvatus.comparison.by_method import by_method
+from larvatus.core.number_format import finite_number
 from larvatus.data.score import Score
+
+if TYPE_CHECKING:
+    from larvatus.comparison.comparison import Candidate
 
 AT_MOST_TIMES = 2.0
 AT_MOST_ABOVE = 0.1
-EXACT = 1e-9
+_EXACT = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class Headline:
 
     @property
     def risk(self) -> float | None:
-        return number(self.attack.value) if self.attack else None
+        return finite_number(self.attack.value) if self.attack else None
 
     @property
     def base(self) -> float | None:
@@ -34,13 +38,13 @@ class Headline:
 
 def baseline(score: Score) -> float | None:
     """The better of chance and S alone: what the intruder has without the masked columns."""
-    known = [v for v in (number(score.chance), number(score.s_alone)) if v is not None]
+    known = [v for v in (finite_number(score.chance), finite_number(score.s_alone)) if v is not None]
     return max(known, default=None)
 
 
 def excess(score: Score) -> float:
     """How far an attack goes beyond what may pass; at most 1 where it is near its baseline."""
-    value, base = number(score.value), baseline(score)
+    value, base = finite_number(score.value), baseline(score)
     if value is None:
         return float("-inf")
     above = (value - (base or 0.0)) / AT_MOST_ABOVE
@@ -51,7 +55,7 @@ def excess(score: Score) -> float:
 
 def strongest(candidate: Candidate) -> Score | None:
     """The attack that goes furthest beyond its baseline, among those that decide between releases where there are any."""
-    usable = [s for s in candidate.of_kind("risk") if number(s.value) is not None]
+    usable = [s for s in candidate.of_kind("risk") if finite_number(s.value) is not None]
     return max([s for s in usable if s.weighs] or usable, key=excess, default=None)
 
 
@@ -59,7 +63,7 @@ def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[Score]]:
     """The measures with a figure for every release, those that decide where there are any; one list of scores each."""
     out: dict[str, list[Score]] = {}
     for name, scores in by_method(candidates, "loss").items():
-        there = [s for s in scores if s is not None and number(s.value) is not None]
+        there = [s for s in scores if s is not None and finite_number(s.value) is not None]
         if len(there) == len(candidates):
             out[name] = there
     weighing = {name: scores for name, scores in out.items() if any(s.weighs for s in scores)}
@@ -68,7 +72,7 @@ def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[Score]]:
 
 def mean_loss(scores: Sequence[Score]) -> float | None:
     """Of one measure its own value; of several the mean of what each lost, as a share of what it could lose."""
-    values = [s.value if len(scores) == 1 else s.lost for s in scores if s.value >= EXACT]
+    values = [s.value if len(scores) == 1 else s.lost for s in scores if s.value >= _EXACT]
     return sum(values) / len(scores) if scores else None
 
 
@@ -87,12 +91,7 @@ def under(heads: Sequence[Headline], scores: Sequence[Score | None]) -> tuple[He
 
 def unbeaten(heads: Sequence[Headline]) -> tuple[Headline, ...]:
     """Releases that no other one beats on both risk and loss, lowest risk first."""
-    drawn = [(h, h.risk, h.loss) for h in heads]
-    placed = sorted(((r, x, h) for h, r, x in drawn if r is not None and x is not None), key=lambda p: (p[0], p[1]))
-    out: list[Headline] = []
-    least = float("inf")
-    for _, x, h in placed:
-        if x < least:
-            out.append(h)
-            least = x
-    return tuple(out)
+    from larvatus.comparison.frontier import undominated
+
+    known = [(h, (h.risk, h.loss)) for h in heads if h.risk is not None and h.loss is not None]
+    return tuple(known[i][0] for i in undominated([figures for _, figures in known]))

@@ -13,24 +13,24 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from larvatus.comparison.combined_scores import Combination, with_combined
-from larvatus.comparison.judged_limits import broken_in_words
+from larvatus.comparison.limits_by_release import broken_in_words
 from larvatus.comparison.score_figures import OF_ATTACKS, figure_of, known_scores
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.score import Row, Rows, Score
 
 Interval = Literal["upper", "value"]
-Share = Annotated[float, Field(ge=0)]
+_Share = Annotated[float, Field(ge=0)]
 # How many percentage points above what is had without the release (the better of chance and S alone) any attack may get.
 TIERS: Mapping[str, float] = {"public": 0.01, "scientific": 0.05, "secure": 0.2}
-WORDS = {
+_WORDS = {
     "at_most": "value", "above_chance": "above chance", "above_baseline": "above chance and S alone",
     "times_chance": "times chance", "worst_group": "worst sub-group",
 }
-FIGURE = {name: "value" if name == "at_most" else name for name in WORDS}
-SLACK = 1e-12
-OWN = ("tier", "interval", "every_attack")
-WIDE = "the value itself is within the limit; the interval is wider than the limit at this number of records"
+_FIGURE = {name: "value" if name == "at_most" else name for name in _WORDS}
+_SLACK = 1e-12
+_OWN = ("tier", "interval", "every_attack")
+_WIDE = "the value itself is within the limit; the interval is wider than the limit at this number of records"
 
 
 class Limit(BaseModel):
@@ -38,11 +38,11 @@ class Limit(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    at_most: Share | None = Field(default=None, description="the score itself")
-    above_chance: Share | None = Field(default=None, description="of an attack: what it gains over chance")
-    above_baseline: Share | None = Field(default=None, description="of an attack: gain over the better of chance and S alone")
-    times_chance: Share | None = Field(default=None, description="of an attack: the score over chance")
-    worst_group: Share | None = Field(default=None, description="the score in its worst sub-group")
+    at_most: _Share | None = Field(default=None, description="the score itself")
+    above_chance: _Share | None = Field(default=None, description="of an attack: what it gains over chance")
+    above_baseline: _Share | None = Field(default=None, description="of an attack: gain over the better of chance and S alone")
+    times_chance: _Share | None = Field(default=None, description="of an attack: the score over chance")
+    worst_group: _Share | None = Field(default=None, description="the score in its worst sub-group")
     interval: Interval | None = Field(default=None, description="judge the upper end of the interval, or the value")
 
     @model_validator(mode="before")
@@ -53,12 +53,12 @@ class Limit(BaseModel):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.stated():
-            raise ValueError(f"a limit needs a number, or one of {', '.join(WORDS)}")
+            raise ValueError(f"a limit needs a number, or one of {', '.join(_WORDS)}")
         return self
 
     def stated(self) -> dict[str, float]:
         """The figures that are limited."""
-        return {n: v for n in WORDS if (v := getattr(self, n)) is not None}
+        return {n: v for n in _WORDS if (v := getattr(self, n)) is not None}
 
     def plain(self) -> Any:
         """As a study file holds it."""
@@ -135,13 +135,13 @@ class Limits(BaseModel):
         out: list[Row] = []
         for score in scores:
             for name, most in limit.stated().items():
-                value = figure_of(score, FIGURE[name], upper)
-                told = WORDS[name] + (", upper end" if upper and score.interval else "")
+                value = figure_of(score, _FIGURE[name], upper)
+                told = _WORDS[name] + (", upper end" if upper and score.interval else "")
                 if value is None:
-                    out.append(_row(score.method, WORDS[name], None, most, "the score has no such figure"))
+                    out.append(_row(score.method, _WORDS[name], None, most, "the score has no such figure"))
                 else:
-                    within = upper and _within(figure_of(score, FIGURE[name]), most) and not _within(value, most)
-                    out.append(_row(score.method, told, value, most, WIDE if within else ""))
+                    within = upper and _within(figure_of(score, _FIGURE[name]), most) and not _within(value, most)
+                    out.append(_row(score.method, told, value, most, _WIDE if within else ""))
         return out
 
 
@@ -182,7 +182,7 @@ def _beyond(row: Row) -> float:
 
 
 def _within(judged: float | None, most: float) -> bool:
-    return judged is not None and judged <= most + SLACK
+    return judged is not None and judged <= most + _SLACK
 
 
 def _row(score: str, figure: str, judged: float | None, most: float, why: str) -> Row:
@@ -195,7 +195,7 @@ def _row(score: str, figure: str, judged: float | None, most: float, why: str) -
 
 def _not_run(name: str, limit: Limit, why: str) -> Row:
     figure, most = next(iter(limit.stated().items()))
-    return _row(name, WORDS[figure], None, most, why)
+    return _row(name, _WORDS[figure], None, most, why)
 
 
 def _absent(name: str, combinations: Sequence[Combination], scores: Sequence[Score]) -> str:
@@ -213,7 +213,7 @@ def limits_of(given: Any, combinations: Sequence[Combination] = ()) -> Limits:
         return Limits()
     if not isinstance(given, Mapping):
         raise StudyError([f"limits: needs a table, [limits], got {type(given).__name__}."])
-    own = OWN
+    own = _OWN
     names = [n for n in given if n not in own]
     problems = _name_problems(names, combinations)
     try:
@@ -242,12 +242,12 @@ def _told(error: ValidationError, fields: Sequence[str], problems: Sequence[str]
 
 
 def _no_figure(name: str, figure: str) -> str:
-    way = "it stands in [limits] itself, for all attacks." if figure in OWN else nearest_names(figure, Limit.model_fields)
+    way = "it stands in [limits] itself, for all attacks." if figure in _OWN else nearest_names(figure, Limit.model_fields)
     return f"limits.{name}.{figure}: no such figure; {way}"
 
 
 def _name_problems(names: Sequence[str], combinations: Sequence[Combination]) -> list[str]:
-    known = [*OWN, *(c.name for c in combinations), *known_scores()]
+    known = [*_OWN, *(c.name for c in combinations), *known_scores()]
     return [f"limits.{n}: no score of that name; {nearest_names(n, known)}" for n in names if n not in known]
 
 

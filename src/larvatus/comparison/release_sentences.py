@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from larvatus.comparison.headline import baseline, excess
-from larvatus.core.number_format import EXACT, loss, number, plural, share, times, words
+from larvatus.core.number_format import EXACT, finite_number, loss, plural, share, times, words
 from larvatus.data.score import Score
 
-NEARLY = 0.02
+NEARLY_KEPT = 0.02
 WITHOUT = "without the release"
 KEPT = {
     "moments": "means and standard deviations", "correlation": "correlations", "rank_correlation": "rank correlations",
@@ -23,7 +23,7 @@ NAMES = {
 }
 
 
-def named(measure: str) -> str:
+def plain_name(measure: str) -> str:
     """What a measure looks at, in plain words; the number of one that is used twice stays behind it."""
     method, again, which = measure.partition(" (")
     return f"{NAMES.get(method, words(method))}{again}{which}"
@@ -31,20 +31,20 @@ def named(measure: str) -> str:
 
 def at_baseline(score: Score) -> bool:
     """Whether the attack is not shown to do better than chance and S alone: its interval reaches down to them."""
-    value = number(score.value)
+    value = finite_number(score.value)
     if value is None:
         return False
-    low = number(score.interval[0]) if score.interval else None
+    low = finite_number(score.interval[0]) if score.interval else None
     return (value if low is None else min(low, value)) <= (baseline(score) or 0.0) + EXACT
 
 
-def in_words(risks: Sequence[Score], losses: Sequence[Score]) -> str:
+def release_in_words(risks: Sequence[Score], losses: Sequence[Score]) -> str:
     """Both sides of one release, each a sentence; nothing of what was not scored."""
     return " ".join(said for said in (_given_away(risks), _kept(losses)) if said)
 
 
 def _given_away(risks: Sequence[Score]) -> str:
-    known = [s for s in risks if number(s.value) is not None]
+    known = [s for s in risks if finite_number(s.value) is not None]
     if not known:
         return ""
     known = [s for s in known if s.weighs] or known
@@ -63,13 +63,14 @@ def _given_away(risks: Sequence[Score]) -> str:
 
 def _kept(losses: Sequence[Score]) -> str:
     """What is kept exactly, what nearly, and what is changed by how much."""
-    known = [s for s in losses if number(s.value) is not None]
+    known = [s for s in losses if finite_number(s.value) is not None]
     if any(s.method == "marginal" for s in known):
         known = [s for s in known if s.method != "distributions"]
     exact = [s for s in known if abs(s.value) < EXACT]
-    inside = [s for s in exact if len(s.by_group) > 1 and all(abs(number(r.get("value")) or 0.0) < EXACT for r in s.by_group)]
-    nearly = [s for s in known if s.value >= EXACT and s.lost < NEARLY]
-    changed = sorted((s for s in known if s.value >= EXACT and s.lost >= NEARLY), key=lambda s: -s.lost)
+    inside = [s for s in exact if len(s.by_group) > 1
+              and all(abs(finite_number(r.get("value")) or 0.0) < EXACT for r in s.by_group)]
+    nearly = [s for s in known if s.value >= EXACT and s.lost < NEARLY_KEPT]
+    changed = sorted((s for s in known if s.value >= EXACT and s.lost >= NEARLY_KEPT), key=lambda s: -s.lost)
     too = ", in every sub-group too" if exact and len(inside) == len(exact) else ""
     parts = [f"keeps {_joined([_noun(s) for s in exact])} exactly{too}"] if exact else []
     parts += [f"nearly keeps {_joined([_figure(s) for s in nearly])}"] if nearly else []

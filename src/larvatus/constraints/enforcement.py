@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.constraints.linear_system import Lines
+from larvatus.constraints.linear_system import LinearRules
 from larvatus.constraints.public_notes import told_of_rules, with_noise
 from larvatus.constraints.rules import Linear, Rule
 from larvatus.constraints.settings import Constraints, constraint_problems, derived_order, step_problems
@@ -22,12 +22,12 @@ from larvatus.data.notes import Note
 from larvatus.data.score import Row, Rows
 from larvatus.data.step_columns import TAKEN, chosen_by, taken_by
 
-OFF, AGAIN, BEFORE, FOR = " off", " again ", " before ", " some step is for it"
+_OFF, AGAIN, BEFORE, FOR = " off", " again ", " before ", " some step is for it"
 Again = Callable[[int], Sequence[Microdata]]
 
 
 @dataclass(frozen=True, slots=True)
-class Obedience:
+class ConstraintEnforcer:
     """Constraints that were found to fit the data, before anything is masked."""
 
     asked: Constraints
@@ -35,7 +35,7 @@ class Obedience:
     derived: Mapping[str, Linear]
 
     @classmethod
-    def of(cls, asked: Constraints, data: Microdata, steps: Sequence[Mask]) -> Obedience:
+    def of(cls, asked: Constraints, data: Microdata, steps: Sequence[Mask]) -> ConstraintEnforcer:
         """Refuse, with every problem in one error, what these data or these steps cannot keep."""
         columns = data.table.columns
         texts = [n for n in data.released if columns[n].kind == "nominal"]
@@ -110,7 +110,7 @@ class Obedience:
         notes = [*self._derived_notes(original), *said_of_copies(said), *told_outside]
         return copies, notes, self._table(before, worst[0], worst[1])
 
-    def _lines(self, data: Microdata, original: Microdata) -> Lines:
+    def _lines(self, data: Microdata, original: Microdata) -> LinearRules:
         names = data.numeric(self.seen(original).confidential)
         used = {n for r in self.rules for n in r.columns} | set(self.asked.units())
         for name in original.numeric([n for n in original.confidential if n in used]):
@@ -125,7 +125,7 @@ class Obedience:
             found = np.sqrt(original.ungrouped().moments(movable)[0].variance)
             spread = np.where(np.isfinite(found) & (found > 0), found, 1.0)
         units = self._implied_units(movable)
-        return Lines(self.rules, self.derived, units, self.asked.tolerance, movable, spread, data.table.columns)
+        return LinearRules(self.rules, self.derived, units, self.asked.tolerance, movable, spread, data.table.columns)
 
     def _implied_units(self, movable: Sequence[str]) -> dict[str, float]:
         """Units of rounded columns, and of those derived as whole multiples of rounded ones."""
@@ -152,19 +152,19 @@ class Obedience:
                 "a tolerance, or leave the rule out."
             )
 
-    def _counts(self, lines: Lines, data: Microdata) -> Ints:
+    def _counts(self, lines: LinearRules, data: Microdata) -> Ints:
         """How many records break each rule."""
         if not self.rules:
             return np.zeros(0, dtype=np.int64)
         parts = data.reduce(lines.used, lambda g, b: lines.broken(b.values).sum(axis=0), np.add)
         return np.asarray(np.sum(parts, axis=0), dtype=np.int64)
 
-    def _derived_only(self, data: Microdata, lines: Lines) -> Microdata:
+    def _derived_only(self, data: Microdata, lines: LinearRules) -> Microdata:
         exact = replace(lines, units={})
         names = tuple(self.derived)
         return data.map_rows(lambda g, b: _only(exact.with_derived(b.values), names), lines.used) if names else data
 
-    def _finished(self, data: Microdata, lines: Lines) -> Microdata:
+    def _finished(self, data: Microdata, lines: LinearRules) -> Microdata:
         """Moved within bounds and rules where that is the repair; then rounded; then derived columns recomputed."""
         names = (*lines.movable, *self.derived)
 
@@ -180,7 +180,8 @@ class Obedience:
         made = [replace(columns[n], integer=float(u).is_integer()) for n, u in lines.units.items() if n in names]
         return data.map_rows(finish, _and_mark(lines.used, data), made) if names else data
 
-    def _redrawn(self, done: Microdata, lines: Lines, attempt: Callable[[int], Microdata]) -> tuple[Microdata, list[Note]]:
+    def _redrawn(self, done: Microdata, lines: LinearRules, attempt: Callable[[int], Microdata]) -> tuple[Microdata,
+                                                                                                          list[Note]]:
         """Records that break a rule taken from later attempts, each from the first in which it breaks none."""
         names = (*lines.movable, *self.derived)
         done = self._marked(done, lines)
@@ -189,13 +190,13 @@ class Obedience:
             if left == 0:
                 break
             other = self._marked(self._finished(attempt(k), lines), lines)
-            joined = done.table.pair(other.table, {f"{AGAIN}{n}": n for n in (*names, OFF)})
+            joined = done.table.pair(other.table, {f"{AGAIN}{n}": n for n in (*names, _OFF)})
 
             def choose(group: int, block: Block) -> Mapping[str, Array]:
-                better = (block[OFF] == 1) & (block[f"{AGAIN}{OFF}"] == 0)
-                return {n: np.asarray(np.where(better, block[f"{AGAIN}{n}"], block[n])) for n in (*names, OFF)}
+                better = (block[_OFF] == 1) & (block[f"{AGAIN}{_OFF}"] == 0)
+                return {n: np.asarray(np.where(better, block[f"{AGAIN}{n}"], block[n])) for n in (*names, _OFF)}
 
-            wanted = [*names, OFF, *(f"{AGAIN}{n}" for n in (*names, OFF))]
+            wanted = [*names, _OFF, *(f"{AGAIN}{n}" for n in (*names, _OFF))]
             done = done.holding(joined.map_rows(choose, wanted))
             left = _marks(done)
         notes = [Note(f"{first - left:,} records were drawn again until they broke no rule", step="rules")] if first else []
@@ -206,13 +207,13 @@ class Obedience:
             ))
         return done, notes
 
-    def _marked(self, data: Microdata, lines: Lines) -> Microdata:
+    def _marked(self, data: Microdata, lines: LinearRules) -> Microdata:
         def mark(group: int, block: Block) -> Mapping[str, Array]:
-            return {OFF: np.asarray(lines.broken(block.values).any(axis=1) & _masked(block), dtype=np.float64)}
+            return {_OFF: np.asarray(lines.broken(block.values).any(axis=1) & _masked(block), dtype=np.float64)}
 
-        return data.map_rows(mark, _and_mark(lines.used, data), [Column(OFF, "number")])
+        return data.map_rows(mark, _and_mark(lines.used, data), [Column(_OFF, "number")])
 
-    def _left_alone(self, done: Microdata, lines: Lines) -> list[Note]:
+    def _left_alone(self, done: Microdata, lines: LinearRules) -> list[Note]:
         """How many records that no step was for break a rule or are not rounded, as they came."""
         def count(group: int, block: Block) -> int:
             rounded = lines.rounded(block.values)
@@ -245,7 +246,7 @@ class Obedience:
             ))
         return out
 
-    def _moves(self, masked: Microdata, done: Microdata, lines: Lines) -> tuple[list[Note], list[str]]:
+    def _moves(self, masked: Microdata, done: Microdata, lines: LinearRules) -> tuple[list[Note], list[str]]:
         """How many values rounding and repair changed, each by itself, and in which columns repair did."""
         names = lines.movable
         joined = done.table.pair(masked.table, {f"{BEFORE}{n}": n for n in names})
@@ -317,7 +318,7 @@ def _parts_missing(name: str, parts: Linear) -> Callable[[int, Block], int]:
 
 
 def _marks(data: Microdata) -> int:
-    return sum(data.reduce([OFF], lambda g, b: int(b[OFF].sum()), int.__add__))
+    return sum(data.reduce([_OFF], lambda g, b: int(b[_OFF].sum()), int.__add__))
 
 
 def _only(values: Mapping[str, Array], names: Sequence[str] | Mapping[str, Linear]) -> dict[str, Array]:

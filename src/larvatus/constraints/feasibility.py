@@ -8,7 +8,7 @@ import numpy as np
 
 from larvatus.constraints.rules import Rule
 
-IMPOSSIBLE = 2
+_IMPOSSIBLE = 2
 
 
 def contradicting(rules: Sequence[Rule]) -> list[Rule]:
@@ -43,4 +43,4 @@ def _possible(rules: Sequence[Rule]) -> bool:
         np.zeros(len(columns)), A_ub=most, b_ub=np.array(ends["<="]), A_eq=same, b_eq=np.array(ends["="]), bounds=free,
         method="highs",
     )
-    return bool(found.status != IMPOSSIBLE)
+    return bool(found.status != _IMPOSSIBLE)

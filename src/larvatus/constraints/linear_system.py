@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.constraints.rules import Line, Linear, Rule, Values
+from larvatus.constraints.rules import Linear, LinearTerm, Rule, Values
 from larvatus.core.arrays import Bools, Floats
 from larvatus.data.contracts import Array, Column
 
-CLOSE, MOST_TURNS, MOST_PASSES = 1e-10, 8, 50
+_CLOSE, MOST_TURNS, MOST_PASSES = 1e-10, 8, 50
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LinearRules:
     """Rules over the columns of one table; `movable` are the confidential columns that a repair may change."""
 
     rules: tuple[Rule, ...]
@@ -46,9 +46,9 @@ class Lines:
         return self._rounded(dict(values), self.movable)
 
     def _rounded(self, values: dict[str, Array], names: Sequence[str] | Mapping[str, Linear]) -> dict[str, Array]:
-        from larvatus.stats.noise.rounding import rounded
+        from larvatus.stats.noise.rounding import round_to_base
 
-        return {**values, **{n: rounded(values[n], self.units[n]) for n in names if n in self.units}}
+        return {**values, **{n: round_to_base(values[n], self.units[n]) for n in names if n in self.units}}
 
     def broken(self, values: Values) -> Bools:
         """Rows × rules: where a rule is broken; comparisons with a missing value break nothing."""
@@ -59,12 +59,12 @@ class Lines:
                 out[:, i] |= where & (line.excess(values) > self._slack(rule, line, values))
         return out
 
-    def _slack(self, rule: Rule, line: Line, values: Values) -> float | Floats:
+    def _slack(self, rule: Rule, line: LinearTerm, values: Values) -> float | Floats:
         """By how much a line may be off: sums by their rounding; a column beside a value or a column by nothing."""
-        digits = 0.0 if line.plain else CLOSE * line.size(values)
+        digits = 0.0 if line.plain else _CLOSE * line.size(values)
         return self.tolerance + digits + self._half_unit(rule, line)
 
-    def _half_unit(self, rule: Rule, line: Line) -> float:
+    def _half_unit(self, rule: Rule, line: LinearTerm) -> float:
         """What rounding its left side may take from an equality between columns that are not whole multiples."""
         left = line.left.lone
         if not rule.given or line.sign != "=" or left is None or left not in self.units:
@@ -116,7 +116,7 @@ class Lines:
                 break
         return values
 
-    def _equal(self, values: dict[str, Array], rule: Rule, line: Line, system: System) -> dict[str, Array]:
+    def _equal(self, values: dict[str, Array], rule: Rule, line: LinearTerm, system: System) -> dict[str, Array]:
         """An equality set exactly: in its column, or where that is derived in its parts, the smallest first."""
         sides = ((line.left, line.right), (line.right, line.left))
         target, other = next(((a.lone, b) for a, b in sides if a.lone in self.movable), (None, line.right))
@@ -136,16 +136,16 @@ class Lines:
         for place in range(len(parts)):
             now = self.with_derived(values)
             short = other.of(now) - now[target]
-            tiny = there & (short != 0) & (np.abs(short) <= CLOSE * line.size(now))
+            tiny = there & (short != 0) & (np.abs(short) <= _CLOSE * line.size(now))
             for k, n in enumerate(parts):
                 values = self._set(values, n, values[n] + short / given[n], tiny & (order[place] == k), system)
         return values
 
-    def _beside(self, values: dict[str, Array], rule: Rule, line: Line, other: bool, system: System) -> dict[str, Array]:
+    def _beside(self, values: dict[str, Array], rule: Rule, line: LinearTerm, other: bool, system: System) -> dict[str, Array]:
         """An inequality of two values that is broken by rounding alone: one is put on the other, by turns."""
         now = self.with_derived(values)
         over = line.excess(now)
-        near = rule.holds_where(self.columns)(now) & (over > 0) & (over <= CLOSE * (line.size(now) + 1.0))
+        near = rule.holds_where(self.columns)(now) & (over > 0) & (over <= _CLOSE * (line.size(now) + 1.0))
         sides = [(line.left, line.right), (line.right, line.left)]
         for a, b in sides[::-1] if other else sides:
             if a.lone in self.movable and near.any():

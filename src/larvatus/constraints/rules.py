@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RolesError
-from larvatus.data.conditions import condition, names_in, spelled
+from larvatus.data.conditions import condition, names_in, spell_out
 from larvatus.data.contracts import Array, Block, Column
 
-LONGEST = 2000
+_LONGEST = 2000
 EXAMPLES = "A = B + C, A <= 2 * B, or if A = 0 then B = 0"
 Values = Mapping[str, Array]
 
@@ -66,7 +66,7 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LinearTerm:
     """One comparison: the left side is at most the right one, or equal to it."""
 
     left: Linear
@@ -97,7 +97,7 @@ class Rule:
     """What every record is to obey: lines that hold always, or where a condition does."""
 
     text: str
-    lines: tuple[Line, ...]
+    lines: tuple[LinearTerm, ...]
     given: str = ""
 
     @property
@@ -122,11 +122,11 @@ class Rule:
         return lambda values: asked.holds(Block(np.zeros(0, dtype=np.int64), values))
 
 
-def parsed(text: str) -> Rule:
+def parse_rule(text: str) -> Rule:
     """An identity, an inequality, or `if condition then …`; column names that are no plain words go into backquotes."""
-    if len(text) > LONGEST:
-        raise RuleProblem(f"rule of {len(text)} characters; at most {LONGEST} are read. Write several")
-    bare, names, texts = spelled(text)
+    if len(text) > _LONGEST:
+        raise RuleProblem(f"rule of {len(text)} characters; at most {_LONGEST} are read. Write several")
+    bare, names, texts = spell_out(text)
     found = re.fullmatch(r"\s*if\b(.*?)\bthen\b(.*)", bare, re.DOTALL)
     said = f"rule {text!r}"
     if found is None:
@@ -158,7 +158,7 @@ def _tree(text: str, said: str) -> ast.expr:
         raise RuleProblem(f"{said} cannot be read; write for example {EXAMPLES}") from None
 
 
-def _lines(node: ast.expr, names: Mapping[str, str], said: str) -> tuple[Line, ...]:
+def _lines(node: ast.expr, names: Mapping[str, str], said: str) -> tuple[LinearTerm, ...]:
     if not isinstance(node, ast.Compare):
         raise RuleProblem(f"{said}: compares nothing that can be read; write for example {EXAMPLES}")
     try:
@@ -170,20 +170,20 @@ def _lines(node: ast.expr, names: Mapping[str, str], said: str) -> tuple[Line, .
         if not left.terms and not right.terms:
             raise RuleProblem(f"{said}: names no column on either side of a comparison")
         if isinstance(sign, ast.Eq):
-            lines.append(Line(left, "=", right))
+            lines.append(LinearTerm(left, "=", right))
         elif isinstance(sign, ast.LtE):
-            lines.append(Line(left, "<=", right))
+            lines.append(LinearTerm(left, "<=", right))
         elif isinstance(sign, ast.GtE):
-            lines.append(Line(right, "<=", left))
+            lines.append(LinearTerm(right, "<=", left))
         else:
             raise RuleProblem(f"{said}: only =, <= and >= can be kept. For A < B write A + 1 <= B, or whatever the step is")
     return tuple(lines)
 
 
-def _solved(line: Line, said: str) -> Line:
+def _solved(line: LinearTerm, said: str) -> LinearTerm:
     """An identity with its one column on the left."""
     if line.left.lone is None:
-        line = Line(line.right, "=", line.left)
+        line = LinearTerm(line.right, "=", line.left)
     if line.left.lone is None:
         raise RuleProblem(f"{said}: has no column alone on one side, so none can be recomputed. Write it as A = …")
     return line

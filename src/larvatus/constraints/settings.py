@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from larvatus.constraints.feasibility import contradicting
-from larvatus.constraints.rules import Line, Linear, Rule, parsed
+from larvatus.constraints.rules import Linear, LinearTerm, Rule, parse_rule
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import validation_problems
@@ -19,14 +19,14 @@ HOW_BOUNDS = "a bound is written with least, most, or both, such as { least = 0,
 
 
 def _readable(text: str) -> str:
-    parsed(text)
+    parse_rule(text)
     return text
 
 
 RuleText = Annotated[str, AfterValidator(_readable)]
 
 
-class Bound(BaseModel):
+class ColumnBounds(BaseModel):
     """The least and the most that a column may hold."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -37,7 +37,7 @@ class Bound(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _as_written(cls, given: Any) -> Any:
-        if isinstance(given, Bound) or (isinstance(given, Mapping) and set(given) <= set(cls.model_fields)):
+        if isinstance(given, ColumnBounds) or (isinstance(given, Mapping) and set(given) <= set(cls.model_fields)):
             return given
         raise ValueError(HOW_BOUNDS)
 
@@ -55,7 +55,7 @@ class Constraints(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    bounds: dict[str, Bound] = Field(default_factory=dict, description="least and most of a column, by name")
+    bounds: dict[str, ColumnBounds] = Field(default_factory=dict, description="least and most of a column, by name")
     non_negative: Names = Field(default=(), description="columns without a value below zero")
     integers: Names = Field(default=(), description="columns of whole numbers, halves away from zero")
     decimals: dict[str, Annotated[int, Field(ge=0, le=15)]] = Field(
@@ -73,15 +73,15 @@ class Constraints(BaseModel):
 
     def read_rules(self) -> tuple[Rule, ...]:
         """The rules, then the bounds as rules."""
-        out = [parsed(text) for text in self.rules]
+        out = [parse_rule(text) for text in self.rules]
         for name in dict.fromkeys((*self.non_negative, *self.bounds)):
-            bound = self.bounds.get(name, Bound(least=0))
+            bound = self.bounds.get(name, ColumnBounds(least=0))
             least = max(0.0, bound.least or 0.0) if name in self.non_negative else bound.least
             column = Linear(((name, 1.0),))
             if least is not None:
-                out.append(Rule(f"{name} >= {least:g}", (Line(Linear((), least), "<=", column),)))
+                out.append(Rule(f"{name} >= {least:g}", (LinearTerm(Linear((), least), "<=", column),)))
             if bound.most is not None:
-                out.append(Rule(f"{name} <= {bound.most:g}", (Line(column, "<=", Linear((), bound.most)),)))
+                out.append(Rule(f"{name} <= {bound.most:g}", (LinearTerm(column, "<=", Linear((), bound.most)),)))
         return tuple(out)
 
     def units(self) -> dict[str, float]:
@@ -130,7 +130,7 @@ def constraint_problems(
     for field in ("bounds", "non_negative", "integers", "decimals"):
         for name in getattr(asked, field):
             problems += _column_problems(f"constraints.{field}", name, known, texts, roles)
-    rules = [parsed(text) for text in asked.rules]
+    rules = [parse_rule(text) for text in asked.rules]
     for rule in rules:
         problems += _rule_problems(rule, known, texts, roles)
     if not problems:

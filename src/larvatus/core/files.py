@@ -30,7 +30,7 @@ def check_free(path: Path, force: bool) -> None:
 
 
 TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
-ABANDONED = 60.0
+_ABANDONED = 60.0
 
 
 def temporary_beside(path: Path) -> Path:
@@ -44,15 +44,15 @@ def temporary_beside(path: Path) -> Path:
 
 def _remove_if_dead(path: Path) -> None:
     """Remove a temporary file or folder that nobody holds any more."""
-    if path.is_symlink() or time.time() - path.stat().st_mtime < ABANDONED:
+    if path.is_symlink() or time.time() - path.stat().st_mtime < _ABANDONED:
         return
-    with held(path) as mine:
+    with lock(path) as mine:
         if mine:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 @contextmanager
-def held(path: Path) -> Iterator[bool]:
+def lock(path: Path) -> Iterator[bool]:
     """A lock on a file or folder as long as the process lives; whether it could be had."""
     try:
         import fcntl
@@ -85,7 +85,7 @@ def moved_in_place(path: Path, private: bool = False) -> Iterator[Path]:
     try:
         mode = 0o600 if private else 0o666
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-        with held(temporary):
+        with lock(temporary):
             yield temporary
         os.replace(temporary, path)
     except OSError as error:
@@ -105,7 +105,7 @@ def folder_in_place(path: Path) -> Iterator[Path]:
     temporary, old = temporary_beside(path), temporary_beside(path)
     try:
         temporary.mkdir(mode=0o700)
-        with held(temporary):
+        with lock(temporary):
             yield temporary
         temporary.chmod(0o777 & ~_umask())
         if path.exists():
@@ -149,7 +149,7 @@ def moved_into(folder: Path) -> Iterator[Path]:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary.mkdir(mode=0o700)
-        with held(temporary):
+        with lock(temporary):
             yield temporary
         for file in sorted(p for p in temporary.rglob("*") if p.is_file()):
             target = folder / file.relative_to(temporary)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from larvatus.core.errors import EngineError
 
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?)?b?\s*", re.IGNORECASE)
-LEAST = 400 * 10**6
+_LEAST = 400 * 10**6
 
 
 def bytes_of(amount: int | str) -> int:
@@ -22,9 +22,9 @@ def bytes_of(amount: int | str) -> int:
     match = AMOUNT.fullmatch(str(amount))
     if match is None:
         raise EngineError(f"memory: {amount!r} cannot be read. Write an amount such as \"2GB\" or \"500MB\".")
-    found = int(float(match[1]) * UNITS[(match[2] or "").lower()])
-    if found < LEAST:
-        raise EngineError(f"memory: {amount!r} is less than the {LEAST // 10**6} MB that are needed. Allow more.")
+    found = int(float(match[1]) * _UNITS[(match[2] or "").lower()])
+    if found < _LEAST:
+        raise EngineError(f"memory: {amount!r} is less than the {_LEAST // 10**6} MB that are needed. Allow more.")
     return found
 
 

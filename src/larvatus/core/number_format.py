@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 NONE = "–"
 SPACE = "\N{NO-BREAK SPACE}"
 EXACT = 1e-9
-LONGEST = 60
-SIGN = re.compile(r"(?<![\w.])-(?=\d)")
+_LONGEST = 60
+_SIGN = re.compile(r"(?<![\w.])-(?=\d)")
 
 
-def number(value: Cell) -> float | None:
+def finite_number(value: Cell) -> float | None:
     """A finite number, or nothing."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
@@ -31,7 +31,7 @@ def of_all(value: int, total: int) -> str:
 
 def share(value: Cell) -> str:
     """0.0724 as 7.2 %; neither 0 % nor 100 % unless it is exactly that."""
-    found = number(value)
+    found = finite_number(value)
     if found is None:
         return NONE if value is None or value != value else str(value)
     if not -EXACT < found <= 1:
@@ -51,7 +51,7 @@ def _percent(percent: float) -> str:
 
 def loss(value: Cell) -> str:
     """Three decimals; a loss that is only rounding error is none."""
-    found = number(value)
+    found = finite_number(value)
     if found is None:
         return NONE if value is None or value != value else str(value)
     if abs(found) < EXACT:
@@ -63,7 +63,7 @@ def loss(value: Cell) -> str:
 
 def minus(said: str) -> str:
     """Figures below zero with the sign that is as wide as a digit."""
-    return SIGN.sub("−", said)
+    return _SIGN.sub("−", said)
 
 
 def in_cell(value: Cell) -> str:
@@ -73,7 +73,7 @@ def in_cell(value: Cell) -> str:
     return (cell_text(value) if isinstance(value, str) else minus(cell_text(value))) or NONE
 
 
-def interval(low: Cell, high: Cell) -> str:
+def interval_text(low: Cell, high: Cell) -> str:
     """Both ends as shares, the sign once."""
     ends = [share(low), share(high)]
     if NONE in ends:
@@ -84,10 +84,10 @@ def interval(low: Cell, high: Cell) -> str:
 
 def shares(values: Iterable[Cell]) -> str:
     """One share where all are the same to the eye, else the lowest and the highest."""
-    found = sorted(v for v in map(number, values) if v is not None)
+    found = sorted(v for v in map(finite_number, values) if v is not None)
     if not found:
         return NONE
-    return share(found[0]) if share(found[0]) == share(found[-1]) else interval(found[0], found[-1])
+    return share(found[0]) if share(found[0]) == share(found[-1]) else interval_text(found[0], found[-1])
 
 
 def times(value: float, base: float) -> str:
@@ -105,12 +105,12 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A release's name inside a sentence, its end left out where it is long."""
-    return f"“{name if len(name) <= LONGEST else name[: LONGEST - 1] + '…'}”"
+    return f"“{name if len(name) <= _LONGEST else name[: _LONGEST - 1] + '…'}”"
 
 
-def listed(names: Sequence[str], most: int = 60) -> str:
+def list_names(names: Sequence[str], most: int = 60) -> str:
     """Names in a row, the count of those left out at the end."""
     more = f" and {count(len(names) - most)} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more if names else "none"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-SOON = 0.05  # share of the work that must be done before the time left is told
+_SOON = 0.05  # share of the work that must be done before the time left is told
 
 
 class Progress(Protocol):
@@ -58,15 +58,15 @@ class Clock:
     def left(self) -> str:
         """The time left as a clause, or nothing where it cannot be told."""
         ready = len(self.marks)
-        if not 0 < ready < self.of or ready < SOON * self.of:
+        if not 0 < ready < self.of or ready < _SOON * self.of:
             return ""
         each = (self.marks[-1] - self.began) / ready
         if ready > 1:
             each = max((self.marks[-1] - self.marks[0]) / (ready - 1), each / 2)
-        return f", {in_words(each * (self.of - ready) - min(self.now() - self.marks[-1], each))} left"
+        return f", {duration_text(each * (self.of - ready) - min(self.now() - self.marks[-1], each))} left"
 
 
-def in_words(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A time as a person says it when it is only roughly known."""
     if seconds < 5:
         return "a few seconds"

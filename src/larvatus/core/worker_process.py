@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-START = "from larvatus.core.worker_process import serve; serve()"
+_START = "from larvatus.core.worker_process import serve; serve()"
 
 
 class WorkerGone(Exception):
@@ -30,7 +30,7 @@ class Worker:
         first = _packed(state)
         paths = os.pathsep.join(p for p in sys.path if p)
         self._process = subprocess.Popen(
-            [sys.executable, "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": paths, "PYTHONWARNINGS": "default"},
         )
         self._write(first)

@@ -10,9 +10,9 @@ from larvatus.core.errors import PairingError, UtilityError
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.design import Design, design_of, term_name, with_terms
 from larvatus.data.microdata import Microdata
-from larvatus.data.sub_groups import Settled
+from larvatus.data.sub_groups import GroupSettlement
 
-GROUP = " sub-group"
+_GROUP = " sub-group"
 
 
 def common_numbers(original: Microdata, released: Microdata) -> tuple[str, ...]:
@@ -62,22 +62,22 @@ def in_groups_of(original: Microdata, released: Microdata) -> Microdata:
     if target == tuple(range(len(groups))):
         return original
     declared = (*groups.declared, *((label,) for label in alone))
-    return original.settled(Settled(target, (*groups.labels, *alone), declared))
+    return original.settled(GroupSettlement(target, (*groups.labels, *alone), declared))
 
 
 def in_records_of(released: Microdata, original: Microdata) -> Microdata:
     """A release read from a file, in the sub-groups and with the S (found to be the same) of its records in the original."""
-    marked = original.table.map_rows(_group_of, (), [Column(GROUP, "number")])
-    joined = released.table.pair(marked, {GROUP: GROUP, **{n: n for n in _given(original, released)}})
+    marked = original.table.map_rows(_group_of, (), [Column(_GROUP, "number")])
+    joined = released.table.pair(marked, {_GROUP: _GROUP, **{n: n for n in _given(original, released)}})
     groups = original.groups
     table = joined.regroup(
-        lambda g, block: block[GROUP].astype(np.int64), [GROUP], groups.columns, groups.labels, groups.declared
+        lambda g, block: block[_GROUP].astype(np.int64), [_GROUP], groups.columns, groups.labels, groups.declared
     )
     return released.holding(table)
 
 
 def _group_of(group: int, block: Block) -> Mapping[str, Array]:
-    return {GROUP: np.full(len(block), float(group))}
+    return {_GROUP: np.full(len(block), float(group))}
 
 
 def _given(original: Microdata, released: Microdata) -> list[str]:

@@ -58,7 +58,7 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names.get(word, word) for word in _names(tree)))
 
 
-def spelled(text: str) -> tuple[str, dict[str, str], dict[str, str]]:
+def spell_out(text: str) -> tuple[str, dict[str, str], dict[str, str]]:
     """The text with `==` for `=`, and plain words for names in backquotes and quoted texts; and what each word stands for."""
     names: dict[str, str] = {}
     texts: dict[str, str] = {}
@@ -77,7 +77,7 @@ def spelled(text: str) -> tuple[str, dict[str, str], dict[str, str]]:
 
 
 def _tree(text: str) -> tuple[ast.expr, dict[str, str]]:
-    bare, names, texts = spelled(text)
+    bare, names, texts = spell_out(text)
     for word, quoted in texts.items():
         bare = bare.replace(word, quoted)
     try:

@@ -15,19 +15,16 @@ from typing import TYPE_CHECKING
 from larvatus.core.arrays import Floats, Matrix
 from larvatus.data.microdata import Microdata
 
-if TYPE_CHECKING:
-    pass
-
-Bias = Literal["normal", "lognormal", "gamma"]
-Noise = Literal["normal", "uniform", "laplace", "mixture"]
+BiasLaw = Literal["normal", "lognormal", "gamma"]
+NoiseLaw = Literal["normal", "uniform", "laplace", "mixture"]
 
 
 @dataclass(frozen=True, slots=True)
 class FactorLaw:
     """One column: laws of factor and noise, the SD of the factor, and that of the noise in each sub-group."""
 
-    bias: Bias
-    noise: Noise
+    bias: BiasLaw
+    noise: NoiseLaw
     bias_sd: float
     noise_sd: Floats
     zeros_kept: bool = False

@@ -35,7 +35,7 @@ class Description:
     assumes: str = ""
 
 
-def described(method: type[Method]) -> Description:
+def describe_method(method: type[Method]) -> Description:
     """A method's summary, its explanation without the parameter list, and its settings."""
     summary, _, rest = inspect.cleandoc(method.__doc__ or "").partition("\n\n")
     text = " ".join(rest.partition("Parameters:")[0].split())
@@ -43,7 +43,7 @@ def described(method: type[Method]) -> Description:
     parts: dict[str, Any] = schema.get("properties", {})
     own_first = sorted(parts, key=lambda name: name in Mask.model_fields)
     settings = tuple(
-        Setting(n, allowed(parts[n], schema.get("$defs", {})), _default(parts[n]), parts[n].get("description", ""))
+        Setting(n, allowed_values(parts[n], schema.get("$defs", {})), _default(parts[n]), parts[n].get("description", ""))
         for n in own_first
     )
     if not issubclass(method, Mask):
@@ -54,7 +54,7 @@ def described(method: type[Method]) -> Description:
     )
 
 
-def described_intruder(preset: str | None = None) -> Description:
+def describe_intruder(preset: str | None = None) -> Description:
     """What an intruder is granted, field by field; of a preset, with what it states in place of the defaults."""
     from larvatus.data.intruder import Intruder
 
@@ -62,7 +62,7 @@ def described_intruder(preset: str | None = None) -> Description:
     schema = Intruder.model_json_schema()
     stated = {k: json.dumps(v) for k, v in PRESETS.get(preset or "", {}).items()}
     settings = tuple(
-        Setting(n, allowed(part, schema.get("$defs", {})), stated.get(n, _default(part)), part.get("description", ""))
+        Setting(n, allowed_values(part, schema.get("$defs", {})), stated.get(n, _default(part)), part.get("description", ""))
         for n, part in schema["properties"].items()
     )
     text = " ".join(rest.split())
@@ -73,12 +73,12 @@ def described_intruder(preset: str | None = None) -> Description:
     return Description(preset, Intruder.preset(preset).in_words(), f"A preset that states {differs}. {text}", settings)
 
 
-def allowed(part: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
+def allowed_values(part: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
     """What a field may hold, in words, from its JSON schema."""
     if "$ref" in part:
-        return allowed(defs[part["$ref"].rpartition("/")[2]], defs)
+        return allowed_values(defs[part["$ref"].rpartition("/")[2]], defs)
     if "anyOf" in part:
-        return " or ".join(dict.fromkeys(allowed(p, defs) for p in part["anyOf"] if p.get("type") != "null"))
+        return " or ".join(dict.fromkeys(allowed_values(p, defs) for p in part["anyOf"] if p.get("type") != "null"))
     if "enum" in part:
         return " | ".join(json.dumps(v) for v in part["enum"])
     if "const" in part:
@@ -86,10 +86,10 @@ def allowed(part: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
     kind = part.get("type")
     if kind == "array":
         inner = part.get("items") or (part.get("prefixItems") or [{}])[0]
-        return f"a list of them, each {allowed(inner, defs)}"
+        return f"a list of them, each {allowed_values(inner, defs)}"
     if kind == "object":
         inner = part.get("additionalProperties")
-        return f"by name, each {allowed(inner, defs)}" if isinstance(inner, Mapping) else "by name"
+        return f"by name, each {allowed_values(inner, defs)}" if isinstance(inner, Mapping) else "by name"
     words = {"number": "a number", "integer": "a whole number", "string": "text", "boolean": "true | false"}
     return words.get(str(kind), "anything") + _limits(part)
 

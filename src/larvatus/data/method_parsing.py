@@ -14,14 +14,14 @@ from larvatus.core.discovery import discover, file_names, load
 from larvatus.core.errors import DiscoveryError, StudyError, nearest_names
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 
-M = TypeVar("M", bound=Method)
-PACKAGE: Mapping[type[Method], str] = {
+_M = TypeVar("_M", bound=Method)
+_PACKAGE: Mapping[type[Method], str] = {
     Mask: "larvatus.masks", Attack: "larvatus.attacks", Measure: "larvatus.measures",
 }
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
-def method_of(kind: type[M], given: Any) -> M:
+def method_of(kind: type[_M], given: Any) -> _M:
     """The method that was meant, or a StudyError that names every problem with it."""
     if isinstance(given, kind):
         return given
@@ -39,23 +39,23 @@ def method_of(kind: type[M], given: Any) -> M:
     raise StudyError([f"cannot read a {kind.__name__.lower()} from a {type(given).__name__}; give a name or a table."])
 
 
-def built(kind: type[M], name: str, settings: Mapping[str, Any]) -> M:
+def built(kind: type[_M], name: str, settings: Mapping[str, Any]) -> _M:
     """A method by name and settings."""
     try:
-        found = load(PACKAGE[kind], name)
+        found = load(_PACKAGE[kind], name)
     except DiscoveryError:
         raise StudyError([f"no {_word(kind)} {name!r}; {_elsewhere(name) or _known(kind, name)}"]) from None
     try:
-        method: M = found(**settings)
+        method: _M = found(**settings)
         return method
     except ValidationError as error:
         raise StudyError(validation_problems(name, error, list(found.model_fields))) from None  # type: ignore[attr-defined]
 
 
-def all_of(kind: type[M], given: Sequence[Any] | Any | None) -> tuple[M, ...]:
+def all_of(kind: type[_M], given: Sequence[Any] | Any | None) -> tuple[_M, ...]:
     """Several methods; None means every one there is, with its defaults."""
     if given is None:
-        return tuple(built(kind, name, {}) for name in discover(PACKAGE[kind]))
+        return tuple(built(kind, name, {}) for name in discover(_PACKAGE[kind]))
     if isinstance(given, str | Method | Mapping | type):
         given = [given]
     return tuple(method_of(kind, g) for g in given)
@@ -104,7 +104,7 @@ def short_text(method: Method) -> str:
     return f"{method.name()}({inner})" if inner else method.name()
 
 
-def told_settings(method: Method) -> dict[str, Any]:
+def redacted_settings(method: Method) -> dict[str, Any]:
     """The method and all its settings as they may be kept beside scores: of a list of records only how many."""
     return {"method": method.name(), **_without_ids(method.settings())}
 
@@ -120,7 +120,7 @@ def _word(kind: type[Method]) -> str:
 
 def _elsewhere(name: str) -> str:
     """Where a method of another kind belongs."""
-    other = next((k for k, package in PACKAGE.items() if name in file_names(package)), None)
+    other = next((k for k, package in _PACKAGE.items() if name in file_names(package)), None)
     if other is None:
         return ""
     part = "the steps of [[release]]" if other is Mask else f"[[{_word(other)}]]"
@@ -128,7 +128,7 @@ def _elsewhere(name: str) -> str:
 
 
 def _known(kind: type[Method], name: str) -> str:
-    return nearest_names(name, discover(PACKAGE[kind]))
+    return nearest_names(name, discover(_PACKAGE[kind]))
 
 
 def _lower(message: str) -> str:

@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Column, Engine, RowFunction, Table
+from larvatus.data.contracts import Array, Block, Column, Engine, RecordTable, RowFunction
 from larvatus.data.roles import Roles, SubGroups, released_columns
-from larvatus.data.sub_groups import Groups, Settled
+from larvatus.data.sub_groups import Groups, GroupSettlement
 
 if TYPE_CHECKING:
-    from larvatus.stats.linear.moments import Moments
+    from larvatus.stats.linear.moments import SampleMoments
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Microdata:
     """Columns held by an engine, what each of them is, and the sub-groups that masks run within."""
 
-    table: Table
+    table: RecordTable
     roles: Roles
     sub_groups: SubGroups
     engine: Engine
@@ -73,16 +73,16 @@ class Microdata:
         return self.holding(self.table.map_groups(function, names, made))
 
     def reduce(
-        self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
-    ) -> list[T]:
+        self, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
+    ) -> list[_T]:
         """Fold a function of canonical chunks, in record order, within each sub-group."""
         return self.table.reduce(names, function, combine)
 
-    def moments(self, names: Sequence[str]) -> list[Moments]:
+    def moments(self, names: Sequence[str]) -> list[SampleMoments]:
         """Counts, means and covariances per sub-group, over the pairs of values that are present."""
-        from larvatus.stats.linear.moments import Moments
+        from larvatus.stats.linear.moments import SampleMoments
 
-        return self.reduce(names, lambda group, block: Moments.of(block.matrix(names)), Moments.merge)
+        return self.reduce(names, lambda group, block: SampleMoments.of(block.matrix(names)), SampleMoments.merge)
 
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> Microdata:
         """New columns with the ranks of others: ties averaged, or settled by keyed words where `random` is given."""
@@ -95,9 +95,9 @@ class Microdata:
         return self.holding(self.table.place(placed, random, source.table if source else None))
 
     def carried(
-        self, order: str, names: Sequence[str], start: T, function: Callable[[int, T, Block], T],
+        self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
         random: RecordRandom | None = None,
-    ) -> list[T]:
+    ) -> list[_T]:
         """What a function has carried along the rows in the order of a column, per sub-group; rows without a value left out.
 
         Without `random` ties come in no stated order, and blocks hold no record ids.
@@ -108,7 +108,7 @@ class Microdata:
         """Only the rows where `keep` is true."""
         return self.holding(self.table.take(keep, names))
 
-    def settled(self, outcome: Settled) -> Microdata:
+    def settled(self, outcome: GroupSettlement) -> Microdata:
         """The same data in effective sub-groups."""
         target = np.array(outcome.target, dtype=np.int64)
         return self.holding(
@@ -123,7 +123,7 @@ class Microdata:
         whole = self.table.regroup(lambda group, block: np.zeros(len(block), dtype=np.int64), (), (), [()])
         return self.holding(whole)
 
-    def holding(self, table: Table) -> Microdata:
+    def holding(self, table: RecordTable) -> Microdata:
         """The same roles over another table."""
         return replace(self, table=table)
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from larvatus.core.errors import MaskError, nearest_names
 
-V = TypeVar("V", float, int)
+_V = TypeVar("_V", float, int)
 
 
-def per_column(what: str, value: V | Sequence[V] | Mapping[str, V], columns: Sequence[str]) -> NDArray[np.float64]:
+def per_column(what: str, value: _V | Sequence[_V] | Mapping[str, _V], columns: Sequence[str]) -> NDArray[np.float64]:
     """One value per column, or an error that names the parameter, what it has and what it needs."""
     if isinstance(value, Mapping):
         for name in value:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
-from larvatus.data.sub_groups import Label
+from larvatus.data.sub_groups import GroupLabel
 
 
 def by_period(data: Microdata, period: str, asked_by: str) -> Microdata:
@@ -24,7 +24,7 @@ def by_period(data: Microdata, period: str, asked_by: str) -> Microdata:
     def label(key: float) -> str | float | None:
         return None if np.isinf(key) else levels[int(key)] if levels else key
 
-    labels: list[Label] = [(*data.groups.labels[g], label(key)) for g, key in found]
+    labels: list[GroupLabel] = [(*data.groups.labels[g], label(key)) for g, key in found]
     first = np.concatenate([[0], np.cumsum([len(h) for h in seen])]).astype(np.int64)
 
     def assign(group: int, block: Block) -> NDArray[np.int64]:

@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 
 Pairs = dict[tuple[int, int], float]
 NEARLY = 1e-9
-ENOUGH = 10
-COMPLETE, TOGETHER = (" complete one", " complete other"), (" rank together one", " rank together other")
+_ENOUGH = 10
+_COMPLETE, RANKS_TOGETHER = (" complete one", " complete other"), (" rank together one", " rank together other")
 
 
-def agreeing(data: Microdata, names: Sequence[str], moments: Sequence[Moments]) -> list[Pairs]:
+def agreeing(data: Microdata, names: Sequence[str], moments: Sequence[SampleMoments]) -> list[Pairs]:
     """Per sub-group, pairs of these columns of ranks, the first ones of the moments, that agree or reverse perfectly."""
     p = len(names)
     near: list[Pairs] = [{} for _ in moments]
-    every = Moments.stacked(moments)
+    every = SampleMoments.stacked(moments)
     for g in np.flatnonzero(_close(every, p).any(axis=(1, 2))).tolist():
         near[g] = _nearly(moments[g], p)
     if any(near):
@@ -46,7 +46,7 @@ def _compared(data: Microdata, names: Sequence[str], near: Sequence[Pairs], tota
 
 
 def _agreeing_partly(
-    data: Microdata, names: Sequence[str], moments: Sequence[Moments], pairs: Sequence[Collection[tuple[int, int]]]
+    data: Microdata, names: Sequence[str], moments: Sequence[SampleMoments], pairs: Sequence[Collection[tuple[int, int]]]
 ) -> list[Pairs]:
     """Pairs that are missing in different records and agree in those that have both: ranked anew over these alone.
 
@@ -64,7 +64,7 @@ def _agreeing_partly(
         both = ranked_together(data, names[i], names[j])
         total = [float(m.count[i, j]) for m in moments]
         ways = [
-            _compared(both, TOGETHER, [{(0, 1): sign} if sign in f.get((i, j), ()) else {} for f in inside], total)
+            _compared(both, RANKS_TOGETHER, [{(0, 1): sign} if sign in f.get((i, j), ()) else {} for f in inside], total)
             for sign in (1.0, -1.0)
         ]
         for g, (same, reverse) in enumerate(zip(*ways, strict=True)):
@@ -78,10 +78,10 @@ def ranked_together(data: Microdata, one: str, other: str) -> Microdata:
 
     def clear(group: int, block: Block) -> Mapping[str, Array]:
         gone = np.isnan(block[one]) | np.isnan(block[other])
-        return {c: np.where(gone, np.nan, block[n]) for c, n in zip(COMPLETE, (one, other), strict=True)}
+        return {c: np.where(gone, np.nan, block[n]) for c, n in zip(_COMPLETE, (one, other), strict=True)}
 
-    cleared = data.map_rows(clear, [one, other], [Column(c, "number") for c in COMPLETE])
-    return cleared.ranks(dict(zip(TOGETHER, COMPLETE, strict=True)))
+    cleared = data.map_rows(clear, [one, other], [Column(c, "number") for c in _COMPLETE])
+    return cleared.ranks(dict(zip(RANKS_TOGETHER, _COMPLETE, strict=True)))
 
 
 def _agreement(one: Array, other: Array) -> frozenset[float]:
@@ -94,20 +94,20 @@ def _agreement(one: Array, other: Array) -> frozenset[float]:
     )
 
 
-def _differently_missing(m: Moments, p: int) -> list[tuple[int, int]]:
+def _differently_missing(m: SampleMoments, p: int) -> list[tuple[int, int]]:
     """Pairs that are not missing in the same records, with enough records that have both to speak of agreement."""
     count = m.count[:p, :p]
-    apart = np.triu(count < np.maximum.outer(m.present[:p], m.present[:p]), 1) & (count >= ENOUGH)
+    apart = np.triu(count < np.maximum.outer(m.present[:p], m.present[:p]), 1) & (count >= _ENOUGH)
     return [(int(i), int(j)) for i, j in np.argwhere(apart)]
 
 
-def _close(m: Moments, p: int) -> NDArray[np.bool_]:
+def _close(m: SampleMoments, p: int) -> NDArray[np.bool_]:
     """Which pairs of the first columns correlate by one, or minus one, but for rounding; of one or of many at once."""
     root = np.sqrt(np.diagonal(m.square, axis1=-2, axis2=-1)[..., :p])
     return np.triu(np.abs(m.scatter[..., :p, :p]) > (1 - NEARLY) * root[..., :, None] * root[..., None, :], 1)
 
 
-def _nearly(m: Moments, p: int) -> Pairs:
+def _nearly(m: SampleMoments, p: int) -> Pairs:
     """Pairs over the same records whose ranks agree, or reverse, but for rounding."""
     scatter, close = m.scatter[:p, :p], _close(m, p)
     whole = m.count[:p, :p] == np.maximum.outer(m.present[:p], m.present[:p])

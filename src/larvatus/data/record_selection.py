@@ -18,7 +18,7 @@ from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Mask
 from larvatus.data.score import Score
 
-OWN = "larvatus_record"
+_OWN = "larvatus_record"
 MARK = "@"
 
 
@@ -47,8 +47,8 @@ def read_ids(path: Path, record_id: str | None = None) -> tuple[int | str, ...]:
     except (OSError, UnicodeDecodeError):
         raise MaskError(f"where: the file of ids {path.name!r} cannot be read. Give a CSV file with a heading.") from None
     heading, *rows = [row for row in csv.reader(io.StringIO(text)) if row] or [[]]
-    own = OWN in heading
-    name = OWN if own else record_id
+    own = _OWN in heading
+    name = _OWN if own else record_id
     place = heading.index(name) if name in heading else 0
     found = [row[place].strip() for row in rows if len(row) > place and row[place].strip()]
     if not found:
@@ -58,14 +58,14 @@ def read_ids(path: Path, record_id: str | None = None) -> tuple[int | str, ...]:
     try:
         return tuple(int(v) for v in found)
     except ValueError:
-        raise MaskError(f"where: {path.name!r} has something else than whole numbers under {OWN}.") from None
+        raise MaskError(f"where: {path.name!r} has something else than whole numbers under {_OWN}.") from None
 
 
 def write_ids(path: Path, ids: Sequence[int], force: bool = False) -> None:
     """A file of record numbers that only its owner can read."""
     check_free(path, force)
     with moved_in_place(path, private=True) as temporary:
-        temporary.write_text("\n".join([OWN, *map(str, ids)]) + "\n", encoding="utf-8")
+        temporary.write_text("\n".join([_OWN, *map(str, ids)]) + "\n", encoding="utf-8")
 
 
 def with_records(step: Mask, folder: Path | None, record_id: str | None) -> Mask:
@@ -82,7 +82,7 @@ def where_text(where: str | tuple[int | str, ...] | None) -> str:
     return f"a list of {len(where):,} record ids" if isinstance(where, tuple) else repr(where)
 
 
-def most_at_risk(scores: Sequence[Score], share: float) -> tuple[int, ...]:
+def records_most_at_risk(scores: Sequence[Score], share: float) -> tuple[int, ...]:
     """Record ids by how far an attack gets with them, at most a share of all, none that no attack found."""
     if not 0 < share <= 1:
         raise RiskError(f"at_risk: share needs a value above 0 and up to 1, got {share!r}.")

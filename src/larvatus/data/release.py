@@ -11,7 +11,7 @@ from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.files import check_free
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask
-from larvatus.data.method_parsing import told_settings
+from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.notes import Note
 from larvatus.data.score import Rows
 
@@ -83,7 +83,7 @@ class Release:
 
     def described(self) -> Mapping[str, Any]:
         """Name and steps as plain values; of a list of record ids only how many."""
-        return {"name": self.name, "steps": [told_settings(s) for s in self.steps]}
+        return {"name": self.name, "steps": [redacted_settings(s) for s in self.steps]}
 
 
 def _row_words(order: RecordRandom) -> Any:

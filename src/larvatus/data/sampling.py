@@ -6,7 +6,7 @@ from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.microdata import Microdata
 
 
-def sampled(data: Microdata, records: int, secret: bytes) -> Microdata:
+def sample_records(data: Microdata, records: int, secret: bytes) -> Microdata:
     """About so many of the records, the same share of every sub-group in expectation; all where 0 are asked for, or more.
 
     Sub-groups of which no record is drawn are not there.

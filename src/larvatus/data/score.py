@@ -188,9 +188,9 @@ class Scores(tuple[Score, ...]):
         first, then chance decides. Records that no attack found are never among them. With `file` the ids are also
         written there, for the owner alone to read; a step's `where = "@FILE"` then masks just these records.
         """
-        from larvatus.data.record_selection import most_at_risk, write_ids
+        from larvatus.data.record_selection import records_most_at_risk, write_ids
 
-        ids = most_at_risk(self, share)
+        ids = records_most_at_risk(self, share)
         if file is not None:
             write_ids(Path(file), ids, force)
         return ids

@@ -10,11 +10,11 @@ from larvatus.core.errors import SubGroupError
 from larvatus.data.roles import Small, SubGroups
 
 Level: TypeAlias = str | int | float | bool | None
-Label: TypeAlias = tuple[Level, ...]
-SHOWN = 5
+GroupLabel: TypeAlias = tuple[Level, ...]
+_SHOWN = 5
 
 
-def label_text(columns: Sequence[str], label: Label) -> str:
+def label_text(columns: Sequence[str], label: GroupLabel) -> str:
     """`region=7, sex=2`; a pooled label names the columns it still has, the empty one all records."""
     named = ", ".join(f"{c}={'missing' if v is None else v}" for c, v in zip(columns, label, strict=False))
     return named or "all records"
@@ -25,9 +25,9 @@ class Groups:
     """The sub-groups of a table in order, their sizes, and the declared ones that each effective one holds."""
 
     columns: tuple[str, ...]
-    labels: tuple[Label, ...]
+    labels: tuple[GroupLabel, ...]
     sizes: tuple[int, ...]
-    declared: tuple[tuple[Label, ...], ...] = ()
+    declared: tuple[tuple[GroupLabel, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -48,12 +48,12 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class GroupSettlement:
     """What becomes of each declared sub-group: the index of its effective one, or -1 where its records are left out."""
 
     target: tuple[int, ...]
-    labels: tuple[Label, ...]
-    declared: tuple[tuple[Label, ...], ...]
+    labels: tuple[GroupLabel, ...]
+    declared: tuple[tuple[GroupLabel, ...], ...]
 
 
 def usable(present: Sequence[int], limit: int) -> int:
@@ -61,7 +61,7 @@ def usable(present: Sequence[int], limit: int) -> int:
     return min((n for n in present if n), default=limit)
 
 
-def settle(groups: Groups, present: Sequence[Sequence[int]], limit: int, small: Small, asked_by: str) -> Settled:
+def settle(groups: Groups, present: Sequence[Sequence[int]], limit: int, small: Small, asked_by: str) -> GroupSettlement:
     """Refuse, pool or suppress sub-groups with too few present values in some column, once, before the first step."""
     workable = [usable(counts, limit) for counts in present]
     too_small = [g for g in range(len(groups)) if workable[g] < limit]
@@ -75,18 +75,18 @@ def settle(groups: Groups, present: Sequence[Sequence[int]], limit: int, small: 
         kept = [g for g in range(len(groups)) if g not in dropped]
         place = {g: i for i, g in enumerate(kept)}
         target = tuple(place.get(g, -1) for g in range(len(groups)))
-        return Settled(target, tuple(labels[g] for g in kept), tuple((labels[g],) for g in kept))
+        return GroupSettlement(target, tuple(labels[g] for g in kept), tuple((labels[g],) for g in kept))
     pooled = _pool(groups, labels, present, limit, asked_by) if too_small else labels
-    held: dict[Label, list[Label]] = {}
+    held: dict[GroupLabel, list[GroupLabel]] = {}
     for effective, label in zip(pooled, labels, strict=True):
         held.setdefault(effective, []).append(label)
     index = {effective: i for i, effective in enumerate(held)}
-    return Settled(tuple(index[e] for e in pooled), tuple(held), tuple(tuple(v) for v in held.values()))
+    return GroupSettlement(tuple(index[e] for e in pooled), tuple(held), tuple(tuple(v) for v in held.values()))
 
 
 def _pool(
-    groups: Groups, labels: Sequence[Label], present: Sequence[Sequence[int]], limit: int, asked_by: str
-) -> list[Label]:
+    groups: Groups, labels: Sequence[GroupLabel], present: Sequence[Sequence[int]], limit: int, asked_by: str
+) -> list[GroupLabel]:
     """Shorten labels from the end, for all that share the shortened label, until every pool is large enough."""
     pooled = list(labels)
     whole = usable(_added(present), limit)
@@ -96,7 +96,7 @@ def _pool(
             "pooling cannot help. Use a mask that needs fewer, or fewer confidential columns."
         )
     for length in range(len(groups.columns) - 1, -1, -1):
-        held: dict[Label, list[Sequence[int]]] = {}
+        held: dict[GroupLabel, list[Sequence[int]]] = {}
         for label, counts in zip(pooled, present, strict=True):
             held.setdefault(label, []).append(counts)
         short = {label[:length] for label, parts in held.items() if usable(_added(parts), limit) < limit}
@@ -111,8 +111,8 @@ def _added(present: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _refusal(groups: Groups, workable: Sequence[int], too_small: Sequence[int], limit: int, asked_by: str) -> str:
-    named = "; ".join(f"({groups.name(g)}) has {workable[g]}" for g in too_small[:SHOWN])
-    more = f"; and {len(too_small) - SHOWN} more" if len(too_small) > SHOWN else ""
+    named = "; ".join(f"({groups.name(g)}) has {workable[g]}" for g in too_small[:_SHOWN])
+    more = f"; and {len(too_small) - _SHOWN} more" if len(too_small) > _SHOWN else ""
     if not groups.columns:
         return f"{asked_by}: the file has {workable[0]} usable records and {limit} are needed. Use a mask that needs fewer."
     return (

@@ -12,7 +12,7 @@ from larvatus.core.errors import RolesError
 from larvatus.data.roles import Roles
 
 ROOT = ""
-DEEPEST = 64
+_DEEPEST = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Taxonomy:
 
 
 def _walked(column: str, tree: Any, parent: str, depth: int) -> Iterator[tuple[str, str]]:
-    if depth > DEEPEST:
-        raise RolesError(f"taxonomies: that of {column!r} is deeper than {DEEPEST} levels.")
+    if depth > _DEEPEST:
+        raise RolesError(f"taxonomies: that of {column!r} is deeper than {_DEEPEST} levels.")
     if isinstance(tree, Mapping):
         for name, below in tree.items():
             yield str(name), parent

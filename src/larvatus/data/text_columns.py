@@ -11,7 +11,7 @@ from larvatus.data.microdata import Microdata
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A", ".")
 MANY_NAMES = 50
 FEW_CODES = 12  # different whole numbers that may be codes
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 CODE = re.compile(r"[-+]?0[0-9xX].*|[-+]?\d{19,}")
 DRESSED = re.compile(
     r"[-+]?[$€£¥]?\s?[-+]?(\d{1,3}([,.'’\s]\d{3})+([.,]\d+)?|\d+,\d+|\d+(\.\d+)?)\s?([%$€£¥]|USD|EUR|GBP|CHF|JPY)?|\(\d[\d.,]*\)"
@@ -20,7 +20,7 @@ DATE = re.compile(
     r"(\d{4}[-/]\d{1,2}([-/]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{4}\.\d{1,2}\.\d{1,2})"
     r"([ T]\d{1,2}:.*)?|\d{1,2}:\d{2}(:\d{2})?"
 )
-KINDS = (("dates", DATE), ("codes", CODE), ("numbers", NUMBER), ("dressed", DRESSED))
+_KINDS = (("dates", DATE), ("codes", CODE), ("numbers", _NUMBER), ("dressed", DRESSED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ def text_of(name: str, counted: dict[object, int]) -> Text:
         if isinstance(level, str):
             cells[level.strip()] += times
     there = {cell: times for cell, times in cells.items() if cell not in MISSING}
-    found = dict.fromkeys((kind for kind, _ in KINDS), 0)
+    found = dict.fromkeys((kind for kind, _ in _KINDS), 0)
     for cell, times in there.items():
-        kind = next((k for k, pattern in KINDS if pattern.fullmatch(cell)), None)
+        kind = next((k for k, pattern in _KINDS if pattern.fullmatch(cell)), None)
         if kind is not None:
             found[kind] += times
     others = sum(times for level, times in counted.items() if level is not None and not isinstance(level, str))

@@ -12,7 +12,7 @@ from larvatus.data.contracts import Array, Block
 from larvatus.data.microdata import Microdata
 
 if TYPE_CHECKING:
-    from larvatus.stats.linear.moments import Moments
+    from larvatus.stats.linear.moments import SampleMoments
 
 
 def checked_weight(data: Microdata, what: str, error: type[LarvatusError], zeros: bool = False) -> str:
@@ -34,11 +34,11 @@ def checked_weight(data: Microdata, what: str, error: type[LarvatusError], zeros
     return name
 
 
-def weighted_moments(data: Microdata, names: Sequence[str], weight: str) -> list[Moments]:
+def weighted_moments(data: Microdata, names: Sequence[str], weight: str) -> list[SampleMoments]:
     """Weighted means and scatter per sub-group, over the pairs of values that are present."""
-    from larvatus.stats.linear.moments import Moments
+    from larvatus.stats.linear.moments import SampleMoments
 
-    def of(group: int, block: Block) -> Moments:
-        return Moments.of(block.matrix(names), np.asarray(block[weight], dtype=np.float64))
+    def of(group: int, block: Block) -> SampleMoments:
+        return SampleMoments.of(block.matrix(names), np.asarray(block[weight], dtype=np.float64))
 
-    return data.reduce(list(dict.fromkeys([*names, weight])), of, Moments.merge)
+    return data.reduce(list(dict.fromkeys([*names, weight])), of, SampleMoments.merge)

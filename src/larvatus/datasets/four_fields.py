@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FIELDS = ("x1", "x2", "x3", "x4")
-FOUR = np.array([
+_FIELDS = ("x1", "x2", "x3", "x4")
+_FOUR = np.array([
     [1, 0.895, 0.186, -0.102], [0.895, 1, 0.218, -0.065], [0.186, 0.218, 1, 0.329], [-0.102, -0.065, 0.329, 1],
 ])
 EXTRACTED = np.array([
     [1, -0.274, 0.316, 0.273], [-0.274, 1, 0.044, 0.039], [0.316, 0.044, 1, 0.935], [0.273, 0.039, 0.935, 1],
 ])
-EVEN, DRAWN = [0, 2], [1, 3]
-LOW, WIDE = np.array([17.0, 61.0]), np.array([191.0, 450.0])
-NEAR = 1e-4
+_EVEN, DRAWN = [0, 2], [1, 3]
+_LOW, _WIDE = np.array([17.0, 61.0]), np.array([191.0, 450.0])
+_NEAR = 1e-4
 
 
 def four_fields(n: int = 100, seed: int = 0) -> pa.Table:
@@ -32,24 +32,24 @@ def four_fields(n: int = 100, seed: int = 0) -> pa.Table:
     rng = np.random.Generator(np.random.Philox(seed))
     while True:
         fields = _drawn(rng, n)
-        if np.abs(np.corrcoef(fields.T) - FOUR).max() < 0.0005:
+        if np.abs(np.corrcoef(fields.T) - _FOUR).max() < 0.0005:
             return _table(fields)
 
 
 def _drawn(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
     spread = np.round(np.linspace(1, 100, n))
-    root = np.linalg.cholesky(FOUR[np.ix_(EVEN, EVEN)])
+    root = np.linalg.cholesky(_FOUR[np.ix_(_EVEN, _EVEN)])
     scores = rng.standard_normal((n, 2)) @ root.T
     even = np.column_stack([spread[column.argsort().argsort()] for column in scores.T])
     a = (even - even.mean(axis=0)) / even.std(axis=0)
-    order = _nearer(a[:, 0], a[:, 1], FOUR[0, 2], rng)
+    order = _nearer(a[:, 0], a[:, 1], _FOUR[0, 2], rng)
     even[:, 1], a[:, 1] = even[order, 1], a[order, 1]
     error = _white(rng.standard_normal((n, 2)), a)
     inside = a.T @ a / n
-    slope = FOUR[np.ix_(DRAWN, EVEN)] @ np.linalg.inv(inside)
-    left = FOUR[np.ix_(DRAWN, DRAWN)] - slope @ inside @ slope.T
+    slope = _FOUR[np.ix_(DRAWN, _EVEN)] @ np.linalg.inv(inside)
+    left = _FOUR[np.ix_(DRAWN, DRAWN)] - slope @ inside @ slope.T
     drawn = a @ slope.T + error @ np.linalg.cholesky(left).T
-    drawn = np.round((drawn - drawn.min(axis=0)) / np.ptp(drawn, axis=0) * WIDE + LOW)
+    drawn = np.round((drawn - drawn.min(axis=0)) / np.ptp(drawn, axis=0) * _WIDE + _LOW)
     return np.column_stack([even[:, 0], drawn[:, 0], even[:, 1], drawn[:, 1]])
 
 
@@ -58,7 +58,7 @@ def _nearer(first: NDArray[np.float64], second: NDArray[np.float64], aim: float,
     n = len(first)
     order = np.arange(n)
     gap = float(first @ second) / n - aim
-    while abs(gap) > NEAR:
+    while abs(gap) > _NEAR:
         i, j = rng.integers(n, size=2)
         change = (first[i] - first[j]) * (second[order[j]] - second[order[i]]) / n
         if abs(gap + change) < abs(gap):
@@ -88,4 +88,4 @@ def _white(error: NDArray[np.float64], given: NDArray[np.float64]) -> NDArray[np
 def _table(fields: NDArray[np.float64]) -> pa.Table:
     import pyarrow as pa
 
-    return pa.table({name: fields[:, j] for j, name in enumerate(FIELDS)})
+    return pa.table({name: fields[:, j] for j, name in enumerate(_FIELDS)})

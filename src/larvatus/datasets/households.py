@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SIZES = np.array([
+_SIZES = np.array([
     1220, 1181, 1193, 1162, 1159, 1181, 4672, 4723, 4671, 4719, 4635, 4650,
     515, 468, 502, 511, 503, 464, 2019, 1968, 2044, 1940, 1960, 1940,
 ])
@@ -62,14 +62,14 @@ def _effects() -> NDArray[np.float64]:
     """One effect per sub-group, of mean 0 and variance 1 over the population."""
     _, marital, age = _cells()
     raw = 0.85 * (age - 3.5) - marital
-    share = SIZES / SIZES.sum()
+    share = _SIZES / _SIZES.sum()
     centred = raw - share @ raw
     return np.asarray(centred / np.sqrt(share @ centred**2))
 
 
 def _apportioned(n: int) -> NDArray[np.int64]:
     """Sub-group sizes in proportion to the published ones, by largest remainder."""
-    exact = n * SIZES / SIZES.sum()
+    exact = n * _SIZES / _SIZES.sum()
     sizes = np.floor(exact).astype(np.int64)
     sizes[np.argsort(sizes - exact, kind="stable")[: n - sizes.sum()]] += 1
     return np.asarray(sizes)

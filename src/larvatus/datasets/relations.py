@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LATENT = np.array([[1, 0.7, 0.7, 0], [0.7, 1, 0.7, 0.5], [0.7, 0.7, 1, 0.5], [0, 0.5, 0.5, 1]])
+_LATENT = np.array([[1, 0.7, 0.7, 0], [0.7, 1, 0.7, 0.5], [0.7, 0.7, 1, 0.5], [0, 0.5, 0.5, 1]])
 STEEP = 1.5
 
 
@@ -24,7 +24,7 @@ def relations(n: int = 4000, seed: int = 0) -> pa.Table:
     import pyarrow as pa
 
     rng = np.random.Generator(np.random.Philox(seed))
-    s, line, second, bent = (rng.standard_normal((n, 4)) @ np.linalg.cholesky(LATENT).T).T
+    s, line, second, bent = (rng.standard_normal((n, 4)) @ np.linalg.cholesky(_LATENT).T).T
     turn = s**2 - 1 + rng.standard_normal(n)
     return pa.table({
         "s": s, "line": line, "second_line": second, "curve": np.exp(STEEP * bent), "turn": turn, "s_squared": s**2,

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pyarrow as pa
 
-STATES = tuple(f"state {i}" for i in range(1, 10))
+_STATES = tuple(f"state {i}" for i in range(1, 10))
 STATE_SHARES = np.array([0.25, 0.18, 0.14, 0.11, 0.09, 0.08, 0.06, 0.05, 0.04])
 LOCALES = tuple(f"locale {i}" for i in range(1, 9))
 LOCALE_SHARES = np.array([0.13, 0.12, 0.19, 0.12, 0.02, 0.11, 0.19, 0.12])
@@ -34,8 +34,8 @@ def schools(n: int = 16_405, seed: int = 0) -> pa.Table:
     if n < 1:
         raise ValueError(f"n: at least 1 record is needed, got {n}.")
     rng = np.random.Generator(np.random.Philox(seed))
-    state = rng.choice(len(STATES), n, p=STATE_SHARES)
-    tilt = TILT * np.random.Generator(np.random.Philox(9)).standard_normal((len(STATES), len(LOCALES)))
+    state = rng.choice(len(_STATES), n, p=STATE_SHARES)
+    tilt = TILT * np.random.Generator(np.random.Philox(9)).standard_normal((len(_STATES), len(LOCALES)))
     locale = (np.log(LOCALE_SHARES) + tilt[state] + rng.gumbel(size=(n, len(LOCALES)))).argmax(axis=1)
     size = STATE_SIZE[state] + LOCALE_SIZE[locale] + 0.5 * rng.standard_normal(n)
     teachers = np.maximum(np.round(30 * np.exp(size), 1), 0.5)
@@ -44,6 +44,6 @@ def schools(n: int = 16_405, seed: int = 0) -> pa.Table:
     some = rng.random(n) < 1 / (1 + np.exp(1.5 - STATE_MIGRANT[state] - LOCALE_MIGRANT[locale]))
     migrant = np.where(some, rng.poisson(pupils * poor * 0.05 * rng.gamma(0.6, 1 / 0.6, n)), 0)
     return pa.table({
-        "state": np.array(STATES)[state], "locale": np.array(LOCALES)[locale], "teachers": teachers,
+        "state": np.array(_STATES)[state], "locale": np.array(LOCALES)[locale], "teachers": teachers,
         "lunch": rng.poisson(pupils * poor).astype(np.int64), "migrant": migrant.astype(np.int64),
     })

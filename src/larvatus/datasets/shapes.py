@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Shape = Literal["normal", "skewed", "zero-inflated", "discrete"]
 SHAPES: tuple[Shape, ...] = ("normal", "skewed", "zero-inflated", "discrete")
-LATENT = np.array([[1, 0.5, 0.5], [0.5, 1, 0.6], [0.5, 0.6, 1]])
+_LATENT = np.array([[1, 0.5, 0.5], [0.5, 1, 0.6], [0.5, 0.6, 1]])
 ZERO_BELOW = -0.25  # about 40 % of a standard normal
 
 
@@ -30,7 +30,7 @@ def shapes(n: int = 1000, seed: int = 0, shape: Shape = "normal") -> pa.Table:
     if shape not in SHAPES:
         raise ValueError(f"shape: one of {', '.join(SHAPES)}, got {shape!r}.")
     rng = np.random.Generator(np.random.Philox(seed))
-    s, *z = (rng.standard_normal((n, 3)) @ np.linalg.cholesky(LATENT).T).T
+    s, *z = (rng.standard_normal((n, 3)) @ np.linalg.cholesky(_LATENT).T).T
     return pa.table({"s": s, "x1": _made(shape, z[0]), "x2": _made(shape, z[1])})
 
 

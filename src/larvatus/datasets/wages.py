@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MIDDLE, SPREAD, SKEW = 10.143, 0.8054, 0.1243  # of the logarithm of what both sources tell of
-CLOSE, FAR, SHARE_FAR, OF_CPS = 0.1198, 0.7908, 0.2184, 0.4746  # how far they disagree, and how much of it is cpswage's
+MIDDLE, _SPREAD, SKEW = 10.143, 0.8054, 0.1243  # of the logarithm of what both sources tell of
+_CLOSE, _FAR, SHARE_FAR, OF_CPS = 0.1198, 0.7908, 0.2184, 0.4746  # how far they disagree, and how much of it is cpswage's
 WAGE_TAIL, WAGE_POWER = 132_750.0, 2.1025
 CPS_TAIL, CPS_POWER = 136_697.0, 5.1495
 LOWEST, HIGHEST_WAGE, HIGHEST_CPS = 11.0, 3_932_720.0, 434_999.0
@@ -29,8 +29,8 @@ def wages(n: int = 26_418, seed: int = 0) -> pa.Table:
 
     rng = np.random.Generator(np.random.Philox(seed))
     u = rng.standard_normal(n)
-    common = np.exp(MIDDLE + SPREAD * (u - SKEW * (u**2 - 1) / 2))
-    apart = np.where(rng.random(n) < SHARE_FAR, FAR, CLOSE) * rng.standard_normal(n)
+    common = np.exp(MIDDLE + _SPREAD * (u - SKEW * (u**2 - 1) / 2))
+    apart = np.where(rng.random(n) < SHARE_FAR, _FAR, _CLOSE) * rng.standard_normal(n)
     wage = _tailed(common * np.exp((1 - OF_CPS) * apart), WAGE_TAIL, WAGE_POWER, HIGHEST_WAGE, rng)
     cps = _tailed(common * np.exp(-OF_CPS * apart), CPS_TAIL, CPS_POWER, HIGHEST_CPS, rng)
     return pa.table({"wage": wage, "cpswage": cps})

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.constraints.rules import parsed
+from larvatus.constraints.rules import parse_rule
 from larvatus.constraints.settings import derived_order
 from larvatus.core.errors import nearest_names
 from larvatus.core.number_format import Cell
@@ -25,11 +25,12 @@ from larvatus.data.roles import has_order
 from larvatus.data.score import Row, Rows
 from larvatus.data.step_columns import taken_in_turn
 
-SMALLEST, MOST_LEVELS = 10, 50
-CODES: Mapping[str, str] = {".csv": "empty cell", ".parquet": "null", ".pq": "null", "": "null"}
+_SMALLEST, _MOST_LEVELS = 10, 50
+_CODES: Mapping[str, str] = {".csv": "empty cell", ".parquet": "null", ".pq": "null", "": "null"}
 
 
-def codebook(release: Release, original: Microdata, labels: Mapping[str, str] | None = None, suffix: str = ".parquet") -> Rows:
+def make_codebook(release: Release, original: Microdata, labels: Mapping[str, str] | None = None,
+                  suffix: str = ".parquet") -> Rows:
     """One row per released column: label, type, code of missing values, whether and how it was masked, and its levels."""
     data, named = release.data, labels or {}
     facts = [_facts(copy) for copy in release.copies]
@@ -39,7 +40,7 @@ def codebook(release: Release, original: Microdata, labels: Mapping[str, str] | 
         whole, missing = all(f[name][0] for f in facts), any(f[name][1] for f in facts)
         rows.append({
             "column": name, "label": named.get(name, ""), "type": _type(data, name, whole),
-            "missing": CODES[suffix.lower()] if missing else "none", "masked": "yes" if name in data.confidential else "no",
+            "missing": _CODES[suffix.lower()] if missing else "none", "masked": "yes" if name in data.confidential else "no",
             "how": masked.get(name, "released as it is"), "levels": _levels(release, name),
         })
     return Rows.of(rows)
@@ -59,7 +60,7 @@ def codebook_path(release: Path) -> Path:
 
 def masked_by(release: Release, original: Microdata) -> dict[str, str]:
     """How each masked column was masked, in words that may be told."""
-    derived = derived_order([parsed(str(r["rule"])) for r in release.rules])
+    derived = derived_order([parse_rule(str(r["rule"])) for r in release.rules])
     names = [n for n in original.confidential if n not in derived]
     kinds = {n: original.table.columns[n].kind for n in names}
     taken = taken_in_turn(original.with_confidential(names), release.steps)
@@ -130,10 +131,10 @@ def _levels(release: Release, name: str) -> str:
         return ""
     counts = [{label[0]: n for label, n in copy.table.counts([name]).items()} for copy in release.copies]
     there = list(dict.fromkeys(v for found in counts for v in found if v is not None))
-    common = [v for v in there if all(found.get(v, 0) >= SMALLEST for found in counts)]
-    shown = [str(v).replace(";", ",") for v in common[:MOST_LEVELS]]
-    more = [f"{len(common) - MOST_LEVELS} more"] if len(common) > MOST_LEVELS else []
-    rare = [f"levels held by fewer than {SMALLEST} records are not listed"] if len(common) < len(there) else []
+    common = [v for v in there if all(found.get(v, 0) >= _SMALLEST for found in counts)]
+    shown = [str(v).replace(";", ",") for v in common[:_MOST_LEVELS]]
+    more = [f"{len(common) - _MOST_LEVELS} more"] if len(common) > _MOST_LEVELS else []
+    rare = [f"levels held by fewer than {_SMALLEST} records are not listed"] if len(common) < len(there) else []
     return "; ".join([*shown, *more, *rare])
 
 

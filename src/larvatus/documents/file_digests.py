@@ -10,20 +10,20 @@ from typing import Any
 
 from larvatus.core.errors import ReadError
 
-PARQUET = b"PAR1"
+_PARQUET = b"PAR1"
 COPY = ("copy", "records")  # what a manifest says of a copy beside its size and hash
 
 
 def described_files(paths: Sequence[Path], records: Sequence[int]) -> list[dict[str, Any]]:
     """Each copy by its records, its size and its hash; a folder by those of its parts."""
-    return [{"copy": i, "records": n, **described(p)} for i, (p, n) in enumerate(zip(paths, records, strict=True), 1)]
+    return [{"copy": i, "records": n, **describe_file(p)} for i, (p, n) in enumerate(zip(paths, records, strict=True), 1)]
 
 
-def described(path: Path) -> dict[str, Any]:
+def describe_file(path: Path) -> dict[str, Any]:
     """Size and hash of a file, or of every file in a folder."""
     if path.is_dir():
         parts = sorted(p for p in path.rglob("*") if p.is_file())
-        return {"parts": [{"name": p.relative_to(path).as_posix(), **described(p)} for p in parts]}
+        return {"parts": [{"name": p.relative_to(path).as_posix(), **describe_file(p)} for p in parts]}
     try:
         with path.open("rb") as file:
             return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
@@ -31,14 +31,14 @@ def described(path: Path) -> dict[str, Any]:
         raise ReadError(f"{path} cannot be read: {error.strerror}.") from None
 
 
-def counted(path: Path) -> tuple[int, int] | None:
+def row_and_column_count(path: Path) -> tuple[int, int] | None:
     """Records and columns of a file or a folder of Parquet files; nothing where it cannot be read as a table."""
     try:
         if path.is_dir():
             parts = [_in_parquet(p) for p in sorted(path.rglob("*.parquet"))]
             return (sum(n for n, _ in parts), parts[0][1]) if parts else None
         with path.open("rb") as file:
-            binary = file.read(len(PARQUET)) == PARQUET
+            binary = file.read(len(_PARQUET)) == _PARQUET
         return _in_parquet(path) if binary else _in_csv(path)
     except (OSError, ValueError, csv.Error):
         return None

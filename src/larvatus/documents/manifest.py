@@ -15,18 +15,18 @@ from typing import Any
 
 from larvatus.core.errors import StudyError
 from larvatus.core.files import check_free, moved_in_place, write_text
-from larvatus.data.method_parsing import told_settings
+from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release, copy_paths
 from larvatus.data.step_columns import taken_by
-from larvatus.documents.codebook import codebook, codebook_path, codebook_text
-from larvatus.documents.file_digests import described, described_files
+from larvatus.documents.codebook import codebook_path, codebook_text, make_codebook
+from larvatus.documents.file_digests import describe_file, described_files
 
 FORMAT, INSIDE = "larvatus manifest 1", "internal"
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionFacts:
     """What the internal manifest tells of how the release came to leave."""
 
     approved_by: str = ""
@@ -38,11 +38,11 @@ class Decided:
     limits: Mapping[str, Any] | None = None
 
 
-def decided_for(study: Any, row_order: str, approved_by: str = "", selection: Mapping[str, Any] | None = None) -> Decided:
+def decided_for(study: Any, row_order: str, approved_by: str = "", selection: Mapping[str, Any] | None = None) -> DecisionFacts:
     """What a study and whoever approved the release, now, have decided; limits as stated, not judged yet."""
     at = _now() if approved_by else ""
     asked = study.constraints.model_dump(mode="json", exclude_defaults=True)
-    return Decided(approved_by, at, study.purpose, row_order, asked or None, selection, study.limits.plain() or None)
+    return DecisionFacts(approved_by, at, study.purpose, row_order, asked or None, selection, study.limits.plain() or None)
 
 
 def approved_release(approved_by: str, public: str | None, names: Sequence[str]) -> str | None:
@@ -101,24 +101,24 @@ def manifest_paths(release: Path, inside: Path | None = None) -> tuple[Path, Pat
     return release.with_name(f"{stem}.manifest.json"), internal
 
 
-def beside(release: Path, inside: Path | None = None) -> tuple[Path, ...]:
+def paths_beside(release: Path, inside: Path | None = None) -> tuple[Path, ...]:
     """Every file that is written beside a release."""
     return (*manifest_paths(release, inside), codebook_path(release))
 
 
 def write_beside(
-    release: Release, original: Microdata, path: Path, *, decided: Decided | None = None,
+    release: Release, original: Microdata, path: Path, *, decided: DecisionFacts | None = None,
     labels: Mapping[str, str] | None = None, inside: Path | None = None, force: bool = False,
 ) -> None:
     """Both manifests and the codebook of a release that has been written; the internal one for the owner alone to read."""
-    decided = decided or Decided()
+    decided = decided or DecisionFacts()
     outside, internal = manifest_paths(path, inside)
     files = described_files(copy_paths(path, len(release.copies)), [c.rows for c in release.copies])
-    for target in beside(path, inside):
+    for target in paths_beside(path, inside):
         check_free(target, force)
-    book = codebook(release, original, labels, path.suffix)
+    book = make_codebook(release, original, labels, path.suffix)
     write_text(codebook_path(path), codebook_text(book), force)
-    told = public_manifest(release, files, sum(r["masked"] == "yes" for r in book), described(codebook_path(path)))
+    told = public_manifest(release, files, sum(r["masked"] == "yes" for r in book), describe_file(codebook_path(path)))
     write_text(outside, _text(told), force)
     with moved_in_place(internal, private=True) as temporary:
         temporary.write_text(_text(internal_manifest(release, original, told, decided)), encoding="utf-8")
@@ -149,7 +149,7 @@ def public_manifest(
 
 
 def internal_manifest(
-    release: Release, original: Microdata, public: Mapping[str, Any], decided: Decided
+    release: Release, original: Microdata, public: Mapping[str, Any], decided: DecisionFacts
 ) -> dict[str, Any]:
     """The public manifest and everything else that is known of how the release was made, but for the secret."""
     by, at = decided.approved_by, decided.approved_at
@@ -163,7 +163,7 @@ def internal_manifest(
         "original_records": original.rows,
         "effective_sub_groups": dict(zip(release.data.groups.names, release.data.groups.sizes, strict=True)),
         "constraints": decided.constraints, "rules": [dict(r) for r in release.rules],
-        "all_settings": [told_settings(s) for s in release.steps],
+        "all_settings": [redacted_settings(s) for s in release.steps],
         "all_notes": [{"kind": n.kind, "text": str(n)} for n in release.notes],
     }
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from larvatus.core.errors import ReadError
 from larvatus.documents.codebook import codebook_path
-from larvatus.documents.file_digests import COPY, counted, described
+from larvatus.documents.file_digests import COPY, describe_file, row_and_column_count
 from larvatus.documents.manifest import FORMAT, INSIDE
 
-ENDS = (".manifest.json", ".internal.json")
+_ENDS = (".manifest.json", ".internal.json")
 FORMATS = (".parquet", ".csv", ".pq", "")
 
 
-def verified(manifest: Path, files: Sequence[Path]) -> list[dict[str, Any]]:
+def verify_files(manifest: Path, files: Sequence[Path]) -> list[dict[str, Any]]:
     """One row for each file that is named, for each copy that is not, and for the codebook.
 
     `same` is true or false, and None of what could not be looked at. Without files, those that lie beside the manifest.
@@ -39,7 +39,7 @@ def _beside(manifest: Path, copies: int) -> Iterator[Path]:
     """The released files where a walk puts them: beside the public manifest, or in `releases` for the internal one."""
     from larvatus.data.release import copy_paths
 
-    stem = next((manifest.name.removesuffix(e) for e in ENDS if manifest.name.endswith(e)), manifest.stem)
+    stem = next((manifest.name.removesuffix(e) for e in _ENDS if manifest.name.endswith(e)), manifest.stem)
     folder = manifest.parent
     if folder.name == INSIDE and (folder.parent / "releases").is_dir():
         folder = folder.parent / "releases"
@@ -53,21 +53,21 @@ def _beside(manifest: Path, copies: int) -> Iterator[Path]:
 def _codebook(manifest: Path, files: Sequence[Path], known: Any) -> list[dict[str, Any]]:
     if not isinstance(known, dict):
         return []
-    stem = next((manifest.name.removesuffix(e) for e in ENDS if manifest.name.endswith(e)), manifest.stem)
+    stem = next((manifest.name.removesuffix(e) for e in _ENDS if manifest.name.endswith(e)), manifest.stem)
     name = f"{stem}.codebook.csv"
     places = [manifest.with_name(name), *(f.with_name(name) for f in files), *(codebook_path(f) for f in files)]
     path = next((p for p in places if p.is_file()), None)
     row = {"what": "codebook", "copy": None, "of": 1}
     if path is None:
         return [{"file": "", **row, "same": None, "why": f"{name} does not lie beside the manifest or the release"}]
-    same = described(path) == known
-    return [{"file": str(path), **row, "same": same, "why": "" if same else _sizes(described(path), [known])}]
+    same = describe_file(path) == known
+    return [{"file": str(path), **row, "same": same, "why": "" if same else _sizes(describe_file(path), [known])}]
 
 
 def _matched(path: Path, told: Mapping[str, Any]) -> dict[str, Any]:
     if not path.exists():
         raise ReadError(f"{path} does not exist. Name the released file.")
-    copies, found = told["files"], described(path)
+    copies, found = told["files"], describe_file(path)
     known = next((c for c in copies if {k: v for k, v in c.items() if k not in COPY} == found), None)
     why = "" if known is not None else _difference(found, copies)
     other = _counts(path, told, known)
@@ -79,7 +79,7 @@ def _matched(path: Path, told: Mapping[str, Any]) -> dict[str, Any]:
 
 def _counts(path: Path, told: Mapping[str, Any], known: Mapping[str, Any] | None) -> str:
     """How records and columns differ from those described; of another file only where no copy has as many."""
-    found = counted(path)
+    found = row_and_column_count(path)
     if found is None:
         return "" if known is not None else "it cannot be read as a table"
     copies = [known] if known is not None else told["files"]

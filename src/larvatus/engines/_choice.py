@@ -12,8 +12,8 @@ from larvatus.core.memory_size import bytes_of, usable_memory
 from larvatus.data.contracts import Engine
 from larvatus.engines._files.sources import PARQUET, parts_of
 
-PACKAGE = "larvatus.engines"
-TIMES, COMFORTABLE = 6, 0.6
+_PACKAGE = "larvatus.engines"
+_TIMES, COMFORTABLE = 6, 0.6
 
 
 def engine_for(
@@ -29,7 +29,7 @@ def engine_for(
     if type(source).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
         return _named("duckdb", memory), ""
     allowed = usable_memory() if memory is None else bytes_of(memory)
-    needed = TIMES * _size(source, columns)
+    needed = _TIMES * _size(source, columns)
     if needed <= COMFORTABLE * allowed:
         return _named("memory", None), ""
     why = f"the source would need about {needed / 1e9:.1f} GB of memory and {allowed / 1e9:.1f} GB may be used"
@@ -39,10 +39,10 @@ def engine_for(
 
 
 def _named(name: str, memory: int | str | None, master: str | None = None) -> Engine:
-    known = file_names(PACKAGE)
+    known = file_names(_PACKAGE)
     if name not in known:
         raise ReadError(f"no engine {name!r}; {nearest_names(name, known)}")
-    kind = load(PACKAGE, name)
+    kind = load(_PACKAGE, name)
     bounded = memory is not None and name not in ("memory", "pieces")
     if memory is not None and not bounded:
         raise EngineError(f"memory: engine {name} cannot keep to an amount. Use engine duckdb, or leave memory out.")

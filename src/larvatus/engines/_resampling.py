@@ -8,11 +8,11 @@ import numpy as np
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.microdata import Microdata
-from larvatus.engines._memory.table import as_memory, joined_rows, laid_out
+from larvatus.engines._memory.table import as_memory, joined_rows, lay_out_rows
 from larvatus.engines.memory import Memory
 
 
-def sampled(data: Microdata, most: int, of: int, random: RecordRandom) -> Microdata:
+def sample_file(data: Microdata, most: int, of: int, random: RecordRandom) -> Microdata:
     """About `most` of every `of` records, chosen by record id, so that the same ones are chosen of a paired release."""
     rate = most / of
     return data.take(lambda group, block: random.uniform(block.record, purpose="kept for the null")[0] < rate, ())
@@ -22,7 +22,7 @@ def in_memory(data: Microdata, names: Sequence[str]) -> Microdata:
     """These columns of a file, in its sub-groups."""
     table, groups = data.table, data.groups
     record, values, code = joined_rows(table, names)
-    held = laid_out({n: table.columns[n] for n in names}, record, record, values, code, groups.columns, groups.labels,
+    held = lay_out_rows({n: table.columns[n] for n in names}, record, record, values, code, groups.columns, groups.labels,
                     groups.declared)
     return Microdata(held, data.roles, data.sub_groups, Memory())
 
@@ -35,4 +35,4 @@ def drawn_again(data: Microdata, rows: int, random: RecordRandom) -> Microdata:
     chosen = np.argsort(table.record, kind="stable")[place]
     code = np.repeat(np.arange(len(groups), dtype=np.int64), np.diff(table.starts))[chosen]
     values = {n: v[chosen] for n, v in table.values.items()}
-    return data.holding(laid_out(table.columns, ids, ids, values, code, groups.columns, groups.labels, groups.declared))
+    return data.holding(lay_out_rows(table.columns, ids, ids, values, code, groups.columns, groups.labels, groups.declared))

@@ -16,14 +16,14 @@ import numpy as np
 
 from larvatus.core.errors import EngineError, ReadError
 from larvatus.core.memory_size import bytes_of, usable_memory
-from larvatus.data.contracts import Table, Words
+from larvatus.data.contracts import RecordTable, Words
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.engines._disk import reading, writing
-from larvatus.engines._disk.layout import Room, Rows
-from larvatus.engines._disk.partition_sort import parted
+from larvatus.engines._disk.layout import ColumnBlocks, Room
+from larvatus.engines._disk.partition_sort import sort_in_parts
 from larvatus.engines._disk.table import DiskTable, as_disk
 from larvatus.engines._files.sources import checked_names, column_names, keyed_order_of
-from larvatus.engines._layout.stored import WIDE
+from larvatus.engines._layout.stored_columns import WIDE
 from larvatus.engines._layout.work_folder import WorkFolder
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LARGEST_BUCKET = 1 << 21
 RESERVE = 160 * 10**6  # blocks on their way in and out, whatever the rest is doing
-SORTING, HOLDING, PER_ROW = 0.6, 0.85, 96  # of what is left: DuckDB while it sorts, arrays while they are held; bytes of a row
+SORTING, _HOLDING, _PER_ROW = 0.6, 0.85, 96  # of what is left: DuckDB while sorting, arrays while held; bytes of a row
 
 
 class Duckdb:
@@ -49,7 +49,7 @@ class Duckdb:
         if self._room is None:
             folder = WorkFolder()
             free = max(self._memory - RESERVE, self._memory // 3)
-            rows = self._rows or int(free * HOLDING / (PER_ROW * self._threads))
+            rows = self._rows or int(free * _HOLDING / (_PER_ROW * self._threads))
             sorter = _Sorter(folder, int(free * SORTING), self._threads)
             self._room = Room(folder, self._memory, rows, self._rows or min(rows, LARGEST_BUCKET), self._threads, sorter)
         return self._room
@@ -67,15 +67,15 @@ class Duckdb:
         relation = is_relation(source)
         if relation and roles.record_id is None:
             _check_ordered(source)
-        return reading.read(self.room, source, relation, self.names(source), roles, sub_groups, pairing)
+        return reading.read_to_disk(self.room, source, relation, self.names(source), roles, sub_groups, pairing)
 
-    def frame(self, table: Table, names: Sequence[str], like: Table) -> Any:
+    def frame(self, table: RecordTable, names: Sequence[str], like: RecordTable) -> Any:
         """The named columns in the source's row order: the kind of frame the source was, or a relation over a file."""
         held, source = as_disk(table), as_disk(like).source
         if source.kind in ("pandas", "polars", "pyarrow"):
-            return writing.frame(held, names, source)
+            return writing.disk_frame(held, names, source)
         target = _frames().file(".parquet")
-        writing.write(held, names, target, None, None)
+        writing.write_from_disk(held, names, target, None, None)
         text = f"SELECT * FROM read_parquet('{str(target).replace(chr(39), chr(39) * 2)}')"
         if source.relation is not None:
             return source.relation.query("original", text)
@@ -84,11 +84,11 @@ class Duckdb:
         return duckdb.connect(":memory:", config={"temp_directory": str(_frames().path / "spill")}).sql(text)
 
     def write(
-        self, table: Table, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
     ) -> None:
         """The named columns to a file or a folder of files, in keyed order where words are given."""
-        writing.check(path, pairing, force)
-        writing.write(as_disk(table), names, path, order, pairing)
+        writing.check_targets(path, pairing, force)
+        writing.write_from_disk(as_disk(table), names, path, order, pairing)
 
 
 @cache
@@ -117,20 +117,20 @@ class _Sorter:
             self._connection.close()
         self._connection = None
 
-    def ordered(self, rows: Rows, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> Rows:
+    def ordered(self, rows: ColumnBlocks, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> ColumnBlocks:
         """Rows in order: parted by the first key into pieces that fit, each sorted here; pieces that do not, by DuckDB."""
-        return parted(rows, dtypes, by, wanted, self._folder, self._memory, self._threads, self._sorted)
+        return sort_in_parts(rows, dtypes, by, wanted, self._folder, self._memory, self._threads, self._sorted)
 
-    def _sorted(self, rows: Rows, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> Rows:
+    def _sorted(self, rows: ColumnBlocks, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> ColumnBlocks:
         text = f"SELECT {', '.join(wanted)} FROM given ORDER BY {', '.join(by)}"
         return self._asked(text, {"given": (rows, dtypes)}, wanted)
 
-    def joined(self, mine: Rows, theirs: Rows, dtypes: tuple[dict[str, str], dict[str, str]]) -> Rows:
+    def joined(self, mine: ColumnBlocks, theirs: ColumnBlocks, dtypes: tuple[dict[str, str], dict[str, str]]) -> ColumnBlocks:
         wanted = ["row", *(n for n in dtypes[1] if n != "record")]
         text = f"SELECT {', '.join(wanted)} FROM mine JOIN theirs USING (record)"
         return self._asked(text, {"mine": (mine, dtypes[0]), "theirs": (theirs, dtypes[1])}, wanted)
 
-    def _asked(self, text: str, given: dict[str, tuple[Rows, dict[str, str]]], wanted: Sequence[str]) -> Rows:
+    def _asked(self, text: str, given: dict[str, tuple[ColumnBlocks, dict[str, str]]], wanted: Sequence[str]) -> ColumnBlocks:
         import duckdb
 
         cursor = self.connection.cursor()
@@ -170,7 +170,7 @@ def _connect(folder: WorkFolder, memory: int, threads: int) -> duckdb.DuckDBPyCo
     return connection
 
 
-def _reader(rows: Rows, dtypes: dict[str, str]) -> pa.RecordBatchReader:
+def _reader(rows: ColumnBlocks, dtypes: dict[str, str]) -> pa.RecordBatchReader:
     import pyarrow as pa
 
     schema = pa.schema([(n, getattr(pa, d)()) for n, d in dtypes.items()])

@@ -11,14 +11,14 @@ import numpy as np
 
 from larvatus.core.arrays import Ints
 from larvatus.core.errors import ReadError
-from larvatus.data.contracts import Array, Column, Table, Words
+from larvatus.data.contracts import Array, Column, RecordTable, Words
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
 from larvatus.engines._files.columns import as_array, to_arrow
 from larvatus.engines._files.frames import as_frame, as_read, frame_dtypes, frame_kind, plain_index
 from larvatus.engines._files.record_ids import paired_records, record_ids
 from larvatus.engines._files.sources import arrow_table, column_names, keyed_order_of
 from larvatus.engines._files.targets import check_target, write_batches
-from larvatus.engines._memory.table import MemoryTable, as_memory, decoded, laid_out
+from larvatus.engines._memory.table import MemoryTable, as_memory, decode_labels, lay_out_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,7 +68,7 @@ class Memory:
         code, labels = _cross(values, columns, sub_groups.columns, table.num_rows)
         declared = [(label,) for label in labels]
         position = np.arange(table.num_rows, dtype=np.int64)
-        return laid_out(columns, record, position, values, code, sub_groups.columns, labels, declared, held)
+        return lay_out_rows(columns, record, position, values, code, sub_groups.columns, labels, declared, held)
 
     def _records(self, table: pa.Table, name: str | None, pairing: Path | None) -> Ints:
         if pairing is not None:
@@ -77,7 +77,7 @@ class Memory:
             return np.arange(table.num_rows, dtype=np.int64)
         return _record_ids(name, table.column(name))
 
-    def frame(self, table: Table, names: Sequence[str], like: Table) -> Any:
+    def frame(self, table: RecordTable, names: Sequence[str], like: RecordTable) -> Any:
         """The named columns in the source's row order, as the kind of frame the source was."""
         held = as_memory(table)
         order = np.argsort(held.position, kind="stable")
@@ -89,7 +89,7 @@ class Memory:
         return as_frame(out, source.kind, source.types, fitting, index, whole, held.columns)
 
     def write(
-        self, table: Table, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
     ) -> None:
         """The named columns to a file, in keyed order where words are given, with the record ids in a pairing file."""
         check_target(path, force)
@@ -166,7 +166,7 @@ def _cross(
         _, code = np.unique(code * (width + 1) + level, return_inverse=True)
     first = np.unique(code, return_index=True)[1]
     levels = [columns[n].levels for n in names]
-    return code, [decoded([int(values[n][i]) for n in names], levels) for i in first]
+    return code, [decode_labels([int(values[n][i]) for n in names], levels) for i in first]
 
 
 def _record_ids(name: str, column: pa.ChunkedArray) -> Ints:

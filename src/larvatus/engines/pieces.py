@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Column, RowFunction, Table, Words
+from larvatus.data.contracts import Array, Block, Column, RecordTable, RowFunction, Words
 from larvatus.data.roles import Roles, SubGroups
-from larvatus.data.sub_groups import Groups, Label
+from larvatus.data.sub_groups import GroupLabel, Groups
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._memory.table import MemoryTable, blank, dtype_of, frozen, ties
 from larvatus.engines.memory import Memory
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +59,18 @@ class _PiecesTable:
         for g, rows in self._random_pieces():
             yield g, self._rows(rows, names)
 
-    def counts(self, names: Sequence[str]) -> Mapping[Label, int]:
+    def counts(self, names: Sequence[str]) -> Mapping[GroupLabel, int]:
         return self.held.counts(names)
 
     def reduce(
-        self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
-    ) -> list[T]:
+        self, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
+    ) -> list[_T]:
         jobs = list(self.held.slices(CHUNK))
-        done: dict[int, T] = {}
+        done: dict[int, _T] = {}
         for i in self.rng.permutation(len(jobs)):
             g, low, high = jobs[i]
             done[int(i)] = function(g, self._rows(np.arange(low, high), names))
-        out: dict[int, T] = {}
+        out: dict[int, _T] = {}
         for i, (g, _, _) in enumerate(jobs):
             out[g] = combine(out[g], done[i]) if g in out else done[i]
         return list(out.values())
@@ -109,7 +109,7 @@ class _PiecesTable:
         return order[: np.count_nonzero(~np.isnan(block[name]))]
 
     def place(
-        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Table | None = None
+        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: RecordTable | None = None
     ) -> _PiecesTable:
         other = self if source is None else _pieces(source)
 
@@ -149,8 +149,8 @@ class _PiecesTable:
         return self.with_held(replace(self.held, columns=columns, values={**self.held.values, **frozen(new)}))
 
     def scan(
-        self, order: str, names: Sequence[str], start: T,
-        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
+        self, order: str, names: Sequence[str], start: _T,
+        function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
     ) -> _PiecesTable:
         def run(group: int, block: Block) -> Mapping[str, Array]:
             rows = self._sorted(block, order, random)
@@ -165,9 +165,9 @@ class _PiecesTable:
         return self.map_groups(run, list(dict.fromkeys([order, *names])), made)
 
     def carried(
-        self, order: str, names: Sequence[str], start: T, function: Callable[[int, T, Block], T],
+        self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
         random: RecordRandom | None = None,
-    ) -> list[T]:
+    ) -> list[_T]:
         out = []
         for g, low, high in self.held.slices():
             rows = self.rng.permutation(np.arange(low, high))
@@ -181,10 +181,10 @@ class _PiecesTable:
             out.append(carry)
         return out
 
-    def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> _PiecesTable:
+    def pair(self, other: RecordTable, names: Mapping[str, str], partly: bool = False) -> _PiecesTable:
         return self.with_held(self.held.pair(_pieces(other).held, names, partly))
 
-    def stack(self, other: Table, names: Sequence[str], indicator: str) -> _PiecesTable:
+    def stack(self, other: RecordTable, names: Sequence[str], indicator: str) -> _PiecesTable:
         return self.with_held(self.held.stack(_pieces(other).held, names, indicator))
 
     def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> _PiecesTable:
@@ -192,7 +192,7 @@ class _PiecesTable:
 
     def regroup(
         self, assign: Callable[[int, Block], Array], names: Sequence[str], columns: Sequence[str],
-        labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+        labels: Sequence[GroupLabel], declared: Sequence[tuple[GroupLabel, ...]] = (),
     ) -> _PiecesTable:
         return self.with_held(self.held.regroup(assign, names, columns, labels, declared))
 
@@ -200,7 +200,7 @@ class _PiecesTable:
         return self
 
 
-def _pieces(table: Table) -> _PiecesTable:
+def _pieces(table: RecordTable) -> _PiecesTable:
     if not isinstance(table, _PiecesTable):
         raise TypeError("tables of two engines cannot be joined; read both with the same engine")
     return table
@@ -222,10 +222,10 @@ class Pieces:
     def read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None) -> _PiecesTable:
         return _PiecesTable(self._memory.read(source, roles, sub_groups, pairing), np.random.default_rng(self._seed))
 
-    def frame(self, table: Table, names: Sequence[str], like: Table) -> Any:
+    def frame(self, table: RecordTable, names: Sequence[str], like: RecordTable) -> Any:
         return self._memory.frame(_pieces(table).held, names, _pieces(like).held)
 
     def write(
-        self, table: Table, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
     ) -> None:
         self._memory.write(_pieces(table).held, names, path, order, pairing, force)

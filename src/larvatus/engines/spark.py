@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import EngineError, ReadError
 from larvatus.core.memory_size import bytes_of
-from larvatus.data.contracts import Table, Words
+from larvatus.data.contracts import RecordTable, Words
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.engines._disk import writing as _disk_writing
 from larvatus.engines._files.sources import checked_names, column_names, keyed_order_of
 from larvatus.engines._spark import reading, writing
-from larvatus.engines._spark.jobs import Cluster
-from larvatus.engines._spark.session import beside, is_spark, parallel_tasks, session_for
-from larvatus.engines._spark.store import Place, Shared
+from larvatus.engines._spark.jobs import SparkCluster
+from larvatus.engines._spark.session import folder_beside, is_spark, parallel_tasks, session_for
+from larvatus.engines._spark.store import Place, SharedFolder
 from larvatus.engines._spark.table import SparkTable, as_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HOLDING, PER_ROW = 0.85, 96
-_GIVEN_OUT: list[Shared] = []  # folders behind frames that were given out: nobody knows when those are let go
+_HOLDING, _PER_ROW = 0.85, 96
+_GIVEN_OUT: list[SharedFolder] = []  # folders behind frames that were given out: nobody knows when those are let go
 _CHECKED: set[tuple[int, str]] = set()  # sessions and folders that were looked at
 
 
@@ -45,20 +45,20 @@ class Spark:
         self._folder = os.environ.get("LARVATUS_TEMP") if folder is None else str(folder)
         self._memory = 10**9 if memory is None else bytes_of(memory)
         self._rows = rows
-        self._shared: Shared | None = None
-        self._cluster: Cluster | None = None
+        self._shared: SharedFolder | None = None
+        self._cluster: SparkCluster | None = None
 
     def __reduce__(self) -> Any:
         return Spark, ()
 
-    def _on(self, source: Any) -> Cluster:
+    def _on(self, source: Any) -> SparkCluster:
         """The cluster, looked at once: whether its executors have the package and reach the folder."""
         if self._cluster is None:
             session = session_for(source, self._session, self._master)
-            self._shared = Shared(self._folder)
-            rows = self._rows or int(self._memory * HOLDING / PER_ROW)
-            own = beside(session)
-            cluster = Cluster(own, session, self._shared.place, parallel_tasks(session), self._memory, rows)
+            self._shared = SharedFolder(self._folder)
+            rows = self._rows or int(self._memory * _HOLDING / _PER_ROW)
+            own = folder_beside(session)
+            cluster = SparkCluster(own, session, self._shared.place, parallel_tasks(session), self._memory, rows)
             looked = id(session), self._folder or ""
             if looked not in _CHECKED:
                 _check(cluster)
@@ -84,28 +84,28 @@ class Spark:
 
     def read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None) -> SparkTable:
         """A table of the columns that have a role, in sub-group and record order."""
-        return reading.read(self._on(source), source, self.names(source), roles, sub_groups, pairing)
+        return reading.read_to_cluster(self._on(source), source, self.names(source), roles, sub_groups, pairing)
 
-    def frame(self, table: Table, names: Sequence[str], like: Table) -> Any:
+    def frame(self, table: RecordTable, names: Sequence[str], like: RecordTable) -> Any:
         """The named columns: the kind of frame the source was, or a Spark frame."""
         held, source = as_spark(table), as_spark(like).source
         if source.kind in ("pandas", "polars", "pyarrow"):
             small = held.room.arranges(held.rows, len(names))
-            batches = None if small else writing.Arranged(held, names, None).batches(0, held.rows)
-            return _disk_writing.frame(held, names, source, batches)
+            batches = None if small else writing.ArrangedColumns(held, names, None).batches(0, held.rows)
+            return _disk_writing.disk_frame(held, names, source, batches)
         if self._shared is not None and self._shared not in _GIVEN_OUT:
             _GIVEN_OUT.append(self._shared)
-        return writing.frame(held, names)
+        return writing.spark_frame(held, names)
 
     def write(
-        self, table: Table, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
     ) -> None:
         """The named columns to a file or a folder of files, in keyed order where words are given."""
-        _disk_writing.check(path, pairing, force)
-        writing.write(as_spark(table), names, path, order, pairing)
+        _disk_writing.check_targets(path, pairing, force)
+        writing.write_from_cluster(as_spark(table), names, path, order, pairing)
 
 
-def _check(cluster: Cluster) -> None:
+def _check(cluster: SparkCluster) -> None:
     """Refuse a cluster on which nothing would work, in plain words, before anything is read."""
     from larvatus import __version__
 

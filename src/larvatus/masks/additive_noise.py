@@ -14,9 +14,9 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.laws import FactorLaw, GroupLaw, Law, spreads, without_zeros
 from larvatus.data.microdata import Microdata
 from larvatus.data.per_column import per_column
-from larvatus.masks.noise.drawing import Rows, columns_of, constant_notes, noisy, refuse_negatives
+from larvatus.masks.noise.drawing import RowChoice, column_matrix, constant_notes, noisy, refuse_negatives
 
-Share = Annotated[float, Field(gt=0, le=1e6)]
+_Share = Annotated[float, Field(gt=0, le=1e6)]
 
 
 class AdditiveNoise(Mask):
@@ -38,7 +38,7 @@ class AdditiveNoise(Mask):
     record_wise: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"variance", "noise", "zeros", "positive"})
 
-    variance: Share | tuple[Share, ...] | dict[str, Share] = Field(
+    variance: _Share | tuple[_Share, ...] | dict[str, _Share] = Field(
         default=0.25, description="noise variance as a fraction of the column's variance"
     )
     noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(default="normal", description="law of the noise")
@@ -59,7 +59,7 @@ class AdditiveNoise(Mask):
             refuse_negatives(self.name(), current)
 
         def mask_block(group: int, block: Block) -> Mapping[str, Array]:
-            x = columns_of(block, names)
+            x = column_matrix(block, names)
             return dict(zip(names, self._noisy(x, spread[group], block.record, random), strict=True))
 
         return Masked(current.map_rows(mask_block, names), constant_notes(current, constant))
@@ -100,7 +100,7 @@ class AdditiveNoise(Mask):
     ) -> NDArray[np.float64]:
         from larvatus.stats.noise.laws import standard_noise
 
-        def drawn(rows: Rows, attempt: int) -> NDArray[np.float64]:
+        def drawn(rows: RowChoice, attempt: int) -> NDArray[np.float64]:
             return x[:, rows] + spread[:, None] * standard_noise(self.noise, random, record[rows], len(x), attempt)
 
         return noisy(self.name(), x, drawn, spread[:, None] == 0, self.zeros, self.positive)

@@ -15,7 +15,7 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.laws import FactorLaw, spreads, without_zeros
 from larvatus.data.microdata import Microdata
 from larvatus.data.per_column import per_column
-from larvatus.masks.noise.drawing import Rows, columns_of, constant_notes, noisy, refuse_negatives
+from larvatus.masks.noise.drawing import RowChoice, column_matrix, constant_notes, noisy, refuse_negatives
 
 Spread = Annotated[float, Field(ge=0, le=1)]
 Ratio = Annotated[float, Field(ge=0, le=1000)]
@@ -80,7 +80,7 @@ class BiasAndNoise(Mask):
             refuse_negatives(self.name(), current)
 
         def mask_block(group: int, block: Block) -> Mapping[str, Array]:
-            y = self._masked(columns_of(block, names), factor, spread[group], block.record, random)
+            y = self._masked(column_matrix(block, names), factor, spread[group], block.record, random)
             return dict(zip(names, y, strict=True))
 
         still = np.array([m.constant & (m.present > 0) & ((factor == 0) | (np.nan_to_num(m.mean) == 0)) for m in moments])
@@ -104,7 +104,7 @@ class BiasAndNoise(Mask):
     ) -> Matrix:
         from larvatus.stats.noise.laws import factors, standard_noise
 
-        def drawn(rows: Rows, attempt: int) -> Matrix:
+        def drawn(rows: RowChoice, attempt: int) -> Matrix:
             y = np.array(x[:, rows])
             if factor.any():
                 y *= factors(self.bias, factor, random, record[rows], attempt)

@@ -15,12 +15,12 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.imputation.regressions import drawn, expected, fit_notes, regressions
+from larvatus.masks.imputation.regressions import draw_coefficients, expected_values, fit_notes, regressions
 
-Share = Annotated[float, Field(gt=0, le=1)]
-Chosen = Callable[[int, Block], NDArray[np.bool_]]
-Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
-USUAL = 0.2
+_Share = Annotated[float, Field(gt=0, le=1)]
+_Chosen = Callable[[int, Block], NDArray[np.bool_]]
+ValueLimits = tuple[NDArray[np.float64], NDArray[np.float64]]
+_USUAL = 0.2
 NEARLY_DETERMINED = 1e-6
 
 
@@ -46,7 +46,7 @@ class BlankAndImpute(Mask):
     record_wise: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"rate", "copies"})
 
-    rate: Share | None = Field(default=None, description="share of the cells of each column that are chosen at random")
+    rate: _Share | None = Field(default=None, description="share of the cells of each column that are chosen at random")
     tail: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         default=None, description="share of the largest values of each column that are chosen"
     )
@@ -68,7 +68,7 @@ class BlankAndImpute(Mask):
         names = current.confidential
         design = design_of(current, current.non_confidential)
         fits = regressions(current, names, design)
-        draws = drawn(fits, current, random, self.name())
+        draws = draw_coefficients(fits, current, random, self.name())
         cuts, (lowest, highest) = self._cuts(current), self._range(current)
         fixed = np.array([fit.fixed for fit in fits])
         chosen = _chooser(names, self._rate, cuts, fixed, random.shared())
@@ -80,7 +80,7 @@ class BlankAndImpute(Mask):
         def impute(group: int, block: Block) -> Mapping[str, Array]:
             x = np.array([block[n] for n in names]).reshape(len(names), len(block))
             blank = chosen(group, block)
-            y, mean = x.copy(), expected(draws[group], design, group, block)
+            y, mean = x.copy(), expected_values(draws[group], design, group, block)
             u = random.uniform(block.record, len(names), purpose="imputation")
             floor = np.where(x > cuts[group][:, None], cuts[group][:, None], lowest[group][:, None])
             ceiling = np.broadcast_to(highest[group][:, None], x.shape)
@@ -102,7 +102,7 @@ class BlankAndImpute(Mask):
 
     @property
     def _rate(self) -> float:
-        return self.rate if self.rate is not None else 0.0 if self.tail is not None else USUAL
+        return self.rate if self.rate is not None else 0.0 if self.tail is not None else _USUAL
 
     def _cuts(self, data: Microdata) -> NDArray[np.float64]:
         """Sub-groups × columns: the value above which cells are chosen."""
@@ -111,14 +111,14 @@ class BlankAndImpute(Mask):
         found = np.array([data.table.quantiles(n, [1 - self.tail])[:, 0] for n in data.confidential]).T
         return np.where(np.isnan(found), np.inf, found)
 
-    def _range(self, data: Microdata) -> Limits:
+    def _range(self, data: Microdata) -> ValueLimits:
         if not self.within_range:
             wide = np.full((len(data.groups), len(data.confidential)), np.inf)
             return -wide, wide
         ends = np.array([data.table.quantiles(n, [0.0, 1.0]) for n in data.confidential])
         return np.nan_to_num(ends[:, :, 0].T), np.nan_to_num(ends[:, :, 1].T)
 
-    def _counted(self, data: Microdata, chosen: Chosen) -> list[Note]:
+    def _counted(self, data: Microdata, chosen: _Chosen) -> list[Note]:
         """How many cells are chosen; none at all is refused."""
         names = data.confidential
         counts = data.reduce(names, lambda g, b: chosen(g, b).sum(axis=1), np.add)
@@ -136,7 +136,7 @@ class BlankAndImpute(Mask):
         ]
 
 
-def _chooser(names: Sequence[str], rate: float, cuts: Array, fixed: Array, random: RecordRandom) -> Chosen:
+def _chooser(names: Sequence[str], rate: float, cuts: Array, fixed: Array, random: RecordRandom) -> _Chosen:
     """Which cells are blanked: the same in every copy, or one copy would show what another hides."""
 
     def chosen(group: int, block: Block) -> NDArray[np.bool_]:
@@ -168,7 +168,7 @@ def _law(pattern: bytes, covariance: Array) -> tuple[list[int], list[int], Array
     return wanted, known, *conditional_law(covariance, wanted, known)
 
 
-def _imputed(x: Array, mean: Array, u: Array, limits: Limits, law: tuple[list[int], list[int], Array, Array]) -> Array:
+def _imputed(x: Array, mean: Array, u: Array, limits: ValueLimits, law: tuple[list[int], list[int], Array, Array]) -> Array:
     """Cell after cell of the blanked ones, each given the known ones and those drawn before it, between its limits."""
     from larvatus.stats.linear.row_maps import mapped_rows
     from larvatus.stats.linear.truncated_normal import truncated_normal
@@ -187,14 +187,14 @@ def _imputed(x: Array, mean: Array, u: Array, limits: Limits, law: tuple[list[in
 
 def _determined(names: Sequence[str], spreads: Sequence[Array]) -> list[Note]:
     """Columns that S and the other confidential columns give back when they alone are blanked."""
-    from larvatus.stats.linear.regression import unexplained
+    from larvatus.stats.linear.regression import unexplained_variance
 
     every = range(len(names))
     notes = []
     for j, name in enumerate(names):
         others = [i for i in every if i != j]
         where = sum(
-            s[j, j] > 0 and unexplained(s, [j], others)[0] < NEARLY_DETERMINED * s[j, j] for s in spreads if others
+            s[j, j] > 0 and unexplained_variance(s, [j], others)[0] < NEARLY_DETERMINED * s[j, j] for s in spreads if others
         )
         if where:
             notes.append(Note(

@@ -15,10 +15,10 @@ from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.copula.draw import copula_notes, latent_values
-from larvatus.masks.copula.estimate import Ranked, copula_of, ranked
+from larvatus.masks.copula.estimate import RankedColumns, copula_of, rank_columns
 
 FREQUENT = 0.01
-Run = dict[float, tuple[float, int]]
+_Run = dict[float, tuple[float, int]]
 
 
 class CopulaPerturbation(Mask):
@@ -54,7 +54,7 @@ class CopulaPerturbation(Mask):
         from larvatus.stats.copula.quantile_map import knot_probabilities, quantile_map
 
         names = current.confidential
-        source = ranked(current, names, random)
+        source = rank_columns(current, names, random)
         copulas, given = copula_of(source), source.given
         counts, runs = _counts(current), _frequent(source)
         probability = knot_probabilities()
@@ -96,7 +96,7 @@ class CopulaPerturbation(Mask):
             "correlations between columns on average."
         )
 
-    def _atoms(self, runs: Run, n: float) -> NDArray[np.float64]:
+    def _atoms(self, runs: _Run, n: float) -> NDArray[np.float64]:
         """Shares between which a frequent value lies, and that value."""
         least = max(FREQUENT * n, self.smooth, 3)
         rows = [
@@ -104,7 +104,7 @@ class CopulaPerturbation(Mask):
         ]
         return np.array(sorted(rows), dtype=np.float64).reshape(len(rows), 3)
 
-    def _notes(self, data: Microdata, runs: Sequence[Sequence[Run]], counts: Sequence[NDArray[np.float64]]) -> list[Note]:
+    def _notes(self, data: Microdata, runs: Sequence[Sequence[_Run]], counts: Sequence[NDArray[np.float64]]) -> list[Note]:
         names = data.confidential
         kept = [
             sum(len(self._atoms(here[j], n[j])) for here, n in zip(runs, counts, strict=True) if n[j])
@@ -123,17 +123,17 @@ def _counts(data: Microdata) -> list[NDArray[np.float64]]:
     return [np.array(row, dtype=np.float64) for row in data.present()]
 
 
-def _frequent(source: Ranked) -> list[list[Run]]:
+def _frequent(source: RankedColumns) -> list[list[_Run]]:
     """Per sub-group and column, values that occur more than once: average rank, value, how often."""
     names, ranks = source.names, source.ranks[: len(source.names)]
 
-    def repeated(group: int, block: Block) -> list[Run]:
+    def repeated(group: int, block: Block) -> list[_Run]:
         return [_repeated(block[r], block[n]) for r, n in zip(ranks, names, strict=True)]
 
     return source.data.reduce([*names, *ranks], repeated, lambda a, b: [_joined(x, y) for x, y in zip(a, b, strict=True)])
 
 
-def _repeated(rank: Array, value: Array) -> Run:
+def _repeated(rank: Array, value: Array) -> _Run:
     found, first, count = np.unique(rank, return_index=True, return_counts=True)
     often = (count > 1) & ~np.isnan(found)
     return {
@@ -142,7 +142,7 @@ def _repeated(rank: Array, value: Array) -> Run:
     }
 
 
-def _joined(one: Run, other: Run) -> Run:
+def _joined(one: _Run, other: _Run) -> _Run:
     out = dict(one)
     for rank, (value, count) in other.items():
         out[rank] = (value, count + (out[rank][1] if rank in out else 0))

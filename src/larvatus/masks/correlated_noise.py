@@ -13,7 +13,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.laws import GroupLaw, Law, without_zeros
 from larvatus.data.microdata import Microdata
-from larvatus.masks.noise.drawing import Rows, columns_of, noisy, refuse_negatives, root_notes, roots_of
+from larvatus.masks.noise.drawing import RowChoice, column_matrix, noisy, refuse_negatives, root_notes, roots_of
 
 
 class CorrelatedNoise(Mask):
@@ -63,7 +63,7 @@ class CorrelatedNoise(Mask):
 
         def mask_block(group: int, block: Block) -> Mapping[str, Array]:
             weights = roots[group].weights * np.sqrt(self.variance)
-            return dict(zip(names, self._noisy(columns_of(block, names), weights, block.record, random), strict=True))
+            return dict(zip(names, self._noisy(column_matrix(block, names), weights, block.record, random), strict=True))
 
         return Masked(current.map_rows(mask_block, names), root_notes(current, used, roots))
 
@@ -87,7 +87,7 @@ class CorrelatedNoise(Mask):
     ) -> NDArray[np.float64]:
         from larvatus.stats.noise.laws import coloured_noise
 
-        def drawn(rows: Rows, attempt: int) -> NDArray[np.float64]:
+        def drawn(rows: RowChoice, attempt: int) -> NDArray[np.float64]:
             return x[:, rows] + coloured_noise(self.noise, random, record[rows], weights, attempt)
 
         still = np.abs(weights).sum(axis=0)[:, None] == 0

@@ -14,7 +14,7 @@ from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.copula.estimate import Copula, copula_of, ranked
+from larvatus.masks.copula.estimate import Copula, copula_of, rank_columns
 from larvatus.masks.grouping.cell_patterns import by_zero_pattern, left_out
 
 
@@ -51,7 +51,7 @@ class DataShuffling(Mask):
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
         data = by_zero_pattern(current, names, self.smallest(current), self.name()) if self.zeros == "sub_group" else current
-        source = ranked(data, names, random)
+        source = rank_columns(data, names, random)
         copulas, given = copula_of(source), source.given
         latent = [f" latent {n}" for n in names]
 

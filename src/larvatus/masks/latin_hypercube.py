@@ -13,7 +13,7 @@ from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.copula.draw import copula_notes
-from larvatus.masks.copula.estimate import Copula, copula_of, ranked
+from larvatus.masks.copula.estimate import Copula, copula_of, rank_columns
 
 
 class LatinHypercube(Mask):
@@ -41,7 +41,7 @@ class LatinHypercube(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names, given = current.confidential, current.non_confidential
-        source = ranked(_without_s(current), names, random)
+        source = rank_columns(_without_s(current), names, random)
         copulas = copula_of(source)
         most = max(len(c.root) for c in copulas)
         dice, order, score, latent = (

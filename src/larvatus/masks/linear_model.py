@@ -18,13 +18,13 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
 from larvatus.masks.linear.models import feasible, fits_of, linear_law, similarity_matrix, unmoved_notes
-from larvatus.masks.noise.drawing import columns_of
+from larvatus.masks.noise.drawing import column_matrix
 
 if TYPE_CHECKING:
-    from larvatus.stats.linear.fit_on_s import Fit
+    from larvatus.stats.linear.fit_on_s import FitOnS
 
-Share = Annotated[float, Field(ge=0, lt=1)]
-Entry = Annotated[float, Field(ge=-1, le=1)]
+_Share = Annotated[float, Field(ge=0, lt=1)]
+_Entry = Annotated[float, Field(ge=-1, le=1)]
 
 
 class LinearModel(Mask):
@@ -47,7 +47,7 @@ class LinearModel(Mask):
     record_wise: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"similarity", "noise"})
 
-    similarity: Share | tuple[Share, ...] | tuple[tuple[Entry, ...], ...] | dict[str, Share] = Field(
+    similarity: _Share | tuple[_Share, ...] | tuple[tuple[_Entry, ...], ...] | dict[str, _Share] = Field(
         default=0.0, description="share of a record's own deviation from the fit on S that Y keeps"
     )
     noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(
@@ -81,7 +81,7 @@ class LinearModel(Mask):
             if not present[group]:
                 return same
             draws = standard_noise(self.noise, random, block.record, len(present[group]))
-            x, s = columns_of(block, present[group]), design.matrix(group, block).T
+            x, s = column_matrix(block, present[group]), design.matrix(group, block).T
             y = fits[group].masked(s, x, betas[group], weights[group], draws)
             return same | dict(zip(present[group], y, strict=True))
 
@@ -108,7 +108,7 @@ class LinearModel(Mask):
         return similarity_matrix("linear_model.similarity", self.similarity, names)
 
 
-def _refuse_determined(fit: Fit, data: Microdata, group: int, design: Design) -> None:
+def _refuse_determined(fit: FitOnS, data: Microdata, group: int, design: Design) -> None:
     """A model that explains everything would give the originals back."""
     if fit.varies.any() and not fit.free.any():
         raise MaskError(

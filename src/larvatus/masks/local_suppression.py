@@ -15,9 +15,9 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
-from larvatus.masks.categories.key_combinations import Combinations, combinations_of, combined, fates
+from larvatus.masks.categories.key_combinations import Combinations, combine_keys, fates, key_combinations
 
-Weight = Annotated[float, Field(gt=0, le=1e6)]
+_Weight = Annotated[float, Field(gt=0, le=1e6)]
 
 
 class LocalSuppression(Mask):
@@ -48,7 +48,7 @@ class LocalSuppression(Mask):
     publishable: ClassVar[frozenset[str]] = frozenset({"k", "known"})
 
     k: Annotated[int, Field(ge=2)] = Field(default=3, description="fewest records that may share a combination of the key")
-    importance: Weight | tuple[Weight, ...] | dict[str, Weight] = Field(
+    importance: _Weight | tuple[_Weight, ...] | dict[str, _Weight] = Field(
         default=1.0, description="how much a blank of a column counts when the cheapest are chosen"
     )
     known: tuple[str, ...] = Field(default=(), description="non-confidential columns that are part of the key")
@@ -61,7 +61,7 @@ class LocalSuppression(Mask):
         return cls(), cls(k=5, scope="file")
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.grouping.suppression import suppressed
+        from larvatus.stats.grouping.suppression import suppress
 
         names = current.confidential
         for name in self.known:
@@ -69,14 +69,14 @@ class LocalSuppression(Mask):
                 near = nearest_names(name, current.known)
                 raise MaskError(f"local_suppression.known: {name!r} is not a non-confidential column; {near}")
         cost = per_column("local_suppression.importance", self.importance, names)
-        found = combinations_of(current, names, self.known)
+        found = key_combinations(current, names, self.known)
         lost = self._out_of_reach(current, found)
-        pieces = suppressed(found.rows, found.part, found.count, self.k, cost)
+        pieces = suppress(found.rows, found.part, found.count, self.k, cost)
         every, single = fates(current, found, pieces, random)
 
         def mask_block(group: int, block: Block) -> Mapping[str, Array]:
             gone = np.zeros((len(block), len(names)), dtype=bool)
-            for i, key in enumerate(combined(block, [*self.known, *names])):
+            for i, key in enumerate(combine_keys(block, [*self.known, *names])):
                 lose = single.get((group, int(block.record[i])), every.get((group, key)))
                 if lose is not None:
                     gone[i] = lose

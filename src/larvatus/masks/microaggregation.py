@@ -15,10 +15,10 @@ from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunct
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
-from larvatus.masks.grouping.column_groups import column_groups, correlated_groups, rejoined
+from larvatus.masks.grouping.column_groups import column_groups, correlated_groups, rejoin_columns
 
 SIZE = " size of the group"
-HELD = 1 << 24
+HELD_ROWS = 1 << 24
 
 
 class Microaggregation(Mask):
@@ -85,7 +85,7 @@ class Microaggregation(Mask):
             mixed |= _mixed(split)
             masked = self._replaced(split, names, there, random)
             notes += [*_counted(masked, names), *(left_out(data, split, "missing") if there else [])]
-            data = rejoined(data, masked, names)
+            data = rejoin_columns(data, masked, names)
         return Masked(data, [*notes, *_unvarying(current), self._linkage(current, parts, mixed or self.scope == "file")])
 
     def altered(self) -> str:
@@ -116,7 +116,8 @@ class Microaggregation(Mask):
     ) -> Microdata:
         """The columns with their groups' centres; even groups of a sub-group too large to hold are made in passes."""
         complete = not there or all(inside == names for inside in there)
-        if self.grouping in ("fixed", "projection") and self.centre == "mean" and complete and max(data.groups.sizes) > HELD:
+        if self.grouping in ("fixed",
+                             "projection") and self.centre == "mean" and complete and max(data.groups.sizes) > HELD_ROWS:
             from larvatus.masks.grouping.streamed_means import streamed_means
 
             return streamed_means(data, names, self.k, SIZE, random)
@@ -129,7 +130,7 @@ class Microaggregation(Mask):
             return np.asarray(random.words(record, purpose=f"ties {' + '.join(names)}")[0])
 
         def replace(group: int, block: Block) -> Mapping[str, Array]:
-            from larvatus.stats.grouping.k_groups import group_means, group_medians, grouped
+            from larvatus.stats.grouping.k_groups import form_groups, group_means, group_medians
 
             centres = group_means if self.centre == "mean" else group_medians
             out: dict[str, Array] = {n: np.full(len(block), np.nan) for n in (*names, SIZE)}
@@ -138,7 +139,7 @@ class Microaggregation(Mask):
             if len(rows) == 0:
                 return out
             x, record = block.matrix(inside)[rows], block.record[rows]
-            found = grouped(x, record, ties, self.grouping, self.k, self.partition)
+            found = form_groups(x, record, ties, self.grouping, self.k, self.partition)
             count = np.bincount(found)
             out[SIZE][rows] = count[found]
             for j, name in enumerate(inside):

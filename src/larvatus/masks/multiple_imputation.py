@@ -14,7 +14,13 @@ from larvatus.data.design import design_of
 from larvatus.data.laws import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.imputation.regressions import drawn, expected, fit_notes, kept_where_missing, regressions
+from larvatus.masks.imputation.regressions import (
+    draw_coefficients,
+    expected_values,
+    fit_notes,
+    kept_where_missing,
+    regressions,
+)
 
 
 class MultipleImputation(Mask):
@@ -53,11 +59,11 @@ class MultipleImputation(Mask):
         names = current.confidential
         design = design_of(current, current.non_confidential)
         fits = regressions(current, names, design)
-        draws = drawn(fits, current, random, self.name())
+        draws = draw_coefficients(fits, current, random, self.name())
 
         def impute(group: int, block: Block) -> Mapping[str, Array]:
             draw, fixed = draws[group], fits[group].fixed
-            y = expected(draw, design, group, block)
+            y = expected_values(draw, design, group, block)
             if len(draw.root):
                 y = y + mapped_rows(random.normal(block.record, len(draw.root), purpose="imputation"), draw.root)
             return kept_where_missing(block, names, [block[n] if fixed[j] else y[j] for j, n in enumerate(names)])

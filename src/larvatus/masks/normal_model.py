@@ -16,10 +16,10 @@ from larvatus.data.laws import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
-from larvatus.masks.linear.models import rotated
-from larvatus.masks.noise.drawing import columns_of, constant_notes, root_notes, roots_of
+from larvatus.masks.linear.models import rotate_residuals
+from larvatus.masks.noise.drawing import column_matrix, constant_notes, root_notes, roots_of
 
-ALONE = Note("relations with the non-confidential columns are not kept inside sub-groups", "warning")
+_ALONE = Note("relations with the non-confidential columns are not kept inside sub-groups", "warning")
 
 
 class NormalModel(Mask):
@@ -51,7 +51,7 @@ class NormalModel(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         masked = self._exact(current, random) if self.moments == "exact" else self._random(current, random)
-        return Masked(masked.data, [*masked.notes, ALONE] if current.non_confidential else masked.notes)
+        return Masked(masked.data, [*masked.notes, _ALONE] if current.non_confidential else masked.notes)
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":
@@ -82,7 +82,7 @@ class NormalModel(Mask):
         roots = roots_of(data)
 
         def draw(group: int, block: Block) -> Mapping[str, Array]:
-            root, x = roots[group], columns_of(block, names)
+            root, x = roots[group], column_matrix(block, names)
             y = root.mean[:, None] + coloured_noise("normal", random, block.record, root.weights)
             return dict(zip(names, np.where(np.isnan(x) | root.constant[:, None], x, y), strict=True))
 
@@ -91,7 +91,7 @@ class NormalModel(Mask):
     def _exact(self, current: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
         data, present = by_missing_pattern(current, names, self.smallest(current), self.name())
-        masked, outcomes = rotated(data, present, Design(()), random)
+        masked, outcomes = rotate_residuals(data, present, Design(()), random)
         constant = np.zeros((len(data.groups), len(names)), dtype=bool)
         for g, (status, fixed) in sorted(outcomes.items()):
             if status not in ("rotated", "constant"):

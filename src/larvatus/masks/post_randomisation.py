@@ -18,7 +18,7 @@ from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
 
 Stay = Annotated[float, Field(ge=0, lt=1)]
-Probability = Annotated[float, Field(ge=0, le=1)]
+_Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class PostRandomisation(Mask):
@@ -46,7 +46,7 @@ class PostRandomisation(Mask):
         default=0.8, description="probability of keeping the level, before the correction that keeps frequencies"
     )
     invariant: bool = Field(default=True, description="keep expected frequencies by a second draw")
-    matrix: dict[str, tuple[tuple[Probability, ...], ...]] | None = Field(
+    matrix: dict[str, tuple[tuple[_Probability, ...], ...]] | None = Field(
         default=None, description="transition probabilities by column, in place of stay: a row for each level in order"
     )
 
@@ -55,7 +55,7 @@ class PostRandomisation(Mask):
         return cls(), cls(stay=0.6, invariant=False), cls(stay=0.5, scope="file")
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.noise.transitions import drawn
+        from larvatus.stats.noise.transitions import draw_codes
 
         names = current.confidential
         counts = _counts(current, names)
@@ -63,7 +63,7 @@ class PostRandomisation(Mask):
 
         def mask_block(group: int, block: Block) -> Mapping[str, Array]:
             draws = random.uniform(block.record, len(names), purpose="post-randomisation")
-            return {n: drawn(block[n], moves[j][group], draws[j]) for j, n in enumerate(names)}
+            return {n: draw_codes(block[n], moves[j][group], draws[j]) for j, n in enumerate(names)}
 
         return Masked(current.map_rows(mask_block, names), _notes(current, names, counts, moves))
 
@@ -88,13 +88,13 @@ class PostRandomisation(Mask):
 
     def _moves(self, name: str, data: Microdata, counts: Sequence[Array], j: int) -> list[Matrix]:
         """The transition matrix of a column in every sub-group."""
-        from larvatus.stats.noise.transitions import invariant, plain
+        from larvatus.stats.noise.transitions import invariant, plain_transitions
 
         stay = per_column("post_randomisation.stay", self.stay, data.confidential)[j]
         given = self._given(name, data)
         out = []
         for c in counts:
-            first = given if given is not None else plain(stay, c > 0)
+            first = given if given is not None else plain_transitions(stay, c > 0)
             out.append(invariant(first, c) if self.invariant else first)
         return out
 

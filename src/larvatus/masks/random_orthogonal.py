@@ -15,10 +15,10 @@ from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
-from larvatus.masks.linear.models import linear_law, rotated, unmoved_notes
+from larvatus.masks.linear.models import linear_law, rotate_residuals, unmoved_notes
 
-Outcome = tuple[str, tuple[str, ...]]
-REFUSED = {
+_Outcome = tuple[str, tuple[str, ...]]
+_REFUSED = {
     "reflected": "only the mirror image keeps the moments, and anyone can undo it",
     "forced": "only the original values keep the moments",
 }
@@ -51,7 +51,7 @@ class RandomOrthogonal(Mask):
         names = current.confidential
         data, present = by_missing_pattern(current, names, self.smallest(current), self.name())
         design = design_of(data, data.non_confidential)
-        masked, outcomes = rotated(data, present, design, random)
+        masked, outcomes = rotate_residuals(data, present, design, random)
         return Masked(masked, [*_settled(data, outcomes, len(design.terms)), *left_out(current, data, "missing")])
 
     def law(self, original: Microdata) -> Law | None:
@@ -70,13 +70,13 @@ class RandomOrthogonal(Mask):
         )
 
 
-def _settled(data: Microdata, outcomes: Mapping[int, Outcome], terms: int) -> list[Note]:
+def _settled(data: Microdata, outcomes: Mapping[int, _Outcome], terms: int) -> list[Note]:
     """Refuse groups that only the originals would satisfy; say which columns could not be moved."""
     for g, (status, _) in sorted(outcomes.items()):
-        if status in REFUSED:
+        if status in _REFUSED:
             raise MaskError(
                 f"random_orthogonal: sub-group ({data.groups.name(g)}) has {data.groups.sizes[g]} records and {terms} "
-                f"non-confidential terms: {REFUSED[status]}. Pool small sub-groups (small = \"pool\"), drop a sub-group "
+                f"non-confidential terms: {_REFUSED[status]}. Pool small sub-groups (small = \"pool\"), drop a sub-group "
                 "column, or leave out a non-confidential column that determines the confidential ones."
             )
     turned = sum(status == "rotated" for status, _ in outcomes.values())

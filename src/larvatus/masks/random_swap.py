@@ -15,9 +15,9 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.roles import has_order
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern
-from larvatus.masks.grouping.column_groups import column_groups, rejoined
+from larvatus.masks.grouping.column_groups import column_groups, rejoin_columns
 
-ORDER, PLACE, BACK = " swap order", " swap place", " swap back"
+_ORDER, _PLACE, _BACK = " swap order", " swap place", " swap back"
 
 
 class RandomSwap(Mask):
@@ -81,29 +81,29 @@ class RandomSwap(Mask):
         kinds = [split.table.columns[n] for n in names]
         before = [Column(f" before {n}", c.kind, levels=c.levels) for n, c in zip(names, kinds, strict=True)]
         after = [Column(f" after {n}", c.kind, levels=c.levels) for n, c in zip(names, kinds, strict=True)]
-        down = [*before, Column(PLACE, "number")]
+        down = [*before, Column(_PLACE, "number")]
         purpose = f"swap {' + '.join(names)}"
 
         def draw(group: int, block: Block) -> Mapping[str, Array]:
             word = random.uniform(block.record, purpose=purpose)[0]
-            return {ORDER: np.where(_absent(block, names), np.nan, word)}
+            return {_ORDER: np.where(_absent(block, names), np.nan, word)}
 
         def back(group: int, block: Block) -> Mapping[str, Array]:
-            return {BACK: np.where(block[PLACE] <= moved[group], -block[PLACE], np.nan)}
+            return {_BACK: np.where(block[_PLACE] <= moved[group], -block[_PLACE], np.nan)}
 
         def choose(group: int, block: Block) -> Mapping[str, Array]:
-            drawn, even = block[PLACE] <= moved[group], block[PLACE] % 2 == 0
+            drawn, even = block[_PLACE] <= moved[group], block[_PLACE] % 2 == 0
             return {
                 n: np.where(drawn, np.where(even, block[b.name], block[a.name]), block[n])
                 for n, b, a in zip(names, before, after, strict=True)
             }
 
-        table = split.table.map_rows(draw, names, [Column(ORDER, "number")])
-        table = table.scan(ORDER, names, _START, _neighbour(names, down), random, down)
-        table = table.map_rows(back, [PLACE], [Column(BACK, "number")])
-        table = table.scan(BACK, names, _START, _neighbour(names, after), random, after)
+        table = split.table.map_rows(draw, names, [Column(_ORDER, "number")])
+        table = table.scan(_ORDER, names, _START, _neighbour(names, down), random, down)
+        table = table.map_rows(back, [_PLACE], [Column(_BACK, "number")])
+        table = table.scan(_BACK, names, _START, _neighbour(names, after), random, after)
         beside = [c.name for c in (*before, *after)]
-        swapped = split.holding(table.map_rows(choose, [*names, *beside, PLACE]))
+        swapped = split.holding(table.map_rows(choose, [*names, *beside, _PLACE]))
         named = ", ".join(names)
         notes = [Note(f"{int(moved.sum()):,} of {int(sizes.sum()):,} values of {named} were moved to another record")]
         still = int(np.count_nonzero((moved == 0) & (sizes > 0)))
@@ -111,7 +111,7 @@ class RandomSwap(Mask):
             alike = "records with the same values missing" if len(names) > 1 else "values"
             notes.append(Note(f"{int(sizes[moved == 0].sum()):,} values of {named} are in {still} parts of the file with too "
                               f"few {alike} to swap any, and leave as they are", "warning"))
-        return rejoined(data, swapped, names), notes
+        return rejoin_columns(data, swapped, names), notes
 
 
 def _unmodified(data: Microdata) -> list[Note]:
@@ -144,8 +144,8 @@ def _neighbour(names: Sequence[str], made: Sequence[Column]):  # type: ignore[no
         done, last = carry
         last = last or tuple(block[n][:1] for n in names)
         out = {c.name: np.concatenate([v, block[n][:-1]]) for c, n, v in zip(made, names, last, strict=False)}
-        if made[-1].name == PLACE:
-            out[PLACE] = done + np.arange(1.0, len(block) + 1)
+        if made[-1].name == _PLACE:
+            out[_PLACE] = done + np.arange(1.0, len(block) + 1)
         return (done + len(block), tuple(block[n][-1:].copy() for n in names)), out
 
     return passed

@@ -15,9 +15,9 @@ from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunct
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
-from larvatus.masks.categories.ordered_levels import named, placed_levels
+from larvatus.masks.categories.ordered_levels import numbers_to_levels, placed_levels
 
-Share = Annotated[float, Field(gt=0, le=1)]
+_Share = Annotated[float, Field(gt=0, le=1)]
 Partners = dict[str, list[NDArray[np.int64]]]
 HELD = 1 << 24
 
@@ -45,7 +45,7 @@ class RankSwap(Mask):
     handles: ClassVar[frozenset[str]] = frozenset({"number", "ordered"})
     publishable: ClassVar[frozenset[str]] = frozenset({"tails", "distance"})
 
-    window: Share | tuple[Share, ...] | dict[str, Share] = Field(
+    window: _Share | tuple[_Share, ...] | dict[str, _Share] = Field(
         default=0.05, description="how far a value may move, as a share of the ranks"
     )
     tails: Literal["one_sided", "two_sided"] = Field(
@@ -75,7 +75,7 @@ class RankSwap(Mask):
         ]
         notes += [Note(f"{count:,} values of {n} found no free partner and stay") for n, count in left.items() if count]
         notes.append(Note("the smallest and the largest value of every column leave unmodified", "warning"))
-        return Masked(named(swapped, current, original, names), notes)
+        return Masked(numbers_to_levels(swapped, current, original, names), notes)
 
     def altered(self) -> str:
         return "correlations are weaker than in the collected data"

@@ -15,15 +15,9 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.categories.joined_levels import level_counts, recoded, renamed, without_rare
-from larvatus.masks.coarsening.number_classes import (
-    SHARED_BY,
-    Classes,
-    by_counts,
-    by_cuts,
-    class_name,
-    interval_names,
-)
+from larvatus.masks.categories.joined_levels import level_counts, recode_levels, rename_levels, without_rare
+from larvatus.masks.coarsening.number_classes import Classes, by_counts, by_cuts, interval_name, interval_names
+from larvatus.masks.coarsening.tails import SHARED_BY
 
 Cuts = tuple[Annotated[float, Field(ge=-1e300, le=1e300)], ...]
 
@@ -113,7 +107,7 @@ class Recoding(Mask):
 
     def _names(self, data: Microdata, name: str) -> tuple[Microdata, list[Note]]:
         column = data.table.columns[name]
-        mapped = renamed(column, (self.levels or {}).get(name, {}), "recoding.levels")
+        mapped = rename_levels(column, (self.levels or {}).get(name, {}), "recoding.levels")
         counts = level_counts(data, name)
         new = [
             without_rare(mapped, c, self.rare, self.other, f"recoding: {name!r} in ({data.groups.name(g)})")
@@ -128,7 +122,7 @@ class Recoding(Mask):
         if not moved:
             rule = f"no level is held by fewer than {self.rare} records" if self.rare > 1 else "no level is named"
             return data, [Note(f"{name} is released as it is: {rule}", "warning")] if there else []
-        made, codes = recoded(column, new)
+        made, codes = recode_levels(column, new)
         after = data.map_rows(lambda g, b: {name: codes[g][b[name]]}, [name], [made])
         left = len({v for group, c in zip(new, counts, strict=True) for v, k in zip(group, c, strict=True) if k})
         return after, [Note(f"{moved:,} of {there:,} values of {name} get another level; {left} levels are left")]
@@ -144,12 +138,12 @@ class Recoding(Mask):
         values, column = self._values(found, data.table.columns[name], cuts)
 
         def mask_block(group: int, block: Block) -> Mapping[str, Array]:
-            at = block[class_name(name)]
+            at = block[interval_name(name)]
             gone = np.isnan(at)
             new = values[group][np.where(gone, 0, at).astype(np.int64)]
             return {name: np.where(gone, -1 if column.kind == "nominal" else np.nan, new)}
 
-        after = found.data.map_rows(mask_block, [class_name(name)], [column])
+        after = found.data.map_rows(mask_block, [interval_name(name)], [column])
         used = (found.count > 0).sum(axis=1)
         some = f"{used.min()}" if used.min() == used.max() else f"{used.min()} to {used.max()}"
         return after, [Note(f"values of {name} are in {some} classes of {found.count[found.count > 0].min():,} or more")]

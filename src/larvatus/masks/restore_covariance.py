@@ -16,14 +16,14 @@ from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.linear.models import direction_text
-from larvatus.masks.noise.drawing import columns_of
+from larvatus.masks.noise.drawing import column_matrix
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.covariance_restoration import Loss
-    from larvatus.stats.linear.moments import Moments
+    from larvatus.stats.linear.moments import SampleMoments
 
-ROUNDING, PAIRWISE = -1e-9, -0.01
-MOVED = 1e-6
+_ROUNDING, PAIRWISE = -1e-9, -0.01
+_MOVED = 1e-6
 
 
 class RestoreCovariance(Mask):
@@ -85,20 +85,20 @@ class RestoreCovariance(Mask):
             f"{how} those of the original again."
         )
 
-    def _both(self, current: Microdata, original: Microdata) -> Sequence[Moments]:
+    def _both(self, current: Microdata, original: Microdata) -> Sequence[SampleMoments]:
         """Moments of the original columns and, after them, the current ones, in each sub-group."""
         before = {f"original {n}": n for n in current.confidential}
         paired = current.holding(current.table.pair(original.table, before))
         return paired.moments([*before, *current.confidential])
 
-    def _losses(self, current: Microdata, moments: Sequence[Moments]) -> list[Loss]:
+    def _losses(self, current: Microdata, moments: Sequence[SampleMoments]) -> list[Loss]:
         """What was lost in each sub-group, refused where it is not a covariance, or where nothing was."""
-        from larvatus.stats.linear.covariance_restoration import loss_of
+        from larvatus.stats.linear.covariance_restoration import covariance_loss
 
         names = current.confidential
-        losses = [loss_of(m) for m in moments]
+        losses = [covariance_loss(m) for m in moments]
         for g, loss in enumerate(losses):
-            if loss.smallest < (PAIRWISE if loss.patchy else ROUNDING):
+            if loss.smallest < (PAIRWISE if loss.patchy else _ROUNDING):
                 raise MaskError(
                     f"restore_covariance: in sub-group ({current.groups.name(g)}) the steps before added variance in the "
                     f"direction {direction_text(loss.direction, names)} of the standardised columns: what was lost has the "
@@ -119,7 +119,7 @@ class RestoreCovariance(Mask):
 
         def add(group: int, block: Block) -> Mapping[str, Array]:
             draws = random.normal(block.record, len(names))[losses[group].lanes]
-            y = columns_of(block, names) + mapped_rows(draws, losses[group].weights)
+            y = column_matrix(block, names) + mapped_rows(draws, losses[group].weights)
             return dict(zip(names, y, strict=True))
 
         return data.map_rows(add, names)
@@ -130,7 +130,7 @@ class RestoreCovariance(Mask):
         names, design = data.confidential, design_of(data, data.non_confidential)
 
         def add(group: int, block: Block) -> Mapping[str, Array]:
-            weights, x = losses[group].weights, columns_of(block, names)
+            weights, x = losses[group].weights, column_matrix(block, names)
             if len(weights) == 0:
                 return dict(zip(names, x, strict=True))
             given = np.vstack([design.matrix(group, block).T, _filled(x)])
@@ -164,17 +164,17 @@ def _notes(data: Microdata, losses: Sequence[Loss], exact: bool) -> list[Note]:
             "exactly", "warning",
         ))
     worst = min((loss.smallest for loss in losses if loss.patchy), default=0.0)
-    if worst < ROUNDING:
+    if worst < _ROUNDING:
         notes.append(Note(f"what was lost over pairs of present values is not quite a covariance (eigenvalue {worst:.2g})"))
     return notes
 
 
-def _moved_means(data: Microdata, moments: Sequence[Moments]) -> list[Note]:
+def _moved_means(data: Microdata, moments: Sequence[SampleMoments]) -> list[Note]:
     """Columns whose mean the steps before moved in some sub-group by more than rounding does."""
     names, moved = data.confidential, np.zeros(len(data.confidential), dtype=bool)
     for m in moments:
         was, now = np.split(np.nan_to_num(m.mean), 2)
         spread = np.sqrt(np.nan_to_num(np.split(m.variance, 2)[0]))
-        moved |= np.abs(now - was) > MOVED * spread + MOVED**2 * np.abs(was)
+        moved |= np.abs(now - was) > _MOVED * spread + _MOVED**2 * np.abs(was)
     told = ", ".join(n for n, far in zip(names, moved, strict=True) if far)
     return [Note(f"the steps before moved the means of {told}, and these are not restored", "warning")] if told else []

@@ -12,7 +12,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.categories.ordered_levels import named, numbered, placed_levels
+from larvatus.masks.categories.ordered_levels import levels_to_numbers, numbers_to_levels, placed_levels
 
 
 class ReverseMap(Mask):
@@ -47,9 +47,9 @@ class ReverseMap(Mask):
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
-        ranked, values = numbered(current, original, names), placed_levels(original, original, names)
+        ranked, values = levels_to_numbers(current, original, names), placed_levels(original, original, names)
         placed = ranked.place({n: (n, n) for n in names}, random, values)
-        placed = named(placed, original, original, names)
+        placed = numbers_to_levels(placed, original, original, names)
         return Masked(placed, [Note("the smallest and the largest value of every column leave unmodified", "warning")])
 
     def check_order(self, before: Sequence[Mask]) -> None:

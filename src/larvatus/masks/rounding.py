@@ -48,13 +48,13 @@ class Rounding(Mask):
         return cls(), cls(base=1000.0), cls(base=0.7)
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-        from larvatus.stats.noise.rounding import rounded
+        from larvatus.stats.noise.rounding import round_to_base
 
         names = current.confidential
         bases = dict(zip(names, per_column("rounding.base", self.base, names).tolist(), strict=True))
 
         def mask_block(group: int, block: Block) -> Mapping[str, Array]:
-            return {n: rounded(block[n], bases[n]) for n in names}
+            return {n: round_to_base(block[n], bases[n]) for n in names}
 
         columns = current.table.columns
         broken = [replace(columns[n], integer=False) for n in names if not float(bases[n]).is_integer()]
@@ -68,13 +68,13 @@ class Rounding(Mask):
 
     def _notes(self, data: Microdata, bases: Mapping[str, float]) -> list[Note]:
         """How many values moved; a base that moves none is refused, one that is fine for the column is said."""
-        from larvatus.stats.noise.rounding import rounded
+        from larvatus.stats.noise.rounding import round_to_base
 
         names = tuple(bases)
 
         def count(group: int, block: Block) -> Array:
             there = [~np.isnan(block[n]) for n in names]
-            moved = [(rounded(block[n], bases[n]) != block[n]) & t for n, t in zip(names, there, strict=True)]
+            moved = [(round_to_base(block[n], bases[n]) != block[n]) & t for n, t in zip(names, there, strict=True)]
             return np.array([[int(m.sum()), int(t.sum())] for m, t in zip(moved, there, strict=True)])
 
         totals = np.sum(data.reduce(names, count, np.add), axis=0)

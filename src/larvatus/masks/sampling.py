@@ -15,11 +15,11 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.sub_groups import Label
+from larvatus.data.sub_groups import GroupLabel
 from larvatus.masks.grouping.outlyingness import DISTANCE, with_distance
 
-DRAW, PLACE, FAR = " draw", " place", " distance rank"
-MOST_DRAWS = 500
+DRAW, _PLACE, _FAR = " draw", " place", " distance rank"
+_MOST_DRAWS = 500
 
 
 class Sampling(Mask):
@@ -64,14 +64,14 @@ class Sampling(Mask):
         if not wanted.any():
             raise MaskError(f"sampling: rate {self.rate:g} of {current.rows:,} records leaves none. Raise rate.")
         goal = self._goal(current)
-        for attempt in range(MOST_DRAWS):
+        for attempt in range(_MOST_DRAWS):
             taken = _drawn(eligible, wanted, random, attempt)
             if not self.hold or _apart(taken, self.hold, goal) <= self.tolerance:
                 break
         else:
             raise MaskError(
-                f"sampling: in {MOST_DRAWS} samples of {int(wanted.sum()):,} records the means of {', '.join(self.hold)} never "
-                f"all came within {self.tolerance:g} standard deviations. Raise tolerance or rate, or hold fewer columns."
+                f"sampling: in {_MOST_DRAWS} samples of {int(wanted.sum()):,} records the means of {', '.join(self.hold)} "
+                f"never all came within {self.tolerance:g} standard deviations. Raise tolerance or rate, or hold fewer columns."
             )
         sizes = dict(zip(taken.groups.labels, taken.groups.sizes, strict=True))
         share = {label: sizes.get(label, 0) / n for label, n in zip(current.groups.labels, current.groups.sizes, strict=True)}
@@ -91,9 +91,9 @@ class Sampling(Mask):
             return data
         if not names:
             raise MaskError("sampling: outliers need a numeric confidential column. Set outliers = 0, or name one in columns.")
-        far = with_distance(data, names).ranks({FAR: DISTANCE}, random)
+        far = with_distance(data, names).ranks({_FAR: DISTANCE}, random)
         kept = [n - int(np.ceil(round(self.outliers * n, 9))) for n in data.groups.sizes]
-        return far.take(lambda g, b: b[FAR] <= kept[g], [FAR])
+        return far.take(lambda g, b: b[_FAR] <= kept[g], [_FAR])
 
     def _sizes(self, sizes: Sequence[int], random: RecordRandom) -> NDArray[np.int64]:
         """How many records each sub-group gives: the rate on average over secrets, whatever its size."""
@@ -107,7 +107,7 @@ class Sampling(Mask):
                 raise MaskError(f"sampling.hold: no column {name!r}; {nearest_names(name, data.table.columns)}")
         return {name: _figures(data, name) for name in self.hold}
 
-    def _notes(self, before: Microdata, after: Microdata, share: Mapping[Label, float], draws: int) -> list[Note]:
+    def _notes(self, before: Microdata, after: Microdata, share: Mapping[GroupLabel, float], draws: int) -> list[Note]:
         left = f"{after.rows:,} of {before.rows:,} records are in the sample; their values are the original ones"
         notes = [Note(left, "warning")]
         weight = before.roles.weight
@@ -131,8 +131,8 @@ def _drawn(data: Microdata, wanted: Array, random: RecordRandom, attempt: int) -
     """As many records of each sub-group as wanted, those with the smallest draws."""
     drawn = data.map_rows(
         lambda g, b: {DRAW: random.uniform(b.record, 1, purpose="sample", attempt=attempt)[0]}, (), [Column(DRAW, "number")]
-    ).ranks({PLACE: DRAW}, random)
-    return drawn.take(lambda g, b: b[PLACE] <= wanted[g], [PLACE])
+    ).ranks({_PLACE: DRAW}, random)
+    return drawn.take(lambda g, b: b[_PLACE] <= wanted[g], [_PLACE])
 
 
 def _figures(data: Microdata, name: str) -> _Figures:
@@ -158,7 +158,7 @@ def _apart(data: Microdata, hold: Sequence[str], goal: Mapping[str, _Figures]) -
     return worst
 
 
-def _reweighted(data: Microdata, share: Mapping[Label, float]) -> Microdata:
+def _reweighted(data: Microdata, share: Mapping[GroupLabel, float]) -> Microdata:
     """The sample with its weight, where it has one, divided by the share of its sub-group that was kept."""
     weight = data.roles.weight
     if weight is None:

@@ -18,16 +18,16 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.weights import checked_weight
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
-from larvatus.masks.linear.large_groups import Draws, Large, masked_large
+from larvatus.masks.linear.large_groups import DrawBlocks, Large, masked_large
 from larvatus.masks.linear.models import feasible, linear_law, similarity_matrix, unmoved_notes
 
 if TYPE_CHECKING:
-    from larvatus.stats.linear.sufficiency import Outcome
+    from larvatus.stats.linear.sufficiency import MaskedGroup
 
-Share = Annotated[float, Field(ge=0, lt=1)]
-Entry = Annotated[float, Field(ge=-1, le=1)]
-HELD = 1 << 16
-REFUSED = {
+_Share = Annotated[float, Field(ge=0, lt=1)]
+_Entry = Annotated[float, Field(ge=-1, le=1)]
+LARGEST_WHOLE = 1 << 16
+_REFUSED = {
     "reflected": "only the mirror image keeps the moments, and anyone can undo it",
     "forced": "only the original values keep the moments",
 }
@@ -53,7 +53,7 @@ class SufficiencyBased(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     publishable: ClassVar[frozenset[str]] = frozenset({"similarity", "noise", "weighted"})
 
-    similarity: Share | tuple[Share, ...] | tuple[tuple[Entry, ...], ...] | dict[str, Share] = Field(
+    similarity: _Share | tuple[_Share, ...] | tuple[tuple[_Entry, ...], ...] | dict[str, _Share] = Field(
         default=0.0, description="share of a record's own deviation from the fit on S that Y keeps"
     )
     noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(
@@ -80,10 +80,10 @@ class SufficiencyBased(Mask):
         def draws(record: NDArray[np.int64], lanes: int) -> NDArray[np.float64]:
             return standard_noise(self.noise, random, record, lanes)
 
-        large = [g for g, n in enumerate(data.groups.sizes) if n > HELD and present[g]]
+        large = [g for g, n in enumerate(data.groups.sizes) if n > LARGEST_WHOLE and present[g]]
         part = {there: [names.index(n) for n in there] for there in set(present)}
         betas = [beta[np.ix_(part[there], part[there])] for there in present] if len(part) > 1 else [beta] * len(present)
-        outcomes: dict[int, Outcome] = {}
+        outcomes: dict[int, MaskedGroup] = {}
         masked = data
         if len(large) < len(data.groups):
             masked = _held_whole(data, large, present, betas, design, draws, outcomes, weight)
@@ -123,7 +123,7 @@ class SufficiencyBased(Mask):
 
 def _held_whole(
     data: Microdata, large: Sequence[int], present: Sequence[tuple[str, ...]], betas: Sequence[NDArray[np.float64]],
-    design: Design, draws: Draws, outcomes: dict[int, Outcome], weight: str | None,
+    design: Design, draws: DrawBlocks, outcomes: dict[int, MaskedGroup], weight: str | None,
 ) -> Microdata:
     """The groups that are small enough to be held whole."""
     from larvatus.stats.linear.sufficiency import mask_group, mask_groups, one_similarity
@@ -166,17 +166,17 @@ def _held_whole(
 
 
 def _settled(
-    data: Microdata, outcomes: Mapping[int, Outcome], present: Sequence[tuple[str, ...]], design: Design
+    data: Microdata, outcomes: Mapping[int, MaskedGroup], present: Sequence[tuple[str, ...]], design: Design
 ) -> list[Note]:
     """Refuse groups that only the originals would satisfy; say what became of the others."""
     notes: list[Note] = []
     far: dict[str, list[int]] = {}
     for g, found in sorted(outcomes.items()):
-        if found.status in REFUSED:
+        if found.status in _REFUSED:
             raise MaskError(
                 f"sufficiency_based: sub-group ({data.groups.name(g)}) has {data.groups.sizes[g]} records for "
                 f"{len(present[g])} confidential columns given {len(design.terms)} non-confidential terms: "
-                f"{REFUSED[found.status]}. Pool small sub-groups (small = \"pool\"), drop a sub-group column, or leave out a "
+                f"{_REFUSED[found.status]}. Pool small sub-groups (small = \"pool\"), drop a sub-group column, or leave out a "
                 "non-confidential column that determines the confidential ones."
             )
         notes += unmoved_notes(data, {g: [n for n, moved in zip(present[g], found.free, strict=True) if not moved]})

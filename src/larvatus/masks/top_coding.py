@@ -27,10 +27,10 @@ from larvatus.masks.coarsening.tails import (
     tail_of,
 )
 
-Share = Annotated[float, Field(gt=0, lt=0.5)]
+_Share = Annotated[float, Field(gt=0, lt=0.5)]
 Number = Annotated[float, Field(ge=-1e300, le=1e300)]
 _REPLACED_BY = {"bound": "a bound", "mean": "their mean"}
-SIDES: Mapping[str, tuple[int, ...]] = {"top": (1,), "bottom": (-1,), "both": (1, -1)}
+_SIDES: Mapping[str, tuple[int, ...]] = {"top": (1,), "bottom": (-1,), "both": (1, -1)}
 USUAL_TAIL = 0.03
 FEWEST_TOLD, MOST_TOLD = 10, 30
 
@@ -63,7 +63,7 @@ class TopCoding(Mask):
     random: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset({"tail", "side", "replacement", "period"})
 
-    tail: Share | tuple[Share, ...] | dict[str, Share] | None = Field(
+    tail: _Share | tuple[_Share, ...] | dict[str, _Share] | None = Field(
         default=None, description="share of the values to cut at each side; 0.03 where neither tail nor bound is given"
     )
     side: Literal["top", "bottom", "both"] = Field(default="top", description="which tail is cut")
@@ -87,7 +87,7 @@ class TopCoding(Mask):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         bounded = {s for s, v in ((1, self.bound), (-1, self.lower_bound)) if v is not None}
-        free = [s for s in SIDES[self.side] if s not in bounded]
+        free = [s for s in _SIDES[self.side] if s not in bounded]
         if bounded and self.tail is not None and not free:
             raise ValueError(
                 "tail and a bound are given for the same side. Leave one of them out, or set side to the other side, which is "
@@ -157,7 +157,7 @@ class TopCoding(Mask):
         """The share by which a side is cut, of sides without a bound."""
         bounded = {s for s, v in ((1, self.bound), (-1, self.lower_bound)) if v is not None}
         tail = USUAL_TAIL if self.tail is None and not bounded else self.tail
-        return {s: tail for s in SIDES[self.side] if s not in bounded and tail is not None}
+        return {s: tail for s in _SIDES[self.side] if s not in bounded and tail is not None}
 
     def _cut(self) -> str:
         """The sides that are cut: by a bound or a tail share."""

@@ -16,12 +16,12 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.laws import GroupLaw, Law, without_zeros
 from larvatus.data.microdata import Microdata
 from larvatus.data.per_column import per_column
-from larvatus.masks.noise.drawing import Rows, columns_of, noisy, refuse_negatives, root_notes, roots_of
+from larvatus.masks.noise.drawing import RowChoice, column_matrix, noisy, refuse_negatives, root_notes, roots_of
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.covariance_factors import Root
 
-Share = Annotated[float, Field(gt=0, le=1e6)]
+_Share = Annotated[float, Field(gt=0, le=1e6)]
 
 
 class VariancePreservingNoise(Mask):
@@ -47,7 +47,7 @@ class VariancePreservingNoise(Mask):
     record_wise: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"variance", "correlated", "noise", "zeros", "positive"})
 
-    variance: Share | tuple[Share, ...] | dict[str, Share] = Field(
+    variance: _Share | tuple[_Share, ...] | dict[str, _Share] = Field(
         default=0.25, description="noise variance as a fraction of the column's variance, before shrinking"
     )
     correlated: bool = Field(default=True, description="give the noise the correlations of the confidential columns")
@@ -82,7 +82,7 @@ class VariancePreservingNoise(Mask):
             refuse_negatives(self.name(), current)
 
         def mask_block(group: int, block: Block) -> Mapping[str, Array]:
-            y = self._noisy(columns_of(block, names), maps[group], block.record, random)
+            y = self._noisy(column_matrix(block, names), maps[group], block.record, random)
             return dict(zip(names, y, strict=True))
 
         return Masked(current.map_rows(mask_block, names), root_notes(current, used, roots, self.correlated))
@@ -115,7 +115,7 @@ class VariancePreservingNoise(Mask):
     def _noisy(self, x: Matrix, to: _Map, record: NDArray[np.int64], random: RecordRandom) -> Matrix:
         from larvatus.stats.noise.laws import coloured_noise
 
-        def drawn(rows: Rows, attempt: int) -> Matrix:
+        def drawn(rows: RowChoice, attempt: int) -> Matrix:
             e = coloured_noise(self.noise, random, record[rows], to.weights, attempt)
             return np.asarray(x[:, rows] * to.shrink[:, None] + to.shift[:, None] + e)
 

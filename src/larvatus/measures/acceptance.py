@@ -14,10 +14,10 @@ from larvatus.data.contracts import Block, Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
-from larvatus.data.sub_groups import Label, Level
+from larvatus.data.sub_groups import GroupLabel, Level
 
-RELEASED = " released"
-KINDS = ("new", "negative", "outside", "not_whole", "impossible")
+_RELEASED = " released"
+_KINDS = ("new", "negative", "outside", "not_whole", "impossible")
 
 
 class _Limits(NamedTuple):
@@ -59,7 +59,7 @@ class Acceptance(Measure):
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         released = release.data
         rows = _rows(*(_counted(original.ungrouped(), released.ungrouped())[()]))
-        held: dict[Label, int] = {label: g for g, label in enumerate(original.groups.labels)}
+        held: dict[GroupLabel, int] = {label: g for g, label in enumerate(original.groups.labels)}
         groups: list[Row] = []
         for label, (names, counts) in _counted(original, released).items():
             g = held[label]
@@ -88,17 +88,17 @@ def _rows(names: Sequence[str], counts: Ints) -> list[Row]:
     out: list[Row] = []
     for name, (present, *found) in zip(names, counts, strict=True):
         if present:
-            share = dict(zip(KINDS, (float(f / present) for f in found), strict=True))
+            share = dict(zip(_KINDS, (float(f / present) for f in found), strict=True))
             out.append({"variable": name, "loss": (share["new"] + share["impossible"]) / 2, **share})
     return out
 
 
-def _counted(original: Microdata, released: Microdata) -> dict[Label, tuple[Sequence[str], Ints]]:
+def _counted(original: Microdata, released: Microdata) -> dict[GroupLabel, tuple[Sequence[str], Ints]]:
     """For every sub-group that both have, columns and counts: columns × (present, and each kind)."""
     mine, theirs = original.table.columns, released.table.columns
     names = [n for n in original.confidential if n in theirs]
     place = {label: g for g, label in enumerate(original.groups.labels)}
-    out = {label: np.zeros((len(names), 1 + len(KINDS)), dtype=np.int64) for label in released.groups.labels if label in place}
+    out = {label: np.zeros((len(names), 1 + len(_KINDS)), dtype=np.int64) for label in released.groups.labels if label in place}
     for j, name in enumerate(names):
         if mine[name].kind == theirs[name].kind == "number":
             found = _numbers(original, released, name)
@@ -109,7 +109,7 @@ def _counted(original: Microdata, released: Microdata) -> dict[Label, tuple[Sequ
     return {label: (names, counts) for label, counts in out.items()}
 
 
-def _numbers(original: Microdata, released: Microdata, name: str) -> dict[Label, Ints]:
+def _numbers(original: Microdata, released: Microdata, name: str) -> dict[GroupLabel, Ints]:
     def limits(group: int, block: Block) -> _Limits:
         there = block[name][~np.isnan(block[name])]
         if not len(there):
@@ -127,8 +127,8 @@ def _numbers(original: Microdata, released: Microdata, name: str) -> dict[Label,
         return np.array([len(there), 0, *(k.sum() for k in (negative, outside, broken, negative | outside | broken))])
 
     counts = dict(zip(released.groups.labels, released.reduce([name], count, np.add), strict=True))
-    both = original.holding(original.table.stack(released.table, [name], RELEASED))
-    seen = both.carried(name, [name, RELEASED], _Seen(), partial(_passed, name))
+    both = original.holding(original.table.stack(released.table, [name], _RELEASED))
+    seen = both.carried(name, [name, _RELEASED], _Seen(), partial(_passed, name))
     for label, carry in zip(both.groups.labels, seen, strict=True):
         if label in counts:
             counts[label][1] = carry.new + carry.waiting
@@ -137,7 +137,7 @@ def _numbers(original: Microdata, released: Microdata, name: str) -> dict[Label,
 
 def _passed(name: str, group: int, carry: _Seen, block: Block) -> _Seen:
     """After more rows in sorted order; what is equal to the last value may come in the next block too."""
-    value, released = block[name], block[RELEASED] == 1
+    value, released = block[name], block[_RELEASED] == 1
     start = np.flatnonzero(np.concatenate([[True], value[1:] != value[:-1]]))
     waiting = np.add.reduceat(released.astype(np.int64), start)
     known = np.add.reduceat((~released).astype(np.int64), start) > 0
@@ -151,7 +151,7 @@ def _passed(name: str, group: int, carry: _Seen, block: Block) -> _Seen:
     return _Seen(float(value[-1]), bool(known[-1]), int(waiting[-1]), new + int(waiting[:-1].sum()))
 
 
-def _names(original: Microdata, released: Microdata, name: str) -> dict[Label, Ints]:
+def _names(original: Microdata, released: Microdata, name: str) -> dict[GroupLabel, Ints]:
     """Names that no original has; where the kind of the column changed, every value is new."""
     levels: list[tuple[Level, ...]] = [d.table.columns[name].levels for d in (original, released)]
     numbers = [d.table.columns[name].kind == "number" for d in (original, released)]

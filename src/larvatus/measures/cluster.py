@@ -16,10 +16,10 @@ from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.measures.joint_ecdf.points import Axis, axes_of, comparable, points_of
+from larvatus.measures.joint_ecdf.points import PointAxis, axes_of, comparable, points_of
 
-USUAL = (100, 250, 500, 750, 1000)
-CELLS, SHOWN = 5000, 10
+_USUAL = (100, 250, 500, 750, 1000)
+_CELLS, _SHOWN = 5000, 10
 MOST_IN_ONE = 0.8
 
 
@@ -69,7 +69,7 @@ class Cluster(Measure):
         scale = _Scale(axes, before.whole, after.whole)
         points = [[scale.of(g) for g in side.groups] for side in (before, after)]
         whole = [np.concatenate(side) for side in points]
-        asked = self.groups or [max(2, min(g, len(whole[0]) // 4)) for g in USUAL]
+        asked = self.groups or [max(2, min(g, len(whole[0]) // 4)) for g in _USUAL]
         found = self._split(whole[0], whole[1], list(dict.fromkeys(asked)))
         groups: list[Row] = []
         for name, a, b in common_groups(original, released):
@@ -79,7 +79,7 @@ class Cluster(Measure):
         cells = any(f.cells for f in found)
         notes = [
             *([f"on about {len(whole[0]):,} of {original.rows:,} records, drawn at random"] if share < 1 else []),
-            *([f"more than {self.exact:,} distinct points: average linkage of {min(CELLS, self.exact):,} cells of near ones"]
+            *([f"more than {self.exact:,} distinct points: average linkage of {min(_CELLS, self.exact):,} cells of near ones"]
               if cells else []),
             *([f"without {', '.join(many)}, which hold too many names"] if many else []),
             *([f"one cluster holds {100 * found[0].largest:.0f} % of all records, and nothing inside it is seen; the others "
@@ -94,7 +94,7 @@ class Cluster(Measure):
 
     def _split(self, before: Floats, after: Floats, groups: Sequence[int]) -> list[_Split]:
         """How clusters are split, for each number of them; points in an order of their own, so that no other one matters."""
-        from larvatus.stats.grouping.average_linkage import clustered
+        from larvatus.stats.grouping.average_linkage import cluster_points
         from larvatus.stats.grouping.birch_cells import features, summed_up
 
         stacked = np.concatenate([before, after])
@@ -108,17 +108,17 @@ class Cluster(Measure):
         distinct = ranked[new]
         cells = len(distinct) > self.exact
         if cells:
-            cell = features(distinct, size, min(CELLS, self.exact))
-            labels = [c[cell] for c in clustered(*summed_up(distinct, size, cell), groups)]
+            cell = features(distinct, size, min(_CELLS, self.exact))
+            labels = [c[cell] for c in cluster_points(*summed_up(distinct, size, cell), groups)]
         else:
-            labels = clustered(distinct, size, np.zeros(len(size)), groups)
+            labels = cluster_points(distinct, size, np.zeros(len(size)), groups)
         return [_Split(_summed(c, mine), _summed(c, size), cells) for c in labels]
 
 
 class _Scale:
     """Original mean and spread of every axis: a numeric column by its own, the indicators of a nominal one by all of them."""
 
-    def __init__(self, axes: Sequence[Axis], before: Floats, after: Floats) -> None:
+    def __init__(self, axes: Sequence[PointAxis], before: Floats, after: Floats) -> None:
         self.mean, spread = np.zeros(len(axes)), np.zeros(len(axes))
         self.blank = [j for j, a in enumerate(axes) if not a.nominal and _some_missing(before[:, j], after[:, j])]
         for j in range(len(axes)):
@@ -183,7 +183,7 @@ class _Split:
     def worst(self, weights: str) -> Rows:
         """The clusters that count most, the original's share among them."""
         parts = self.parts(weights)
-        order = np.lexsort((self.mine, self.size, -parts))[:SHOWN]
+        order = np.lexsort((self.mine, self.size, -parts))[:_SHOWN]
         return Rows.of(
             {"originals": int(self.mine[j]), "released": int(self.size[j] - self.mine[j]), "part": float(parts[j] / len(parts))}
             for j in order

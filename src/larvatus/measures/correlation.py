@@ -23,7 +23,7 @@ from larvatus.measures.scoring.correlation_pairs import (
     in_groups,
     pair_rows,
 )
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 
 
 class Correlation(Measure):
@@ -49,7 +49,7 @@ class Correlation(Measure):
         labels = (*names, *(t.strip().removeprefix("term ") for t in terms))
         columns = [*names, *terms]
         moments = [self._moments(data, columns) for data in (before, after)]
-        rows = pair_rows(labels, len(names), *(Moments.total(m).correlation for m in moments))
+        rows = pair_rows(labels, len(names), *(SampleMoments.total(m).correlation for m in moments))
         groups, worst = in_groups(labels, len(names), [
             (name, original.groups.sizes[a], moments[0][a].correlation, moments[1][b].correlation)
             for name, a, b in common_groups(original, release.data)
@@ -60,7 +60,7 @@ class Correlation(Measure):
             details={"sub_group_pairs": worst} if len(worst) else {}, notes=() if rows else (NO_PAIRS,),
         )
 
-    def _moments(self, data: Microdata, columns: list[str]) -> list[Moments]:
+    def _moments(self, data: Microdata, columns: list[str]) -> list[SampleMoments]:
         if not self.weighted:
             return data.moments(columns)
         return weighted_moments(data, columns, checked_weight(data, self.name(), UtilityError, zeros=True))

@@ -16,7 +16,7 @@ from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
-from larvatus.measures.binning.bins import counted, difference, edges_of
+from larvatus.measures.binning.bins import bin_counts, bin_difference, edges_of
 
 Counts = Mapping[str, NDArray[np.int64]]
 
@@ -44,13 +44,13 @@ class Distributions(Measure):
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
         edges = edges_of(original, names, self.bins)
-        before, after = counted(original, edges), counted(release.data, edges)
+        before, after = bin_counts(original, edges), bin_counts(release.data, edges)
         whole = _summed(before, names), _summed(after, names)
-        rows: list[Row] = [{"variable": n, "loss": difference(whole[0][n], whole[1][n])} for n in names]
+        rows: list[Row] = [{"variable": n, "loss": bin_difference(whole[0][n], whole[1][n])} for n in names]
         groups: list[Row] = []
         kept: list[tuple[float, str, Counts, Counts]] = []
         for name, a, b in common_groups(original, release.data):
-            value = float(np.mean([difference(before[a][n], after[b][n]) for n in names]))
+            value = float(np.mean([bin_difference(before[a][n], after[b][n]) for n in names]))
             groups.append({"sub_group": name, "records": original.groups.sizes[a], "value": value})
             kept.append((value, name, before[a], after[b]))
         worst = sorted(kept, key=lambda k: -k[0])[: self.shown] if len(kept) > 1 else []

@@ -17,7 +17,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.periods import by_period
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
-from larvatus.data.sub_groups import Label
+from larvatus.data.sub_groups import GroupLabel
 from larvatus.data.weights import checked_weight
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Inequality(Measure):
             details={"series": Rows.of({**r, "period": str(r["period"])} for r in series)} if self.period else {},
         )
 
-    def _in_periods(self, data: Microdata, names: Sequence[str], weight: str | None) -> dict[str, dict[Label, Lorenz]]:
+    def _in_periods(self, data: Microdata, names: Sequence[str], weight: str | None) -> dict[str, dict[GroupLabel, Lorenz]]:
         if self.period is not None:
             try:
                 data = by_period(data, self.period, f"{self.name()}.period")
@@ -96,7 +96,7 @@ class _Sums(NamedTuple):
         return _Sums(self.weight + other.weight, self.records + other.records)
 
 
-def _lorenz(data: Microdata, name: str, weight: str | None) -> dict[Label, Lorenz]:
+def _lorenz(data: Microdata, name: str, weight: str | None) -> dict[GroupLabel, Lorenz]:
     """The curve of a column in every group that has a value of it."""
     from larvatus.stats.estimates.lorenz import Lorenz
 
@@ -118,12 +118,12 @@ def _lorenz(data: Microdata, name: str, weight: str | None) -> dict[Label, Loren
     return {label: f for label, f, w in zip(data.groups.labels, found, whole, strict=True) if w.records}
 
 
-def _part(found: Label, label: Label, period: str | None) -> bool:
+def _part(found: GroupLabel, label: GroupLabel, period: str | None) -> bool:
     """Whether a group, by period where there are some, is part of a sub-group."""
     return found == label if period is None else found[:-1] == label
 
 
-def _row(name: str, label: Label, before: Lorenz | None, after: Lorenz | None) -> Row:
+def _row(name: str, label: GroupLabel, before: Lorenz | None, after: Lorenz | None) -> Row:
     """Both indices before and after, and the mean of their losses; no loss where the original has neither."""
     was = (np.nan, np.nan) if before is None or before.low < 0 else (before.gini, before.ratio)
     now = (after.gini, after.ratio) if after is not None else (np.nan, np.nan)

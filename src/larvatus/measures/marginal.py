@@ -15,9 +15,9 @@ from larvatus.data.contracts import Block, Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
-from larvatus.data.sub_groups import Label
+from larvatus.data.sub_groups import GroupLabel
 
-RELEASED = " released"
+_RELEASED = " released"
 
 
 class _Passed(NamedTuple):
@@ -63,7 +63,7 @@ class _Distance:
         self.same = bool(largest == 0 and counts[0] == counts[1])
 
 
-def _labels(original: Microdata, released: Microdata) -> list[Label]:
+def _labels(original: Microdata, released: Microdata) -> list[GroupLabel]:
     there = set(released.groups.labels)
     return [label for label in original.groups.labels if label in there]
 
@@ -72,19 +72,19 @@ def _row(name: str, distance: _Distance) -> Row:
     return {"variable": name, "loss": distance.largest, "wasserstein": distance.area, "same_values": distance.same}
 
 
-def _distances(original: Microdata, released: Microdata, names: Sequence[str]) -> dict[str, dict[Label, _Distance]]:
+def _distances(original: Microdata, released: Microdata, names: Sequence[str]) -> dict[str, dict[GroupLabel, _Distance]]:
     """For every column and group, by one sorted pass over both files together."""
-    both = original.holding(original.table.stack(released.table, names, RELEASED))
+    both = original.holding(original.table.stack(released.table, names, _RELEASED))
     spread = dict(zip(original.groups.labels, original.moments(names), strict=True))
     there = [
         dict(zip(d.groups.labels, d.reduce(names, partial(_counts, names), np.add), strict=True)) for d in (original, released)
     ]
     none = np.zeros(len(names), dtype=np.int64)
     counts = {label: np.array([t.get(label, none) for t in there]) for label in both.groups.labels}
-    out: dict[str, dict[Label, _Distance]] = {}
+    out: dict[str, dict[GroupLabel, _Distance]] = {}
     for j, name in enumerate(names):
         sizes = [counts[label][:, j] for label in both.groups.labels]
-        found = both.carried(name, [name, RELEASED], _Passed(), partial(_passed, name, sizes))
+        found = both.carried(name, [name, _RELEASED], _Passed(), partial(_passed, name, sizes))
         out[name] = {}
         for label, carry in zip(both.groups.labels, found, strict=True):
             m, n = spread.get(label), counts[label][:, j]
@@ -100,7 +100,7 @@ def _counts(names: Sequence[str], group: int, block: Block) -> NDArray[np.int64]
 
 def _passed(name: str, sizes: Sequence[NDArray[np.int64]], group: int, carry: _Passed, block: Block) -> _Passed:
     """The largest gap and the area after more rows in sorted order."""
-    value, new = block[name], block[RELEASED] == 1
+    value, new = block[name], block[_RELEASED] == 1
     step = np.diff(value, prepend=value[0] if np.isnan(carry.last) else carry.last)
     after = carry.released + np.cumsum(new)
     all_before = carry.originals + carry.released + np.arange(len(value))

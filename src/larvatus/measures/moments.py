@@ -15,7 +15,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 from larvatus.data.weights import checked_weight, weighted_moments
-from larvatus.stats.linear.moments import Moments as Sample
+from larvatus.stats.linear.moments import SampleMoments as Sample
 
 
 class Moments(Measure):

@@ -15,7 +15,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
 if TYPE_CHECKING:
-    from larvatus.measures.propensity_models.models import Found
+    from larvatus.measures.propensity_models.models import ModelResult
 
 Which = Literal["both", "logit", "spline", "cart", "boosting", "model_i", "model_ii"]
 
@@ -83,7 +83,7 @@ class Propensity(Measure):
 
         files = two_files(original, release.data, self.columns, self.model == "spline")
         groups = common_groups(original, release.data)
-        found: list[Found] = []
+        found: list[ModelResult] = []
         if self.model not in ("cart", "boosting"):
             found.append(by_logit(files, groups, self._degree, self.interactions, self.model))
         if self.model in ("both", "cart"):
@@ -108,7 +108,7 @@ class Propensity(Measure):
         return {"model_i": 2, "model_ii": 3, "spline": 1}.get(self.model, self.degree)
 
 
-def _groups(original: Microdata, groups: Sequence[tuple[str, int, int]], found: Sequence[Found]) -> Rows:
+def _groups(original: Microdata, groups: Sequence[tuple[str, int, int]], found: Sequence[ModelResult]) -> Rows:
     """The larger U_p of each sub-group that every model could be fitted in, and each model's own."""
     rows: list[Row] = []
     for name, a, _ in groups:
@@ -122,7 +122,7 @@ def _groups(original: Microdata, groups: Sequence[tuple[str, int, int]], found: 
     return Rows.of(rows)
 
 
-def _variables(found: Sequence[Found]) -> Rows:
+def _variables(found: Sequence[ModelResult]) -> Rows:
     """The larger U_p of models of one masked column alone."""
     names = [n for n in found[0].by_variable if all(n in f.by_variable for f in found)]
     rows: list[Row] = []
@@ -132,7 +132,7 @@ def _variables(found: Sequence[Found]) -> Rows:
     return Rows.of(rows)
 
 
-def _details(found: Sequence[Found]) -> dict[str, Rows]:
+def _details(found: Sequence[ModelResult]) -> dict[str, Rows]:
     models: list[Row] = [
         {
             "model": f.model, "U_p": f.value, "N_U_p": f.value * f.rows, "expected_N_U_p": f.expected,

@@ -13,7 +13,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
-from larvatus.data.rank_agreement import TOGETHER, ranked_together
+from larvatus.data.rank_agreement import RANKS_TOGETHER, ranked_together
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score, mean_of
 from larvatus.measures.scoring.correlation_pairs import (
@@ -24,7 +24,7 @@ from larvatus.measures.scoring.correlation_pairs import (
     in_groups,
     pair_rows,
 )
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 
 
 class RankCorrelation(Measure):
@@ -76,17 +76,17 @@ def _spearman(data: Microdata, columns: Sequence[str], masked: int) -> list[NDAr
     moments = _moments(data.ranks(ranks), list(ranks))
     out = [m.correlation for m in moments]
     for i, j in _missing_apart(moments, masked):
-        together = _moments(ranked_together(data, columns[i], columns[j]), TOGETHER)
+        together = _moments(ranked_together(data, columns[i], columns[j]), RANKS_TOGETHER)
         for r, m in zip(out, together, strict=True):
             r[i, j] = r[j, i] = m.correlation[0, 1]
     return out
 
 
-def _moments(data: Microdata, columns: Sequence[str]) -> list[Moments]:
-    return data.reduce(columns, lambda g, b: Moments.of(b.matrix(columns)), Moments.merge)
+def _moments(data: Microdata, columns: Sequence[str]) -> list[SampleMoments]:
+    return data.reduce(columns, lambda g, b: SampleMoments.of(b.matrix(columns)), SampleMoments.merge)
 
 
-def _missing_apart(moments: Sequence[Moments], masked: int) -> list[tuple[int, int]]:
+def _missing_apart(moments: Sequence[SampleMoments], masked: int) -> list[tuple[int, int]]:
     """Pairs with a masked column whose values are, in some sub-group, not missing in the same records."""
     apart = np.any([m.count < np.maximum.outer(m.present, m.present) for m in moments], axis=0)
     return [(int(i), int(j)) for i, j in np.argwhere(np.triu(apart, 1)) if i < masked]

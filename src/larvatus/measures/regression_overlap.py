@@ -16,12 +16,12 @@ from larvatus.data.contracts import Block, Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
-from larvatus.measures.analyses.formulas import Formula, Part, formula
-from larvatus.measures.analyses.model_terms import ModelTerms, check_columns, model_terms
+from larvatus.measures.analyses.formulas import Formula, FormulaPart, formula
+from larvatus.measures.analyses.model_terms import ModelTerms, check_formula_columns, model_terms
 
 if TYPE_CHECKING:
-    from larvatus.stats.linear.moments import Moments
-    from larvatus.stats.linear.regression import Fit
+    from larvatus.stats.linear.moments import SampleMoments
+    from larvatus.stats.linear.regression import LeastSquaresFit
 
 
 def _readable(text: str) -> str:
@@ -108,10 +108,10 @@ class RegressionOverlap(Measure):
         )
 
     def _fixed(self, original: Microdata, released: Microdata, names: Sequence[str]) -> list[str]:
-        from larvatus.stats.linear.moments import Moments
+        from larvatus.stats.linear.moments import SampleMoments
 
         columns = [*names, *original.numeric(common_given(original, released))]
-        fixed = [] if self.formulas else _unvaried(Moments.total(original.moments(columns)), columns)
+        fixed = [] if self.formulas else _unvaried(SampleMoments.total(original.moments(columns)), columns)
         return [f"{n} does not vary in the original and is in no model" for n in fixed]
 
     def _asked(self, original: Microdata, released: Microdata) -> tuple[list[_Model], list[list[ModelTerms]]]:
@@ -120,7 +120,7 @@ class RegressionOverlap(Measure):
         for i, text in enumerate(self.formulas):
             asked = formula(text)
             try:
-                check_columns(asked, [n for n in original.released if n in released.table.columns], "formulas:")
+                check_formula_columns(asked, [n for n in original.released if n in released.table.columns], "formulas:")
                 levels = {n: original.table.columns[n].levels for n in asked.columns}
                 made = [model_terms(asked, data.table.columns, levels) for data in (original, released)]
             except StudyError as error:
@@ -133,9 +133,9 @@ class RegressionOverlap(Measure):
             models.append(_Model(text, asked.outcome.column, i, 0, on, made[0].names, asked.intercept))
         return models, matrices
 
-    def _rows(self, model: _Model, before: Sequence[Moments | None], after: Sequence[Moments | None]) -> list[Row]:
+    def _rows(self, model: _Model, before: Sequence[SampleMoments | None], after: Sequence[SampleMoments | None]) -> list[Row]:
         """One row per coefficient that the original determines."""
-        from larvatus.stats.estimates.intervals import LEAST, overlaps
+        from larvatus.stats.estimates.intervals import LEAST_OVERLAP, overlaps
 
         one, other = (_fit(model, side[model.matrix]) for side in (before, after))
         if one is None:
@@ -143,7 +143,7 @@ class RegressionOverlap(Measure):
         known = np.isfinite(one.estimate)
         there = known & np.isfinite(other.estimate) if other else np.zeros_like(known)
         ends = [fit.interval(self.level) if fit else (np.full(len(known), np.nan),) * 2 for fit in (one, other)]
-        j = np.full(len(known), LEAST)  # what the release does not determine is lost as wholly as what it gets wrong
+        j = np.full(len(known), LEAST_OVERLAP)  # what the release does not determine is lost as wholly as what it gets wrong
         before_ends, after_ends = ((low[there], high[there]) for low, high in ends)
         j[there] = overlaps(before_ends, after_ends, one.unit[there])
         out: list[Row] = []
@@ -164,9 +164,9 @@ def _default(
 ) -> tuple[list[_Model], list[list[ModelTerms]]]:
     """Every confidential column on the others and numeric S, out of one matrix."""
     columns = [*names, *original.numeric(common_given(original, released))]
-    from larvatus.stats.linear.moments import Moments
+    from larvatus.stats.linear.moments import SampleMoments
 
-    fixed = _unvaried(Moments.total(original.moments(columns)), columns)
+    fixed = _unvaried(SampleMoments.total(original.moments(columns)), columns)
     kept = [n for n in columns if n not in fixed]
     models = []
     for i, outcome in enumerate(n for n in kept if n in names):
@@ -175,46 +175,46 @@ def _default(
         models.append(_Model(f"{outcome} on all others", outcome, 0, i, tuple(on), coefficients))
     if not models:
         return [], [[], []]
-    asked = Formula("", Part(kept[0]), tuple((Part(n),) for n in kept[1:]))
+    asked = Formula("", FormulaPart(kept[0]), tuple((FormulaPart(n),) for n in kept[1:]))
     return models, [[model_terms(asked, data.table.columns, {})] for data in (original, released)]
 
 
-def _unvaried(whole: Moments, columns: Sequence[str]) -> list[str]:
+def _unvaried(whole: SampleMoments, columns: Sequence[str]) -> list[str]:
     """Columns of the original that hold one value or none: no model can tell them from its intercept."""
     return [n for j, n in enumerate(columns) if whole.present[j] == 0 or whole.constant[j]]
 
 
-def _moments(data: Microdata, matrices: Sequence[ModelTerms]) -> list[list[Moments | None]]:
+def _moments(data: Microdata, matrices: Sequence[ModelTerms]) -> list[list[SampleMoments | None]]:
     """Sub-groups × matrices: moments over complete records."""
-    from larvatus.stats.linear.moments import Moments
+    from larvatus.stats.linear.moments import SampleMoments
 
-    def of(group: int, block: Block) -> list[Moments | None]:
-        return [Moments.of(x) if len(x) else None for x in (m.matrix(block) for m in matrices)]
+    def of(group: int, block: Block) -> list[SampleMoments | None]:
+        return [SampleMoments.of(x) if len(x) else None for x in (m.matrix(block) for m in matrices)]
 
     columns = list(dict.fromkeys(c for m in matrices for c in m.formula.columns))
     return data.reduce(columns, of, _merged) if matrices else [[] for _ in data.groups.sizes]
 
 
-def _merged(one: list[Moments | None], other: list[Moments | None]) -> list[Moments | None]:
-    from larvatus.stats.linear.moments import Moments
+def _merged(one: list[SampleMoments | None], other: list[SampleMoments | None]) -> list[SampleMoments | None]:
+    from larvatus.stats.linear.moments import SampleMoments
 
-    return [Moments.merge(a, b) if a and b else a or b for a, b in zip(one, other, strict=True)]
+    return [SampleMoments.merge(a, b) if a and b else a or b for a, b in zip(one, other, strict=True)]
 
 
-def _total(parts: Sequence[list[Moments | None]]) -> list[Moments | None]:
+def _total(parts: Sequence[list[SampleMoments | None]]) -> list[SampleMoments | None]:
     out = list(parts[0])
     for part in parts[1:]:
         out = _merged(out, part)
     return out
 
 
-def _fit(model: _Model, moments: Moments | None) -> Fit | None:
-    from larvatus.stats.linear.regression import fitted
+def _fit(model: _Model, moments: SampleMoments | None) -> LeastSquaresFit | None:
+    from larvatus.stats.linear.regression import least_squares
 
-    return None if moments is None else fitted(moments, model.place, model.on, model.intercept)
+    return None if moments is None else least_squares(moments, model.place, model.on, model.intercept)
 
 
-def _notes(original: Microdata, released: Microdata, whole: Sequence[Sequence[Moments | None]]) -> tuple[str, ...]:
+def _notes(original: Microdata, released: Microdata, whole: Sequence[Sequence[SampleMoments | None]]) -> tuple[str, ...]:
     """How many records were left out of each file at most."""
     out = []
     for what, data, side in zip(("original", "release"), (original, released), whole, strict=True):

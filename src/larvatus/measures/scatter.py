@@ -17,11 +17,11 @@ from larvatus.data.contracts import Block, Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
-from larvatus.measures.binning.bins import difference, edges_of
+from larvatus.measures.binning.bins import bin_difference, edges_of
 from larvatus.measures.scoring.correlation_pairs import column_pairs
 
 Pair = tuple[str, str]
-MOST_PAIRS = 60
+_MOST_PAIRS = 60
 
 
 class Scatter(Measure):
@@ -50,9 +50,9 @@ class Scatter(Measure):
         pairs = _chosen(original, names, given)
         before, after = _counted(original, pairs, edges), _counted(release.data, pairs, edges)
         rows: list[Row] = [
-            {"first": a, "second": b, "loss": difference(before[a, b], after[a, b])} for a, b in pairs
+            {"first": a, "second": b, "loss": bin_difference(before[a, b], after[a, b])} for a, b in pairs
         ]
-        worst = sorted(pairs, key=lambda pair: -difference(before[pair], after[pair]))[: self.shown]
+        worst = sorted(pairs, key=lambda pair: -bin_difference(before[pair], after[pair]))[: self.shown]
         notes = () if len(pairs) == _possible(names, given) else (
             f"{len(pairs)} of {_possible(names, given)} pairs, those most correlated in the original",
         )
@@ -70,14 +70,14 @@ def _possible(names: Sequence[str], given: Sequence[str]) -> int:
 def _chosen(original: Microdata, names: Sequence[str], given: Sequence[str]) -> list[Pair]:
     """Every pair with a masked column, or the most correlated ones where there are very many."""
     pairs = [*combinations(names, 2), *((n, s) for n in names for s in given)]
-    if len(pairs) <= MOST_PAIRS:
+    if len(pairs) <= _MOST_PAIRS:
         return pairs
-    from larvatus.stats.linear.moments import Moments
+    from larvatus.stats.linear.moments import SampleMoments
 
     columns = [*names, *given]
-    r = np.abs(np.nan_to_num(Moments.total(original.moments(columns)).correlation))
+    r = np.abs(np.nan_to_num(SampleMoments.total(original.moments(columns)).correlation))
     place = {c: i for i, c in enumerate(columns)}
-    return sorted(pairs, key=lambda pair: -r[place[pair[0]], place[pair[1]]])[:MOST_PAIRS]
+    return sorted(pairs, key=lambda pair: -r[place[pair[0]], place[pair[1]]])[:_MOST_PAIRS]
 
 
 def _counted(data: Microdata, pairs: Sequence[Pair], edges: Mapping[str, Floats]) -> dict[Pair, NDArray[np.int64]]:

@@ -18,11 +18,11 @@ from larvatus.data.design import MOST_LEVELS
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
-from larvatus.measures.binning.bins import difference
+from larvatus.measures.binning.bins import bin_difference
 from larvatus.measures.scoring.correlation_pairs import by_variable
 
-Names = tuple[str, ...]
-MOST_CELLS, FEW = 1_000_000, 10
+_Names = tuple[str, ...]
+_MOST_CELLS, _FEW = 1_000_000, 10
 
 
 class Table(Measure):
@@ -40,15 +40,15 @@ class Table(Measure):
         shown: number of cells kept in the details, the most changed first.
     """
 
-    tables: Annotated[tuple[Annotated[Names, Field(min_length=1)], ...], Field(min_length=1)] | None = Field(
+    tables: Annotated[tuple[Annotated[_Names, Field(min_length=1)], ...], Field(min_length=1)] | None = Field(
         default=None, description="tables to count, each a list of columns; all pairs with a masked column where none is named"
     )
     shown: Annotated[int, Field(ge=0, le=1000)] = Field(default=10, description="number of changed cells that are kept")
 
-    def parts(self, original: Microdata, released: Microdata) -> Sequence[Names]:
+    def parts(self, original: Microdata, released: Microdata) -> Sequence[_Names]:
         return self._tables(original, original)[0] if self.tables is None else [tuple(dict.fromkeys(t)) for t in self.tables]
 
-    def narrowed(self, parts: Sequence[Names]) -> Self:
+    def narrowed(self, parts: Sequence[_Names]) -> Self:
         return self if self.tables is None else self.model_copy(update={"tables": tuple(parts)})
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
@@ -61,12 +61,12 @@ class Table(Measure):
                          for k, d in enumerate((original, released)))
         whole = [[np.sum([g[i] for g in side], axis=0) for i in range(len(tables))] for side in (before, after)]
         rows: list[Row] = [
-            {"first": t[0], "second": " × ".join(t[1:]), "loss": difference(a, b)}
+            {"first": t[0], "second": " × ".join(t[1:]), "loss": bin_difference(a, b)}
             for t, a, b in zip(tables, *whole, strict=True)
         ]
         groups: list[Row] = [
             {"sub_group": name, "records": original.groups.sizes[a],
-             "value": float(np.mean([difference(x, y) for x, y in zip(before[a], after[b], strict=True)]))}
+             "value": float(np.mean([bin_difference(x, y) for x, y in zip(before[a], after[b], strict=True)]))}
             for name, a, b in common_groups(original, released)
         ]
         return Score(
@@ -76,7 +76,7 @@ class Table(Measure):
             notes=(f"without {', '.join(left_out)}: more than {MOST_LEVELS} names; tables can name them",) if left_out else (),
         )
 
-    def _tables(self, original: Microdata, released: Microdata) -> tuple[list[Names], list[str]]:
+    def _tables(self, original: Microdata, released: Microdata) -> tuple[list[_Names], list[str]]:
         """The tables asked for, and the columns left out for having too many names."""
         mine, theirs = original.table.columns, released.table.columns
         there = [
@@ -96,7 +96,7 @@ class Table(Measure):
         return [tuple(p) for p in pairs] or [(masked[0],)], many
 
     def _cells(
-        self, tables: Sequence[Names], cuts: Mapping[str, _Categories], before: Sequence[Ints], after: Sequence[Ints]
+        self, tables: Sequence[_Names], cuts: Mapping[str, _Categories], before: Sequence[Ints], after: Sequence[Ints]
     ) -> Rows:
         """The cells whose share changed most over all tables."""
         found: list[tuple[float, int, int]] = []
@@ -155,17 +155,17 @@ def _cuts(data: Microdata, name: str) -> Floats:
     whole = data.ungrouped()
 
     def seen(group: int, block: Block) -> Floats:
-        return np.unique(block[name][~np.isnan(block[name])])[: FEW + 1]
+        return np.unique(block[name][~np.isnan(block[name])])[: _FEW + 1]
 
     def ends(group: int, block: Block) -> Floats:
         values = block[name][~np.isnan(block[name])]
         return np.array([-values.min(initial=np.inf), values.max(initial=-np.inf)])
 
-    few = whole.reduce([name], seen, lambda one, other: np.union1d(one, other)[: FEW + 1])[0]
+    few = whole.reduce([name], seen, lambda one, other: np.union1d(one, other)[: _FEW + 1])[0]
     if not len(few):
         return np.zeros(0)
     low, high = whole.reduce([name], ends, np.maximum)[0] * [-1, 1]
-    inside = (few[1:] + few[:-1]) / 2 if len(few) <= FEW else _quartile_cuts(whole, name, high)
+    inside = (few[1:] + few[:-1]) / 2 if len(few) <= _FEW else _quartile_cuts(whole, name, high)
     return np.array([np.nextafter(low, -np.inf), *inside, high])
 
 
@@ -183,17 +183,17 @@ def _quartile_cuts(whole: Microdata, name: str, high: float) -> Floats:
     return np.unique(whole.reduce([name], around, nearer)[0].mean(axis=0))
 
 
-def _check_size(tables: Sequence[Names], cuts: Mapping[str, _Categories]) -> None:
+def _check_size(tables: Sequence[_Names], cuts: Mapping[str, _Categories]) -> None:
     for t in tables:
         cells = int(np.prod([float(cuts[n].size) for n in t]))
-        if cells > MOST_CELLS:
+        if cells > _MOST_CELLS:
             raise UtilityError(
-                f"table: {' × '.join(t)} has {cells:,} cells, at most {MOST_CELLS:,} are counted. Name fewer columns (tables)."
+                f"table: {' × '.join(t)} has {cells:,} cells, at most {_MOST_CELLS:,} are counted. Name fewer columns (tables)."
             )
 
 
 def _counted(
-    data: Microdata, tables: Sequence[Names], codes: Sequence[Array], columns: Sequence[str], cuts: Mapping[str, _Categories]
+    data: Microdata, tables: Sequence[_Names], codes: Sequence[Array], columns: Sequence[str], cuts: Mapping[str, _Categories]
 ) -> list[list[Ints]]:
     """Per sub-group, the cells of every table."""
     def count(group: int, block: Block) -> list[Ints]:

@@ -24,11 +24,11 @@ from larvatus.data.step_columns import (
     taken_by,
     taken_in_turn,
 )
-from larvatus.data.sub_groups import Settled, settle
+from larvatus.data.sub_groups import GroupSettlement, settle
 from larvatus.data.text_columns import texts
 
-KEPT = " kept"
-NOTABLE, ALIKE = 0.1, 1e-7
+_KEPT = " kept"
+_NOTABLE, ALIKE = 0.1, 1e-7
 
 
 
@@ -130,7 +130,7 @@ def _pooled(columns: Sequence[str], told_by: Sequence[int]) -> str:
     return said + (f"; {with_them} {nowhere} are not kept" if nowhere else "")
 
 
-def applied(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+def apply_step(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
     """One mask, over the records and within the sub-groups it was asked for; only confidential columns may change."""
     for name in taken_by(step, original):
         if name in current.confidential and name not in taken_by(step, current):
@@ -189,7 +189,7 @@ def _in_same_groups(original: Microdata, current: Microdata) -> Microdata:
         return original
     place = {label: i for i, label in enumerate(current.groups.labels)}
     target = tuple(place.get(label, -1) for label in original.groups.labels)
-    return original.settled(Settled(target, current.groups.labels, current.groups.declared))
+    return original.settled(GroupSettlement(target, current.groups.labels, current.groups.declared))
 
 
 def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = None) -> Microdata:
@@ -203,13 +203,13 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
         names.append(weight)
     if marked is None and masked.rows == current.rows:
         return current.holding(current.table.pair(masked.table, {n: n for n in names}))
-    kept = masked.map_rows(lambda g, b: {KEPT: np.ones(len(b))}, (), [Column(KEPT, "number")])
+    kept = masked.map_rows(lambda g, b: {_KEPT: np.ones(len(b))}, (), [Column(_KEPT, "number")])
     if marked is None:
-        joined = current.table.pair(kept.table, {KEPT: KEPT}, partly=True).take(lambda g, b: b[KEPT] == 1, [KEPT])
+        joined = current.table.pair(kept.table, {_KEPT: _KEPT}, partly=True).take(lambda g, b: b[_KEPT] == 1, [_KEPT])
         return current.holding(joined.pair(masked.table, {n: n for n in names}))
     new = {f"masked {n}": n for n in names}
-    joined = current.table.pair(kept.table, {**new, KEPT: KEPT}, partly=True).pair(marked.table, {TAKEN: TAKEN})
-    joined = joined.take(lambda g, b: (b[KEPT] == 1) | (b[TAKEN] == 0), [KEPT, TAKEN])
+    joined = current.table.pair(kept.table, {**new, _KEPT: _KEPT}, partly=True).pair(marked.table, {TAKEN: TAKEN})
+    joined = joined.take(lambda g, b: (b[_KEPT] == 1) | (b[TAKEN] == 0), [_KEPT, TAKEN])
 
     merged = {n: merged_column(current.table.columns[n], masked.table.columns[n], n) for n in names}
 
@@ -271,4 +271,4 @@ def _unchanged_note(name: str, same: int, there: int) -> Note:
     if same == there:
         return Note(f"no value of {name} was changed: all {there:,} leave as they came", "warning")
     said = f"{same:,} of {there:,} values of {name} ({same / there:.1%}) are unchanged"
-    return Note(said, "warning" if same > NOTABLE * there else "information")
+    return Note(said, "warning" if same > _NOTABLE * there else "information")

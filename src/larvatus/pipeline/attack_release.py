@@ -44,13 +44,13 @@ def risk(
     check_known(data, who)
     candidate = as_release(data, release, pairing, row_order=row_order)
     others = others_of(data, who.also if also is None else also, also_pairing, row_order)
-    scores = attacked(data, candidate, methods, who, others, must, progress)
-    read_in = Scores(told(s, candidate, release) for s in scores)
+    scores = run_attacks(data, candidate, methods, who, others, must, progress)
+    read_in = Scores(with_read_notes(s, candidate, release) for s in scores)
     read_in.not_run = scores.not_run
     return read_in
 
 
-def attacked(
+def run_attacks(
     data: Microdata, candidate: Release, methods: Sequence[Attack], who: Intruder, others: Sequence[Release] = (),
     must: Sequence[str] = (), progress: Progress = silent,
 ) -> Scores:
@@ -117,7 +117,7 @@ def others_of(
     return [as_release(data, o, p, row_order=row_order) for o, p in zip(given, beside, strict=True)]
 
 
-def told(score: Score, candidate: Release, given: Any) -> Score:
+def with_read_notes(score: Score, candidate: Release, given: Any) -> Score:
     """The score of a file masked elsewhere, with what was noticed when it was read."""
     return score if given is candidate else replace(score, notes=(*score.notes, *(str(n) for n in candidate.notes)))
 

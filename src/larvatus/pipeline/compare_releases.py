@@ -24,18 +24,18 @@ from larvatus.data.pairing import as_release
 from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release
 from larvatus.data.score import Scores
-from larvatus.documents.codebook import codebook
-from larvatus.documents.manifest import INSIDE, Decided, write_beside
+from larvatus.documents.codebook import make_codebook
+from larvatus.documents.manifest import INSIDE, DecisionFacts, write_beside
 from larvatus.measures.analyses.spec import analyses_of
 from larvatus.measures.scoring.domains import domains_of
 from larvatus.measures.scoring.null_placement import checked_resamples
-from larvatus.pipeline.attack_release import attack_random, attacked, check_known, others_of
-from larvatus.pipeline.candidates.cache import FILES, SECRET, Kept, data_digest, file_digest, kept_in, key_of
-from larvatus.pipeline.candidates.parallel import Job, Outcome, Through, can_be_sent, not_made, room_for_two
+from larvatus.pipeline.attack_release import attack_random, check_known, others_of, run_attacks
+from larvatus.pipeline.candidates.cache import FILES, SECRET, CandidateCache, cache_key, data_digest, file_digest, kept_in
+from larvatus.pipeline.candidates.parallel import CandidateRunner, Job, Outcome, can_be_sent, not_made, room_for_two
 from larvatus.pipeline.make_release import mask
-from larvatus.pipeline.measure_release import measured
+from larvatus.pipeline.measure_release import run_measures
 from larvatus.pipeline.null_distributions import Nulls
-from larvatus.study import Planned, planned_of
+from larvatus.study import PlannedRelease, planned_of
 
 
 def compare(
@@ -56,7 +56,7 @@ def compare(
     """
     given: list[Any] = []
     for r in releases:
-        if isinstance(r, Planned) or (isinstance(r, Mapping) and "steps" in r):
+        if isinstance(r, PlannedRelease) or (isinstance(r, Mapping) and "steps" in r):
             given += planned_of([r])
         else:
             given.append(r if isinstance(r, str | Path) else as_release(data, r))
@@ -69,9 +69,9 @@ def compare(
     )
     judged = (combine, limits, purpose, study)
     if keep is None:
-        return compared(work, given, judged, None, at_once, progress)
+        return compare_candidates(work, given, judged, None, at_once, progress)
     with kept_in(Path(keep)) as kept:
-        return compared(replace(work, kept=kept), given, judged, secret, at_once, progress)
+        return compare_candidates(replace(work, kept=kept), given, judged, secret, at_once, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +87,14 @@ class Work:
     secret: bytes = field(repr=False)
     constraints: Any = None
     folder: Path | None = None
-    kept: Kept | None = None
+    kept: CandidateCache | None = None
     row_order: Literal["random", "keep"] = "random"
     targets: Mapping[str, Path] = field(default_factory=dict)
     pairings: bool = False
     beside: Mapping[str, Release] = field(default_factory=dict)
     named: bool = False
     labels: Mapping[str, str] | None = None
-    decided: Decided | None = None
+    decided: DecisionFacts | None = None
     tier: bool = False
 
     @property
@@ -111,14 +111,14 @@ class Work:
 
     def key(self, given: Any, label: str, secret: bytes | None, digest: str) -> str | None:
         """The name of a candidate among kept ones, never used again where it cannot be told whether it is still the same."""
-        if self.kept is None or not isinstance(given, Planned | Release):
+        if self.kept is None or not isinstance(given, PlannedRelease | Release):
             return None
         within = [n for n in self.who.also if n in self.beside]
         held = [f for f in (self.who.file, *(n for n in self.who.also if n not in within)) if f]
         if (within and secret is None) or not all(Path(f).exists() for f in held):
             return token_hex(16)
         made = canonical(_with_ids(given.steps, self.folder, self.data.roles.record_id))
-        release = "" if isinstance(given, Planned) else " ".join(data_digest(c) for c in given.copies)
+        release = "" if isinstance(given, PlannedRelease) else " ".join(data_digest(c) for c in given.copies)
         drawn = "fresh" if secret is None else stream_key(secret, "kept").hex()[:32]
         files = [file_digest(f) for f in held]
         others = [canonical(_with_ids(self.beside[n].steps, self.folder, self.data.roles.record_id)) for n in within]
@@ -128,14 +128,14 @@ class Work:
             constraints_of(self.constraints).model_dump_json(),
         ]
         place = f"{self.row_order} {self.targets.get(label)} {self.pairings} {self.labels}"
-        return key_of(digest, label, made, release, place, *files, *others, *scored) + SECRET + drawn
+        return cache_key(digest, label, made, release, place, *files, *others, *scored) + SECRET + drawn
 
 
 def _with_ids(steps: Sequence[Mask], folder: Path | None, record_id: str | None) -> list[Mask]:
     return [with_records(s, folder, record_id) for s in steps]
 
 
-def compared(
+def compare_candidates(
     work: Work, given: Sequence[Any], judged: tuple[Any, Any, str, str], secret: bytes | None, at_once: int | None,
     progress: Progress, fresh: bool = False, check_keys: Callable[[Mapping[str, str]], None] = lambda keys: None,
 ) -> Comparison:
@@ -157,7 +157,7 @@ def compared(
     ready = {j.place: k for j in jobs if work.kept and j.key and not fresh and (k := work.kept.read(j.key)) is not None}
     if ready:
         progress(f"{len(ready)} of {len(jobs)} releases are there already", len(ready), len(jobs))
-    through = Through(
+    through = CandidateRunner(
         [j for j in jobs if j.place not in ready], lambda job, tell: _candidate(work, job, tell), _candidate_there,
         lambda: work, at_once if can_be_sent(data) else 1, room_for_two(data), progress,
     )
@@ -183,7 +183,7 @@ def _beside_others(work: Work, given: Sequence[Any], labels: Sequence[str]) -> d
 def _made(work: Work, job: Job, progress: Progress) -> Release:
     if job.label in work.beside:
         return work.beside[job.label]
-    if not isinstance(job.given, Planned):
+    if not isinstance(job.given, PlannedRelease):
         return as_release(work.data, job.given)
     made = mask(
         work.data, *job.given.steps, secret=work.secret, name=job.label, constraints=work.constraints, folder=work.folder,
@@ -198,12 +198,12 @@ def _candidate(work: Work, job: Job, progress: Progress) -> Candidate:
     release = _made(work, job, progress)
     also = [work.beside.get(n, n) for n in work.who.also if n != job.label]
     others = others_of(work.data, also, (), "checked")
-    risks = attacked(work.data, release, work.methods, work.who, others, work.must, progress)
-    losses = measured(work.data, release, work.nulls, work.domains, work.analyses, progress=progress, named=work.named)
+    risks = run_attacks(work.data, release, work.methods, work.who, others, work.must, progress)
+    losses = run_measures(work.data, release, work.nulls, work.domains, work.analyses, progress=progress, named=work.named)
     told = replace(release, notes=(*release.notes, *(
         Note(why, step=step) for step, made in (("attacks", risks), ("measures", losses)) for why in made.not_run
     )))
-    candidate = Candidate.of(job.label, told, Scores([*risks, *losses]), codebook(release, work.data, work.labels))
+    candidate = Candidate.of(job.label, told, Scores([*risks, *losses]), make_codebook(release, work.data, work.labels))
     if work.kept is None or job.key is None:
         return candidate
     with work.kept.adding(job.key) as place:

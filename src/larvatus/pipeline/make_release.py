@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from larvatus.constraints.enforcement import Obedience
+from larvatus.constraints.enforcement import ConstraintEnforcer
 from larvatus.constraints.settings import Constraints, constraints_of
 from larvatus.core.errors import MaskError
 from larvatus.core.progress import Progress, silent
@@ -20,7 +20,7 @@ from larvatus.data.notes import Note
 from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release
 from larvatus.data.score import Rows
-from larvatus.pipeline.apply_step import applied, check_columns, check_orders, in_workable_groups, unchanged_notes
+from larvatus.pipeline.apply_step import apply_step, check_columns, check_orders, in_workable_groups, unchanged_notes
 from larvatus.pipeline.engine_errors import doing
 
 
@@ -40,7 +40,7 @@ def mask(
         raise MaskError("mask: no step is given. Name at least one, for example \"additive_noise\".")
     secret = checked_secret(secret)
     asked = constraints_of(constraints)
-    rules = Obedience.of(asked, data, masks) if asked != Constraints() else None
+    rules = ConstraintEnforcer.of(asked, data, masks) if asked != Constraints() else None
     seen = data
     if rules is not None:
         seen = rules.seen(data)
@@ -86,7 +86,7 @@ def _stepped(
                 for which in ((f"copy {c}", *attempt), ("all copies",))
             )
             with doing(step):
-                current[c], told = applied(step, copy, original, RecordRandom(key, common))
+                current[c], told = apply_step(step, copy, original, RecordRandom(key, common))
             said.append([replace(n, step=n.step or step.name()) for n in told])
         if not step.keeps_promises or step.where is not None:
             notes = [n for n in notes if not n.promise]

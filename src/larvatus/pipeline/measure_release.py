@@ -17,12 +17,12 @@ from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.score import Row, Rows, Score, Scores
-from larvatus.measures.analyses.compare import analysed
+from larvatus.measures.analyses.compare import compare_analyses
 from larvatus.measures.analyses.spec import METHOD, analyses_of
-from larvatus.measures.scoring.domains import Parted, domains_of, parted
-from larvatus.measures.scoring.lost_columns import scored
+from larvatus.measures.scoring.domains import DomainParts, domains_of, split_by_domain
+from larvatus.measures.scoring.lost_columns import score_with_lost_columns
 from larvatus.measures.scoring.null_placement import checked_resamples
-from larvatus.pipeline.attack_release import attack_random, beside_declared, copies_alone, told
+from larvatus.pipeline.attack_release import attack_random, beside_declared, copies_alone, with_read_notes
 from larvatus.pipeline.engine_errors import doing
 from larvatus.pipeline.null_distributions import Nulls
 
@@ -41,10 +41,10 @@ def utility(
     """
     methods = all_of(Measure, measures)
     nulls = Nulls(methods, checked_resamples(null), attack_random)
-    return measured(data, release, nulls, domains, analyses, pairing, row_order, progress, named=measures is not None)
+    return run_measures(data, release, nulls, domains, analyses, pairing, row_order, progress, named=measures is not None)
 
 
-def measured(
+def run_measures(
     data: Microdata, release: Any, nulls: Nulls, domains: Any, analyses: Any, pairing: str | Path | None = None,
     row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent, named: bool = True,
 ) -> Scores:
@@ -55,15 +55,15 @@ def measured(
     found: list[Score | None] = []
     left_out: list[str] = []
     copies = copies_alone(candidate, declared, averaged=False)
-    inside = {copy: [parted(d, data, here) for d in asked] for copy, here, _ in copies}
+    inside = {copy: [split_by_domain(d, data, here) for d in asked] for copy, here, _ in copies}
     for i, method in enumerate(methods):
         progress(f"measuring: {method.name()}", i, len(methods))
         try:
             with doing(method):
                 each = {
                     copy: _in_domains(method, inside[copy], beside_declared(
-                        scored(method, original, here, attack_random(method)),
-                        scored(method, data, beside, attack_random(method)) if beside else None,
+                        score_with_lost_columns(method, original, here, attack_random(method)),
+                        score_with_lost_columns(method, data, beside, attack_random(method)) if beside else None,
                     ))
                     for copy, here, beside in copies
                 }
@@ -74,19 +74,19 @@ def measured(
             left_out.append(why)
             found.append(None)
             continue
-        found.append(told(mean_over(each), candidate, release))
+        found.append(with_read_notes(mean_over(each), candidate, release))
     if left_out and not any(found) and not planned:
         raise UtilityError(left_out[0])
     out = list(nulls.beside(found, original, candidate, progress))
     if planned:
         random = RecordRandom(stream_key(b"scores are not secret", METHOD))
-        out.append(told(analysed(data, candidate, planned, random, progress), candidate, release))
+        out.append(with_read_notes(compare_analyses(data, candidate, planned, random, progress), candidate, release))
     scores = Scores(out)
     scores.not_run = tuple(f"not measured, because it does not apply: {why}" for why in left_out)
     return scores
 
 
-def _in_domains(method: Measure, domains: Sequence[Parted], score: Score) -> Score:
+def _in_domains(method: Measure, domains: Sequence[DomainParts], score: Score) -> Score:
     """The score with what the measure finds in every part of every domain, or why it finds nothing there."""
     rows: list[Row] = []
     notes = list(score.notes)

@@ -17,17 +17,17 @@ from larvatus.core.errors import LarvatusError, StudyError
 from larvatus.core.progress import Clock, Progress
 from larvatus.data.score import Row
 from larvatus.pipeline.read_source import read_for_study
-from larvatus.stats.estimates.intervals import paired
+from larvatus.stats.estimates.intervals import paired_interval
 
-SMALL, LEVEL = 0.02, "99 %"
+SMALL_GAIN, LEVEL = 0.02, "99 %"
 LITTLE, MORE, UNCLEAR = "adds little", "adds more", "cannot tell"
 REPEATS = 20  # files that are made of each of the paper's populations
-ENOUGH, OFTEN = 2000, 10  # targets over all maskings of a small file, and the most maskings, where none are asked for
-OWN = ("parameters", "bias_sd", "noise_ratio", "bias", "noise")  # what the maskings and the two intruders settle
+_ENOUGH, _OFTEN = 2000, 10  # targets over all maskings of a small file, and the most maskings, where none are asked for
+_OWN = ("parameters", "bias_sd", "noise_ratio", "bias", "noise")  # what the maskings and the two intruders settle
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ScenarioRequest:
     """What the command was asked: settings of the attack, which override those of the study, and how often to mask."""
 
     study: Path | None
@@ -74,12 +74,12 @@ class _Pairs:
         if targets < self.among and self.one_file:  # a target drawn at random is not more targets by being masked again
             _, of = np.unique(np.concatenate(self.record), return_inverse=True)
             gain = np.bincount(of, gain) / np.bincount(of)
-        low, high = (self.share * v for v in paired(gain))
+        low, high = (self.share * v for v in paired_interval(gain))
         out: dict[str, Any] = {
             "published": self.share * float(credit[told].mean()), "not_published": self.share * float(credit[hidden].mean()),
             "difference": self.share * float((credit[told] - credit[hidden]).mean()),
             "difference_low": low, "difference_high": high,
-            "verdict": LITTLE if high <= SMALL + 1e-9 else MORE if low > SMALL else UNCLEAR,
+            "verdict": LITTLE if high <= SMALL_GAIN + 1e-9 else MORE if low > SMALL_GAIN else UNCLEAR,
             "targets": targets, "records": self.among, "maskings": len(self.record),
         }
         if known:
@@ -96,7 +96,7 @@ class _Pairs:
         return "known records" if self.ways[way][1] else "the target alone"
 
 
-def scenarios(asked: Asked, progress: Any) -> Iterator[tuple[str, int, int, Row | None]]:
+def run_scenarios(asked: ScenarioRequest, progress: Any) -> Iterator[tuple[str, int, int, Row | None]]:
     """What is being done, how far it is, and a row when one is ready; a masking that is refused has its reason in its row."""
     from larvatus.core.randomness import NOT_A_SECRET
     from larvatus.datasets import key_variables
@@ -181,11 +181,11 @@ def _plain(stated: Any) -> str:
     return ", ".join(f"{v:.4g}" for v in (stated if isinstance(stated, tuple) else (stated,)))
 
 
-def _often(asked: Asked, settings: dict[str, Any], rows: int) -> int:
+def _often(asked: ScenarioRequest, settings: dict[str, Any], rows: int) -> int:
     """How often the file is masked: a small one until enough targets are attacked, unless that was settled or takes chains."""
     if asked.repeats is not None or settings.get("known_records") or settings.get("targets", rows) < rows:
         return asked.repeats or 1
-    times = min(-(-ENOUGH // max(rows, 1)), OFTEN)
+    times = min(-(-_ENOUGH // max(rows, 1)), _OFTEN)
     if times > 1:
         asked.said.append(f"The file is small: it was masked {times} times, each time afresh, because {rows:,} records masked "
                           "once tell little. --repeats states how often.")
@@ -236,10 +236,10 @@ def _of_study(plan: Any, said: list[str]) -> dict[str, Any]:
     if len(mine) > 1:
         said.append(f"the study has {len(mine)} attacks by bayesian_intruder: the "
                     + ("first with parameters = \"unknown\" is used" if chosen.parameters == "unknown" else "first is used"))
-    idle = [k for k in OWN if k in stated and k != "parameters"]
+    idle = [k for k in _OWN if k in stated and k != "parameters"]
     if idle:
         said.append(f"{', '.join(idle)} of the study's attack: not used, because every masking here states its own")
-    return {k: v for k, v in stated.items() if k not in OWN}
+    return {k: v for k, v in stated.items() if k not in _OWN}
 
 
 def _checked(settings: dict[str, Any]) -> dict[str, Any]:

@@ -17,13 +17,13 @@ from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
-from larvatus.engines._resampling import drawn_again, in_memory, sampled
-from larvatus.measures.scoring.null_placement import placed, without_null
+from larvatus.engines._resampling import drawn_again, in_memory, sample_file
+from larvatus.measures.scoring.null_placement import place_in_null, without_null
 
 MOST_ROWS = 100_000
 UNPAIRED = "a resample is not paired with the original record by record, as this measure needs"
 Randoms = Callable[[Measure], RecordRandom]
-Found = list[list[float] | str]
+NullScores = list[list[float] | str]
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class Nulls:
     methods: Sequence[Measure]
     resamples: int
     randoms: Randoms
-    known: dict[tuple[object, ...], Found] = field(default_factory=dict)
+    known: dict[tuple[object, ...], NullScores] = field(default_factory=dict)
 
     def beside(self, scores: Sequence[Score | None], original: Microdata, release: Release, progress: Progress) -> list[Score]:
         """Scores of a release with where they fall, for measures that apply; `original` is in the release's sub-groups."""
@@ -44,8 +44,8 @@ class Nulls:
         whole, copies, cut = original.with_confidential(names), release.copies, original.rows > MOST_ROWS
         if cut:
             chosen = RecordRandom(stream_key(b"scores are not secret", "null"))
-            whole = sampled(whole, MOST_ROWS, original.rows, chosen)
-            copies = tuple(sampled(c, MOST_ROWS, original.rows, chosen) for c in copies)
+            whole = sample_file(whole, MOST_ROWS, original.rows, chosen)
+            copies = tuple(sample_file(c, MOST_ROWS, original.rows, chosen) for c in copies)
         rows = copies[0].rows
         held = in_memory(whole, whole.released)
         if key not in self.known:
@@ -59,11 +59,11 @@ class Nulls:
                 out.append(without_null(score, null))
                 continue
             again = [method.score(held, r, self.randoms(method)).value for r in theirs]
-            out.append(placed(score, null, rows, sum(again) / len(again) if cut else None))
+            out.append(place_in_null(score, null, rows, sum(again) / len(again) if cut else None))
         return out
 
-    def _drawn(self, held: Microdata, rows: int, progress: Progress) -> Found:
-        found: Found = [UNPAIRED if m.paired else [] for m in self.methods]
+    def _drawn(self, held: Microdata, rows: int, progress: Progress) -> NullScores:
+        found: NullScores = [UNPAIRED if m.paired else [] for m in self.methods]
         clock = Clock(self.resamples)
         for k in range(self.resamples):
             progress(f"null distribution{clock.left()}", k, self.resamples)

@@ -26,24 +26,24 @@ from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.measures.scoring.null_placement import checked_resamples
 from larvatus.pipeline.attack_release import attack_random
 from larvatus.pipeline.candidates.cache import FOLDER as KEPT
-from larvatus.pipeline.candidates.cache import Kept, data_digest, file_digest, kept_in, key_of
-from larvatus.pipeline.compare_releases import Work, compared
+from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, data_digest, file_digest, kept_in
+from larvatus.pipeline.compare_releases import Work, compare_candidates
 from larvatus.pipeline.null_distributions import Nulls
 from larvatus.pipeline.read_source import read
 from larvatus.pipeline.search_release import search_kept
 from larvatus.searching.goal import Goal
-from larvatus.searching.result import Found
+from larvatus.searching.result import SearchResult
 from larvatus.study import Study
 from larvatus.study.redaction import told_study
 
-WRITTEN = ("tried.csv", "confirmed.csv", "study.toml", "scores.json", "scores.csv", "report.html")
+_WRITTEN = ("tried.csv", "confirmed.csv", "study.toml", "scores.json", "scores.csv", "report.html")
 
 
 def search_study(
     study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False, suffix: str = ".parquet",
     row_order: Literal["random", "keep"] = "random", approved_by: str = "", at_once: int | None = None,
     progress: Progress = silent,
-) -> Found:
+) -> SearchResult:
     """Carry out the search of a study; write what was tried and confirmed, and the chosen release with everything beside it.
 
     Stopped and begun again with the same secret and folder, it goes on from what was drawn.
@@ -56,7 +56,7 @@ def search_study(
     )
     check_can_be_made(study.analysis, data)
 
-    def found_in(kept: Kept | None) -> tuple[Found, list[str]]:
+    def found_in(kept: CandidateCache | None) -> tuple[SearchResult, list[str]]:
         return search_kept(
             data, study.search, study.limits, study.goal.objective, study.attack, study.measure, study.combine, study.analysis,
             study.intruder_here(), study.constraints, study.goal, secret, study.folder, kept, at_once, progress,
@@ -67,7 +67,7 @@ def search_study(
     check_folder(Path(out))
     with kept_in(Path(out) / KEPT, Path(out)) as kept:
         goal = study.goal.model_copy(update={"trials": Goal().trials})  # more trials are the same search, gone on with
-        mine = token_hex(16) if secret is None else key_of(
+        mine = token_hex(16) if secret is None else cache_key(
             "searched", data_digest(data), told_study(study.model_copy(update={"goal": goal}).plain()),
             stream_key(secret, "kept").hex(), suffix,
         )
@@ -82,11 +82,11 @@ def search_study(
     return replace(found, warnings=loud)
 
 
-def _check_free(kept: Kept, out: Path, mine: str, release: str, secret: bytes | None, force: bool) -> None:
+def _check_free(kept: CandidateCache, out: Path, mine: str, release: str, secret: bytes | None, force: bool) -> None:
     """Refuse to overwrite anything unasked, but for what this same search has written before it was stopped."""
     stem = Path(release).stem
     inner = [p for name in ("releases", INSIDE) for p in sorted((out / name).glob(f"{stem}[-.]*")) if p.is_file()]
-    names = [*WRITTEN, f"releases/{release}", *(str(p.relative_to(out)) for p in inner)]
+    names = [*_WRITTEN, f"releases/{release}", *(str(p.relative_to(out)) for p in inner)]
     there = [n for n in dict.fromkeys(names) if (out / n).exists()]
     if force or not there:
         return
@@ -102,8 +102,9 @@ def _check_free(kept: Kept, out: Path, mine: str, release: str, secret: bytes | 
 
 
 def _write(
-    study: Study, data: Microdata, found: Found, folder: Path, out: Path, suffix: str, row_order: Literal["random", "keep"],
-    approved_by: str, secret: bytes | None, kept: Kept, progress: Progress,
+    study: Study, data: Microdata, found: SearchResult, folder: Path, out: Path, suffix: str,
+    row_order: Literal["random", "keep"],
+    approved_by: str, secret: bytes | None, kept: CandidateCache, progress: Progress,
 ) -> tuple[list[str], tuple[str, ...]]:
     """Everything a search leaves; the keys of what is kept of the last comparison, and what must not be overlooked."""
     write_text(folder / "tried.csv", csv_text(found.table()), False)
@@ -141,7 +142,8 @@ def _approved_before(target: Path, folder: Path, out: Path, approved_by: str) ->
 
 
 def _compared(
-    chosen: Study, study: Study, data: Microdata, release: Release, secret: bytes | None, kept: Kept, progress: Progress
+    chosen: Study, study: Study, data: Microdata, release: Release, secret: bytes | None, kept: CandidateCache,
+    progress: Progress
 ) -> tuple[Comparison, list[str]]:
     """The chosen release with all scores that the study asks for, held against its limits."""
     work = Work(
@@ -151,5 +153,5 @@ def _compared(
     )
     keys: dict[str, str] = {}
     judged = (study.combine, study.limits, study.purpose, told_study(chosen.plain()))
-    found = compared(work, [release], judged, secret, 1, progress, False, lambda made: keys.update(made))
+    found = compare_candidates(work, [release], judged, secret, 1, progress, False, lambda made: keys.update(made))
     return found, [k for k in keys.values() if k]

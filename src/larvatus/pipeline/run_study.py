@@ -28,17 +28,17 @@ from larvatus.documents.manifest import (
     Approval,
     approved_before,
     approved_release,
-    beside,
     complete,
     decided_for,
     manifest_paths,
+    paths_beside,
 )
 from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.measures.scoring.null_placement import checked_resamples
 from larvatus.pipeline.attack_release import attack_random
 from larvatus.pipeline.candidates.cache import FOLDER as KEPT
-from larvatus.pipeline.candidates.cache import Kept, file_digest, kept_in
-from larvatus.pipeline.compare_releases import Work, compared
+from larvatus.pipeline.candidates.cache import CandidateCache, file_digest, kept_in
+from larvatus.pipeline.compare_releases import Work, compare_candidates
 from larvatus.pipeline.null_distributions import Nulls
 from larvatus.pipeline.read_source import read
 from larvatus.study import Study
@@ -82,7 +82,7 @@ def run(
     judged = (study.combine, study.limits, study.purpose, told_study(study.plain()))
 
     if out is None:
-        found = compared(work, study.release, judged, secret, at_once, progress)
+        found = compare_candidates(work, study.release, judged, secret, at_once, progress)
         return _told_loudly(replace(found, warnings=warnings_of(found, public, approved, approved_by)))
     folder = Path(out)
     targets = _targets(folder, study, suffix)
@@ -94,7 +94,7 @@ def run(
             keys.update(found)
             _check_free(kept, folder, targets, study, {} if fresh else found, force)
 
-        comparison = compared(there, study.release, judged, secret, at_once, progress, fresh, check_keys)
+        comparison = compare_candidates(there, study.release, judged, secret, at_once, progress, fresh, check_keys)
         made = [keys[c.name] for c in comparison.candidates]
         forward, by = chosen or public or approved, approved_by
         if forward is None and (earlier := _decided_before(comparison, folder, targets)) is not None:
@@ -143,7 +143,7 @@ def _write_scores(comparison: Comparison, folder: Path, public: str | None, chos
 
 
 def _check_free(
-    kept: Kept, folder: Path, targets: Mapping[str, Path], study: Study, keys: Mapping[str, str], force: bool
+    kept: CandidateCache, folder: Path, targets: Mapping[str, Path], study: Study, keys: Mapping[str, str], force: bool
 ) -> None:
     """Refuse to overwrite anything unasked, but for what an earlier run of these same releases has written."""
     files = [folder / f for r in study.release for f in _made_of(targets[r.name], copies_asked(r.steps)[0])]
@@ -183,7 +183,7 @@ def _targets(folder: Path, study: Study, suffix: str) -> dict[str, Path]:
 
 def _made_of(target: Path, copies: int) -> list[Path]:
     """Every file that is written for a release."""
-    return [*copy_paths(target, copies), *beside(target, Path(INSIDE))]
+    return [*copy_paths(target, copies), *paths_beside(target, Path(INSIDE))]
 
 
 def file_stem(name: str) -> str:

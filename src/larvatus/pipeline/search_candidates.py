@@ -21,12 +21,12 @@ from larvatus.data.release import Release
 from larvatus.data.score import Scores
 from larvatus.measures.analyses.spec import analyses_of
 from larvatus.pipeline.attack_release import risk
-from larvatus.pipeline.candidates.cache import Kept, file_digest, key_of
+from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, file_digest
 from larvatus.pipeline.candidates.in_pairs import TwoAtOnce
 from larvatus.pipeline.candidates.parallel import can_be_sent, room_for_two
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import utility
-from larvatus.searching.search import Draw, Scored
+from larvatus.searching.search import Draw, ScoredDraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Drawing:
     constraints: Any
     folder: Path | None
     secret: bytes = field(repr=False)
-    kept: Kept | None = None
+    kept: CandidateCache | None = None
     given: bool = False
     digest: tuple[str, ...] = ()
 
@@ -54,7 +54,7 @@ class Drawing:
         steps = canonical([with_records(s, self.folder, self.data.roles.record_id) for s in draw.steps])
         drawn = stream_key(self.secret, "kept").hex() if self.given else "fresh"
         named = ["every one"] if self.measures is None else [canonical(all_of(Measure, self.measures))]
-        return key_of(
+        return cache_key(
             "search", *self.digest, draw.which, steps, drawn, canonical(all_of(Attack, self.attacks)), *named,
             repr(analyses_of(self.analyses)), self.who.model_dump_json(), constraints_of(self.constraints).model_dump_json(),
             *(file_digest(f) for f in files),
@@ -67,7 +67,7 @@ class Drawing:
             of, *draw.steps, secret=key, name=draw.name, constraints=self.constraints, folder=self.folder, progress=progress
         )
 
-    def scored(self, draw: Draw) -> Scored:
+    def scored(self, draw: Draw) -> ScoredDraw:
         """Make, attack and measure one candidate, and write down what it gave."""
         try:
             made = self.release(draw)
@@ -76,15 +76,15 @@ class Drawing:
                 *risk(of, made, self.attacks, intruder=self.who), *utility(of, made, self.measures, analyses=self.analyses)
             ]
         except LarvatusError as error:
-            return Scored(problem=str(error), fatal=isinstance(error, StudyError | DiscoveryError))
+            return ScoredDraw(problem=str(error), fatal=isinstance(error, StudyError | DiscoveryError))
         candidate, key = Candidate.of(draw.name, made, Scores(scores)), self.key(draw)
         if self.kept is not None and key is not None:
             with self.kept.adding(key) as place:
                 self.kept.write(place, candidate)
-        return Scored(candidate.scores)
+        return ScoredDraw(candidate.scores)
 
 
-def _scored_there(work: Drawing, draw: Draw) -> Scored:
+def _scored_there(work: Drawing, draw: Draw) -> ScoredDraw:
     return work.scored(draw)
 
 
@@ -97,12 +97,12 @@ class Draws:
         sent = can_be_sent(work.data)
         self.two = TwoAtOnce(work.scored, _scored_there, work, at_once if sent else 1, sent and room_for_two(work.data))
 
-    def scored(self, draws: Sequence[Draw], left: int) -> Iterator[Scored]:
+    def scored(self, draws: Sequence[Draw], left: int) -> Iterator[ScoredDraw]:
         keys = [self.work.key(d) for d in draws]
         there = [self.work.kept.read(k) if self.work.kept is not None and k is not None else None for k in keys]
         made = self.two.results([d for d, c in zip(draws, there, strict=True) if c is None], left)
         for key, candidate in zip(keys, there, strict=True):
-            got = Scored(candidate.scores, reused=True) if candidate is not None else next(made)
+            got = ScoredDraw(candidate.scores, reused=True) if candidate is not None else next(made)
             self.keys += [key] if key is not None else []
             yield got
 

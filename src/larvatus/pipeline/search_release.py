@@ -14,13 +14,13 @@ from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import checked_secret
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.microdata import Microdata
-from larvatus.data.sampling import sampled
+from larvatus.data.sampling import sample_records
 from larvatus.measures.analyses.spec import analyses_of
-from larvatus.pipeline.candidates.cache import Kept, data_digest, kept_in
+from larvatus.pipeline.candidates.cache import CandidateCache, data_digest, kept_in
 from larvatus.pipeline.search_candidates import Drawing, Draws
-from larvatus.searching.goal import Goal, Held, Objective, analyses_problems, judge_of, measures_for, objective_problems
-from larvatus.searching.result import Found
-from larvatus.searching.search import searched
+from larvatus.searching.goal import Goal, LimitsJudge, Objective, analyses_problems, judge_of, measures_for, objective_problems
+from larvatus.searching.result import SearchResult
+from larvatus.searching.search import search_releases
 from larvatus.searching.space import space_of
 
 
@@ -34,7 +34,7 @@ def search(
     combine: Any = (), analyses: Any = None, intruder: Intruder | str | None = None, constraints: Any = None,
     goal: Goal | None = None, secret: bytes | None = None, folder: Path | None = None, keep: str | Path | None = None,
     at_once: int | None = None, progress: Progress = silent,
-) -> Found:
+) -> SearchResult:
     """Find the settings with the least loss among those that keep the limits, and confirm them with fresh secrets.
 
     `space` lists steps with `range` and `choice` in place of settings; `limits` are in the words of `[limits]`, such as
@@ -54,8 +54,8 @@ def search(
 def search_kept(
     data: Microdata, space: Any, limits: Any, objective: Objective, attacks: Any, measures: Any,
     combine: tuple[Combination, ...], analyses: Any, intruder: Intruder | str | None, constraints: Any, goal: Goal,
-    secret: bytes | None, folder: Path | None, kept: Kept | None, at_once: int | None, progress: Progress,
-) -> tuple[Found, list[str]]:
+    secret: bytes | None, folder: Path | None, kept: CandidateCache | None, at_once: int | None, progress: Progress,
+) -> tuple[SearchResult, list[str]]:
     """What was found, and the keys of what is kept of it."""
     if at_once not in (None, 1, 2):
         raise StudyError([f"at_once: 1 or 2 candidates can be worked on at a time, got {at_once!r}."])
@@ -63,23 +63,23 @@ def search_kept(
     problems = objective_problems(objective, combine) + analyses_problems(objective, judge, combine, analyses_of(analyses))
     if problems:
         raise StudyError(problems)
-    if isinstance(judge, Held):
+    if isinstance(judge, LimitsJudge):
         attacks = judge.attacks_among(attacks)
     used, analysed = measures_for(objective, measures, judge, combine)
     own = checked_secret(secret)
-    explored = sampled(data, goal.sample, own)
+    explored = sample_records(data, goal.sample, own)
     work = Drawing(
         data, explored, attacks, used, analyses if analysed else None, intruder_of(intruder), constraints, folder, own,
         kept, secret is not None, (data_digest(data), str(goal.sample)) if kept is not None else (),
     )
     run = Draws(work, at_once)
     try:
-        found = searched(spaces, judge, objective, goal, own, run, progress, combine)
+        found = search_releases(spaces, judge, objective, goal, own, run, progress, combine)
     finally:
         run.two.close()
     told = replace(
         found, objective=objective if not callable(objective) else "a function of the scores",
-        limits=judge.limits.plain() if isinstance(judge, Held) else "a judge of its own", goal=goal.plain(),
+        limits=judge.limits.plain() if isinstance(judge, LimitsJudge) else "a judge of its own", goal=goal.plain(),
         combine={c.name: c.plain() for c in combine},
     )
     return told.told(explored.rows, data.rows), run.keys

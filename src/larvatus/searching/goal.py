@@ -18,10 +18,10 @@ from larvatus.data.method_parsing import all_of
 from larvatus.data.score import Score
 
 Objective: TypeAlias = str | Sequence[str] | Mapping[str, float] | Callable[[Sequence[Score]], float] | None
-NAMED = "analyses"  # the score of named analyses, which no measure of that name gives
+_NAMED = "analyses"  # the score of named analyses, which no measure of that name gives
 
 
-class Judge(Protocol):
+class LimitJudge(Protocol):
     """Limits: how far scores break them, 0 where all are kept."""
 
     def violation(self, scores: Sequence[Score]) -> float: ...
@@ -59,7 +59,7 @@ class Goal(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LimitsJudge:
     """Limits with the combinations that they may speak of."""
 
     limits: Limits
@@ -81,16 +81,16 @@ class Held:
         return run
 
 
-def judge_of(given: Any, combine: Sequence[Combination] = ()) -> Judge:
+def judge_of(given: Any, combine: Sequence[Combination] = ()) -> LimitJudge:
     """Limits in the words of `[limits]`, or anything else that judges scores."""
     if hasattr(given, "violation") and not isinstance(given, Limits):
-        judge: Judge = given
+        judge: LimitJudge = given
         return judge
     limits = limits_of(given, combine)
     if not limits:
         raise StudyError(["limits: none is given. State in [limits] the most that an attack may reach, such as "
                           "nearest_record = { above_chance = 0.01 } (one per cent of the records more than by chance)."])
-    return Held(limits, tuple(combine))
+    return LimitsJudge(limits, tuple(combine))
 
 
 def risk_of(scores: Sequence[Score]) -> float:
@@ -100,7 +100,7 @@ def risk_of(scores: Sequence[Score]) -> float:
     return max((upper_end(s) if f is None else f for s, f in zip(weigh, found, strict=True)), default=0.0)
 
 
-def names_in(objective: Objective, combine: Sequence[Combination] = ()) -> tuple[str, ...]:
+def names_in_objective(objective: Objective, combine: Sequence[Combination] = ()) -> tuple[str, ...]:
     """The measures that an objective is made of, parts of combinations in their place; none where it does not name any."""
     if objective is None or callable(objective):
         return ()
@@ -128,17 +128,17 @@ def objective_problems(objective: Objective, combine: Sequence[Combination] = ()
 
 
 def measures_for(
-    objective: Objective, measures: Any, judge: Judge | None = None, combine: Sequence[Combination] = ()
+    objective: Objective, measures: Any, judge: LimitJudge | None = None, combine: Sequence[Combination] = ()
 ) -> tuple[Any, bool]:
     """The measures to run, with the settings that were given for them, and whether the named analyses are to be made.
 
     These are the ones that the objective is made of and the ones that are limited; all where the objective names none.
     """
-    limited = needed_for(judge.limits, judge.combine, "loss") if isinstance(judge, Held) else ()
-    names = names_in(objective, combine)
+    limited = needed_for(judge.limits, judge.combine, "loss") if isinstance(judge, LimitsJudge) else ()
+    names = names_in_objective(objective, combine)
     everything = not names
-    wanted = [n for n in dict.fromkeys([*names, *limited]) if n != NAMED]
-    analysed = NAMED in (*names, *limited)
+    wanted = [n for n in dict.fromkeys([*names, *limited]) if n != _NAMED]
+    analysed = _NAMED in (*names, *limited)
     if everything and measures is None:
         return None, True
     there = all_of(Measure, measures) if measures is not None else ()
@@ -146,15 +146,17 @@ def measures_for(
     return [*(m for m in there if everything or m.name() in wanted), *all_of(Measure, lacking)], everything or analysed
 
 
-def analyses_problems(objective: Objective, judge: Judge, combine: Sequence[Combination], analyses: Sequence[Any]) -> list[str]:
+def analyses_problems(objective: Objective, judge: LimitJudge, combine: Sequence[Combination],
+                      analyses: Sequence[Any]) -> list[str]:
     """That named analyses are to be lost least of, or are limited, where none is named."""
-    limited = needed_for(judge.limits, judge.combine, "loss") if isinstance(judge, Held) else ()
-    asked = [what for what, names in (("objective", names_in(objective, combine)), ("limits", limited)) if NAMED in names]
+    limited = needed_for(judge.limits, judge.combine, "loss") if isinstance(judge, LimitsJudge) else ()
+    asked = [what for what,
+             names in (("objective", names_in_objective(objective, combine)), ("limits", limited)) if _NAMED in names]
     way = "Add [[analysis]], such as formula = \"income ~ age\"."
-    return [f"{what}: {NAMED!r} is named, and no analysis is. {way}" for what in asked] if not analyses else []
+    return [f"{what}: {_NAMED!r} is named, and no analysis is. {way}" for what in asked] if not analyses else []
 
 
-def loss_of(scores: Sequence[Score], objective: Objective, combine: Sequence[Combination] = ()) -> float:
+def objective_loss(scores: Sequence[Score], objective: Objective, combine: Sequence[Combination] = ()) -> float:
     """The loss to be least: of a measure or combination, the weighted mean of several, or the mean of all that have one."""
     if callable(objective):
         return float(objective(scores))

@@ -8,18 +8,18 @@ from typing import Any
 
 from larvatus.core.errors import LarvatusError
 from larvatus.core.randomness import stream_key
-from larvatus.searching.space import Axis, Searched
+from larvatus.searching.space import SearchAxis, SearchedSteps
 
-WHICH, WORST = "which", 1e9
+WHICH, _WORST = "which", 1e9
 
 
-class Asking:
+class Optimiser:
     """Optuna's tree-structured Parzen estimator under a constraint, seeded from the secret.
 
     The ends and the middle of every range come first, so that the search begins with both sides of the limit.
     """
 
-    def __init__(self, spaces: Sequence[Searched], trials: int, secret: bytes) -> None:
+    def __init__(self, spaces: Sequence[SearchedSteps], trials: int, secret: bytes) -> None:
         try:
             import optuna
         except ImportError:
@@ -39,7 +39,7 @@ class Asking:
             for values in _corners(space):
                 self._study.enqueue_trial({f"{space.name}: {k}": v for k, v in values.items()} | self._named(space))
 
-    def ask(self) -> tuple[Any, Searched, dict[str, Any]]:
+    def ask(self) -> tuple[Any, SearchedSteps, dict[str, Any]]:
         """The next candidate: a token to tell the outcome with, the steps, and the values of what is searched."""
         trial = self._study.ask()
         name = trial.suggest_categorical(WHICH, list(self._spaces)) if len(self._spaces) > 1 else next(iter(self._spaces))
@@ -48,7 +48,7 @@ class Asking:
 
     def tell(self, trial: Any, loss: float, violation: float) -> None:
         """What a candidate gave; one that could not be made or measured counts as failed."""
-        beyond = min(violation, WORST)
+        beyond = min(violation, _WORST)
         if self._constrained:
             trial.set_constraint("limits", beyond)
         else:
@@ -58,17 +58,17 @@ class Asking:
         else:
             self._study.tell(trial, state=self._failed)
 
-    def _named(self, space: Searched) -> dict[str, Any]:
+    def _named(self, space: SearchedSteps) -> dict[str, Any]:
         return {WHICH: space.name} if len(self._spaces) > 1 else {}
 
 
-def _corners(space: Searched) -> list[dict[str, Any]]:
+def _corners(space: SearchedSteps) -> list[dict[str, Any]]:
     """All settings at their low end, all at their high end, all in the middle."""
     corners = [a.corners() for a in space.axes]
     return [{a.key: c[i % len(c)] for a, c in zip(space.axes, corners, strict=True)} for i in range(3)]
 
 
-def _suggested(trial: Any, name: str, axis: Axis) -> Any:
+def _suggested(trial: Any, name: str, axis: SearchAxis) -> Any:
     if axis.choices:
         return trial.suggest_categorical(name, list(range(len(axis.choices))))
     if axis.whole:

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from larvatus.data.contracts import Mask
-from larvatus.data.method_parsing import short_text, told_settings
+from larvatus.data.method_parsing import redacted_settings, short_text
 from larvatus.data.notes import Note
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Scores
 
-DIGITS = 9  # losses that differ by less are equal: exact masks lose nothing but rounding
+_DIGITS = 9  # losses that differ by less are equal: exact masks lose nothing but rounding
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class Trial:
     """One candidate on the secret of the exploration; the loss is NaN where it could not be made or measured."""
 
     name: str
@@ -35,7 +35,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class FreshDraw:
     """A finalist with one fresh secret, on all records."""
 
     loss: float
@@ -48,8 +48,8 @@ class Drawn:
 class Finalist:
     """A candidate with what fresh secrets gave; `asked` is how many were to be drawn."""
 
-    candidate: Tried
-    draws: tuple[Drawn, ...]
+    candidate: Trial
+    draws: tuple[FreshDraw, ...]
     asked: int
     share: float
 
@@ -66,7 +66,7 @@ class Finalist:
     @property
     def order(self) -> tuple[float, float]:
         """Least loss first; among equal losses, least risk."""
-        return round(self.loss, DIGITS), sum(d.risk for d in self.draws) / len(self.draws)
+        return round(self.loss, _DIGITS), sum(d.risk for d in self.draws) / len(self.draws)
 
     def row(self) -> Row:
         """Its loss and its risks over the secrets: mean, least and most."""
@@ -83,10 +83,10 @@ class Finalist:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Found:
+class SearchResult:
     """The outcome of a search. `release` is the chosen one, drawn with a fresh secret; None where none kept the limits."""
 
-    tried: tuple[Tried, ...]
+    tried: tuple[Trial, ...]
     finalists: tuple[Finalist, ...]
     chosen: Finalist | None
     release: Release | None
@@ -101,7 +101,7 @@ class Found:
         said = f"chosen: {self.chosen.candidate.name}" if self.chosen else "no candidate kept the limits"
         return f"Search of {len(self.tried)} candidates; {said}\n{self.confirmed()}"
 
-    def told(self, records: int, of: int) -> Found:
+    def told(self, records: int, of: int) -> SearchResult:
         """The same, with a note where the exploration saw a part of the records; the release says that it was selected."""
         part = (f"explored on {records:,} of {of:,} records, confirmed on all of them",) if records < of else ()
         notes, release = (*self.notes, *part), self.release
@@ -110,11 +110,11 @@ class Found:
         return replace(self, notes=notes, release=release)
 
     @property
-    def best(self) -> Tried | None:
+    def best(self) -> Trial | None:
         """The chosen candidate, or the best so far where none was confirmed."""
         if self.chosen is not None:
             return self.chosen.candidate
-        return next(iter(ranked(self.tried)), None)
+        return next(iter(rank_trials(self.tried)), None)
 
     def table(self) -> Rows:
         """Everything that was tried, in the order it was."""
@@ -132,18 +132,18 @@ class Found:
             "could_not_be_made": sum(bool(t.problem) for t in self.tried),
             "kept_the_limits": sum(t.violation <= 0 for t in self.tried),
             "finalists": [_finite(f.row()) for f in self.finalists],
-            "chosen": [told_settings(s) for s in self.chosen.candidate.steps] if self.chosen else None,
+            "chosen": [redacted_settings(s) for s in self.chosen.candidate.steps] if self.chosen else None,
             "notes": list(self.notes),
         }
 
 
-def ranked(tried: Sequence[Tried]) -> list[Tried]:
+def rank_trials(tried: Sequence[Trial]) -> list[Trial]:
     """Candidates that kept the limits, each once: least loss first, and among equal losses least risk."""
-    seen: dict[str, Tried] = {}
+    seen: dict[str, Trial] = {}
     for one in tried:
         if one.violation <= 0 and one.loss == one.loss:
             seen.setdefault(" + ".join(short_text(s) for s in one.steps), one)
-    return sorted(seen.values(), key=lambda t: (round(t.loss, DIGITS), t.risk))
+    return sorted(seen.values(), key=lambda t: (round(t.loss, _DIGITS), t.risk))
 
 
 def _finite(row: Mapping[str, Any]) -> dict[str, Any]:

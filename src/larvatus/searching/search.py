@@ -17,20 +17,20 @@ from typing import Any, Protocol, TypeVar
 
 from larvatus.comparison.combined_scores import Combination
 from larvatus.core.errors import StudyError
-from larvatus.core.progress import Progress, in_words
+from larvatus.core.progress import Progress, duration_text
 from larvatus.core.randomness import stream_key
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import canonical
 from larvatus.data.release import Release
 from larvatus.data.score import Scores
-from larvatus.searching.goal import Goal, Judge, Objective, loss_of, risk_of
-from larvatus.searching.optimiser import Asking
-from larvatus.searching.result import Drawn, Finalist, Found, Tried, ranked
-from larvatus.searching.space import Searched
+from larvatus.searching.goal import Goal, LimitJudge, Objective, objective_loss, risk_of
+from larvatus.searching.optimiser import Optimiser
+from larvatus.searching.result import Finalist, FreshDraw, SearchResult, Trial, rank_trials
+from larvatus.searching.space import SearchedSteps
 
-FAR, TWO, SOON = 5, 2, 0.05
+_FAR, TWO, _SOON = 5, 2, 0.05
 EXPLORING = "exploring"
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredDraw:
     """What a draw gave, or why there is nothing; `fatal` where no other candidate can do better; `reused` if it was kept."""
 
     scores: Scores = field(default_factory=Scores)
@@ -65,7 +65,7 @@ class Runner(Protocol):
 
     heavier: float
 
-    def scored(self, draws: Sequence[Draw], left: int) -> Iterator[Scored]: ...
+    def scored(self, draws: Sequence[Draw], left: int) -> Iterator[ScoredDraw]: ...
     def release(self, draw: Draw) -> Release: ...
 
 
@@ -73,32 +73,32 @@ class Runner(Protocol):
 class _Search:
     """What a search is about, and what is told while it goes on."""
 
-    judge: Judge
+    judge: LimitJudge
     objective: Objective
     combine: Sequence[Combination]
     goal: Goal
     run: Runner
     progress: Progress
-    tried: list[Tried] = field(default_factory=list)
+    tried: list[Trial] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     clock: _Clock = field(default_factory=lambda: _Clock())
 
-    def told(self, draw: Draw, got: Scored) -> Tried:
+    def told(self, draw: Draw, got: ScoredDraw) -> Trial:
         """A candidate of the exploration with what it gave."""
         if got.fatal:
             raise StudyError([got.problem])
         if got.problem:
-            return Tried(draw.name, draw.steps, math.nan, math.inf, got.problem)
-        loss, violation = loss_of(got.scores, self.objective, self.combine), self.judge.violation(got.scores)
+            return Trial(draw.name, draw.steps, math.nan, math.inf, got.problem)
+        loss, violation = objective_loss(got.scores, self.objective, self.combine), self.judge.violation(got.scores)
         why = "" if math.isfinite(loss) else "the objective has no value"
-        return Tried(draw.name, draw.steps, loss if not why else math.nan, violation, why, risk_of(got.scores))
+        return Trial(draw.name, draw.steps, loss if not why else math.nan, violation, why, risk_of(got.scores))
 
-    def drawn(self, got: Scored) -> Drawn:
+    def drawn(self, got: ScoredDraw) -> FreshDraw:
         """A fresh draw with what it gave; one that could not be made or measured has broken every limit."""
         if got.problem:
-            return Drawn(math.nan, math.inf, math.nan, got.scores)
-        loss = loss_of(got.scores, self.objective, self.combine)
-        return Drawn(loss, self.judge.violation(got.scores), risk_of(got.scores), got.scores)
+            return FreshDraw(math.nan, math.inf, math.nan, got.scores)
+        loss = objective_loss(got.scores, self.objective, self.combine)
+        return FreshDraw(loss, self.judge.violation(got.scores), risk_of(got.scores), got.scores)
 
 
 @dataclass(slots=True)
@@ -117,16 +117,17 @@ class _Clock:
 
     def left(self, draws: float) -> str:
         """How much longer so many draws take, as a clause, once a twentieth of all were made."""
-        if self.done < max(1.0, SOON * (self.done + draws)):
+        if self.done < max(1.0, _SOON * (self.done + draws)):
             return ""
         seconds = self.spent / self.done * draws
-        return f", {in_words(seconds)} left"
+        return f", {duration_text(seconds)} left"
 
 
-def searched(
-    spaces: Sequence[Searched], judge: Judge, objective: Objective, goal: Goal, secret: bytes, run: Runner, progress: Progress,
+def search_releases(
+    spaces: Sequence[SearchedSteps], judge: LimitJudge, objective: Objective, goal: Goal, secret: bytes, run: Runner,
+    progress: Progress,
     combine: Sequence[Combination] = (),
-) -> Found:
+) -> SearchResult:
     """Explore, confirm, choose. An interruption ends the exploration, a second one the confirmation, with the best so far."""
     search = _Search(judge, objective, combine, goal, run, progress)
     try:
@@ -154,20 +155,20 @@ def searched(
             f"chosen among {len(tried)} candidates, {len(finalists)} of them confirmed with {drawn} draws in all: scores "
             "of the exploration are those of a selection, the ones of the fresh secrets are not"
         )
-    return Found(tuple(tried), tuple(finalists), chosen, release, tuple(search.notes))
+    return SearchResult(tuple(tried), tuple(finalists), chosen, release, tuple(search.notes))
 
 
-def _explored(search: _Search, spaces: Sequence[Searched], secret: bytes) -> None:
+def _explored(search: _Search, spaces: Sequence[SearchedSteps], secret: bytes) -> None:
     """Steps without anything to search once each, then what the optimiser asks for, two at a time."""
-    seen: dict[str, Tried] = {}
+    seen: dict[str, Trial] = {}
     goal = search.goal
     for pair in _in_twos(s for s in spaces if not s.axes):
         _tried(search, seen, [Draw(_named(s, steps), steps) for s in pair for steps in [s.at({})]])
     open_ones = [s for s in spaces if s.axes]
-    asking = Asking(open_ones, goal.trials, secret) if open_ones else None
+    asking = Optimiser(open_ones, goal.trials, secret) if open_ones else None
     asked = 0
-    while asking is not None and len(search.tried) < goal.trials and asked < FAR * goal.trials:
-        tokens: list[tuple[Any, Draw | Tried]] = []
+    while asking is not None and len(search.tried) < goal.trials and asked < _FAR * goal.trials:
+        tokens: list[tuple[Any, Draw | Trial]] = []
         for _ in range(min(TWO, goal.trials - len(search.tried))):
             token, space, values = asking.ask()
             asked += 1
@@ -178,21 +179,21 @@ def _explored(search: _Search, spaces: Sequence[Searched], secret: bytes) -> Non
             asking.tell(token, found.loss, found.violation)
 
 
-def _in_twos(items: Iterable[T]) -> Iterator[tuple[T, ...]]:
+def _in_twos(items: Iterable[_T]) -> Iterator[tuple[_T, ...]]:
     waiting = iter(items)
     while pair := tuple(islice(waiting, TWO)):
         yield pair
 
 
-def _asked_for(space: Searched, values: dict[str, Any]) -> Draw | Tried:
+def _asked_for(space: SearchedSteps, values: dict[str, Any]) -> Draw | Trial:
     try:
         steps = space.at(values)
     except StudyError as error:
-        return Tried(space.name, (), math.nan, math.inf, error.problems[0])
+        return Trial(space.name, (), math.nan, math.inf, error.problems[0])
     return Draw(_named(space, steps), steps)
 
 
-def _tried(search: _Search, seen: dict[str, Tried], asked: Sequence[Draw]) -> None:
+def _tried(search: _Search, seen: dict[str, Trial], asked: Sequence[Draw]) -> None:
     """Draw what was not drawn before, and write down what it gave."""
     draws = [d for text, d in {canonical(d.steps): d for d in reversed(asked)}.items() if text not in seen][::-1]
     goal, later = search.goal, search.goal.finalists * search.goal.secrets * search.run.heavier
@@ -210,7 +211,7 @@ def _tried(search: _Search, seen: dict[str, Tried], asked: Sequence[Draw]) -> No
 def _tell(search: _Search, left: float) -> None:
     """The candidate that is worked on, the best so far, and about how long it will take."""
     done, goal = len(search.tried), search.goal
-    best = next(iter(ranked(search.tried)), None)
+    best = next(iter(rank_trials(search.tried)), None)
     said = f", least loss under the limits {best.loss:.3g}" if best else ", none keeps the limits yet" if done else ""
     if done < goal.trials:
         search.progress(f"searching{said}{search.clock.left(left)}", done, goal.trials)
@@ -218,13 +219,13 @@ def _tell(search: _Search, left: float) -> None:
 
 def _confirmed(finalists: list[Finalist], search: _Search) -> None:
     """Candidates that kept the limits, drawn with fresh secrets; one that breaks them too often is given up at once."""
-    waiting, goal = ranked(search.tried), search.goal
+    waiting, goal = rank_trials(search.tried), search.goal
     if not waiting:
         search.notes.append("no candidate kept the limits on the secret of the exploration")
     most_broken = goal.secrets - math.ceil(goal.share * goal.secrets - 1e-9)
     places, clock = _Places(len(waiting)), _Clock()
     while (place := places.next()) is not None and (good := sum(f.kept for f in finalists)) < goal.finalists:
-        candidate, draws = waiting[place], list[Drawn]()
+        candidate, draws = waiting[place], list[FreshDraw]()
         to_come = goal.secrets * (min(goal.finalists, len(waiting)) - good)
         for pair in _in_twos(range(goal.secrets)):
             asked = [Draw(candidate.name, candidate.steps, str(i)) for i in pair]
@@ -266,7 +267,7 @@ class _Places:
         return place if 0 <= place < self._count and place not in self._seen else None
 
 
-def _named(space: Searched, steps: tuple[Mask, ...]) -> str:
+def _named(space: SearchedSteps, steps: tuple[Mask, ...]) -> str:
     if not space.axes:
         return space.name
     values = {a.key: getattr(steps[a.step], a.setting) for a in space.axes}

@@ -11,11 +11,11 @@ from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import method_of
 
 Settings = Mapping[str, Any]
-OPEN = 1e-6
+_OPEN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class SearchAxis:
     """One setting of one step: a range of numbers, or choices."""
 
     step: int
@@ -39,12 +39,12 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchedSteps:
     """Steps under one name, and the settings in them that are searched."""
 
     name: str
     steps: tuple[Any, ...]
-    axes: tuple[Axis, ...] = ()
+    axes: tuple[SearchAxis, ...] = ()
 
     def at(self, values: Settings) -> tuple[Mask, ...]:
         """The steps with these values of the searched settings, by the key of their axis."""
@@ -64,9 +64,9 @@ class Searched:
         return {"name": self.name, "steps": steps}
 
 
-def space_of(given: Any) -> tuple[Searched, ...]:
+def space_of(given: Any) -> tuple[SearchedSteps, ...]:
     """Everything to be searched, from tables or lists of steps; every problem in one error."""
-    if isinstance(given, Mapping | str | Searched):
+    if isinstance(given, Mapping | str | SearchedSteps):
         given = [given]
     problems: list[str] = []
     found = [s for i, raw in enumerate(given, 1) for s in [_searched(i, raw, problems)] if s is not None]
@@ -80,8 +80,8 @@ def space_of(given: Any) -> tuple[Searched, ...]:
     return tuple(found)
 
 
-def _searched(place: int, raw: Any, problems: list[str]) -> Searched | None:
-    if isinstance(raw, Searched):
+def _searched(place: int, raw: Any, problems: list[str]) -> SearchedSteps | None:
+    if isinstance(raw, SearchedSteps):
         return raw
     whole = raw if isinstance(raw, Mapping) and "method" not in raw else {"steps": raw}
     name, steps = str(whole.get("name", "")), whole.get("steps", [])
@@ -93,7 +93,7 @@ def _searched(place: int, raw: Any, problems: list[str]) -> Searched | None:
         problems.append(f"{where}: has no steps.")
         return None
     made: list[dict[str, Any]] = []
-    axes: list[Axis] = []
+    axes: list[SearchAxis] = []
     before = len(problems)
     for i, step in enumerate(steps):
         plain = _plain(step)
@@ -113,7 +113,7 @@ def _searched(place: int, raw: Any, problems: list[str]) -> Searched | None:
         made.append(plain)
     if len(problems) > before:
         return None
-    return Searched(name or " + ".join(str(s["method"]) for s in made), tuple(made), tuple(axes))
+    return SearchedSteps(name or " + ".join(str(s["method"]) for s in made), tuple(made), tuple(axes))
 
 
 def _plain(step: Any) -> dict[str, Any]:
@@ -124,27 +124,27 @@ def _plain(step: Any) -> dict[str, Any]:
     return {"method": method.name(), **method.model_dump(mode="json", exclude_defaults=True)}
 
 
-def _range(step: int, name: str, given: Any, where: str, problems: list[str]) -> Axis | None:
+def _range(step: int, name: str, given: Any, where: str, problems: list[str]) -> SearchAxis | None:
     ends = list(given) if isinstance(given, list | tuple) else []
     log = len(ends) == 3 and ends[2] == "log"
     numbers = [v for v in ends[:2] if isinstance(v, int | float) and not isinstance(v, bool)]
     if len(numbers) != 2 or len(ends) > 2 + log or numbers[0] >= numbers[1] or (log and numbers[0] <= 0):
         problems.append(f"{where}: range.{name} needs [low, high] with low below high, or [low, high, \"log\"] above 0.")
         return None
-    return Axis(step, name, numbers[0], numbers[1], log, all(isinstance(v, int) for v in numbers))
+    return SearchAxis(step, name, numbers[0], numbers[1], log, all(isinstance(v, int) for v in numbers))
 
 
-def _choice(step: int, name: str, given: Any, where: str, problems: list[str]) -> Axis | None:
+def _choice(step: int, name: str, given: Any, where: str, problems: list[str]) -> SearchAxis | None:
     if not isinstance(given, list | tuple) or not given:
         problems.append(f"{where}: choice.{name} needs a list of values.")
         return None
-    return Axis(step, name, choices=tuple(given))
+    return SearchAxis(step, name, choices=tuple(given))
 
 
-def _typed(axes: Sequence[Axis], plain: Settings, where: str, problems: list[str]) -> list[Axis]:
+def _typed(axes: Sequence[SearchAxis], plain: Settings, where: str, problems: list[str]) -> list[SearchAxis]:
     """Axes of one step whose values the mask takes; whole numbers where it takes no others, open ends moved inwards."""
     start = {a.setting: a.choices[0] if a.choices else _inside(a) for a in axes}
-    out: list[Axis] = []
+    out: list[SearchAxis] = []
     for axis in axes:
         tried: list[Any] = list(axis.choices) or [axis.low, axis.high]
         if axis.whole and not _problem(plain, {**start, axis.setting: _inside(axis) + 0.25}):
@@ -152,7 +152,7 @@ def _typed(axes: Sequence[Axis], plain: Settings, where: str, problems: list[str
         wrong = [(v, _problem(plain, {**start, axis.setting: v})) for v in tried]
         for value, why in wrong:
             if why and not axis.choices and not axis.whole:
-                inward = OPEN * (axis.high - axis.low) * (1 if value == axis.low else -1)
+                inward = _OPEN * (axis.high - axis.low) * (1 if value == axis.low else -1)
                 if not _problem(plain, {**start, axis.setting: value + inward}):
                     axis = _replaced(axis, **{"low" if value == axis.low else "high": value + inward})
                     continue
@@ -164,12 +164,12 @@ def _typed(axes: Sequence[Axis], plain: Settings, where: str, problems: list[str
     return out
 
 
-def _inside(axis: Axis) -> Any:
+def _inside(axis: SearchAxis) -> Any:
     middle = (axis.low + axis.high) / 2
     return int(middle) if axis.whole else middle
 
 
-def _replaced(axis: Axis, **changes: Any) -> Axis:
+def _replaced(axis: SearchAxis, **changes: Any) -> SearchAxis:
     from dataclasses import replace
 
     return replace(axis, **changes)

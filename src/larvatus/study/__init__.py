@@ -1,6 +1,6 @@
 """What to do, as one value: TOML in and out, and the releases a study plans. It carries nothing out."""
 
-from larvatus.study.planned_releases import Planned, planned_of
-from larvatus.study.study import Study, advised
+from larvatus.study.planned_releases import PlannedRelease, planned_of
+from larvatus.study.study import Study, study_from_advice
 
-__all__ = ["Planned", "Study", "advised", "planned_of"]
+__all__ = ["PlannedRelease", "Study", "planned_of", "study_from_advice"]

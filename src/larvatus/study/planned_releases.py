@@ -13,11 +13,11 @@ from larvatus.data.contracts import Mask, Method
 from larvatus.data.method_parsing import method_of, validation_problems
 
 MAPPED = "reverse_mapped"
-M = TypeVar("M", bound=Method)
+_M = TypeVar("_M", bound=Method)
 AnyMask = Annotated[SerializeAsAny[Mask], BeforeValidator(lambda given: method_of(Mask, given))]
 
 
-class Planned(BaseModel):
+class PlannedRelease(BaseModel):
     """A release to be made: its name and its steps in order."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -26,7 +26,7 @@ class Planned(BaseModel):
     steps: Annotated[tuple[AnyMask, ...], Field(min_length=1)]
 
 
-def planned_of(given: Any) -> tuple[Planned, ...]:
+def planned_of(given: Any) -> tuple[PlannedRelease, ...]:
     """Releases to be made, from tables as a study file holds them; every problem in one error."""
     problems: list[str] = []
     out = releases(given, problems)
@@ -35,11 +35,11 @@ def planned_of(given: Any) -> tuple[Planned, ...]:
     return tuple(out)
 
 
-def releases(value: Any, problems: list[str]) -> list[Planned]:
+def releases(value: Any, problems: list[str]) -> list[PlannedRelease]:
     """Every release of `[[release]]`, grids spread out; problems are added to the list."""
-    out: list[Planned] = []
+    out: list[PlannedRelease] = []
     for i, raw in enumerate(tables("release", value, problems), 1):
-        if isinstance(raw, Planned):
+        if isinstance(raw, PlannedRelease):
             out.append(raw)
             continue
         if not isinstance(raw, Mapping):
@@ -47,7 +47,7 @@ def releases(value: Any, problems: list[str]) -> list[Planned]:
             continue
         name = str(raw.get("name", f"release {i}"))
         where = f"release {name!r}"
-        known = [*Planned.model_fields, MAPPED]
+        known = [*PlannedRelease.model_fields, MAPPED]
         problems += [f"{where}: {_unknown(k, known)}" for k in raw if k not in known]
         steps = raw.get("steps", [])
         if not isinstance(steps, list | tuple):
@@ -64,13 +64,13 @@ def releases(value: Any, problems: list[str]) -> list[Planned]:
         problems += [f"{where}: {key} and grid.{key} are both stated for one step. Keep one of them." for i, key, _ in axes
                      if key in steps[i]]
         for suffix, chosen in _mapped(_expanded(steps), raw.get(MAPPED, False), where, problems):
-            made = [tried(where, Mask, s, problems) for s in chosen]
+            made = [try_method(where, Mask, s, problems) for s in chosen]
             if None in made:
                 continue
             try:
-                out.append(Planned(name=name + suffix, steps=tuple(m for m in made if m is not None)))
+                out.append(PlannedRelease(name=name + suffix, steps=tuple(m for m in made if m is not None)))
             except ValidationError as error:
-                problems += validation_problems(f"release {i}", error, list(Planned.model_fields))
+                problems += validation_problems(f"release {i}", error, list(PlannedRelease.model_fields))
     names = [r.name for r in out]
     twice = sorted({n for n in names if names.count(n) > 1})
     problems += [f"two releases are named {n!r}; give each a name of its own." for n in twice]
@@ -141,7 +141,7 @@ def tables(name: str, value: Any, problems: list[str]) -> Sequence[Any]:
     return []
 
 
-def tried(where: str, kind: type[M], given: Any, problems: list[str]) -> M | None:
+def try_method(where: str, kind: type[_M], given: Any, problems: list[str]) -> _M | None:
     """A method, or nothing and its problems added to the list."""
     try:
         return method_of(kind, given)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-FILES = frozenset({"source", "file", "also"})
+_FILES = frozenset({"source", "file", "also"})
 ROOTED = re.compile(r"@|~|\.{0,2}[/\\]|[A-Za-z]:[/\\]")
 
 
@@ -24,6 +24,6 @@ def _told(key: str, value: Any) -> Any:
         if key == "where":
             return f"{len(value):,} record ids"
         return [_told(key, v) for v in value]
-    if isinstance(value, str) and key not in ("purpose", "name") and (key in FILES or ROOTED.match(value)):
+    if isinstance(value, str) and key not in ("purpose", "name") and (key in _FILES or ROOTED.match(value)):
         return ("@" if value.startswith("@") else "") + re.split(r"[/\\]", value.rstrip("/\\"))[-1].removeprefix("@")
     return value

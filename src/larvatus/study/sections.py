@@ -21,12 +21,12 @@ from larvatus.data.roles import Roles, SubGroups, role_problems
 from larvatus.documents.codebook import read_labels
 from larvatus.measures.analyses.spec import analyses_of
 from larvatus.measures.scoring.domains import Domain, domain_of
-from larvatus.measures.scoring.null_placement import FEWEST, MOST
+from larvatus.measures.scoring.null_placement import FEWEST_RESAMPLES, MOST_RESAMPLES
 from larvatus.searching.goal import Goal
 from larvatus.searching.space import space_of
-from larvatus.study.planned_releases import Planned, releases, tables, tried
+from larvatus.study.planned_releases import PlannedRelease, releases, tables, try_method
 
-V = TypeVar("V", bound=BaseModel)
+_V = TypeVar("_V", bound=BaseModel)
 
 
 class Utility(BaseModel):
@@ -34,14 +34,14 @@ class Utility(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    null: Annotated[int, Field(ge=0, le=MOST)] = Field(
+    null: Annotated[int, Field(ge=0, le=MOST_RESAMPLES)] = Field(
         default=0, description="resamples of the original that every loss is held against; 0 for none, 200 will do"
     )
 
     @model_validator(mode="after")
     def _enough(self) -> Self:
-        if 0 < self.null < FEWEST:
-            raise ValueError(f"null must be 0 or at least {FEWEST}")
+        if 0 < self.null < FEWEST_RESAMPLES:
+            raise ValueError(f"null must be 0 or at least {FEWEST_RESAMPLES}")
         return self
 
 
@@ -67,7 +67,7 @@ def part(name: str, value: Any, problems: list[str]) -> Any:
         return releases(value, problems)
     if name in ("attack", "measure"):
         method: type[Method] = Attack if name == "attack" else Measure
-        made = [tried(f"{name} {i}", method, v, problems) for i, v in enumerate(tables(name, value, problems), 1)]
+        made = [try_method(f"{name} {i}", method, v, problems) for i, v in enumerate(tables(name, value, problems), 1)]
         return [m for m in made if m is not None]
     if name == "search":
         try:
@@ -123,7 +123,7 @@ def _domain(place: int, given: Any, problems: list[str]) -> Domain | None:
         return None
 
 
-def _section(name: str, kind: type[V], value: Any, problems: list[str]) -> V:
+def _section(name: str, kind: type[_V], value: Any, problems: list[str]) -> _V:
     if not isinstance(value, Mapping):
         way = " Measures are named in [[measure]]." if kind is Utility else ""
         problems.append(f"{name}: needs a table, [{name}], got {type(value).__name__}.{way}")
@@ -138,7 +138,7 @@ def _section(name: str, kind: type[V], value: Any, problems: list[str]) -> V:
         return kind()
 
 
-def about_constraints(asked: Constraints, roles: Roles, groups: SubGroups, releases: Sequence[Planned]) -> list[str]:
+def about_constraints(asked: Constraints, roles: Roles, groups: SubGroups, releases: Sequence[PlannedRelease]) -> list[str]:
     """Constraints against the roles, and against the steps of every release."""
     problems = constraint_problems(asked, roles, groups)
     for planned in releases if asked and not problems else ():

@@ -26,8 +26,8 @@ from larvatus.documents.codebook import label_problems
 from larvatus.measures.analyses.spec import Analysis, analysis_problems
 from larvatus.measures.scoring.domains import Domain, domain_problems
 from larvatus.searching.goal import Goal, objective_problems
-from larvatus.searching.space import Searched
-from larvatus.study.planned_releases import Planned
+from larvatus.searching.space import SearchedSteps
+from larvatus.study.planned_releases import PlannedRelease
 from larvatus.study.sections import (
     LATER,
     MEANT,
@@ -65,14 +65,14 @@ class Study(BaseModel):
     intruder: Intruder = Intruder()
     constraints: Constraints = Constraints()
     utility: Utility = Utility()
-    release: tuple[Planned, ...] = ()
+    release: tuple[PlannedRelease, ...] = ()
     attack: tuple[AnyAttack, ...] | None = None
     measure: tuple[AnyMeasure, ...] | None = None
     domain: tuple[Domain, ...] = ()
     analysis: tuple[Analysis, ...] = ()
     combine: tuple[Combination, ...] = ()
     limits: Limits = Limits()
-    search: tuple[Searched, ...] = ()
+    search: tuple[SearchedSteps, ...] = ()
     goal: Goal = Goal()
     labels: dict[str, str] = Field(default_factory=dict, description="what columns mean, for the codebook")
     folder: Path | None = Field(default=None, exclude=True, repr=False)
@@ -158,7 +158,7 @@ class Study(BaseModel):
             if isinstance(s.where, str) and s.where.startswith(MARK) else s for s in steps
         )
         return self.model_copy(update={
-            "release": (Planned(name=name, steps=moved),), "search": (), "intruder": who, "folder": folder,
+            "release": (PlannedRelease(name=name, steps=moved),), "search": (), "intruder": who, "folder": folder,
             "source": _from(folder, start, self.source) if self.source else "",
         })
 
@@ -210,7 +210,7 @@ def _from(folder: Path, start: Path, file: str) -> str:
     return os.path.relpath(start / file, folder)
 
 
-def advised(plan: Mapping[str, Any], data: Microdata, source: str = "", folder: Path | None = None) -> Study:
+def study_from_advice(plan: Mapping[str, Any], data: Microdata, source: str = "", folder: Path | None = None) -> Study:
     """The study that an advice on data planned: their roles, and releases to compare."""
     groups = data.sub_groups.model_copy(update=plan["sub_groups"])
     raw: dict[str, Any] = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from larvatus.stats.bias_and_noise.kernels import APART, BIAS, NOISE, closed_pair, fill_known, law_pair
+from larvatus.stats.bias_and_noise.kernels import APART, BIAS, NOISE_CODES, closed_pair, fill_known, law_pair
 from larvatus.stats.bias_and_noise.links import Pool, linked_by, normal_background
 from larvatus.stats.bias_and_noise.scenarios import fill_stated
 
@@ -53,7 +53,7 @@ def test_the_closed_form_is_the_integral():
             assert value == pytest.approx(wanted, rel=1e-10)
 
 
-@pytest.mark.parametrize(("bias", "noise"), [p for p in product(BIAS, NOISE) if p != ("normal", "normal")])
+@pytest.mark.parametrize(("bias", "noise"), [p for p in product(BIAS, NOISE_CODES) if p != ("normal", "normal")])
 def test_other_laws_are_the_integral_too(bias, noise):
     if noise == "mixture" and not hasattr(stats, "Mixture"):
         pytest.skip("this SciPy has no mixtures")
@@ -63,7 +63,7 @@ def test_other_laws_are_the_integral_too(bias, noise):
         z = x + 0.6 * rng.normal() * np.hypot(sigma, phi * x)
         w = sigma / x
         cuts = z / x + w * np.array([-16, -8, -4, -np.sqrt(3), -1, 0, 1, np.sqrt(3), 4, 8, 16])
-        found = np.exp(law_pair(x, z, phi, sigma, BIAS[bias], NOISE[noise]))
+        found = np.exp(law_pair(x, z, phi, sigma, BIAS[bias], NOISE_CODES[noise]))
         for value, carried in zip(found, (False, True), strict=True):
             wanted = integral(x, z, *laws(bias, noise, phi, sigma), carried, cuts)
             assert value == pytest.approx(wanted, rel=1e-9 if bias == "gamma" else 1e-10)

@@ -15,7 +15,7 @@ from larvatus.stats.bias_and_noise.kernels import closed_pair
 from larvatus.stats.bias_and_noise.known_records import Chains, Problem
 from larvatus.stats.bias_and_noise.links import Pool, linked_by, normal_background
 from larvatus.stats.bias_and_noise.priors import SpreadPrior
-from larvatus.stats.bias_and_noise.scenarios import fill_nodes, fill_stated, masked, nodes_of
+from larvatus.stats.bias_and_noise.scenarios import fill_nodes, fill_stated, mask_columns, nodes_of
 
 FALSE_ALARM = 1e-6
 KEY = (np.uint64(11), np.uint64(29))
@@ -175,7 +175,7 @@ def test_the_truth_becomes_more_probable_when_all_others_are_known_under_light_m
     one, all_ = [], []
     for seed in range(FILES):
         x = np.array([key_variables(like="DATA2", seed=seed)["x1"].to_numpy()])
-        z, sd = masked(x, *LIGHT, RecordRandom(stream_key(b"scenarios are no secret", "rise", str(seed))))
+        z, sd = mask_columns(x, *LIGHT, RecordRandom(stream_key(b"scenarios are no secret", "rise", str(seed))))
         zero, own = np.zeros(100, dtype=np.int64), np.arange(100)
         priors = [SpreadPrior(0.01, 2.0)], [SpreadPrior(0.01 * float(np.ptp(z)), 2.0)]
         fill = fill_stated(z, np.array(LIGHT[:1]), sd) if told else fill_nodes(z, nodes_of(*priors, 32))

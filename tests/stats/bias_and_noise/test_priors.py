@@ -8,7 +8,7 @@ from scipy import stats
 
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.datasets import key_variables
-from larvatus.stats.bias_and_noise.kernels import BIAS, NOISE, law_pair
+from larvatus.stats.bias_and_noise.kernels import BIAS, NOISE_CODES, law_pair
 from larvatus.stats.bias_and_noise.priors import (
     TOLERANCE,
     SpreadPrior,
@@ -94,7 +94,7 @@ def test_other_laws_are_averaged_in_the_same_way():
     rule = nodes_of([SpreadPrior(0.1, 0.1)], [SpreadPrior(2.0, 0.1)], 3)
     z = np.array([[9.0, 11.0, np.nan]])
     like, paper = np.empty((1, 3)), np.empty((1, 3))
-    codes = np.array([BIAS["gamma"]]), np.array([NOISE["laplace"]])
+    codes = np.array([BIAS["gamma"]]), np.array([NOISE_CODES["laplace"]])
     fill_unknown(np.array([[10.0]]), z, rule.bias_sd, rule.noise_sd, rule.weight, *codes, like, paper)
     for i in range(2):
         both = np.exp([law_pair(10.0, z[0, i], b, s, 2, 2) for b, s in zip(rule.bias_sd[0], rule.noise_sd[0], strict=True)])

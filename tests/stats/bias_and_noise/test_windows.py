@@ -7,7 +7,7 @@ import pytest
 
 from larvatus.stats.bias_and_noise.links import Pool, linked_by
 from larvatus.stats.bias_and_noise.scenarios import fill_stated
-from larvatus.stats.bias_and_noise.windows import LEFT_OUT, fits, linked_nearby
+from larvatus.stats.bias_and_noise.windows import LEFT_OUT, linked_nearby, window_fits
 
 
 def made(n, bias_sd, noise_ratio, skewed=False, present=1.0, seed=0):
@@ -32,7 +32,7 @@ def made(n, bias_sd, noise_ratio, skewed=False, present=1.0, seed=0):
 ])
 def test_links_are_those_of_all_records(bias_sd, noise_ratio, present, skewed):
     pool, spread = made(400, bias_sd, noise_ratio, skewed, present)
-    assert fits(pool, np.full((1, 400), bias_sd), np.full((1, 400), spread))
+    assert window_fits(pool, np.full((1, 400), bias_sd), np.full((1, 400), spread))
     wanted = linked_by(pool, fill_stated(pool.z, np.array([bias_sd]), np.array([spread])))
     found = linked_nearby(pool, bias_sd, spread)
     assert np.array_equal(found.better, wanted.better)
@@ -44,10 +44,10 @@ def test_links_are_those_of_all_records(bias_sd, noise_ratio, present, skewed):
 def test_files_that_do_not_fit_are_told_apart():
     pool, spread = made(50, 0.01, 0.1)
     same, other = np.full((1, 50), spread), np.linspace(1, 2, 50)[None]
-    assert fits(pool, same, same)
-    assert not fits(pool, same, other)
-    assert not fits(pool, same, 0 * same)
-    assert not fits(Pool(pool.x, pool.z[:, ::-1], pool.cell, pool.cells, pool.own), same, same)
-    assert not fits(Pool(pool.x * np.nan, pool.z, pool.cell, pool.cells, pool.own), same, same)
-    assert not fits(Pool(pool.x, pool.z, pool.cell, np.arange(50), pool.own), same, same)
-    assert not fits(Pool(np.vstack([pool.x] * 2), np.vstack([pool.z] * 2), pool.cell, pool.cells, pool.own), same, same)
+    assert window_fits(pool, same, same)
+    assert not window_fits(pool, same, other)
+    assert not window_fits(pool, same, 0 * same)
+    assert not window_fits(Pool(pool.x, pool.z[:, ::-1], pool.cell, pool.cells, pool.own), same, same)
+    assert not window_fits(Pool(pool.x * np.nan, pool.z, pool.cell, pool.cells, pool.own), same, same)
+    assert not window_fits(Pool(pool.x, pool.z, pool.cell, np.arange(50), pool.own), same, same)
+    assert not window_fits(Pool(np.vstack([pool.x] * 2), np.vstack([pool.z] * 2), pool.cell, pool.cells, pool.own), same, same)

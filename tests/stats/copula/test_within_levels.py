@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from larvatus.stats.copula.latent_correlation import Ties, latent_matrix
-from larvatus.stats.copula.within_levels import Levels, inside_covariance, rank_series
+from larvatus.stats.copula.within_levels import LevelTable, inside_covariance, rank_series
 
 FALSE_ALARM = 1e-6
 NONE, ZEROS = Ties(np.array([]), np.array([])), Ties(np.array([0.0]), np.array([0.6]))
@@ -33,7 +33,7 @@ def drawn(rho: float, ties: list[Ties]) -> np.ndarray:
 @pytest.mark.parametrize("rho", [-0.7, 0.0, 0.5, 0.9])
 def test_the_correlation_inside_levels_is_found(ties, rho):
     """Within the error of a simulated rank correlation over its slope in rho, and a thousandth for the series."""
-    levels = Levels(SHARE, MEAN, VARIANCE)
+    levels = LevelTable(SHARE, MEAN, VARIANCE)
 
     def found(spearman: float) -> float:
         r = np.array([[1.0, spearman], [spearman, 1.0]])
@@ -46,7 +46,7 @@ def test_the_correlation_inside_levels_is_found(ties, rho):
 
 def test_one_level_is_no_mixture():
     r = np.array([[1.0, 0.4, -0.2], [0.4, 1.0, 0.3], [-0.2, 0.3, 1.0]])
-    levels = Levels(np.ones(1), np.zeros((1, 3)), np.ones(3))
+    levels = LevelTable(np.ones(1), np.zeros((1, 3)), np.ones(3))
     found = inside_covariance(r, np.full((3, 3), 1e9), [NONE, ZEROS, NONE], levels, 3)
     assert found == pytest.approx(latent_matrix(r, [NONE, ZEROS, NONE]), abs=2e-3)
 
@@ -61,6 +61,6 @@ def test_mean_ranks_at_levels_are_those_of_the_mixture():
 def test_columns_that_vary_at_different_levels_are_left_unrelated():
     """Ninety percent zeros, the others at one level for each column: ranks say nothing of a correlation inside levels."""
     ties = [Ties(np.array([0.0]), np.array([0.9]))] * 2
-    levels = Levels(np.array([0.5, 0.5]), np.array([[0.95, -0.95], [-0.95, 0.95]]), np.array([0.1, 0.1]))
+    levels = LevelTable(np.array([0.5, 0.5]), np.array([[0.95, -0.95], [-0.95, 0.95]]), np.array([0.1, 0.1]))
     found = inside_covariance(np.array([[1, -0.13], [-0.13, 1]]), np.full((2, 2), 4000.0), ties, levels, 2)
     assert abs(found[0, 1]) / 0.1 < 0.1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from larvatus.stats.grouping.average_linkage import clustered
+from larvatus.stats.grouping.average_linkage import cluster_points
 from larvatus.stats.grouping.birch_cells import features, summed_up
 
 
@@ -20,7 +20,7 @@ def test_clusters_are_those_of_scipy(n, d):
     x = np.random.default_rng(n + d).standard_t(3, size=(n, d))
     tree = linkage(x, "average", metric="sqeuclidean")
     groups = [g for g in (1, 2, 5, 40, n) if g <= n]
-    for g, found in zip(groups, clustered(x, np.ones(n), np.zeros(n), groups), strict=True):
+    for g, found in zip(groups, cluster_points(x, np.ones(n), np.zeros(n), groups), strict=True):
         assert found.max() + 1 == g
         assert same(found, fcluster(tree, g, "maxclust"))
 
@@ -30,8 +30,8 @@ def test_points_that_stand_for_several_are_linked_like_these():
     x = rng.normal(size=(400, 2))
     near = np.concatenate([x + 1e-5 * rng.normal(size=x.shape) for _ in range(3)])
     cell = np.tile(np.arange(400), 3)
-    whole = clustered(near, np.ones(1200), np.zeros(1200), [30])[0]
-    summed = clustered(*summed_up(near, np.ones(1200), cell), [30])[0]
+    whole = cluster_points(near, np.ones(1200), np.zeros(1200), [30])[0]
+    summed = cluster_points(*summed_up(near, np.ones(1200), cell), [30])[0]
     assert same(whole, summed[cell])
 
 

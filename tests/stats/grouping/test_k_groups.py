@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from larvatus.stats.grouping.k_groups import even_starts, group_means, group_medians, least_cost_starts, standardised
-from larvatus.stats.grouping.mdav import farthest, grown, mdav, mdav_in_parts, nearest, removed
+from larvatus.stats.grouping.k_groups import even_starts, group_means, group_medians, least_cost_starts, standardise_columns
+from larvatus.stats.grouping.mdav import farthest, grow_point_tree, mdav, mdav_in_parts, nearest, remove_point
 
 
 def squares(x: np.ndarray, group: np.ndarray) -> float:
@@ -89,7 +89,7 @@ def plain_mdav(points: np.ndarray, k: int) -> np.ndarray:
 KINDS = {
     "random": lambda rng, n, d: rng.normal(size=(n, d)),
     "whole numbers": lambda rng, n, d: np.rint(2 * rng.normal(size=(n, d))),
-    "tied, not whole": lambda rng, n, d: standardised(rng.integers(0, 3, (n, d)) * 1.0),
+    "tied, not whole": lambda rng, n, d: standardise_columns(rng.integers(0, 3, (n, d)) * 1.0),
     "half alike": lambda rng, n, d: np.where(np.arange(n)[:, None] % 2 == 0, 0.0, rng.normal(size=(n, d))),
     "heavy tails": lambda rng, n, d: np.exp(2 * rng.normal(size=(n, d))),
     "on a sphere": lambda rng, n, d: (z := rng.normal(size=(n, d))) / np.sqrt((z**2).sum(axis=1, keepdims=True)),
@@ -125,10 +125,10 @@ def test_mdav_worked_by_hand():
 def test_tree_searches_agree_with_looking_at_all(kind):
     rng = np.random.default_rng(7)
     points = KINDS[kind](rng, 700, 4)
-    tree, left = grown(points, np.arange(700), 8), np.ones(700, dtype=bool)
+    tree, left = grow_point_tree(points, np.arange(700), 8), np.ones(700, dtype=bool)
     found, near = np.empty(5, dtype=np.int64), np.empty(5)
     for gone in rng.permutation(700)[:690]:
-        removed(tree, gone)
+        remove_point(tree, gone)
         left[gone] = False
         if gone % 7:
             continue
@@ -166,7 +166,7 @@ def test_centres():
 def test_standardised_columns():
     rng = np.random.default_rng(2)
     x = np.column_stack([rng.normal(1e8, 3, 500), np.full(500, 0.1), rng.normal(size=500) * 1e-200])
-    z = standardised(x)
+    z = standardise_columns(x)
     assert np.abs(z[:, [0, 2]].mean(axis=0)).max() < 1e-6
     assert z[:, [0, 2]].std(axis=0) == pytest.approx(1, rel=1e-9)
     assert (z[:, 1] == 0).all()

@@ -11,11 +11,11 @@ from larvatus.stats.linear.bayesian_regression import (
     draws_needed,
     line_of,
     posterior_draw,
-    regression,
+    regress,
     spread_basis,
     wishart_root,
 )
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 
 FALSE_ALARM = 1e-6
 RANDOM = RecordRandom(b"sixteen bytes...")
@@ -24,10 +24,10 @@ DRAWS = 5000
 
 def fitted(x: np.ndarray, s: np.ndarray):
     """The regression of all columns of x on all of s, no value missing."""
-    moments, p = Moments.of(np.hstack([x, s])), x.shape[1]
+    moments, p = SampleMoments.of(np.hstack([x, s])), x.shape[1]
     lines = tuple(line_of(moments, j, p) for j in range(p))
     fit = np.array([line.centre + (s - line.at) @ line.slope for line in lines]).T
-    return regression(lines, Moments.of(x - fit), spread_basis(moments, p))
+    return regress(lines, SampleMoments.of(x - fit), spread_basis(moments, p))
 
 
 def draws(fit, count: int):

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.stats.linear.covariance_factors import Centred, repaired_root, root_of
-from larvatus.stats.linear.covariance_restoration import loss_of, orthonormal_noise
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.covariance_factors import CentredRows, repaired_root, root_of
+from larvatus.stats.linear.covariance_restoration import covariance_loss, orthonormal_noise
+from larvatus.stats.linear.moments import SampleMoments
 from sample import SECRET
 
 
@@ -21,11 +21,11 @@ def rows() -> np.ndarray:
     return np.column_stack([a, b, (a - 1e9) / 1e3 + b * 1e6, z[:, 2], z[:, 2] + 1e-9 * z[:, 3], np.full(500, 0.1)])
 
 
-def whole(rows: np.ndarray, *cuts: int) -> Centred:
-    parts = [Centred.of(part) for part in np.split(rows, cuts)]
+def whole(rows: np.ndarray, *cuts: int) -> CentredRows:
+    parts = [CentredRows.of(part) for part in np.split(rows, cuts)]
     found = parts[0]
     for part in parts[1:]:
-        found = Centred.merge(found, part)
+        found = CentredRows.merge(found, part)
     assert found is not None
     return found
 
@@ -54,8 +54,8 @@ def test_fewer_rows_than_columns():
     few = np.array([[1.0, 2.0, 4.0], [2.0, 5.0, 1.0]])
     assert np.allclose(root_of(whole(few, 1)).covariance, np.cov(few.T), rtol=1e-14)
     assert root_of(whole(few[:1])).constant.all()
-    assert Centred.of(np.array([[1.0, np.nan]])) is None
-    assert Centred.merge(Centred.of(few), None) is None
+    assert CentredRows.of(np.array([[1.0, np.nan]])) is None
+    assert CentredRows.merge(CentredRows.of(few), None) is None
     assert whole(np.zeros((3, 0)), 1).count == 3
 
 
@@ -64,25 +64,25 @@ def test_pairwise_correlations_are_moved_to_the_nearest_that_fit_and_variances_s
     a = np.random.default_rng(1).normal(size=100)
     gone = np.full(100, nan)
     rows = np.vstack([np.column_stack(t) for t in ((a, a, gone), (a, gone, a), (gone, a, -a))])
-    found = repaired_root(Moments.of(rows))
+    found = repaired_root(SampleMoments.of(rows))
     assert found.repaired == pytest.approx(1.0, rel=1e-9)
     assert np.allclose(np.diag(found.covariance), np.nanvar(rows, axis=0, ddof=1), rtol=1e-12)
     assert np.linalg.eigvalsh(found.covariance)[0] > -1e-12
     whole_rows = np.random.default_rng(1).normal(size=(50, 3))
-    assert np.allclose(repaired_root(Moments.of(whole_rows)).covariance, np.cov(whole_rows.T), rtol=1e-12)
+    assert np.allclose(repaired_root(SampleMoments.of(whole_rows)).covariance, np.cov(whole_rows.T), rtol=1e-12)
 
 
 def test_what_was_lost_is_factored_and_what_was_added_is_seen():
     x = np.random.default_rng(6).normal(size=(300, 3)) @ np.array([[1, 0.5, 0], [0, 1, 0.5], [0, 0, 1]]) * [1, 100, 1e-3]
     half = x * [0.5, 0.5, 0.5]
-    loss = loss_of(Moments.of(np.hstack([x, half])))
+    loss = covariance_loss(SampleMoments.of(np.hstack([x, half])))
     assert np.allclose(loss.weights.T @ loss.weights, 0.75 * np.cov(x.T), rtol=1e-9)
     assert not loss.patchy
     assert loss.smallest == 0
-    twice = loss_of(Moments.of(np.hstack([x, x * [1, 1, 2]])))
+    twice = covariance_loss(SampleMoments.of(np.hstack([x, x * [1, 1, 2]])))
     assert twice.smallest < -1
     assert np.argmax(np.abs(twice.direction)) == 2
-    assert loss_of(Moments.of(np.hstack([x, x]))).nothing
+    assert covariance_loss(SampleMoments.of(np.hstack([x, x]))).nothing
 
 
 def test_noise_is_orthonormal_and_orthogonal_to_what_is_given():
@@ -105,6 +105,6 @@ def test_masks_over_many_chunks_give_what_they_give_over_one(mask, monkeypatch):
     table = pd.DataFrame({"s": z[:, 0], "x": np.exp(z[:, 1] + z[:, 0]), "y": 1e6 + z[:, 2] + z[:, 1]})
     data = lv.read(table, confidential=["x", "y"], non_confidential=["s"])
     one = lv.mask(data, mask, secret=SECRET).frame()
-    monkeypatch.setattr("larvatus.engines._memory_table.CHUNK", 64)
+    monkeypatch.setattr("larvatus.engines._memory.table.CHUNK", 64)
     many = lv.mask(data, mask, secret=SECRET).frame()
     assert ((one - many).abs().max() / table.std()).max() < 1e-9

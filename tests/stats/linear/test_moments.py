@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 
 
 def awkward(n: int, seed: int, missing: float) -> np.ndarray:
@@ -24,7 +24,7 @@ def awkward(n: int, seed: int, missing: float) -> np.ndarray:
 def test_agrees_with_pandas_however_the_rows_are_cut(n, seed, missing, cuts):
     x = awkward(n, seed, missing)
     edges = np.sort(np.random.default_rng(seed).integers(1, n, cuts))
-    m = Moments.total([Moments.of(part) for part in np.split(x, edges) if len(part)])
+    m = SampleMoments.total([SampleMoments.of(part) for part in np.split(x, edges) if len(part)])
     frame = pd.DataFrame(x)
     scale = np.array([1, 1e-3, 1e6, 2])
     assert m.present == pytest.approx(frame.count().to_numpy())
@@ -39,7 +39,7 @@ def test_agrees_with_pandas_however_the_rows_are_cut(n, seed, missing, cuts):
 
 def test_constants_are_seen_through_rounding():
     x = np.column_stack([np.full(1000, 0.1), np.full(1000, 1e15), np.arange(1000.0), np.full(1000, np.nan)])
-    m = Moments.total([Moments.of(part) for part in np.array_split(x, 7)])
+    m = SampleMoments.total([SampleMoments.of(part) for part in np.array_split(x, 7)])
     assert m.constant.tolist() == [True, True, False, True]
     assert np.isnan(m.correlation[0, 2])
     assert m.correlation[2, 2] == pytest.approx(1.0)
@@ -47,22 +47,22 @@ def test_constants_are_seen_through_rounding():
 
 def test_small_spread_on_a_large_mean_is_not_a_constant():
     x = np.column_stack([1e9 + np.arange(100.0), 1e6 + 1e-4 * np.arange(100)])
-    m = Moments.of(x)
+    m = SampleMoments.of(x)
     assert not m.constant.any()
     assert m.correlation[0, 1] == pytest.approx(1.0, abs=1e-6)
 
 
 def test_one_row_and_none():
-    one = Moments.of(np.array([[1.0, np.nan]]))
+    one = SampleMoments.of(np.array([[1.0, np.nan]]))
     assert np.isnan(one.variance).all()
     assert one.mean[0] == 1
-    assert Moments.of(np.empty((0, 2))).present.tolist() == [0, 0]
+    assert SampleMoments.of(np.empty((0, 2))).present.tolist() == [0, 0]
 
 
 def test_a_stack_answers_for_each():
     rng = np.random.default_rng(3)
-    parts = [Moments.of(np.where(rng.random((40, 4)) < 0.1 * k, np.nan, rng.normal(size=(40, 4)))) for k in range(3)]
-    parts.append(Moments.of(np.column_stack([np.ones(9), rng.normal(size=(9, 3))])))
-    every = Moments.stacked(parts)
+    parts = [SampleMoments.of(np.where(rng.random((40, 4)) < 0.1 * k, np.nan, rng.normal(size=(40, 4)))) for k in range(3)]
+    parts.append(SampleMoments.of(np.column_stack([np.ones(9), rng.normal(size=(9, 3))])))
+    every = SampleMoments.stacked(parts)
     for name in ("present", "mean", "variance", "covariance", "correlation", "constant"):
         np.testing.assert_array_equal(getattr(every, name), [getattr(m, name) for m in parts])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from larvatus.stats.models.cart import DEEPEST, grown
+from larvatus.stats.models.cart import DEEPEST, grow_tree
 
 N = 700
 
@@ -26,7 +26,7 @@ def coded(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("price", [0.0, 1.0, 5.0])
 def test_agrees_with_a_library(price):
     x, label = files()
-    tree = grown(coded(x), 1 - label, label, 20, price)
+    tree = grow_tree(coded(x), 1 - label, label, 20, price)
     other = DecisionTreeClassifier(min_samples_leaf=20, ccp_alpha=2 * price / len(x), max_depth=DEEPEST, random_state=0)
     share = other.fit(x, label).predict_proba(x)[:, 1]
     assert tree.leaves == other.get_n_leaves() > 3
@@ -39,13 +39,13 @@ def test_counts_stand_for_repeated_rows():
     x, label = files()
     times = np.random.default_rng(2).integers(0, 3, len(x))
     rows = np.repeat(np.arange(len(x)), times)
-    one = grown(coded(x), (1 - label) * times, label * times, 20, 1.0)
-    other = grown(np.ascontiguousarray(coded(x)[:, rows]), (1 - label)[rows], label[rows], 20, 1.0)
+    one = grow_tree(coded(x), (1 - label) * times, label * times, 20, 1.0)
+    other = grow_tree(np.ascontiguousarray(coded(x)[:, rows]), (1 - label)[rows], label[rows], 20, 1.0)
     assert (one.departure, one.leaves) == (pytest.approx(other.departure), other.leaves)
 
 
 def test_nothing_is_found_in_the_same_rows():
     x, label = files()
     same = np.concatenate([x[:N], x[:N]])
-    tree = grown(coded(same), 1 - label, label, 1, 0.0)
+    tree = grow_tree(coded(same), 1 - label, label, 1, 0.0)
     assert (tree.departure, tree.leaves) == (0.0, 1)

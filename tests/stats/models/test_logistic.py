@@ -7,7 +7,7 @@ import pytest
 import statsmodels.api as sm
 from sklearn.linear_model import LogisticRegression
 
-from larvatus.stats.models.logistic import fitted
+from larvatus.stats.models.logistic import fit_logistic
 
 HALF = 2000
 LABEL = np.repeat([False, True], HALF)
@@ -28,7 +28,7 @@ def probability(terms: np.ndarray, fit) -> np.ndarray:
 def test_agrees_with_two_libraries():
     rng = np.random.default_rng(1)
     terms = cubic(np.concatenate([rng.normal(size=(HALF, 3)), rng.normal(0.2, 1.2, size=(HALF, 3))]))
-    fit = fitted(terms, LABEL)
+    fit = fit_logistic(terms, LABEL)
     found = sm.Logit(LABEL.astype(float), terms.T).fit(disp=0)
     assert fit.coefficient == pytest.approx(found.params, rel=1e-6, abs=1e-9)
     assert fit.departure == pytest.approx(((found.predict() - 0.5) ** 2).sum(), rel=1e-9)
@@ -43,7 +43,7 @@ def test_heavy_tails_reach_the_maximum(law, release):
     x = rng.standard_t(2, size=(HALF, 2)) if law == "t2" else np.exp(3 * rng.normal(size=(HALF, 2)))
     noise = rng.normal(size=x.shape) * x.std(axis=0)
     terms = cubic(np.concatenate([x, x + 0.3 * noise if release == "noise" else x.mean(axis=0) + noise]))
-    fit = fitted(terms, LABEL)
+    fit = fit_logistic(terms, LABEL)
     assert fit.converged
     residual = LABEL - probability(terms, fit)
     basis = np.linalg.qr(terms.T)[0]
@@ -53,12 +53,12 @@ def test_heavy_tails_reach_the_maximum(law, release):
 
 def test_the_same_rows_give_exactly_nothing():
     x = np.random.default_rng(3).lognormal(size=(HALF, 3))
-    assert fitted(cubic(np.concatenate([x, x])), LABEL).departure == 0.0
+    assert fit_logistic(cubic(np.concatenate([x, x])), LABEL).departure == 0.0
 
 
 def test_complete_separation_is_said_and_gives_the_limit():
     x = np.random.default_rng(4).normal(size=(HALF, 2))
-    fit = fitted(cubic(np.concatenate([x, x + 20])), LABEL)
+    fit = fit_logistic(cubic(np.concatenate([x, x + 20])), LABEL)
     assert fit.complete
     assert fit.departure == pytest.approx(2 * HALF * 0.25)
 
@@ -66,7 +66,7 @@ def test_complete_separation_is_said_and_gives_the_limit():
 def test_partial_separation_is_said_and_gives_its_own_limit():
     flag = np.zeros(2 * HALF)
     flag[-500:] = 1
-    fit = fitted(np.array([np.ones(2 * HALF), flag]), LABEL)
+    fit = fit_logistic(np.array([np.ones(2 * HALF), flag]), LABEL)
     rest = (HALF - 500) / (2 * HALF - 500)
     assert fit.apart
     assert not fit.complete
@@ -75,13 +75,13 @@ def test_partial_separation_is_said_and_gives_its_own_limit():
 
 def test_overlapping_rows_are_not_called_separated():
     rng = np.random.default_rng(5)
-    assert not fitted(cubic(rng.normal(size=(2 * HALF, 2))), LABEL).apart
+    assert not fit_logistic(cubic(rng.normal(size=(2 * HALF, 2))), LABEL).apart
 
 
 def test_collinear_and_constant_terms_are_passed_over():
     rng = np.random.default_rng(6)
     terms = cubic(np.concatenate([rng.normal(size=(HALF, 2)), rng.normal(0.3, 1, size=(HALF, 2))]))
     more = np.array([*terms, terms[1] - 2 * terms[2] + 7, np.full(2 * HALF, 3.0)])
-    one, other = fitted(terms, LABEL), fitted(more, LABEL)
+    one, other = fit_logistic(terms, LABEL), fit_logistic(more, LABEL)
     assert (one.terms, other.terms) == (7, 7)
     assert other.departure == pytest.approx(one.departure, rel=1e-9)

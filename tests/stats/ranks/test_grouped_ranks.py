@@ -50,14 +50,14 @@ RECORD = np.random.default_rng(6).permutation(int(STARTS[-1])).astype(np.int64)
 def test_ranks_are_those_of_each_sub_group(name):
     x = columns()[name]
     expected = np.concatenate([ranks.average_ranks(x[part]) for part in PARTS])
-    np.testing.assert_array_equal(group_ranks.average_ranks(x, STARTS), expected)
+    np.testing.assert_array_equal(group_ranks.grouped_average_ranks(x, STARTS), expected)
 
 
 @pytest.mark.parametrize("name", columns())
 def test_keyed_ranks_are_those_of_each_sub_group(name):
     x = columns()[name]
     expected = np.concatenate([ranks.keyed_ranks(x[part], RECORD[part], words) for part in PARTS])
-    np.testing.assert_array_equal(group_ranks.keyed_ranks(x, STARTS, RECORD, words), expected)
+    np.testing.assert_array_equal(group_ranks.grouped_keyed_ranks(x, STARTS, RECORD, words), expected)
 
 
 @pytest.mark.parametrize("name", columns())
@@ -72,5 +72,5 @@ def test_values_are_placed_as_in_each_sub_group(name, share):
         ranks.placed_by(ranks.keyed_order(order[p], RECORD[p], words), p.stop - p.start, given[a:b])
         for p, a, b in zip(PARTS, theirs[:-1], theirs[1:], strict=True)
     ]
-    found = group_ranks.placed(group_ranks.keyed_orders(order, STARTS, RECORD, words), STARTS, given, theirs)
+    found = group_ranks.place_in_groups(group_ranks.keyed_orders(order, STARTS, RECORD, words), STARTS, given, theirs)
     np.testing.assert_array_equal(found, np.concatenate(expected))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
-from larvatus.stats.ranks.joint_ecdf import BLOCK, Ranked
+from larvatus.stats.ranks.joint_ecdf import BLOCK, RankedPoints
 
 
 def counted(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
@@ -31,7 +31,7 @@ def test_gaps_are_those_of_counting(n, m, d, seed, grid, missing):
         x, y = np.round(x * grid) / grid, np.round(y * grid) / grid
     if missing:
         x[rng.random((n, d)) < 0.2], y[rng.random((m, d)) < 0.3] = np.nan, np.nan
-    assert Ranked.of(x, y).gap(range(d)) == pytest.approx(counted(x, y), abs=1e-13)
+    assert RankedPoints.of(x, y).gap(range(d)) == pytest.approx(counted(x, y), abs=1e-13)
 
 
 @pytest.mark.parametrize(("d", "grid"), [(2, None), (3, None), (3, 4), (5, 2)])
@@ -40,20 +40,20 @@ def test_many_blocks_of_points_are_counted_too(d, grid):
     x, y = rng.normal(size=(2 * BLOCK + 77, d)), rng.normal(0.1, 1, size=(BLOCK + 300, d))
     if grid:
         x, y = np.round(x * grid) / grid, np.round(y * grid) / grid
-    assert Ranked.of(x, y).gap(range(d)) == pytest.approx(counted(x, y), abs=1e-13)
+    assert RankedPoints.of(x, y).gap(range(d)) == pytest.approx(counted(x, y), abs=1e-13)
 
 
 def test_one_column_is_kolmogorov_and_smirnov():
     x, y = np.random.default_rng(3).normal(size=(2, 5000, 1))
-    assert Ranked.of(x, y[:700]).gap([0]).largest == pytest.approx(ks_2samp(x[:, 0], y[:700, 0]).statistic, abs=1e-13)
+    assert RankedPoints.of(x, y[:700]).gap([0]).largest == pytest.approx(ks_2samp(x[:, 0], y[:700, 0]).statistic, abs=1e-13)
 
 
 def test_some_of_the_columns():
     x, y = np.random.default_rng(4).normal(size=(2, 400, 4))
-    ranked = Ranked.of(x, y + 0.2)
+    ranked = RankedPoints.of(x, y + 0.2)
     for chosen in ([3], [2, 0], [3, 1, 0]):
         assert ranked.gap(chosen) == pytest.approx(counted(x[:, chosen], y[:, chosen] + 0.2), abs=1e-13)
 
 
 def test_nothing_to_compare_is_not_a_number():
-    assert np.isnan(Ranked.of(np.ones((3, 2)), np.ones((0, 2))).gap([0, 1])).all()
+    assert np.isnan(RankedPoints.of(np.ones((3, 2)), np.ones((0, 2))).gap([0, 1])).all()

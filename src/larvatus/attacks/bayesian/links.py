@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.attacks.bayesian.pools import Candidates, Gathered, candidates
+from larvatus.attacks.bayesian.pools import Candidates, RecordColumns, candidates
 from larvatus.attacks.scoring.credits import OUTLYING_SHARE, Credits
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
@@ -21,18 +21,18 @@ from larvatus.data.score import Row, Rows
 from larvatus.stats.bias_and_noise.kernels import fill_known
 from larvatus.stats.bias_and_noise.links import KERNELS, Fill, Links, Pool, linked_by, weigh
 from larvatus.stats.bias_and_noise.priors import TOLERANCE, SpreadPrior, enough_nodes, fill_unknown, nodes_of
-from larvatus.stats.bias_and_noise.windows import fits, linked_nearby
+from larvatus.stats.bias_and_noise.windows import linked_nearby, window_fits
 
 if TYPE_CHECKING:
     from larvatus.attacks.bayesian_intruder import BayesianIntruder
 
-MANY = 4_000_000  # pairs from which on it pays to look near a target only
-SURE = 0.01  # coefficient of variation of what is known without being told
+_MANY = 4_000_000  # pairs from which on it pays to look near a target only
+_SURE = 0.01  # coefficient of variation of what is known without being told
 THRESHOLDS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RecordLinks:
     """Links of all records of the original, those in the file first; `tied` is 0 where a record was no target."""
 
     links: Links
@@ -40,7 +40,7 @@ class Found:
     tried: NDArray[np.bool_]
     pool_size: Ints
     cell_size: Ints
-    all_: Gathered
+    all_: RecordColumns
     refused: dict[str, str] = field(default_factory=dict)
     convergence: list[Row] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
@@ -114,13 +114,14 @@ def _credit(links: Links, kernel: str, threshold: float, within: int) -> Floats:
     return np.where((links.tied[i] > 0) & (links.top[i] > threshold), share, 0.0)
 
 
-def attacked(
-    asked: BayesianIntruder, all_: Gathered, labels: Sequence[str], laws: Mapping[str, FactorLaw], soft: int, unknown: bool,
+def link_pools(
+    asked: BayesianIntruder, all_: RecordColumns, labels: Sequence[str], laws: Mapping[str, FactorLaw], soft: int,
+    unknown: bool,
     present: float, random: RecordRandom, drawn: RecordRandom, cells: bool,
-) -> Found:
+) -> RecordLinks:
     """Every pool in turn: in closed form or by quadrature, or by chains where other records are known."""
     total = len(all_.pool)
-    out = Found(
+    out = RecordLinks(
         Links.empty(len(KERNELS), total), Links.empty(len(KERNELS), total), np.zeros(total, dtype=bool),
         np.ones(total, dtype=np.int64), np.ones(total, dtype=np.int64), all_,
     )
@@ -164,7 +165,7 @@ def attacked(
 def _linked(c: Candidates, pool: Pool, fill: Fill, unknown: bool, told: _Clock) -> Links:
     targets = pool.x.shape[1]
     plain = not unknown and not c.bias.any() and not c.noise.any()
-    if plain and targets * c.records >= MANY and fits(pool, c.bias_sd, c.noise_sd):
+    if plain and targets * c.records >= _MANY and window_fits(pool, c.bias_sd, c.noise_sd):
         return linked_nearby(
             pool, float(c.bias_sd[0, 0]), float(c.noise_sd[0, 0]), lambda done: told("", done, targets)
         )
@@ -193,12 +194,12 @@ def _priors(asked: BayesianIntruder, c: Candidates) -> tuple[list[SpreadPrior], 
     for j, z in enumerate(c.z):
         wide = float(np.ptp(z[~np.isnan(z)]))
         known = bool(c.soft[j])
-        bias.append(SpreadPrior(float(c.bias_sd[j, 0]), SURE) if known else SpreadPrior(asked.bias_centre, asked.bias_cv))
-        noise.append(SpreadPrior(1e-3 * wide, SURE) if known else SpreadPrior(asked.noise_centre * wide, asked.noise_cv))
+        bias.append(SpreadPrior(float(c.bias_sd[j, 0]), _SURE) if known else SpreadPrior(asked.bias_centre, asked.bias_cv))
+        noise.append(SpreadPrior(1e-3 * wide, _SURE) if known else SpreadPrior(asked.noise_centre * wide, asked.noise_cv))
     return bias, noise
 
 
-def _filled(asked: BayesianIntruder, c: Candidates, unknown: bool, out: Found) -> Fill:
+def _filled(asked: BayesianIntruder, c: Candidates, unknown: bool, out: RecordLinks) -> Fill:
     if not unknown or not len(c.z):
         return lambda x, like, paper: fill_known(x, c.z, c.bias_sd, c.noise_sd, c.bias, c.noise, like, paper)
     priors = _priors(asked, c)
@@ -211,7 +212,7 @@ def _filled(asked: BayesianIntruder, c: Candidates, unknown: bool, out: Found) -
 
 
 def _by_chains(
-    out: Found, asked: BayesianIntruder, c: Candidates, label: str, others: int, unknown: bool, present: float,
+    out: RecordLinks, asked: BayesianIntruder, c: Candidates, label: str, others: int, unknown: bool, present: float,
     random: RecordRandom, drawn: RecordRandom, worst: dict[tuple[str, str], Row],
 ) -> None:
     """One set of chains for all targets of the pool.

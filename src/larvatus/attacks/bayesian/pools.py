@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, remembered
+from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, remembered_columns
 from larvatus.attacks.scoring.credits import distance_from_centre, outlyingness
 from larvatus.core.arrays import Floats, Ints
 from larvatus.data.contracts import Block
@@ -16,11 +16,11 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.laws import FactorLaw
 from larvatus.data.microdata import Microdata, collect
 
-SMALLEST = 1e-9  # of a column's spread: noise that is not there, so that densities stay finite
+_SMALLEST = 1e-9  # of a column's spread: noise that is not there, so that densities stay finite
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class RecordColumns:
     """Everything in record order: columns × records held and released, sub-groups, pools, cells inside them, targets.
 
     The last `absent` records are of the original alone, and are not in the file.
@@ -36,7 +36,7 @@ class Gathered:
     absent: int
 
     @classmethod
-    def of(cls, keys: Keys, data: Microdata, original: Microdata, intruder: Intruder) -> Gathered:
+    def of(cls, keys: Keys, data: Microdata, original: Microdata, intruder: Intruder) -> RecordColumns:
         names = (*keys.numbers, *(n for n in keys.soft if n not in keys.codes))
         mine = [keys.held(n) for n in names]
         read = list(dict.fromkeys([*names, *mine, *keys.exact, TARGET]))
@@ -74,7 +74,7 @@ def _absent(
     if any(n not in columns or columns[n].levels != theirs[n].levels for n in keys.exact):
         return None
     base = [keys.base.get(n, n) for n in names]
-    held = remembered(original, {n: n for n in dict.fromkeys(base)}, intruder)
+    held = remembered_columns(original, {n: n for n in dict.fromkeys(base)}, intruder)
     read = list(dict.fromkeys([*base, *keys.exact]))
     all_records, group, values = collect(held, read)
     out = ~np.isin(all_records, record) & (group < len(data.groups))
@@ -103,9 +103,9 @@ class Candidates:
         return int(self.z.shape[1])
 
 
-def candidates(all_: Gathered, pool: int, names: Sequence[str], laws: Mapping[str, FactorLaw], soft: int) -> Candidates:
+def candidates(all_: RecordColumns, pool: int, names: Sequence[str], laws: Mapping[str, FactorLaw], soft: int) -> Candidates:
     """The pool in an order that depends on its values alone: those in the file first, then those that are not."""
-    from larvatus.stats.bias_and_noise.kernels import BIAS, NOISE
+    from larvatus.stats.bias_and_noise.kernels import BIAS, NOISE_CODES
 
     rows = np.flatnonzero(all_.pool == pool)
     there = rows < len(all_.pool) - all_.absent
@@ -125,12 +125,12 @@ def candidates(all_: Gathered, pool: int, names: Sequence[str], laws: Mapping[st
             spread.append(float(np.ptp(there_j)))
     chosen = [laws[names[j]] for j in used]
     group = all_.group[rows[:n]]
-    least = SMALLEST * np.array(spread)[:, None] if used else np.empty((0, 1))
+    least = _SMALLEST * np.array(spread)[:, None] if used else np.empty((0, 1))
     return Candidates(
         rows, np.ascontiguousarray(x[used]), np.ascontiguousarray(z[used]), all_.cell[rows],
         np.where(np.arange(len(rows)) < n, np.arange(len(rows)), -1), all_.target[rows],
         np.array([BIAS[law.bias] for law in chosen], dtype=np.int64),
-        np.array([NOISE[law.noise] for law in chosen], dtype=np.int64),
+        np.array([NOISE_CODES[law.noise] for law in chosen], dtype=np.int64),
         np.array([np.full(n, law.bias_sd) for law in chosen]).reshape(len(used), n),
         np.maximum(np.array([law.noise_sd[group] for law in chosen]).reshape(len(used), n), least),
         np.array([j >= len(names) - soft for j in used], dtype=bool),

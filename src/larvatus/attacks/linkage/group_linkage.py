@@ -23,7 +23,7 @@ HIT, ALONE, EVEN, BY_X, OUT = "success", "s alone", "chance", "x alone", "outlyi
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class LinkedGroup:
     """One sub-group: records × columns of what is held and of released values, S as a code, and which records are targets.
 
     Names are codes that mean the same on both sides; what is missing is NaN. The last `soft` columns are S known with
@@ -43,7 +43,7 @@ class Sides:
         """Held values of the targets."""
         return self.originals[self.own]
 
-    def without_s(self) -> Sides:
+    def without_s(self) -> LinkedGroup:
         p = self.y.shape[1] - self.soft
         return replace(self, originals=self.originals[:, :p], y=self.y[:, :p], names=self.names[:p], soft=0,
                        same=np.zeros_like(self.same))
@@ -54,11 +54,11 @@ class Sides:
         return np.asarray(1.0 / np.bincount(self.same)[self.same[self.own]])
 
 
-Link = Callable[[Sides], Floats]
+Link = Callable[[LinkedGroup], Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class SideKeys:
+class GroupKeys:
     """The keys by which both sides of a sub-group are read, and what is left unused."""
 
     keys: Keys
@@ -70,7 +70,7 @@ class SideKeys:
     def of(
         cls, attack: Attack, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom,
         targets: int | None = None, names_too: bool = False, soft_too: bool = True,
-    ) -> SideKeys:
+    ) -> GroupKeys:
         keys = keys_of(attack.name(), original, release, intruder, random, targets)
         masked = (*keys.numbers, *(keys.names if names_too else ()))
         if not masked:
@@ -84,7 +84,7 @@ class SideKeys:
     def columns(self) -> list[str]:
         return [*self.keys.columns, *([IN_FILE] if self.keys.own_file else [])]
 
-    def sides(self, block: Block) -> Sides:
+    def sides(self, block: Block) -> LinkedGroup:
         """Both sides of a whole sub-group."""
         n = len(block)
         names = (*self.masked, *self.soft)
@@ -92,9 +92,9 @@ class SideKeys:
         x, y = (np.array([_plain(pair[side]) for pair in pairs]).reshape(len(names), n).T for side in (0, 1))
         same = same_code([block[c] for c in self.keys.exact], n)
         holds = np.flatnonzero(block[IN_FILE] == 1) if self.keys.own_file else np.arange(n)
-        return Sides(x, y, same, np.flatnonzero(block[TARGET] == 1), holds, names, len(self.soft))
+        return LinkedGroup(x, y, same, np.flatnonzero(block[TARGET] == 1), holds, names, len(self.soft))
 
-    def measured(self, of: Callable[[Sides], Floats]) -> Floats:
+    def measured(self, of: Callable[[LinkedGroup], Floats]) -> Floats:
         """Columns × records of the file: what a function of whole sub-groups says of each record."""
         names = (*self.masked, *self.soft)
         made = [f" measured {i}" for i in range(len(names))]
@@ -113,8 +113,8 @@ def pool_of(data: Microdata, intruder: Intruder) -> Microdata:
     return data.ungrouped() if unknown else data
 
 
-def linked(
-    attack: Attack, meaning: str, original: Microdata, release: Release, intruder: Intruder, by: SideKeys, link: Link, *,
+def link_groups(
+    attack: Attack, meaning: str, original: Microdata, release: Release, intruder: Intruder, by: GroupKeys, link: Link, *,
     notes: Sequence[str] = (), trials: tuple[str, Sequence[object]] = ("", (0.0,)), pick: int | None = None,
     one_guess: bool = False,
 ) -> Score:
@@ -174,7 +174,7 @@ def linked(
     return replace(score, details={**score.details, "published" if trials[0] == "parameters" else trials[0]: Rows.of(rows)})
 
 
-KNOWN = ("parameters", ("known", "not known"))
+KNOWN_OR_NOT = ("parameters", ("known", "not known"))
 
 
 def _by_guesses(credit: Floats, guesses: Sequence[int], trials: int, one_guess: bool) -> Floats:
@@ -186,10 +186,10 @@ def _by_guesses(credit: Floats, guesses: Sequence[int], trials: int, one_guess: 
                       np.minimum(rows * np.array(guesses)[None, :, None], 1.0))
 
 
-def _s_alone(sides: Sides, by: SideKeys, guesses: Sequence[int]) -> Floats:
+def _s_alone(sides: LinkedGroup, by: GroupKeys, guesses: Sequence[int]) -> Floats:
     """Guesses × targets: what the nearest records by S known with error give, among those that agree in the rest of S."""
-    from larvatus.stats.linkage.coordinates import linked as nearest
-    from larvatus.stats.linkage.coordinates import name_keys, number_keys, stacked
+    from larvatus.stats.linkage.coordinates import link_nearest as nearest
+    from larvatus.stats.linkage.coordinates import name_keys, number_keys, stack_coordinates
 
     left: list[Floats] = []
     right: list[Floats] = []
@@ -200,10 +200,10 @@ def _s_alone(sides: Sides, by: SideKeys, guesses: Sequence[int]) -> Floats:
         left += a
         right += b
     n = len(sides.y)
-    return nearest(stacked(left, n)[sides.own], stacked(right, n), sides.own, sides.same, guesses)
+    return nearest(stack_coordinates(left, n)[sides.own], stack_coordinates(right, n), sides.own, sides.same, guesses)
 
 
-def scored(
+def credits_to_score(
     attack: Attack, meaning: str, back: Microdata, group: Ints, values: Mapping[str, Floats], notes: Sequence[str],
     targets: int | None = None,
 ) -> Score:

@@ -64,7 +64,7 @@ def _with_columns(copy: Microdata, other: Microdata, names: Mapping[str, str]) -
     return copy.holding(filled).with_confidential((*copy.roles.confidential, *names))
 
 
-def combined(original: Microdata, release: Release) -> tuple[Microdata, Release]:
+def with_average(original: Microdata, release: Release) -> tuple[Microdata, Release]:
     """The original, and the release with the average over all releases in place of each numeric confidential column.
 
     For attacks on values, to which another release shows the same column again and no other one.

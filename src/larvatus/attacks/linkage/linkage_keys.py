@@ -26,7 +26,7 @@ TARGET = " target"
 IN_FILE = " in own file"
 
 
-def held(name: str) -> str:
+def held_column(name: str) -> str:
     """The column with what the intruder holds of another."""
     return f" held {name}"
 
@@ -51,7 +51,7 @@ class Keys:
     own_file: bool = False
 
     def held(self, name: str) -> str:
-        return held(self.base.get(name, name))
+        return held_column(self.base.get(name, name))
 
     def both(self, name: str, block: Block) -> tuple[Array, Array]:
         """Held and released values of a column: numbers, or codes of names that mean the same on both sides."""
@@ -98,9 +98,10 @@ def keys_of(
         raise RiskError(f"{method}: the intruder knows no confidential column of the release. Name one in intruder.known, or "
                         "leave it empty for all.")
     wanted = dict.fromkeys(base.get(n, n) for n in usable)
-    joined = pool.holding(pool.table.pair(source.table, {held(n): n for n in wanted}, partly=own is not None))
+    joined = pool.holding(pool.table.pair(source.table, {held_column(n): n for n in wanted}, partly=own is not None))
     joined, said = _marked(joined, own, random, targets)
-    joined = remembered(joined, {held(n): n for n in wanted if source.table.columns[n].kind == "number"}, intruder)
+    joined = remembered_columns(joined, {held_column(n): n for n in wanted if source.table.columns[n].kind == "number"},
+                                intruder)
     return Keys(
         joined, tuple(n for n in usable if n in masked and kinds[n][0] == "number"),
         tuple(n for n in usable if n in masked and kinds[n][0] == "nominal"), tuple(n for n in usable if n in soft), exact,
@@ -116,14 +117,14 @@ def _disagreeing(data: Microdata, own: Microdata, names: Sequence[str]) -> tuple
     kinds = {n: (own.table.columns[n], data.table.columns[n]) for n in names}
     alike = [n for n, (mine, theirs) in kinds.items() if mine.kind == theirs.kind]
     ones = own.table.map_rows(lambda g, b: {here: np.ones(len(b))}, (), [Column(here, "number")])
-    joined = data.table.pair(ones, {here: here, **{held(n): n for n in alike}}, partly=True)
+    joined = data.table.pair(ones, {here: here, **{held_column(n): n for n in alike}}, partly=True)
     codes = {n: _codes(*kinds[n]) for n in alike if kinds[n][0].kind == "nominal"}
 
     def count(group: int, block: Block) -> NDArray[np.int64]:
         there = block[here] == 1
         out = []
         for n in alike:
-            a, b = block[held(n)], block[n]
+            a, b = block[held_column(n)], block[n]
             if n in codes:
                 same = codes[n][0][a] == codes[n][1][b]
             else:
@@ -131,7 +132,7 @@ def _disagreeing(data: Microdata, own: Microdata, names: Sequence[str]) -> tuple
             out.append(int((there & ~same).sum()))
         return np.array(out, dtype=np.int64)
 
-    off = np.sum(joined.reduce([here, *alike, *(held(n) for n in alike)], count, np.add), axis=0) if alike else ()
+    off = np.sum(joined.reduce([here, *alike, *(held_column(n) for n in alike)], count, np.add), axis=0) if alike else ()
     return (*(n for n in names if n not in alike), *(n for n, k in zip(alike, off, strict=True) if k))
 
 
@@ -201,7 +202,7 @@ def _marked(
     return joined.holding(table.map_rows(mark, [here] if own is not None else (), [Column(TARGET, "number")])), notes
 
 
-def remembered(joined: Microdata, columns: Mapping[str, str], intruder: Intruder) -> Microdata:
+def remembered_columns(joined: Microdata, columns: Mapping[str, str], intruder: Intruder) -> Microdata:
     """Numbers as the intruder remembers them: for each column that holds them, the one they are of."""
     if not intruder.error or not columns:
         return joined
@@ -225,7 +226,7 @@ def _codes(mine: Column, theirs: Column) -> tuple[Array, Array]:
     return out[0], out[1]
 
 
-def credited(
+def credit_by_nearness(
     keys: Keys, data: Microdata, guesses: Sequence[int], parts: Callable[[int, Block], Sequence[Part]],
     columns: Sequence[str], power: int = 2, soft: Callable[[Block], tuple[Floats, Floats]] | None = None,
     alone: Callable[[int, Block], Sequence[Part]] | None = None,
@@ -235,7 +236,7 @@ def credited(
     In place of coordinates a part may bring its own link: credits from the rows of targets, codes of S and guesses. What S
     known with error adds to the coordinates is not in those that `alone` gives.
     """
-    from larvatus.stats.linkage.coordinates import linked, same_rows
+    from larvatus.stats.linkage.coordinates import link_nearest, same_rows
 
     numbers = list(dict.fromkeys(keys.held(n) for n in keys.numbers))
     centres = outlyingness(keys.joined, numbers)
@@ -255,7 +256,7 @@ def credited(
         if soft is not None and keys.soft and wanted.any():
             own = np.flatnonzero(wanted)
             x, y = soft(block)
-            out[1][:, own] = linked(x[own], y, own, same, guesses, power)
+            out[1][:, own] = link_nearest(x[own], y, own, same, guesses, power)
         for part in parts(group, block) if wanted.any() else ():
             own = np.flatnonzero(part[0] & wanted)
             out[0][:, own] = _linked(part, own, same, guesses, power)
@@ -282,9 +283,9 @@ def credited(
 
 
 def _linked(part: Part, own: Ints, same: Ints, guesses: Sequence[int], power: int) -> Floats:
-    from larvatus.stats.linkage.coordinates import linked
+    from larvatus.stats.linkage.coordinates import link_nearest
 
-    return part[1](own, same, guesses) if len(part) == 2 else linked(part[1][own], part[2], own, same, guesses, power)
+    return part[1](own, same, guesses) if len(part) == 2 else link_nearest(part[1][own], part[2], own, same, guesses, power)
 
 
 def _outlying(distance: Floats) -> NDArray[np.bool_]:

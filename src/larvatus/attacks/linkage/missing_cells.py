@@ -14,11 +14,11 @@ from larvatus.data.contracts import Array, Block
 
 if TYPE_CHECKING:
     from larvatus.attacks.linkage.linkage_keys import Keys
-    from larvatus.stats.linkage.missing_patterns import Patterned
+    from larvatus.stats.linkage.missing_patterns import PatternedPoints
 
-EDGES = np.linspace(-12, 2, 141)  # powers of ten of squared differences
+_EDGES = np.linspace(-12, 2, 141)  # powers of ten of squared differences
 MEDIAN = 0.455  # of a squared standard normal
-LEAST, MOST, MATRICES = 1e-6, 1.0, 40_000_000
+_LEAST, _MOST, MATRICES = 1e-6, 1.0, 40_000_000
 
 
 def absent(values: Array) -> Bools:
@@ -50,32 +50,32 @@ class MissingCells:
 
         def count(group: int, block: Block) -> tuple[Floats, Floats]:
             chosen = block[target] == 1
-            table, far = np.zeros((len(used), 2, 2)), np.zeros(len(EDGES) + 1)
+            table, far = np.zeros((len(used), 2, 2)), np.zeros(len(_EDGES) + 1)
             for j, n in enumerate(used):
                 a, b = (v[chosen] for v in keys.both(n, block))
                 code = 2 * absent(a) + absent(b)
                 table[j] = np.bincount(code, minlength=4).reshape(2, 2)
                 if n in numbers and scale[group][numbers.index(n)] > 0:
                     off = ((a - b) / scale[group][numbers.index(n)])[code == 0] ** 2
-                    far += np.bincount(np.searchsorted(EDGES, np.log10(np.maximum(off, 1e-300))), minlength=len(far))
+                    far += np.bincount(np.searchsorted(_EDGES, np.log10(np.maximum(off, 1e-300))), minlength=len(far))
             return table, far
 
         parts = keys.joined.reduce(list(keys.columns), count, lambda a, b: (a[0] + b[0], a[1] + b[1]))
         table, far = (np.sum([p[i] for p in parts], axis=0) for i in (0, 1))
-        middle = int(np.searchsorted(np.cumsum(far), far.sum() / 2)) if far.sum() else len(EDGES) - 20
-        spread = 10 ** float(EDGES[min(middle, len(EDGES) - 1)]) / MEDIAN
-        return cls(tuple(missing_cost(t) for t in table), float(np.clip(spread, LEAST, MOST)))
+        middle = int(np.searchsorted(np.cumsum(far), far.sum() / 2)) if far.sum() else len(_EDGES) - 20
+        spread = 10 ** float(_EDGES[min(middle, len(_EDGES) - 1)]) / MEDIAN
+        return cls(tuple(missing_cost(t) for t in table), float(np.clip(spread, _LEAST, _MOST)))
 
     def linked(
         self, left: Floats, right: Floats, column: Sequence[int], gone: tuple[Bools, Bools], wanted: Bools, distance: str,
         ranges: Floats,
-    ) -> Patterned | None:
+    ) -> PatternedPoints | None:
         """Points of both sides, the column that each coordinate comes from, and records × columns that are missing.
 
         `ranges` says how many standard deviations the range of each column has, for Gower's distance. None where there are
         too many patterns to allow for correlation.
         """
-        from larvatus.stats.linkage.missing_patterns import Patterned, patterns_of
+        from larvatus.stats.linkage.missing_patterns import PatternedPoints, patterns_of
 
         held, mine = patterns_of(~gone[0] | ~wanted[:, None])
         shown, theirs = patterns_of(~gone[1])
@@ -89,15 +89,16 @@ class MissingCells:
         if distance == "gower":
             unit = 0.8 * np.sqrt(self.spread) / np.maximum(ranges, 1e-12)
             each = unit * np.log(1 / np.minimum(2 * unit, 1.0))
-            return Patterned(left, right, mine, theirs, there.astype(np.float64),
+            return PatternedPoints(left, right, mine, theirs, there.astype(np.float64),
                              (~both) @ each + float(unit.mean()) * missing / 2, 1)
         if distance == "euclidean":
-            return Patterned(left, right, mine, theirs, there.astype(np.float64), self._constant(self.spread, lost, missing))
+            return PatternedPoints(left, right, mine, theirs, there.astype(np.float64),
+                                   self._constant(self.spread, lost, missing))
         if both.shape[0] * both.shape[1] * left.shape[1] ** 2 > MATRICES:
             return None
         turn, inverse = _whitening(right, np.repeat(gone[1], np.bincount(column, minlength=gone[1].shape[1]), axis=1), there)
-        return Patterned(left, right, mine, theirs, turn,
-                         self._constant(min(self.spread * inverse, MOST), lost, missing))
+        return PatternedPoints(left, right, mine, theirs, turn,
+                         self._constant(min(self.spread * inverse, _MOST), lost, missing))
 
     @staticmethod
     def _constant(spread: float, lost: NDArray[np.int64], missing: Floats) -> Floats:
@@ -116,10 +117,10 @@ def _gaps(keys: Keys, used: Sequence[str], target: str) -> list[int]:
 
 def _whitening(right: Floats, gone: Bools, there: Bools) -> tuple[Floats, float]:
     """For every two patterns what whitens the coordinates that both have, and the mean of the inverse's diagonal."""
-    from larvatus.stats.linear.moments import Moments
+    from larvatus.stats.linear.moments import SampleMoments
     from larvatus.stats.linkage.gaussian_match import THINNEST, semi_definite
 
-    covariance = semi_definite(np.nan_to_num(Moments.of(np.where(gone, np.nan, right)).covariance))
+    covariance = semi_definite(np.nan_to_num(SampleMoments.of(np.where(gone, np.nan, right)).covariance))
     values, vectors = np.linalg.eigh(np.where(there[..., :, None] & there[..., None, :], covariance, 0.0))
     kept = values > THINNEST * np.maximum(values.max(axis=-1, keepdims=True), 1e-300)
     turn = np.where(kept[..., None, :], vectors / np.sqrt(np.where(kept, values, 1.0))[..., None, :], 0.0)

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, Linker, Part, credited
+from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, Linker, Part, credit_by_nearness
 from larvatus.attacks.linkage.release_law import ReleaseLaw
 from larvatus.attacks.scoring.credits import Credits
 from larvatus.core.arrays import Floats
@@ -18,15 +18,15 @@ from larvatus.data.contracts import Array, Block
 from larvatus.data.design import MOST_LEVELS, Design, design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 from larvatus.stats.linkage.gaussian_match import Coordinates, Joint, coordinates, semi_definite, slope
 
-Rule = Literal["posterior", "likelihood"]
+MatchRule = Literal["posterior", "likelihood"]
 LawOf = Literal["mask", "cross_fit", "in_sample"]
-FOLDS, FEWER_FOLDS, MANY = 10, 2, 20_000
-ENOUGH = 3  # records for each column below which a sub-group borrows the covariances of all
-COMPLETE = 5  # complete records for each column from which incomplete ones are left out
-FEW = 30  # held values below which the size of their errors is that of the whole file
+_FOLDS, FEWER_FOLDS, _MANY = 10, 2, 20_000
+_ENOUGH = 3  # records for each column below which a sub-group borrows the covariances of all
+_COMPLETE = 5  # complete records for each column from which incomplete ones are left out
+_FEW = 30  # held values below which the size of their errors is that of the whole file
 _Settled: TypeAlias = tuple[Floats, Floats, float]
 
 
@@ -39,10 +39,10 @@ class _Fitted:
     joint: Joint
     points: Coordinates
 
-    rule: Rule
+    rule: MatchRule
 
     @classmethod
-    def of(cls, mean: Floats, on_s: Floats, joint: Joint, rule: Rule) -> _Fitted:
+    def of(cls, mean: Floats, on_s: Floats, joint: Joint, rule: MatchRule) -> _Fitted:
         return cls(mean, on_s, joint, coordinates(joint, rule), rule)
 
     def without(self, p: int, k: int) -> _Fitted:
@@ -63,7 +63,7 @@ class PosteriorLink:
     original: Microdata
     release: Release
     guesses: Sequence[int]
-    rule: Rule
+    rule: MatchRule
     random: RecordRandom
 
     @property
@@ -93,7 +93,7 @@ class PosteriorLink:
             fits = self._stated(law, given, errors)
             folds = 1
         else:
-            folds = 1 if learnt == "in_sample" else FOLDS if self.release.data.rows <= MANY else FEWER_FOLDS
+            folds = 1 if learnt == "in_sample" else _FOLDS if self.release.data.rows <= _MANY else FEWER_FOLDS
             fits = self._learnt(given, folds, errors)
         x, y, p = self._x, self._y, len(self._x)
         missing = self._missing_costs()
@@ -121,16 +121,16 @@ class PosteriorLink:
                          y[: len(y) - k])
 
         columns = list(dict.fromkeys([*x, *y, *given.columns, *self.keys.columns]))
-        return credited(
+        return credit_by_nearness(
             self.keys, self.release.data, self.guesses, parts, columns, 2, _soft_points(self.keys, self._soft), alone
         )
 
     def _by_patterns(self, fit: _Fitted, away: Floats, wanted: NDArray[np.bool_], missing: Sequence[Floats]) -> Linker:
         """A link on the cells that target and candidate have, with what is known of how cells go missing."""
-        from larvatus.stats.linkage.gaussian_match_missing import patterned
+        from larvatus.stats.linkage.gaussian_match_missing import by_pattern
 
         p = len(fit.joint.xx)
-        points, held, shown = patterned(fit.joint, self.rule, away[:, :p], away[:, p:], wanted)
+        points, held, shown = by_pattern(fit.joint, self.rule, away[:, :p], away[:, p:], wanted)
         constant = points.constant.copy()
         for j, cost in enumerate(missing):
             places = self._shown_by(j)
@@ -173,7 +173,7 @@ class PosteriorLink:
         parts = self._table().reduce(list(dict.fromkeys([*x, *true])), add, np.add)
         whole = np.sum(parts, axis=0)
         return [
-            np.where(part[1] >= FEW, part[0] / np.maximum(part[1], 1), whole[0] / np.maximum(whole[1], 1)) for part in parts
+            np.where(part[1] >= _FEW, part[0] / np.maximum(part[1], 1), whole[0] / np.maximum(whole[1], 1)) for part in parts
         ]
 
     def _fold(self, block: Block, folds: int) -> Array:
@@ -196,26 +196,27 @@ class PosteriorLink:
 
     def _moments(
         self, names: Sequence[str], given: Design, extra: Sequence[Design], folds: int
-    ) -> list[list[tuple[Moments, Moments]]]:
+    ) -> list[list[tuple[SampleMoments, SampleMoments]]]:
         """Per sub-group and fold, of the named columns, the terms of more designs, and last those of S.
 
         Twice: over all pairs of values, and over the records in which none of them is missing.
         """
-        from larvatus.stats.linear.moments import Moments
+        from larvatus.stats.linear.moments import SampleMoments
 
-        def of(group: int, block: Block) -> list[tuple[Moments, Moments]]:
+        def of(group: int, block: Block) -> list[tuple[SampleMoments, SampleMoments]]:
             rows = np.hstack([block.matrix(names), *(d.matrix(group, block) for d in (*extra, given))])
             fold = self._fold(block, folds)
             whole = ~np.isnan(rows).any(axis=1)
             out = []
             for f in range(folds):
-                every = Moments.of(rows[fold == f])
-                out.append((every, every if whole.all() else Moments.of(rows[(fold == f) & whole])))
+                every = SampleMoments.of(rows[fold == f])
+                out.append((every, every if whole.all() else SampleMoments.of(rows[(fold == f) & whole])))
             return out
 
-        def merge(a: list[tuple[Moments, Moments]], b: list[tuple[Moments, Moments]]) -> list[tuple[Moments, Moments]]:
+        def merge(a: list[tuple[SampleMoments, SampleMoments]],
+                  b: list[tuple[SampleMoments, SampleMoments]]) -> list[tuple[SampleMoments, SampleMoments]]:
             return [
-                (Moments.merge(m[0], n[0]), Moments.merge(m[1], n[1])) for m, n in zip(a, b, strict=True)
+                (SampleMoments.merge(m[0], n[0]), SampleMoments.merge(m[1], n[1])) for m, n in zip(a, b, strict=True)
             ]
 
         columns = list(dict.fromkeys([*names, *given.columns, *(c for d in extra for c in d.columns)]))
@@ -228,7 +229,7 @@ class PosteriorLink:
         held_out = [
             [
                 self._settled(tuple(
-                    m[0][i] if folds == 1 else Moments.total([m[o][i] for o in range(folds) if o != f]) for i in (0, 1)
+                    m[0][i] if folds == 1 else SampleMoments.total([m[o][i] for o in range(folds) if o != f]) for i in (0, 1)
                 ), k + q) for f in range(folds)
             ] for m in found
         ]
@@ -237,7 +238,7 @@ class PosteriorLink:
             fits = []
             for f in range(folds):
                 mean, covariance, count = held_out[g][f]
-                if folds > 1 and count < ENOUGH * (k + q):
+                if folds > 1 and count < _ENOUGH * (k + q):
                     covariance = _pooled([h[f] for h in held_out])
                 s = slice(k, k + q)
                 joint = Joint.given(covariance, slice(0, p), slice(p, k), s)
@@ -247,14 +248,14 @@ class PosteriorLink:
             out.append(fits)
         return out
 
-    def _settled(self, moments: Sequence[Moments], width: int) -> _Settled:
+    def _settled(self, moments: Sequence[SampleMoments], width: int) -> _Settled:
         """Means, covariances and records: of complete records where there are enough, else of all pairs of values.
 
         Pairs are taken of x and of y - x, whose errors are as small as the noise is, and made a covariance again.
         """
         whole, complete = moments
         count = float(complete.count.max(initial=0.0))
-        if complete is whole or count >= COMPLETE * width or count == whole.count.max(initial=0.0):
+        if complete is whole or count >= _COMPLETE * width or count == whole.count.max(initial=0.0):
             return np.nan_to_num(complete.mean), np.nan_to_num(complete.covariance), count
         turn = np.eye(len(whole.count))
         p = len(self._x)
@@ -304,10 +305,10 @@ def _pooled(parts: Sequence[_Settled]) -> Floats:
 
 def _soft_points(keys: Keys, names: Sequence[str]) -> Callable[[Block], tuple[Floats, Floats]]:
     """S as the intruder knows it and as it was released, as points."""
-    from larvatus.stats.linkage.coordinates import number_keys, stacked
+    from larvatus.stats.linkage.coordinates import number_keys, stack_coordinates
 
     def points(block: Block) -> tuple[Floats, Floats]:
         pairs = [number_keys(*keys.both(n, block)) for n in names]
-        return tuple(stacked([v for pair in pairs for v in pair[side]], len(block)) for side in (0, 1))  # type: ignore[return-value]
+        return tuple(stack_coordinates([v for pair in pairs for v in pair[side]], len(block)) for side in (0, 1))  # type: ignore[return-value]
 
     return points

@@ -34,7 +34,7 @@ def advise(
     from larvatus.core.errors import StudyError
     from larvatus.core.files import check_free, write_text
     from larvatus.pipeline import advise as walk
-    from larvatus.study import advised
+    from larvatus.study import study_from_advice
 
     terminal, study = Terminal(quiet, json), roles.load()
     if output is not None:
@@ -45,7 +45,7 @@ def advise(
     terminal.say(found.text())
     if output is not None and found.plan["release"]:
         place = output.parent
-        made = advised(found.plan, data, os.path.relpath(source, place), place)
+        made = study_from_advice(found.plan, data, os.path.relpath(source, place), place)
         write_text(output, found.study_text(made.toml()), force)
         terminal.say(f"\nStudy: {output}\nNext:  larvatus run {output} -o out/")
     terminal.data({

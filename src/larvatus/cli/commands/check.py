@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from larvatus.cli.inputs import RoleOptions, copies_of, data_of
-from larvatus.cli.options import Also, Json, Pairing, Quiet, Released, ReleasedOrder, Who, opened
+from larvatus.cli.options import Also, Json, Pairing, Quiet, Released, ReleasedOrder, Who, open_command
 from larvatus.core.errors import StudyError
 from larvatus.data.score import Row
 
@@ -35,7 +35,7 @@ def check(
     """
     from larvatus.pipeline import check as walk
 
-    with opened(roles, quiet, json) as (terminal, study, progress):
+    with open_command(roles, quiet, json) as (terminal, study, progress):
         limits = study.limits if tier is None else study.limits.model_copy(update={"tier": tier})
         if not limits:
             raise StudyError(["no limit is stated. Give --study FILE with [limits], or --tier public."], "command line")

@@ -11,7 +11,7 @@ from larvatus.cli.output.terminal import Terminal
 from larvatus.core.discovery import discover, file_names
 from larvatus.core.errors import DiscoveryError, nearest_names
 from larvatus.data.intruder import PRESETS
-from larvatus.data.method_help import METHOD_ROOMS, Description, described, described_intruder
+from larvatus.data.method_help import METHOD_ROOMS, Description, describe_intruder, describe_method
 
 INTRUDER = "intruder"
 
@@ -24,7 +24,8 @@ def describe(
     names = {n: package for package in METHOD_ROOMS.values() for n in file_names(package)}
     if name not in (*names, INTRUDER, *PRESETS):
         raise DiscoveryError(f"no method {name!r}; {nearest_names(name, [*names, INTRUDER, *PRESETS])}")
-    page = described(discover(names[name])[name]) if name in names else described_intruder(None if name == INTRUDER else name)
+    page = describe_method(discover(names[name])[name]) if name in names else describe_intruder(None if name == INTRUDER
+                                                                                                else name)
     terminal = Terminal(as_json=json)
     _show(terminal, page)
     terminal.data(_plain(page))

@@ -6,13 +6,14 @@ from larvatus.cli.options import Json
 from larvatus.cli.output.terminal import Terminal
 from larvatus.core.discovery import discover, file_names
 from larvatus.data.intruder import PRESETS
-from larvatus.data.method_help import METHOD_ROOMS, described
+from larvatus.data.method_help import METHOD_ROOMS, describe_method
 
 
 def list_methods(*, json: Json = False) -> None:
     """List masks, attacks, measures and engines."""
     terminal = Terminal(as_json=json)
-    found = {kind: {n: described(m).summary for n, m in discover(package).items()} for kind, package in METHOD_ROOMS.items()}
+    found = {kind: {n: describe_method(m).summary for n, m in discover(package).items()} for kind,
+             package in METHOD_ROOMS.items()}
     engines = [n for n in file_names("larvatus.engines") if n != "pieces"]
     for kind, methods in found.items():
         terminal.table([{kind: name, "what it does": summary} for name, summary in methods.items()])

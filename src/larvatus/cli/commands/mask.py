@@ -46,7 +46,7 @@ def mask(
     from larvatus.data.copies import copies_asked
     from larvatus.data.method_parsing import all_of
     from larvatus.data.release import copy_paths
-    from larvatus.documents.manifest import beside, decided_for, write_beside
+    from larvatus.documents.manifest import decided_for, paths_beside, write_beside
     from larvatus.engines._files.targets import check_target
     from larvatus.pipeline import mask as walk
 
@@ -58,9 +58,9 @@ def mask(
     for target in (*files, pairing):
         if target is not None:
             check_target(target, force)
-    for target in beside(output):
+    for target in paths_beside(output):
         check_free(target, force)
-    for target in (*files, *beside(output), pairing):
+    for target in (*files, *paths_beside(output), pairing):
         if target is not None and target.exists() and Path(source).exists() and target.samefile(source):
             raise WriteError(f"{target} is the confidential source itself. Choose another name.")
     with terminal.progress() as progress:
@@ -80,7 +80,7 @@ def mask(
         terminal.hint("Rows are in random order: this file cannot be attacked later. Write one that can with --pairing FILE.")
     terminal.data({
         "output": str(output), "files": [str(f) for f in files],
-        "beside": [str(f) for f in beside(output)], "records": made.data.rows, "columns": list(made.data.released),
+        "beside": [str(f) for f in paths_beside(output)], "records": made.data.rows, "columns": list(made.data.released),
         "masked": list(made.data.confidential), "notes": [{"kind": n.kind, "text": str(n)} for n in made.notes],
     })
 

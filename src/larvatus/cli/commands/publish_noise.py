@@ -14,7 +14,7 @@ from larvatus.cli.output.terminal import Terminal
 from larvatus.core.errors import RiskError, WriteError
 from larvatus.core.files import check_free, write_text
 from larvatus.data.score import Row, Rows, csv_text
-from larvatus.pipeline.noise_scenarios import LEVEL, LITTLE, MORE, SMALL, UNCLEAR, Asked, scenarios
+from larvatus.pipeline.noise_scenarios import LEVEL, LITTLE, MORE, SMALL_GAIN, UNCLEAR, ScenarioRequest, run_scenarios
 
 Written = Annotated[Path | None, Parameter(
     name=["--output", "-o"], help="write the table here too: .csv, or .html for a page with the sentences"
@@ -61,10 +61,10 @@ def intruder(
     }
     if repeats is not None and repeats < 1:
         raise RiskError(f"--repeats: {repeats} maskings cannot be attacked. Give 1 or more.")
-    asked = Asked(study, {k: v for k, v in given.items() if v is not None}, repeats, secret_of(secret_file))
+    asked = ScenarioRequest(study, {k: v for k, v in given.items() if v is not None}, repeats, secret_of(secret_file))
     with terminal.progress() as progress:
         rows: list[Row] = []
-        for doing, done, total, row in scenarios(asked, progress):
+        for doing, done, total, row in run_scenarios(asked, progress):
             progress(doing, done, total)
             if row is not None:
                 rows.append(row)
@@ -87,9 +87,10 @@ def policy(rows: Sequence[Row]) -> list[str]:
     said = []
     if len(little) == len(ready):
         said.append(f"Publish the parameters: in {_of(len(ready), len(ready))} an intruder who knows them links at most "
-                    f"{SMALL:.0%} of the records more than one who does not, and {need}.")
+                    f"{SMALL_GAIN:.0%} of the records more than one who does not, and {need}.")
     elif little:
-        said.append(f"In {_of(len(little), len(ready))} publishing the parameters adds at most {SMALL:.0%} of the records to "
+        said.append(
+            f"In {_of(len(little), len(ready))} publishing the parameters adds at most {SMALL_GAIN:.0%} of the records to "
                     f"the links: publish them there, {need}.")
     if more:
         worst = max(more, key=lambda r: float(r["difference"] or 0))
@@ -97,7 +98,8 @@ def policy(rows: Sequence[Row]) -> list[str]:
                     "rather than keep silent, for what silence hides rests on a guess of the intruder's prior.")
     if unclear:
         widest = max(unclear, key=lambda r: float(r["difference_high"] or 0))
-        said.append(f"In {_of(len(unclear), len(ready))} it cannot be told whether publishing adds more than {SMALL:.0%}; it "
+        said.append(
+            f"In {_of(len(unclear), len(ready))} it cannot be told whether publishing adds more than {SMALL_GAIN:.0%}; it "
                     f"may be most at {_where(widest)}: {_gain(widest)}. {_remedy(unclear)}")
     out = [" ".join(said), _attacked(ready[-1])]
     who = [(r, _attacked(r)) for r in ready if r.get("release")]

@@ -12,7 +12,7 @@ from larvatus.cli.output.terminal import Terminal
 from larvatus.core.errors import LarvatusError
 
 DOCS = Path("docs/papers.md")
-MOST_ROWS = 45
+_MOST_ROWS = 45
 
 
 def reproduce(
@@ -33,7 +33,7 @@ def reproduce(
     from larvatus.core.files import check_free, write_text
     from larvatus.papers.framework.cache import usual_folder
     from larvatus.papers.framework.page import markdown, page
-    from larvatus.papers.framework.reproduction import reproduced, where_of
+    from larvatus.papers.framework.reproduction import reproduce_tables, where_of
 
     if seeds < 1 or (jobs is not None and jobs < 1):
         raise LarvatusError(f"{'--seeds' if seeds < 1 else '--jobs'}: at least 1 is needed.")
@@ -46,16 +46,16 @@ def reproduce(
     folder = None if afresh else kept or usual_folder()
     with terminal.progress() as progress:
         try:
-            found = reproduced(tables, seeds, where, folder, jobs, progress, as_kept)
+            found = reproduce_tables(tables, seeds, where, folder, jobs, progress, as_kept)
         except KeyboardInterrupt:
             terminal.hint(f"What was measured is kept in {folder}: the same command goes on, and --as-kept shows it."
                           if folder else "Nothing is kept with --afresh.")
             raise
         if output is not None:
-            from larvatus.reporting.page.html import rendered
+            from larvatus.reporting.page.html import render
 
             progress("drawing the report", 0, 1)
-            write_text(output, rendered(page(found, where)), force)
+            write_text(output, render(page(found, where)), force)
     if write_docs:
         write_text(DOCS, markdown(found), True)
     _show(terminal, found, {n for n in tables if "/" in n})
@@ -65,15 +65,15 @@ def reproduce(
 
 def _show(terminal: Terminal, found: Any, named: set[str]) -> None:
     """Every row of short tables and of those asked for by name; of long ones what is not as published."""
-    from larvatus.papers.framework.model import FEWEST
+    from larvatus.papers.framework.model import FEWEST_SEEDS
     from larvatus.papers.framework.page import summary_of
-    from larvatus.papers.framework.wording import HEADS, cells, over_seeds, reasons
+    from larvatus.papers.framework.wording import HEADS, over_seeds, reasons, table_cells
 
     for table in found.tables:
-        whole = len(table.rows) <= MOST_ROWS or table.name in named
+        whole = len(table.rows) <= _MOST_ROWS or table.name in named
         rows = [r for r in table.rows if whole or r.verdict not in ("exact", "in band")]
         terminal.say(f"\n{table.name}  {table.title}\n{table.in_words()}; {over_seeds(table)}")
-        terminal.table([dict(zip(HEADS, cells(r), strict=True)) for r in rows])
+        terminal.table([dict(zip(HEADS, table_cells(r), strict=True)) for r in rows])
         if not whole:
             terminal.say(f"({len(table.rows) - len(rows)} more figures are exact or in band: larvatus reproduce {table.name})")
         for said in (*reasons(table), *table.notes):
@@ -90,7 +90,7 @@ def _show(terminal: Terminal, found: Any, named: set[str]) -> None:
 
     def measured(row: Any, random: bool) -> dict[str, Any]:
         now = row.measured
-        banded = now is not None and not (random and now.seeds < FEWEST)
+        banded = now is not None and not (random and now.seeds < FEWEST_SEEDS)
         return {"measured": now.mean if now else None, "low": now.low if banded else None,
                 "high": now.high if banded else None, "seeds": now.seeds if now else 0}
 

@@ -21,7 +21,7 @@ from larvatus.cli.options import (
     ReleasedOrder,
     Several,
     Who,
-    opened,
+    open_command,
 )
 from larvatus.cli.output.summaries import told_scores
 
@@ -47,7 +47,7 @@ def risk(
 
     if at_risk is not None:
         check_free(at_risk, force)
-    with opened(roles, quiet, json) as (terminal, study, progress):
+    with open_command(roles, quiet, json) as (terminal, study, progress):
         data = data_of(original, study)
         scores = walk(
             data, copies_of(released), method or study.attack, intruder=intruder or study.intruder_here(),

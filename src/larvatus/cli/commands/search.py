@@ -8,32 +8,21 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from larvatus.cli.inputs import over, secret_of, with_engine
-from larvatus.cli.options import (
-    ApprovedBy,
-    AtOnce,
-    EngineName,
-    Force,
-    Json,
-    Memory,
-    Output,
-    Quiet,
-    RowOrder,
-    SecretFile,
-)
+from larvatus.cli.inputs import override, secret_of, with_engine
+from larvatus.cli.options import ApprovedBy, AtOnce, EngineName, Force, Json, MemoryLimit, Output, Quiet, RowOrder, SecretFile
 from larvatus.cli.output.summaries import told_at_the_end
 from larvatus.cli.output.terminal import Terminal
 from larvatus.core.number_format import Cell
 from larvatus.data.score import Row
 
-SHOWN = 10
+_SHOWN = 10
 
 
 def search(
     study: Path, *, output: Output, secret_file: SecretFile = None, row_order: RowOrder = "random",
     format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the release")] = "parquet",
     trials: Annotated[int | None, Parameter(help="candidates to try, in place of the study's")] = None,
-    approved_by: ApprovedBy = "", engine: EngineName = None, memory: Memory = None, at_once: AtOnce = None,
+    approved_by: ApprovedBy = "", engine: EngineName = None, memory: MemoryLimit = None, at_once: AtOnce = None,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Find the release with the least loss under the limits; exit code 1 where none keeps them.
@@ -50,18 +39,18 @@ def search(
     """
     from larvatus.core.errors import SearchError
     from larvatus.pipeline import search_study
-    from larvatus.searching.result import ranked
+    from larvatus.searching.result import rank_trials
     from larvatus.study import Study
 
     terminal, plan = Terminal(quiet, json), with_engine(Study.read(study), engine, memory)
     if trials is not None:
-        plan = plan.model_copy(update={"goal": over(type(plan.goal), plan.goal, {"trials": trials})})
+        plan = plan.model_copy(update={"goal": override(type(plan.goal), plan.goal, {"trials": trials})})
     with terminal.progress() as progress, told_at_the_end():
         found = search_study(
             plan, output, secret=secret_of(secret_file), force=force, suffix=f".{format}", row_order=row_order,
             approved_by=approved_by, at_once=at_once, progress=progress,
         )
-    best: list[Row] = [{"candidate": t.name, "loss": t.loss, "risk": t.risk} for t in ranked(found.tried)[:SHOWN]]
+    best: list[Row] = [{"candidate": t.name, "loss": t.loss, "risk": t.risk} for t in rank_trials(found.tried)[:_SHOWN]]
     terminal.table(best, "\nLeast loss among those that kept the limits while exploring")
     confirmed = "\nConfirmed with fresh secrets: in how many of them the limits held, losses, and the most that attacks got"
     terminal.table([_spread(f.row()) for f in found.finalists], confirmed)

@@ -3,18 +3,7 @@
 from __future__ import annotations
 
 from larvatus.cli.inputs import RoleOptions, copies_of, data_of
-from larvatus.cli.options import (
-    Analyses,
-    Domains,
-    Json,
-    Measures,
-    Null,
-    Pairing,
-    Quiet,
-    Released,
-    ReleasedOrder,
-    opened,
-)
+from larvatus.cli.options import Analyses, Domains, Json, Measures, Null, Pairing, Quiet, Released, ReleasedOrder, open_command
 from larvatus.cli.output.summaries import told_scores
 
 
@@ -35,7 +24,7 @@ def utility(
     """
     from larvatus.pipeline import utility as walk
 
-    with opened(roles, quiet, json) as (terminal, study, progress):
+    with open_command(roles, quiet, json) as (terminal, study, progress):
         data = data_of(original, study)
         scores = walk(
             data, copies_of(released), method or study.measure, pairing=pairing, row_order=row_order,

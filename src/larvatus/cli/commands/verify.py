@@ -28,10 +28,10 @@ def verify(
         Without any, those that lie beside the manifest.
     """
     from larvatus.core.errors import ManifestError
-    from larvatus.documents.verification import verified
+    from larvatus.documents.verification import verify_files
 
     terminal = Terminal(quiet, json)
-    found = verified(manifest, [Path(f) for f in copies_of(files or [])])
+    found = verify_files(manifest, [Path(f) for f in copies_of(files or [])])
     for one in found:
         which = f"copy {one['copy']} of {one['of']}" if one["what"] == "copy" else "the codebook"
         if one["same"] is None:

@@ -16,7 +16,7 @@ from larvatus.data.score import Row
 from larvatus.measures.analyses.display import side_by_side
 from larvatus.measures.analyses.spec import METHOD
 
-ACROSS, MOST_ROWS = 4, 24
+ACROSS, _MOST_ROWS = 4, 24
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def told_scores(terminal: Terminal, scores: Any) -> None:
             _analyses(terminal, score)
             continue
         for name, rows in (*score.details.items(), ("variable", score.by_variable)):
-            if len(rows) <= MOST_ROWS:
+            if len(rows) <= _MOST_ROWS:
                 terminal.table(rows, f"\n{score.method}: {name.replace('_', ' ')}")
             else:
                 long.append(f"{score.method}: {name.replace('_', ' ')} ({len(rows):,} rows)")
@@ -131,6 +131,6 @@ def _analyses(terminal: Terminal, score: Any, release: str = "") -> None:
     for name in score.by_variable.column("variable"):
         lines = side_by_side(r for r in rows if r["analysis"] == name)
         own: list[Row] = [{k: v for k, v in line.items() if k != "analysis"} for line in lines]
-        terminal.table(own[:MOST_ROWS], f"\n{name}{f' under {release}' if release else ''}")
-        if len(own) > MOST_ROWS:
-            terminal.say(f"… and {len(own) - MOST_ROWS} more")
+        terminal.table(own[:_MOST_ROWS], f"\n{name}{f' under {release}' if release else ''}")
+        if len(own) > _MOST_ROWS:
+            terminal.say(f"… and {len(own) - _MOST_ROWS} more")

@@ -16,11 +16,11 @@ from rich.cells import cell_len
 from larvatus.core.number_format import cell_text
 from larvatus.data.score import Row
 
-GAP, HEADER, KEYS, FEW_ROWS, LEAST = 2, 16, 3, 2, 12
+_GAP, HEADER, KEYS, FEW_ROWS, _LEAST = 2, 16, 3, 2, 12
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableLine:
     """A line of text, and whether it is a heading."""
 
     text: str
@@ -45,11 +45,11 @@ class _Column:
         longest = max(map(cell_len, cells))
         heads = max(map(cell_len, textwrap.wrap(head, HEADER, break_long_words=False) or [""]))
         words = max((cell_len(part) for cell in cells for part in _parts(cell)), default=0)
-        least = longest if numeric else max(words, min(longest, LEAST))
+        least = longest if numeric else max(words, min(longest, _LEAST))
         return cls(name, head, cells, numeric, max(longest, heads), max(least, max(map(cell_len, head.split()), default=0)))
 
 
-def laid_out(rows: Sequence[Row], width: int | None) -> list[Line]:
+def lay_out(rows: Sequence[Row], width: int | None) -> list[TableLine]:
     """The rows as a table, several tables under each other, or blocks: whatever shows every column within the width."""
     names = list(dict.fromkeys(n for row in rows for n in row))
     columns = [_Column.of(n, rows) for n in names]
@@ -64,12 +64,12 @@ def laid_out(rows: Sequence[Row], width: int | None) -> list[Line]:
     if not folded:
         return _blocks(columns, width)
     parts = [_table(part, _fitted(part, width) or []) for part in folded]
-    return [line for i, part in enumerate(parts) for line in ([Line("")] if i else []) + part]
+    return [line for i, part in enumerate(parts) for line in ([TableLine("")] if i else []) + part]
 
 
 def _fitted(columns: Sequence[_Column], width: int) -> list[int] | None:
     """Widths that fit: texts give way, the widest first, and figures do not; nothing where there is no room."""
-    room = width - GAP * (len(columns) - 1)
+    room = width - _GAP * (len(columns) - 1)
     widths = [c.natural for c in columns]
     while sum(widths) > room:
         wide = [i for i, c in enumerate(columns) if widths[i] > c.least]
@@ -94,38 +94,39 @@ def _folded(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
     return parts
 
 
-def _table(columns: Sequence[_Column], widths: Sequence[int]) -> list[Line]:
+def _table(columns: Sequence[_Column], widths: Sequence[int]) -> list[TableLine]:
     heads = [_wrapped(c.head, w) for c, w in zip(columns, widths, strict=True)]
     tall = max(map(len, heads))
     above = zip(*([""] * (tall - len(h)) + h for h in heads), strict=True)
-    lines = [Line(_joined(columns, widths, cells), True) for cells in above]
+    lines = [TableLine(_joined(columns, widths, cells), True) for cells in above]
     for r in range(len(columns[0].cells)):
         cells = [_wrapped(c.cells[r], w) for c, w in zip(columns, widths, strict=True)]
         tall = max(map(len, cells))
-        lines += [Line(_joined(columns, widths, row)) for row in zip(*(c + [""] * (tall - len(c)) for c in cells), strict=True)]
+        lines += [TableLine(_joined(columns, widths, row))
+                  for row in zip(*(c + [""] * (tall - len(c)) for c in cells), strict=True)]
     return lines
 
 
 def _joined(columns: Sequence[_Column], widths: Sequence[int], cells: Sequence[str]) -> str:
     room = (" " * (w - cell_len(t)) for w, t in zip(widths, cells, strict=True))
     padded = (blank + t if c.numeric else t + blank for c, t, blank in zip(columns, cells, room, strict=True))
-    return (" " * GAP).join(padded).rstrip()
+    return (" " * _GAP).join(padded).rstrip()
 
 
-def _blocks(columns: Sequence[_Column], width: int) -> list[Line]:
+def _blocks(columns: Sequence[_Column], width: int) -> list[TableLine]:
     """One block a row: every heading with its cell, in two columns or, where these are too narrow, under each other."""
-    label = max(len(c.head) for c in columns) + GAP
-    label = label if width - label >= LEAST else GAP
-    lines: list[Line] = []
+    label = max(len(c.head) for c in columns) + _GAP
+    label = label if width - label >= _LEAST else _GAP
+    lines: list[TableLine] = []
     for r in range(len(columns[0].cells)):
-        lines += [Line("")] if r else []
+        lines += [TableLine("")] if r else []
         for column in columns:
             first, *more = _wrapped(column.cells[r], max(width - label, 1))
-            if len(column.head) + GAP <= label:
-                lines.append(Line(f"{column.head.ljust(label)}{first}".rstrip()))
+            if len(column.head) + _GAP <= label:
+                lines.append(TableLine(f"{column.head.ljust(label)}{first}".rstrip()))
             else:
-                lines += [Line(column.head[:width]), Line(" " * label + first)]
-            lines += [Line(" " * label + text) for text in more]
+                lines += [TableLine(column.head[:width]), TableLine(" " * label + first)]
+            lines += [TableLine(" " * label + text) for text in more]
     return lines
 
 

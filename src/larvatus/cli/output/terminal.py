@@ -15,13 +15,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from larvatus.cli.output.tables import laid_out
+from larvatus.cli.output.tables import lay_out
 from larvatus.core.progress import Progress, silent
 from larvatus.data.notes import Note
 from larvatus.data.score import Row
 
 PATIENCE, QUIET_FOR = 1.0, 5.0
-MOST_NOTES = 12
+_MOST_NOTES = 12
 
 
 class _Output(Console):
@@ -46,12 +46,12 @@ class Terminal:
     def say(self, text: str) -> None:
         """A sentence for a person."""
         if not self.quiet and not self.as_json:
-            self.out.print(wrapped(text, self.width), markup=False, soft_wrap=True)
+            self.out.print(wrap(text, self.width), markup=False, soft_wrap=True)
 
     def hint(self, text: str) -> None:
         """A sentence that is not a result."""
         if not self.quiet:
-            self.err.print(wrapped(text, _width(self.err)), markup=False, style="dim", soft_wrap=True)
+            self.err.print(wrap(text, _width(self.err)), markup=False, style="dim", soft_wrap=True)
 
     def warn(self, text: str) -> None:
         """What nobody may overlook, on standard error even where nothing else is said."""
@@ -68,7 +68,7 @@ class Terminal:
             return
         if title:
             self.say(title)
-        for line in laid_out(rows, self.width):
+        for line in lay_out(rows, self.width):
             self.out.print(Text(line.text, style="bold" if line.heading else ""), soft_wrap=True)
 
     @property
@@ -79,12 +79,12 @@ class Terminal:
     def notes(self, notes: Sequence[Note]) -> None:
         """What the steps had to say, warnings first."""
         order = {"warning": 0, "status": 1, "information": 2}
-        for note in sorted(notes, key=lambda n: order[n.kind])[:MOST_NOTES]:
+        for note in sorted(notes, key=lambda n: order[n.kind])[:_MOST_NOTES]:
             style = "yellow" if note.kind == "warning" else ""
             if not self.quiet and not self.as_json:
-                self.out.print(wrapped(f"{note.kind}: {note}", self.width), markup=False, style=style, soft_wrap=True)
-        if len(notes) > MOST_NOTES:
-            self.say(f"… and {len(notes) - MOST_NOTES} more notes")
+                self.out.print(wrap(f"{note.kind}: {note}", self.width), markup=False, style=style, soft_wrap=True)
+        if len(notes) > _MOST_NOTES:
+            self.say(f"… and {len(notes) - _MOST_NOTES} more notes")
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
@@ -99,7 +99,7 @@ class Terminal:
             watcher.stop()
 
 
-def wrapped(text: str, width: int | None) -> str:
+def wrap(text: str, width: int | None) -> str:
     """Lines within a width, what follows a mark at their beginning hanging under its first word."""
     if width is None:
         return text

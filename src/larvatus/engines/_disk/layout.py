@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Ints
 from larvatus.data.contracts import Array
-from larvatus.engines._layout.stored import WIDE, Stored, scatter
+from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
 from larvatus.engines._layout.work_folder import WorkFolder
 
-Rows = Iterator[dict[str, Array]]
+ColumnBlocks = Iterator[dict[str, Array]]
 
 
 class Sorter(Protocol):
     """What a database does: sort and join rows that do not fit in memory."""
 
-    def ordered(self, rows: Rows, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> Rows: ...
-    def joined(self, mine: Rows, theirs: Rows, dtypes: tuple[dict[str, str], dict[str, str]]) -> Rows: ...
+    def ordered(self, rows: ColumnBlocks, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> ColumnBlocks: ...
+    def joined(self, mine: ColumnBlocks, theirs: ColumnBlocks,
+               dtypes: tuple[dict[str, str], dict[str, str]]) -> ColumnBlocks: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +51,20 @@ class Room:
         return max(self.rows, int(self.memory / (2 * 8 * 8 * max(columns, 1))))
 
 
-class Held(Protocol):
+class PlacedColumn(Protocol):
     """A column: on disk in its order of rows, or to be moved there from another."""
 
-    def stored(self) -> Stored: ...
+    def stored(self) -> StoredColumn: ...
     def stream(self) -> Iterator[Array]: ...
 
 
-class Here:
+class RowPlaces:
     """A column in its place."""
 
-    def __init__(self, column: Stored) -> None:
+    def __init__(self, column: StoredColumn) -> None:
         self._column = column
 
-    def stored(self) -> Stored:
+    def stored(self) -> StoredColumn:
         return self._column
 
     def stream(self) -> Iterator[Array]:
@@ -74,10 +75,10 @@ class Here:
 class Above:
     """Two columns, one after the other, that are still to be moved."""
 
-    def __init__(self, one: Held, other: Held) -> None:
+    def __init__(self, one: PlacedColumn, other: PlacedColumn) -> None:
         self._parts = one, other
 
-    def stored(self) -> Stored:
+    def stored(self) -> StoredColumn:
         raise NotImplementedError("columns one above the other are read as a stream")
 
     def stream(self) -> Iterator[Array]:
@@ -85,15 +86,15 @@ class Above:
             yield from part.stream()
 
 
-class Moved:
+class MovedColumn:
     """A column that is put in its place when it is first read."""
 
-    def __init__(self, source: Held, move: Move, dtype: np.dtype[np.generic]) -> None:
+    def __init__(self, source: PlacedColumn, move: DiskMove, dtype: np.dtype[np.generic]) -> None:
         self._source, self._move, self._dtype = source, move, dtype
         self._lock = threading.Lock()
-        self._found: Stored | None = None
+        self._found: StoredColumn | None = None
 
-    def stored(self) -> Stored:
+    def stored(self) -> StoredColumn:
         with self._lock:
             if self._found is None:
                 self._found = self._move.moved(self._source, self._dtype)
@@ -104,35 +105,35 @@ class Moved:
         for _, block in self.stored().stream():
             yield block
 
-    def in_any_order(self) -> Held:
+    def in_any_order(self) -> PlacedColumn:
         """The column as it lies, if every row of it is kept."""
         with self._lock:
             return self if self._found is not None or self._move.drops else self._source
 
 
-class Layout:
+class DiskLayout:
     """Rows by sub-group and record id: the record ids, the rows' places in the source, and how the order came about."""
 
-    def __init__(self, record: Held, position: Held, rows: int, move: Move | None = None) -> None:
+    def __init__(self, record: PlacedColumn, position: PlacedColumn, rows: int, move: DiskMove | None = None) -> None:
         self.record, self.position, self.rows, self.move = record, position, rows, move
-        self.moves: dict[tuple[object, ...], Layout] = {}
+        self.moves: dict[tuple[object, ...], DiskLayout] = {}
 
 
-class Move:
+class DiskMove:
     """From one order of rows to another: `code` holds the new sub-group of every old row, -1 where the row is left out."""
 
     def __init__(
-        self, room: Room, source: Layout | None, record: Held, code: Stored, starts: Ints
+        self, room: Room, source: DiskLayout | None, record: PlacedColumn, code: StoredColumn, starts: Ints
     ) -> None:
         self.room, self.source, self.rows = room, source, int(starts[-1])
         self.drops = self.rows < code.rows
         self._record, self._code, self._starts = record, code, starts
         self._lock = threading.Lock()
-        self._place: Stored | None = None
-        self._back: Stored | None = None
+        self._place: StoredColumn | None = None
+        self._back: StoredColumn | None = None
 
     @property
-    def place(self) -> Stored:
+    def place(self) -> StoredColumn:
         """For every old row its new one, or -1."""
         with self._lock:
             if self._place is None:
@@ -140,33 +141,33 @@ class Move:
             return self._place
 
     @property
-    def back(self) -> Stored:
+    def back(self) -> StoredColumn:
         """For every new row its old one."""
         place = self.place
         with self._lock:
             if self._back is None:
-                self._back = Stored(self.room.folder, np.int64, self.rows)
+                self._back = StoredColumn(self.room.folder, np.int64, self.rows)
                 parts = ((p[p >= 0], [np.flatnonzero(p >= 0) + low]) for low, p in place.stream())
-                scatter(parts, [self._back], 0, self.rows, self.room.bucket)
+                scatter_on_disk(parts, [self._back], 0, self.rows, self.room.bucket)
             return self._back
 
-    def moved(self, column: Held, dtype: np.dtype[np.generic]) -> Stored:
+    def moved(self, column: PlacedColumn, dtype: np.dtype[np.generic]) -> StoredColumn:
         """A column in the new order."""
-        out = Stored(self.room.folder, dtype, self.rows)
-        scatter(_kept(column.stream(), self.place), [out], 0, self.rows, self.room.bucket)
+        out = StoredColumn(self.room.folder, dtype, self.rows)
+        scatter_on_disk(_kept(column.stream(), self.place), [out], 0, self.rows, self.room.bucket)
         return out
 
-    def returned(self, column: Held, dtype: np.dtype[np.generic], rows: int) -> Stored:
+    def returned(self, column: PlacedColumn, dtype: np.dtype[np.generic], rows: int) -> StoredColumn:
         """A column of the new order in the old one; missing where a row was left out."""
-        out = Stored(self.room.folder, dtype, rows)
-        scatter(_kept(column.stream(), self.back), [out], 0, rows, self.room.bucket)
+        out = StoredColumn(self.room.folder, dtype, rows)
+        scatter_on_disk(_kept(column.stream(), self.back), [out], 0, rows, self.room.bucket)
         return out
 
-    def _in_passing(self) -> Stored | None:
+    def _in_passing(self) -> StoredColumn | None:
         """The places, if records come in ascending order within every new sub-group."""
         used, last = self._starts[:-1].copy(), np.full(len(self._starts) - 1, -(2**62), dtype=np.int64)
-        out = Stored(self.room.folder, np.int64)
-        for (_, code), record in zip(self._code.stream(), rechunked(self._record.stream()), strict=True):
+        out = StoredColumn(self.room.folder, np.int64)
+        for (_, code), record in zip(self._code.stream(), rechunk(self._record.stream()), strict=True):
             place = np.full(len(code), -1, dtype=np.int64)
             rows = np.flatnonzero(code >= 0)
             rows = rows[np.argsort(code[rows], kind="stable")]
@@ -183,9 +184,9 @@ class Move:
             out.append(place)
         return out
 
-    def _sorted(self) -> Stored:
+    def _sorted(self) -> StoredColumn:
         """The places by sorting (sub-group, record id)."""
-        out = Stored(self.room.folder, np.int64, self._code.rows)
+        out = StoredColumn(self.room.folder, np.int64, self._code.rows)
         if self._code.rows <= self.room.rows:
             code, record = self._code.read(), np.concatenate(list(self._record.stream()))
             kept = np.flatnonzero(code >= 0)
@@ -195,22 +196,22 @@ class Move:
             return out
         dtypes = {"code": "int32", "record": "int64", "row": "int64"}
         found = self.room.sorter.ordered(self._keys(), dtypes, ["code", "record"], ["row"])
-        scatter(_numbered(found), [out], 0, self._code.rows, self.room.bucket)
+        scatter_on_disk(_numbered(found), [out], 0, self._code.rows, self.room.bucket)
         return out
 
-    def _keys(self) -> Rows:
-        for (low, code), record in zip(self._code.stream(), rechunked(self._record.stream()), strict=True):
+    def _keys(self) -> ColumnBlocks:
+        for (low, code), record in zip(self._code.stream(), rechunk(self._record.stream()), strict=True):
             kept = np.flatnonzero(code >= 0)
             yield {"code": code[kept], "record": record[kept], "row": kept + low}
 
 
-def _kept(blocks: Iterator[Array], places: Stored) -> Iterator[tuple[Ints, list[Array]]]:
-    for block, (_, place) in zip(rechunked(blocks), places.stream(), strict=True):
+def _kept(blocks: Iterator[Array], places: StoredColumn) -> Iterator[tuple[Ints, list[Array]]]:
+    for block, (_, place) in zip(rechunk(blocks), places.stream(), strict=True):
         there = place >= 0
         yield (place, [block]) if there.all() else (place[there], [block[there]])
 
 
-def rechunked(blocks: Iterator[Array], size: int = WIDE) -> Iterator[Array]:
+def rechunk(blocks: Iterator[Array], size: int = WIDE) -> Iterator[Array]:
     """The same rows in blocks of one size."""
     held: list[Array] = []
     count = 0
@@ -226,7 +227,7 @@ def rechunked(blocks: Iterator[Array], size: int = WIDE) -> Iterator[Array]:
         yield held[0] if len(held) == 1 else np.concatenate(held)
 
 
-def _numbered(found: Rows) -> Iterator[tuple[Ints, list[NDArray[np.int64]]]]:
+def _numbered(found: ColumnBlocks) -> Iterator[tuple[Ints, list[NDArray[np.int64]]]]:
     done = 0
     for block in found:
         rows = block["row"]
@@ -234,7 +235,7 @@ def _numbered(found: Rows) -> Iterator[tuple[Ints, list[NDArray[np.int64]]]]:
         done += len(rows)
 
 
-def fingerprint(code: Stored) -> str:
+def fingerprint(code: StoredColumn) -> str:
     """One text for one assignment of rows to sub-groups."""
     digest = hashlib.blake2b(digest_size=16)
     for _, block in code.stream():

@@ -10,38 +10,38 @@ import numpy as np
 from larvatus.core.errors import PairingError
 from larvatus.data.contracts import Column
 from larvatus.engines._disk import sorting
-from larvatus.engines._disk.layout import Held, Here, Moved, rechunked
-from larvatus.engines._layout.stored import Stored, scatter
+from larvatus.engines._disk.layout import MovedColumn, PlacedColumn, RowPlaces, rechunk
+from larvatus.engines._layout.stored_columns import StoredColumn, scatter_on_disk
 from larvatus.engines._memory.table import dtype_of
 
 if TYPE_CHECKING:
     from larvatus.engines._disk.table import DiskTable
 
 
-def paired_columns(
+def pair_on_disk(
     mine: DiskTable, theirs: DiskTable, names: Mapping[str, str], columns: Mapping[str, Column], partly: bool
-) -> dict[str, Held]:
+) -> dict[str, PlacedColumn]:
     """Their columns in my order of rows: as they are, by a move that is known, or joined by record id."""
     here, there = mine.layout, theirs.layout
     dtypes = {n: np.dtype(dtype_of(c)) for n, c in columns.items()}
     if here is there or not names:
         return {n: theirs.held[old] for n, old in names.items()}
     if here.move is not None and here.move.source is there:
-        return {n: Moved(theirs.held[old], here.move, dtypes[n]) for n, old in names.items()}
+        return {n: MovedColumn(theirs.held[old], here.move, dtypes[n]) for n, old in names.items()}
     if there.move is not None and there.move.source is here and (partly or not there.move.drops):
-        return {n: Here(there.move.returned(theirs.held[old], dtypes[n], mine.rows)) for n, old in names.items()}
+        return {n: RowPlaces(there.move.returned(theirs.held[old], dtypes[n], mine.rows)) for n, old in names.items()}
     if mine.rows == theirs.rows and _same(here.record, there.record):
         return {n: theirs.held[old] for n, old in names.items()}
-    out = {n: Stored(mine.room.folder, d, mine.rows) for n, d in dtypes.items()}
-    found = sorting.matched(mine.room, here.record, there.record, {n: theirs.held[old] for n, old in names.items()}, dtypes)
-    found_rows = scatter(found, list(out.values()), 0, mine.rows, mine.room.bucket)
+    out = {n: StoredColumn(mine.room.folder, d, mine.rows) for n, d in dtypes.items()}
+    found = sorting.match_rows(mine.room, here.record, there.record, {n: theirs.held[old] for n, old in names.items()}, dtypes)
+    found_rows = scatter_on_disk(found, list(out.values()), 0, mine.rows, mine.room.bucket)
     if not partly and found_rows < mine.rows:
         raise PairingError(
             f"{mine.rows - found_rows:,} of {mine.rows:,} records have no counterpart in the other table. "
             "Pair a release with the original it was made from."
         )
-    return {n: Here(c) for n, c in out.items()}
+    return {n: RowPlaces(c) for n, c in out.items()}
 
 
-def _same(one: Held, other: Held) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(rechunked(one.stream()), rechunked(other.stream()), strict=True))
+def _same(one: PlacedColumn, other: PlacedColumn) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(rechunk(one.stream()), rechunk(other.stream()), strict=True))

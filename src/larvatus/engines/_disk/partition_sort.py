@@ -10,20 +10,20 @@ import numpy as np
 
 from larvatus.core.memory_size import give_back
 from larvatus.data.contracts import Array
-from larvatus.engines._disk.layout import Rows
+from larvatus.engines._disk.layout import ColumnBlocks
 from larvatus.engines._layout.chunks import pieces_of
-from larvatus.engines._layout.stored import WIDE, Stored
+from larvatus.engines._layout.stored_columns import WIDE, StoredColumn
 from larvatus.engines._layout.work_folder import WorkFolder
 from larvatus.stats.ranks.ranks import in_keyed_order
 
-Sort = Callable[[Rows, dict[str, str], Sequence[str], Sequence[str]], Rows]
-PIECES, PEEKED, TIMES, OFTEN = 256, 1 << 20, 3, 16
+Sort = Callable[[ColumnBlocks, dict[str, str], Sequence[str], Sequence[str]], ColumnBlocks]
+PIECES, PEEKED, _TIMES, _OFTEN = 256, 1 << 20, 3, 16
 
 
-def parted(
-    rows: Rows, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str], folder: WorkFolder, memory: int,
+def sort_in_parts(
+    rows: ColumnBlocks, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str], folder: WorkFolder, memory: int,
     threads: int, sort: Sort,
-) -> Rows:
+) -> ColumnBlocks:
     """Rows in the order of `by`; `sort` is asked for pieces that do not fit, because many rows share their first key."""
     used = list(dict.fromkeys([*by, *wanted]))
     first, held = _peeked(rows, by[0])
@@ -31,28 +31,28 @@ def parted(
     if len(cuts) == 0:
         yield from sort(itertools.chain(first, rows), dtypes, by, wanted)
         return
-    pieces = [{n: Stored(folder, dtypes[n]) for n in used} for _ in range(len(cuts) + 1)]
+    pieces = [{n: StoredColumn(folder, dtypes[n]) for n in used} for _ in range(len(cuts) + 1)]
     for i, block in enumerate(itertools.chain(first, rows)):
         _put(block, by[0], cuts, pieces, used)
-        if i % OFTEN == OFTEN - 1:
+        if i % _OFTEN == _OFTEN - 1:
             give_back()
     first.clear()
     give_back()
-    most = memory // (8 * TIMES * (len(used) + 1) * threads)
+    most = memory // (8 * _TIMES * (len(used) + 1) * threads)
     with ThreadPoolExecutor(threads) as pool:
-        waiting: list[Future[dict[str, Array]] | dict[str, Stored]] = []
+        waiting: list[Future[dict[str, Array]] | dict[str, StoredColumn]] = []
         for i in range(len(pieces)):
             piece, pieces[i] = pieces[i], {}
             waiting.append(pool.submit(_sorted, piece, by, wanted) if piece[by[0]].rows <= most else piece)
             if len(waiting) >= threads:
                 yield from _given(waiting.pop(0), dtypes, by, wanted, sort)
-            if i % OFTEN == OFTEN - 1:
+            if i % _OFTEN == _OFTEN - 1:
                 give_back()
         for left in waiting:
             yield from _given(left, dtypes, by, wanted, sort)
 
 
-def _peeked(rows: Rows, key: str) -> tuple[list[dict[str, Array]], Array]:
+def _peeked(rows: ColumnBlocks, key: str) -> tuple[list[dict[str, Array]], Array]:
     """The first blocks, and a sample of their keys to part all rows by; what comes later may be spread otherwise."""
     first: list[dict[str, Array]] = []
     count = 0
@@ -71,7 +71,8 @@ def _cuts(sample: Array) -> Array:
     return np.unique(np.sort(sample)[:: len(sample) // PIECES][1:])
 
 
-def _put(block: dict[str, Array], key: str, cuts: Array, pieces: Sequence[dict[str, Stored]], used: Sequence[str]) -> None:
+def _put(block: dict[str, Array], key: str, cuts: Array, pieces: Sequence[dict[str, StoredColumn]],
+         used: Sequence[str]) -> None:
     which = np.searchsorted(cuts, block[key], side="right").astype(np.int16)
     order = np.argsort(which, kind="stable")
     ends = np.searchsorted(which[order], np.arange(len(pieces) + 1))
@@ -81,7 +82,7 @@ def _put(block: dict[str, Array], key: str, cuts: Array, pieces: Sequence[dict[s
             pieces[p][name].append(column[ends[p] : ends[p + 1]])
 
 
-def _sorted(piece: dict[str, Stored], by: Sequence[str], wanted: Sequence[str]) -> dict[str, Array]:
+def _sorted(piece: dict[str, StoredColumn], by: Sequence[str], wanted: Sequence[str]) -> dict[str, Array]:
     keys = [piece[n].read() for n in by]
     order = _order(keys)
     known = dict(zip(by, keys, strict=True))
@@ -97,9 +98,9 @@ def _order(keys: Sequence[Array]) -> Array:
 
 
 def _given(
-    done: Future[dict[str, Array]] | dict[str, Stored], dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str],
+    done: Future[dict[str, Array]] | dict[str, StoredColumn], dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str],
     sort: Sort,
-) -> Rows:
+) -> ColumnBlocks:
     if isinstance(done, Future):
         found = done.result()
         for low, high in pieces_of(0, len(next(iter(found.values()))), WIDE):
@@ -108,7 +109,7 @@ def _given(
     yield from sort(_blocks(done), dtypes, by, wanted)
 
 
-def _blocks(piece: dict[str, Stored]) -> Iterator[dict[str, Array]]:
+def _blocks(piece: dict[str, StoredColumn]) -> Iterator[dict[str, Array]]:
     rows = next(iter(piece.values())).rows
     for low, high in pieces_of(0, rows, WIDE):
         yield {n: c.read(low, high) for n, c in piece.items()}

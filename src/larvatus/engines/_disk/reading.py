@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +15,13 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import LarvatusError, ReadError
 from larvatus.data.contracts import Column
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
-from larvatus.engines._disk.layout import Held, Here, Layout, Room
+from larvatus.engines._disk.layout import DiskLayout, PlacedColumn, Room, RowPlaces
 from larvatus.engines._disk.table import DiskTable
 from larvatus.engines._files import columns as conversion
 from larvatus.engines._files.record_ids import record_ids
 from larvatus.engines._files.sources import arrow_table, batches_of, without_views
-from larvatus.engines._layout.stored import WIDE, Stored
-from larvatus.engines._memory.table import decoded
-
-if TYPE_CHECKING:
-    pass
+from larvatus.engines._layout.stored_columns import WIDE, StoredColumn
+from larvatus.engines._memory.table import decode_labels
 
 MOST_GROUPS, LARGEST_CROSSING = 1 << 20, 1 << 62
 Batches = Callable[[], Iterator[Any]]
@@ -49,12 +46,12 @@ class _Numbers:
 
     def __init__(self, name: str, kind: Any, confidential: bool, room: Room) -> None:
         self.name, self.kind, self.confidential = name, kind, confidential
-        self.stored = Stored(room.folder, np.float64)
+        self.stored = StoredColumn(room.folder, np.float64)
         self.missing = False
-        self.exact = Stored(room.folder, np.int64) if conversion.needs_exact(kind) and not confidential else None
+        self.exact = StoredColumn(room.folder, np.int64) if conversion.needs_exact(kind) and not confidential else None
 
     def take(self, column: Any) -> None:
-        described, values = conversion.number(self.name, column, self.kind, self.confidential)
+        described, values = conversion.as_number(self.name, column, self.kind, self.confidential)
         self.missing |= described.missing
         self.stored.append(values)
         if self.exact is not None:
@@ -71,12 +68,12 @@ class _Names:
 
     def __init__(self, name: str, roles: Roles, room: Room) -> None:
         self.name, self.roles, self._room = name, roles, room
-        self.stored = Stored(room.folder, np.int32)
+        self.stored = StoredColumn(room.folder, np.int32)
         self._codes: dict[Any, int] = {}
         self.missing = False
 
     def take(self, column: Any) -> None:
-        levels, codes = conversion.coded(self.name, column)
+        levels, codes = conversion.encode_levels(self.name, column)
         place = np.array([*(self._codes.setdefault(v, len(self._codes)) for v in levels), -1], dtype=np.int32)
         self.missing |= bool((codes < 0).any())
         self.stored.append(place[codes])
@@ -86,14 +83,15 @@ class _Names:
         order = conversion.level_order(self.name, levels, self.roles)
         place = np.full(len(levels) + 1, -1, dtype=np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
-        final = Stored(self._room.folder, np.int32)
+        final = StoredColumn(self._room.folder, np.int32)
         for _, block in self.stored.stream():
             final.append(place[block])
         self.stored = final
-        return Column(self.name, "nominal", missing=self.missing, levels=tuple(conversion.plain(levels[i]) for i in order))
+        return Column(self.name, "nominal", missing=self.missing,
+                      levels=tuple(conversion.plain_value(levels[i]) for i in order))
 
 
-def read(
+def read_to_disk(
     room: Room, source: Any, relation: bool, names: Sequence[str], roles: Roles, sub_groups: SubGroups,
     pairing: Path | None,
 ) -> DiskTable:
@@ -110,7 +108,7 @@ def read(
             taken[name] = _Names(name, roles, room)
         else:
             taken[name] = _Numbers(name, value, name in roles.confidential, room)
-    record = Stored(room.folder, np.int64)
+    record = StoredColumn(room.folder, np.int64)
     for batch in batches():
         for name, column in taken.items():
             column.take(batch.column(batch.schema.get_field_index(name)))
@@ -122,11 +120,11 @@ def read(
         raise ReadError("the source has a header but no records.")
     columns = {n: c.column() for n, c in taken.items()}
     record = _records(room, record, rows, roles.record_id, pairing)
-    held: dict[str, Held] = {n: Here(c.stored) for n, c in taken.items()}
+    held: dict[str, PlacedColumn] = {n: RowPlaces(c.stored) for n, c in taken.items()}
     exact = {n: c.exact for n, c in taken.items() if isinstance(c, _Numbers) and c.exact is not None}
-    held |= {f" exact {n}": Here(c) for n, c in exact.items()}
+    held |= {f" exact {n}": RowPlaces(c) for n, c in exact.items()}
     code, labels = _crossed(room, {n: taken[n].stored for n in sub_groups.columns}, columns, rows)
-    layout = Layout(Here(record), Here(_counted(room, rows)), rows)
+    layout = DiskLayout(RowPlaces(record), RowPlaces(_counted(room, rows)), rows)
     start = DiskTable(columns, _no_groups(), layout, held, np.array([0, rows]), room,
                       replace(origin, given=frozenset(wanted) - frozenset(roles.confidential), columns=columns))
     return start.laid_out(code, sub_groups.columns, labels, [(label,) for label in labels])
@@ -180,12 +178,12 @@ def _of_their_own() -> Iterator[None]:
         raise ReadError(f"the relation could not be read ({type(error).__name__}). Run its query by itself to see.") from None
 
 
-def _records(room: Room, given: Stored, rows: int, name: str | None, pairing: Path | None) -> Stored:
+def _records(room: Room, given: StoredColumn, rows: int, name: str | None, pairing: Path | None) -> StoredColumn:
     """Record ids: from the pairing file, from the column that names them, or the rows' own numbers."""
     if pairing is not None:
         from larvatus.engines._files.record_ids import paired_records
 
-        given = Stored(room.folder, np.int64)
+        given = StoredColumn(room.folder, np.int64)
         given.append(paired_records(pairing, rows))
         return given
     if name is None:
@@ -194,14 +192,14 @@ def _records(room: Room, given: Stored, rows: int, name: str | None, pairing: Pa
     return given
 
 
-def _counted(room: Room, rows: int) -> Stored:
-    out = Stored(room.folder, np.int64)
+def _counted(room: Room, rows: int) -> StoredColumn:
+    out = StoredColumn(room.folder, np.int64)
     for low in range(0, rows, WIDE):
         out.append(np.arange(low, min(low + WIDE, rows)))
     return out
 
 
-def _check_each_once(room: Room, record: Stored, name: str) -> None:
+def _check_each_once(room: Room, record: StoredColumn, name: str) -> None:
     """Refuse record ids of which two are the same."""
     repeated = ReadError(f"record_id: {name!r} is missing or repeated in some records; it must name each record once.")
     if record.rows <= room.rows:
@@ -218,10 +216,10 @@ def _check_each_once(room: Room, record: Stored, name: str) -> None:
 
 
 def _crossed(
-    room: Room, columns: Mapping[str, Stored], described: Mapping[str, Column], rows: int
-) -> tuple[Stored, list[tuple[Any, ...]]]:
+    room: Room, columns: Mapping[str, StoredColumn], described: Mapping[str, Column], rows: int
+) -> tuple[StoredColumn, list[tuple[Any, ...]]]:
     """The code of each row's sub-group and the sub-groups there are, missing levels last."""
-    out = Stored(room.folder, np.int32)
+    out = StoredColumn(room.folder, np.int32)
     if not columns:
         for low in range(0, rows, WIDE):
             out.append(np.zeros(min(WIDE, rows - low), dtype=np.int32))
@@ -239,10 +237,10 @@ def _crossed(
     levels = np.stack(np.unravel_index(seen, widths), axis=1).tolist()
     names = [described[n].levels for n in columns]
     missing = [[-1 if v == w - 1 else v for v, w in zip(row, widths, strict=True)] for row in levels]
-    return out, [decoded(row, names) for row in missing]
+    return out, [decode_labels(row, names) for row in missing]
 
 
-def _cells(columns: Mapping[str, Stored], widths: Sequence[int]) -> Iterator[Ints]:
+def _cells(columns: Mapping[str, StoredColumn], widths: Sequence[int]) -> Iterator[Ints]:
     """One number for each row's combination of levels, missing ones last."""
     for parts in zip(*(c.stream() for c in columns.values()), strict=True):
         cell = np.zeros(len(parts[0][1]), dtype=np.int64)

@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Ints
 from larvatus.data.contracts import Array, Block, Words
-from larvatus.engines._disk.layout import Held, Room, Rows, rechunked
+from larvatus.engines._disk.layout import ColumnBlocks, PlacedColumn, Room, rechunk
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
-from larvatus.engines._layout.stored import WIDE, Stored, scatter
+from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
 from larvatus.engines._memory.table import matched_rows
 
-KINDS = {"float64": "float64", "int64": "int64", "int32": "int32"}
+_KINDS = {"float64": "float64", "int64": "int64", "int32": "int32"}
 
 
-def _present(column: Stored, record: Stored | None, words: Words | None, low: int, high: int) -> Rows:
+def _present(column: StoredColumn, record: StoredColumn | None, words: Words | None, low: int, high: int) -> ColumnBlocks:
     """Rows with a value: the value, the word and record id that settle ties, and the row counted from `low`."""
     for a, b in pieces_of(low, high, WIDE):
         x = column.read(a, b)
@@ -30,8 +30,8 @@ def _present(column: Stored, record: Stored | None, words: Words | None, low: in
 
 
 def _sorted_rows(
-    room: Room, column: Stored, record: Stored, words: Words | None, low: int, high: int, wanted: Sequence[str]
-) -> Rows:
+    room: Room, column: StoredColumn, record: StoredColumn, words: Words | None, low: int, high: int, wanted: Sequence[str]
+) -> ColumnBlocks:
     dtypes = {"value": "float64", "row": "int64"}
     if words is not None:
         dtypes |= {"word": "uint64", "record": "int64"}
@@ -39,16 +39,17 @@ def _sorted_rows(
     return room.sorter.ordered(_present(column, record, words, low, high), dtypes, by, wanted)
 
 
-def ordered_values(room: Room, column: Stored, low: int, high: int) -> Stored:
+def ordered_values(room: Room, column: StoredColumn, low: int, high: int) -> StoredColumn:
     """The values that are there, smallest first."""
-    out = Stored(room.folder, np.float64)
+    out = StoredColumn(room.folder, np.float64)
     rows = ({"value": b["value"]} for b in _present(column, None, None, low, high))
     for block in room.sorter.ordered(rows, {"value": "float64"}, ["value"], ["value"]):
         out.append(block["value"])
     return out
 
 
-def quantiles(room: Room, column: Stored, low: int, high: int, probabilities: Sequence[float]) -> NDArray[np.float64]:
+def sorted_quantiles(room: Room, column: StoredColumn, low: int, high: int,
+                     probabilities: Sequence[float]) -> NDArray[np.float64]:
     """Linear between the two nearest values, as NumPy has them."""
     ordered = ordered_values(room, column, low, high)
     if ordered.rows == 0:
@@ -63,14 +64,15 @@ def quantiles(room: Room, column: Stored, low: int, high: int, probabilities: Se
 
 
 def ranks(
-    room: Room, column: Stored, record: Stored, words: Words | None, out: Stored, low: int, high: int
+    room: Room, column: StoredColumn, record: StoredColumn, words: Words | None, out: StoredColumn, low: int, high: int
 ) -> None:
     """Ranks of a sub-group: in keyed order where words are given, else shared by tied values."""
     if words is not None:
         found = _sorted_rows(room, column, record, words, low, high, ["row"])
-        scatter(_numbered(found), [out], low, high, room.bucket)
+        scatter_on_disk(_numbered(found), [out], low, high, room.bucket)
         return
-    rows, value, first = Stored(room.folder, np.int64), Stored(room.folder, np.float64), Stored(room.folder, np.int64)
+    rows, value, first = StoredColumn(room.folder, np.int64), StoredColumn(room.folder, np.float64), StoredColumn(room.folder,
+                                                                                                                  np.int64)
     last, start = np.nan, 0
     for block in _sorted_rows(room, column, record, None, low, high, ["row", "value"]):
         x = block["value"]
@@ -81,10 +83,10 @@ def ranks(
         value.append(x)
         first.append(begins)
         last, start = x[-1], int(begins[-1])
-    scatter(_shared(rows, value, first), [out], low, high, room.bucket)
+    scatter_on_disk(_shared(rows, value, first), [out], low, high, room.bucket)
 
 
-def _shared(rows: Stored, value: Stored, first: Stored) -> Iterator[tuple[Ints, list[Array]]]:
+def _shared(rows: StoredColumn, value: StoredColumn, first: StoredColumn) -> Iterator[tuple[Ints, list[Array]]]:
     """Mean ranks, from the last block to the first: the end of a run is known before its beginning."""
     after, end = np.nan, rows.rows - 1
     for a, b in reversed(list(pieces_of(0, rows.rows, WIDE))):
@@ -96,7 +98,7 @@ def _shared(rows: Stored, value: Stored, first: Stored) -> Iterator[tuple[Ints, 
         after, end = x[0], int(ends[0])
 
 
-def _numbered(found: Rows) -> Iterator[tuple[Ints, list[Array]]]:
+def _numbered(found: ColumnBlocks) -> Iterator[tuple[Ints, list[Array]]]:
     done = 0
     for block in found:
         n = len(block["row"])
@@ -105,15 +107,16 @@ def _numbered(found: Rows) -> Iterator[tuple[Ints, list[Array]]]:
 
 
 def place(
-    room: Room, order: Stored, record: Stored, words: Words, ordered: Stored, out: Stored, low: int, high: int
+    room: Room, order: StoredColumn, record: StoredColumn, words: Words, ordered: StoredColumn, out: StoredColumn, low: int,
+    high: int
 ) -> None:
     """The r-th smallest of the ordered values to the row ranked r-th."""
     present = sum(int(np.count_nonzero(~np.isnan(order.read(a, b)))) for a, b in pieces_of(low, high, WIDE))
     found = _sorted_rows(room, order, record, words, low, high, ["row"])
-    scatter(_given(found, ordered, present), [out], low, high, room.bucket)
+    scatter_on_disk(_given(found, ordered, present), [out], low, high, room.bucket)
 
 
-def _given(found: Rows, ordered: Stored, present: int) -> Iterator[tuple[Ints, list[Array]]]:
+def _given(found: ColumnBlocks, ordered: StoredColumn, present: int) -> Iterator[tuple[Ints, list[Array]]]:
     done, n = 0, ordered.rows
     for block in found if n else ():
         m = len(block["row"])
@@ -123,14 +126,14 @@ def _given(found: Rows, ordered: Stored, present: int) -> Iterator[tuple[Ints, l
 
 
 def in_order(
-    room: Room, columns: Mapping[str, Stored], record: Stored, order: str, words: Words, low: int, high: int
+    room: Room, columns: Mapping[str, StoredColumn], record: StoredColumn, order: str, words: Words, low: int, high: int
 ) -> Iterator[tuple[Ints, Block]]:
     """Rows of a sub-group in the order of a column, all columns with them."""
     names = {n: f"column_{i}" for i, n in enumerate(columns)}
     dtypes = {"value": "float64", "word": "uint64", "record": "int64", "row": "int64"}
-    dtypes |= {names[n]: KINDS[c.dtype.name] for n, c in columns.items()}
+    dtypes |= {names[n]: _KINDS[c.dtype.name] for n, c in columns.items()}
 
-    def rows() -> Rows:
+    def rows() -> ColumnBlocks:
         for block in _present(columns[order], record, words, low, high):
             here = block["row"] + low
             a, b = (int(here[0]), int(here[-1]) + 1) if len(here) else (low, low)
@@ -147,7 +150,7 @@ def along(
     names = {n: f"column_{i}" for i, n in enumerate(kinds)}
     dtypes = {names[n]: kind for n, kind in kinds.items()} | ({} if words is None else {"word": "uint64", "record": "int64"})
 
-    def rows() -> Rows:
+    def rows() -> ColumnBlocks:
         for block in parts:
             there = ~np.isnan(block[order])
             out = {c: block[n][there] for n, c in names.items()}
@@ -164,7 +167,7 @@ def along(
         yield Block(np.zeros(size, dtype=np.int64) if record is None else record, {n: block[c] for n, c in names.items()})
 
 
-def _cut(blocks: Rows) -> Rows:
+def _cut(blocks: ColumnBlocks) -> ColumnBlocks:
     """The same rows in canonical chunks."""
     held: list[dict[str, Array]] = []
     count = 0
@@ -183,8 +186,9 @@ def _cut(blocks: Rows) -> Rows:
         yield {n: np.concatenate([b[n] for b in held]) for n in held[0]}
 
 
-def matched(
-    room: Room, mine: Held, theirs: Held, columns: Mapping[str, Held], dtypes: Mapping[str, np.dtype[np.generic]]
+def match_rows(
+    room: Room, mine: PlacedColumn, theirs: PlacedColumn, columns: Mapping[str, PlacedColumn],
+    dtypes: Mapping[str, np.dtype[np.generic]]
 ) -> Iterator[tuple[Ints, list[Array]]]:
     """My rows that have a counterpart, with its columns."""
     counts = sum(len(b) for b in mine.stream()), sum(len(b) for b in theirs.stream())
@@ -195,16 +199,16 @@ def matched(
         return
     names = [f"column_{i}" for i in range(len(columns))]
 
-    def my_rows() -> Rows:
+    def my_rows() -> ColumnBlocks:
         done = 0
         for ids in mine.stream():
             yield {"record": ids, "row": np.arange(done, done + len(ids))}
             done += len(ids)
 
-    def their_rows() -> Rows:
-        for ids, *values in zip(rechunked(theirs.stream()), *(rechunked(c.stream()) for c in columns.values()), strict=True):
+    def their_rows() -> ColumnBlocks:
+        for ids, *values in zip(rechunk(theirs.stream()), *(rechunk(c.stream()) for c in columns.values()), strict=True):
             yield {"record": ids, **dict(zip(names, values, strict=True))}
 
-    kinds = {"record": "int64", **{c: KINDS[d.name] for c, d in zip(names, dtypes.values(), strict=True)}}
+    kinds = {"record": "int64", **{c: _KINDS[d.name] for c, d in zip(names, dtypes.values(), strict=True)}}
     for block in room.sorter.joined(my_rows(), their_rows(), ({"record": "int64", "row": "int64"}, kinds)):
         yield block["row"], [block[c] for c in names]

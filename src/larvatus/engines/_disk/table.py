@@ -15,18 +15,28 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Ints
 from larvatus.core.kernels import one_blas_thread
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Column, RowFunction, Table
-from larvatus.data.sub_groups import Groups, Label
+from larvatus.data.contracts import Array, Block, Column, RecordTable, RowFunction
+from larvatus.data.sub_groups import GroupLabel, Groups
 from larvatus.engines._disk import sorting
-from larvatus.engines._disk.layout import Above, Held, Here, Layout, Move, Moved, Room, fingerprint, rechunked
-from larvatus.engines._disk.pairing import paired_columns
-from larvatus.engines._layout.base_table import LaidOut, replaced
+from larvatus.engines._disk.layout import (
+    Above,
+    DiskLayout,
+    DiskMove,
+    MovedColumn,
+    PlacedColumn,
+    Room,
+    RowPlaces,
+    fingerprint,
+    rechunk,
+)
+from larvatus.engines._disk.pairing import pair_on_disk
+from larvatus.engines._layout.base_table import LaidOut, replace_columns
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
-from larvatus.engines._layout.stored import WIDE, Stored, scatter
-from larvatus.engines._memory.table import carried_along, decoded, dtype_of, folded, offsets, scanned_along, ties
+from larvatus.engines._layout.stored_columns import WIDE, StoredColumn, scatter_on_disk
+from larvatus.engines._memory.table import carried_along, decode_labels, dtype_of, fold_groups, offsets, scanned_along, ties
 from larvatus.stats.ranks.ranks import average_ranks, by_rank, keyed_order, keyed_ranks
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 AHEAD = 2
 
 
@@ -36,8 +46,8 @@ class DiskTable(LaidOut):
 
     columns: Mapping[str, Column]
     groups: Groups
-    layout: Layout = field(repr=False)
-    held: Mapping[str, Held] = field(repr=False)
+    layout: DiskLayout = field(repr=False)
+    held: Mapping[str, PlacedColumn] = field(repr=False)
     starts: Ints = field(repr=False)
     room: Room = field(repr=False)
     source: Any = field(default=None, repr=False)
@@ -47,23 +57,23 @@ class DiskTable(LaidOut):
         record = self.layout.record.stored().read(low, high)
         return Block(record, {n: self.held[n].stored().read(low, high) for n in names})
 
-    def counts(self, names: Sequence[str]) -> Mapping[Label, int]:
+    def counts(self, names: Sequence[str]) -> Mapping[GroupLabel, int]:
         levels = [self.columns[n].levels for n in names]
-        out: dict[Label, int] = {}
+        out: dict[GroupLabel, int] = {}
         for _, block in self.blocks(names):
             codes = np.stack([block[n].astype(np.int64) for n in names], axis=1) if names else np.zeros((len(block), 0))
             for row, times in zip(*np.unique(codes, axis=0, return_counts=True), strict=True):
-                label = decoded(row, levels)
+                label = decode_labels(row, levels)
                 out[label] = out.get(label, 0) + int(times)
         return dict(sorted(out.items(), key=lambda pair: tuple((v is None, str(v)) for v in pair[0])))
 
     def reduce(
-        self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
-    ) -> list[T]:
+        self, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
+    ) -> list[_T]:
         self._ready(names)
         jobs = list(self.slices(CHUNK))
         parts = self._work(lambda job: function(job[0], self.block(job[1], job[2], names)), jobs)
-        return folded([j[0] for j in jobs], parts, combine)
+        return fold_groups([j[0] for j in jobs], parts, combine)
 
     def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
         out = np.full((len(self.groups), len(probabilities)), np.nan)
@@ -75,7 +85,7 @@ class DiskTable(LaidOut):
                 if len(x):
                     out[g] = np.quantile(x, probabilities)
             else:
-                out[g] = sorting.quantiles(self.room, column, low, high, probabilities)
+                out[g] = sorting.sorted_quantiles(self.room, column, low, high, probabilities)
         return out
 
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> DiskTable:
@@ -87,7 +97,7 @@ class DiskTable(LaidOut):
                 return average_ranks(x)
             return keyed_ranks(x, record.read(low, high), ties(random, names[new]))
 
-        def larger(new: str, out: Stored, low: int, high: int) -> None:
+        def larger(new: str, out: StoredColumn, low: int, high: int) -> None:
             words = None if random is None else ties(random, names[new])
             sorting.ranks(self.room, self.held[names[new]].stored(), record, words, out, low, high)
 
@@ -97,7 +107,7 @@ class DiskTable(LaidOut):
         )
 
     def place(
-        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Table | None = None
+        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: RecordTable | None = None
     ) -> DiskTable:
         other = self if source is None else as_disk(source)
         record = self.layout.record.stored()
@@ -114,7 +124,7 @@ class DiskTable(LaidOut):
                 out[rows] = by_rank(ordered, len(rows))
             return out
 
-        def larger(into: str, group: int, out: Stored, low: int, high: int) -> None:
+        def larger(into: str, group: int, out: StoredColumn, low: int, high: int) -> None:
             order, values = placed[into]
             span = int(other.starts[group]), int(other.starts[group + 1])
             ordered = sorting.ordered_values(self.room, given[values], *span)
@@ -125,11 +135,11 @@ class DiskTable(LaidOut):
 
     def _by_column(
         self, made: Mapping[str, Column], names: Any, in_memory: Callable[[str, int, int, int], Array],
-        larger: Callable[[str, int, Stored, int, int], None], beside: Ints | None = None,
+        larger: Callable[[str, int, StoredColumn, int, int], None], beside: Ints | None = None,
     ) -> DiskTable:
         """New columns from whole sub-groups: in memory on all cores, with the database's help where they are larger."""
         self._ready(names)
-        new = {n: Stored(self.room.folder, np.float64, self.rows) for n in made}
+        new = {n: StoredColumn(self.room.folder, np.float64, self.rows) for n in made}
         sizes = np.diff(self.starts) if beside is None else np.maximum(np.diff(self.starts), beside)
         jobs = [(n, *part) for part in self.slices() for n in made]
 
@@ -154,7 +164,7 @@ class DiskTable(LaidOut):
         self._ready(names)
         columns = {**self.columns, **{c.name: c for c in made}}
 
-        new: dict[str, Stored] = {}
+        new: dict[str, StoredColumn] = {}
         lock = threading.Lock()
 
         def run(job: tuple[int, int, int]) -> None:
@@ -162,7 +172,7 @@ class DiskTable(LaidOut):
             for name, part in function(group, self.block(low, high, names)).items():
                 with lock:
                     if name not in new:
-                        new[name] = Stored(self.room.folder, dtype_of(columns[name]), self.rows)
+                        new[name] = StoredColumn(self.room.folder, dtype_of(columns[name]), self.rows)
                 new[name].write(low, part)
 
         jobs = list(self.slices(size))
@@ -171,22 +181,22 @@ class DiskTable(LaidOut):
             pass
         return self._with([replace(columns[n], missing=True) for n in new], new)
 
-    def _with(self, columns: Any, new: Mapping[str, Stored]) -> DiskTable:
+    def _with(self, columns: Any, new: Mapping[str, StoredColumn]) -> DiskTable:
         return replace(
             self, columns={**self.columns, **{c.name: c for c in columns}},
-            held=replaced(self.held, {n: Here(c) for n, c in new.items()}),
+            held=replace_columns(self.held, {n: RowPlaces(c) for n, c in new.items()}),
         )
 
     def _dtype(self, name: str) -> np.dtype[np.generic]:
         return np.dtype(dtype_of(self.columns[name]) if name in self.columns else np.int64)
 
     def scan(
-        self, order: str, names: Sequence[str], start: T,
-        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
+        self, order: str, names: Sequence[str], start: _T,
+        function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
     ) -> DiskTable:
         wanted = list(dict.fromkeys([order, *names]))
         self._ready(wanted)
-        new = {c.name: Stored(self.room.folder, dtype_of(c), self.rows) for c in made}
+        new = {c.name: StoredColumn(self.room.folder, dtype_of(c), self.rows) for c in made}
 
         def run(job: tuple[int, int, int]) -> None:
             _, low, high = job
@@ -201,18 +211,18 @@ class DiskTable(LaidOut):
         for _, low, high in (j for j in self.slices() if j[2] - j[1] > most):
             columns = {n: self.held[n].stored() for n in wanted}
             found = sorting.in_order(self.room, columns, self.layout.record.stored(), order, ties(random, order), low, high)
-            scatter(_scanned(found, names, start, function, list(new)), list(new.values()), low, high, self.room.bucket)
+            scatter_on_disk(_scanned(found, names, start, function, list(new)), list(new.values()), low, high, self.room.bucket)
         return self._with([replace(c, missing=True) for c in made], new)
 
     def carried(
-        self, order: str, names: Sequence[str], start: T, function: Callable[[int, T, Block], T],
+        self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
         random: RecordRandom | None = None,
-    ) -> list[T]:
+    ) -> list[_T]:
         wanted = list(dict.fromkeys([order, *names]))
         most = self.room.held(len(wanted))
         sizes = self.groups.sizes
 
-        def in_memory(g: int) -> T:
+        def in_memory(g: int) -> _T:
             parts = list(self._in_parts(g, wanted, random is not None))
             return carried_along(joined_blocks(parts, wanted), order, names, start, partial(function, g), random)
 
@@ -246,27 +256,27 @@ class DiskTable(LaidOut):
             record = self.layout.record.stored().read(low, high) if with_record else np.zeros(high - low, dtype=np.int64)
             yield Block(record, {n: c.read(low, high) for n, c in columns.items()})
 
-    def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> DiskTable:
+    def pair(self, other: RecordTable, names: Mapping[str, str], partly: bool = False) -> DiskTable:
         theirs = as_disk(other)
         columns = {new: replace(theirs.columns[old], name=new) for new, old in names.items()}
-        found = paired_columns(self, theirs, names, columns, partly)
-        return replace(self, columns={**self.columns, **columns}, held=replaced(self.held, found))
+        found = pair_on_disk(self, theirs, names, columns, partly)
+        return replace(self, columns={**self.columns, **columns}, held=replace_columns(self.held, found))
 
-    def stack(self, other: Table, names: Sequence[str], indicator: str) -> DiskTable:
+    def stack(self, other: RecordTable, names: Sequence[str], indicator: str) -> DiskTable:
         theirs = as_disk(other)
         labels = list(dict.fromkeys(self.groups.labels + theirs.groups.labels))
         index = {label: i for i, label in enumerate(labels)}
-        record, code, which = (Stored(self.room.folder, d) for d in (np.int64, np.int32, np.float64))
+        record, code, which = (StoredColumn(self.room.folder, d) for d in (np.int64, np.int32, np.float64))
         for k, table in enumerate((self, theirs)):
             for g, block in table.blocks(()):
                 record.append(2 * block.record + k)
                 code.append(np.full(len(block), index[table.groups.labels[g]], dtype=np.int32))
                 which.append(np.full(len(block), float(k)))
         columns = {n: self.columns[n] for n in names} | {indicator: Column(indicator, "number", integer=True)}
-        held: dict[str, Held] = {n: Above(self.held[n], theirs.held[n]) for n in names}
-        held[indicator] = Here(which)
+        held: dict[str, PlacedColumn] = {n: Above(self.held[n], theirs.held[n]) for n in names}
+        held[indicator] = RowPlaces(which)
         position = Above(self.layout.position, theirs.layout.position)
-        above = Layout(Here(record), position, self.rows + theirs.rows)
+        above = DiskLayout(RowPlaces(record), position, self.rows + theirs.rows)
         start = DiskTable(columns, self.groups, above, held, self.starts, self.room)
         done = start.laid_out(code, self.groups.columns, labels, fresh=True)
         return replace(done, stacked=(indicator, self, theirs))
@@ -280,15 +290,16 @@ class DiskTable(LaidOut):
 
     def regroup(
         self, assign: Callable[[int, Block], Array], names: Sequence[str], columns: Sequence[str],
-        labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+        labels: Sequence[GroupLabel], declared: Sequence[tuple[GroupLabel, ...]] = (),
     ) -> DiskTable:
-        code = Stored(self.room.folder, np.int32)
+        code = StoredColumn(self.room.folder, np.int32)
         for group, block in self.blocks(names):
             code.append(np.asarray(assign(group, block)))
         return self.laid_out(code, columns, labels, declared)
 
     def laid_out(
-        self, code: Stored, columns: Sequence[str], labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+        self, code: StoredColumn, columns: Sequence[str], labels: Sequence[GroupLabel],
+        declared: Sequence[tuple[GroupLabel, ...]] = (),
         fresh: bool = False,
     ) -> DiskTable:
         """Rows by (code, record id), moved when they are needed; rows of code -1 left out; empty sub-groups not kept."""
@@ -304,15 +315,15 @@ class DiskTable(LaidOut):
         after = self.layout.moves.get(key)
         if after is None:
             starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-            move = Move(self.room, self.layout, self.layout.record, code, starts)
+            move = DiskMove(self.room, self.layout, self.layout.record, code, starts)
             kind = np.dtype(np.int64)
-            record, position = Moved(self.layout.record, move, kind), Moved(self.layout.position, move, kind)
+            record, position = MovedColumn(self.layout.record, move, kind), MovedColumn(self.layout.position, move, kind)
             stays = not fresh and _in_place(code, self.layout.record)
-            after = self.layout if stays else Layout(record, position, move.rows, move)
+            after = self.layout if stays else DiskLayout(record, position, move.rows, move)
             self.layout.moves[key] = after
         held = self.held
         if after is not self.layout and after.move is not None:
-            held = {n: Moved(h, after.move, self._dtype(n)) for n, h in self.held.items()}
+            held = {n: MovedColumn(h, after.move, self._dtype(n)) for n, h in self.held.items()}
         return replace(self, groups=groups, layout=after, held=held, starts=offsets(groups.sizes))
 
     def materialise(self) -> DiskTable:
@@ -325,21 +336,21 @@ class DiskTable(LaidOut):
         for name in names:
             self.held[name].stored()
 
-    def _in_any_order(self, name: str) -> Stored:
+    def _in_any_order(self, name: str) -> StoredColumn:
         """A column whose rows may lie in any order inside its sub-group."""
         column = self.held[name]
-        if len(self.groups) == 1 and isinstance(column, Moved):
+        if len(self.groups) == 1 and isinstance(column, MovedColumn):
             column = column.in_any_order()
         return column.stored() if not isinstance(column, Above) else self.held[name].stored()
 
-    def _work(self, function: Callable[[Any], T], jobs: Sequence[Any], alone: bool = False) -> Iterator[T]:
+    def _work(self, function: Callable[[Any], _T], jobs: Sequence[Any], alone: bool = False) -> Iterator[_T]:
         """Results in the order of the jobs, on all cores, few of them waiting at a time."""
         threads = min(self.room.threads, len(jobs))
         if threads < 2 or alone or self.rows < CHUNK * 2:
             yield from map(function, jobs)
             return
         with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-            waiting: list[Future[T]] = []
+            waiting: list[Future[_T]] = []
             try:
                 for job in jobs:
                     waiting.append(pool.submit(function, job))
@@ -359,8 +370,8 @@ def joined_blocks(parts: Sequence[Block], names: Sequence[str]) -> Block:
 
 
 def _scanned(
-    found: Iterator[tuple[Ints, Block]], names: Sequence[str], start: T,
-    function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], made: Sequence[str],
+    found: Iterator[tuple[Ints, Block]], names: Sequence[str], start: _T,
+    function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]], made: Sequence[str],
 ) -> Iterator[tuple[Ints, list[Array]]]:
     carry = start
     for rows, block in found:
@@ -368,10 +379,10 @@ def _scanned(
         yield rows, [result[n] for n in made]
 
 
-def _in_place(code: Stored, record: Held) -> bool:
+def _in_place(code: StoredColumn, record: PlacedColumn) -> bool:
     """Whether rows are in the order (code, record id) as they lie, none left out."""
     last = (0, -(2**62))
-    for (_, codes), ids in zip(code.stream(), rechunked(record.stream()), strict=True):
+    for (_, codes), ids in zip(code.stream(), rechunk(record.stream()), strict=True):
         step, rise = np.diff(codes, prepend=last[0]), np.diff(ids, prepend=last[1])
         if (step < 0).any() or ((step == 0) & (rise <= 0)).any():
             return False
@@ -379,7 +390,7 @@ def _in_place(code: Stored, record: Held) -> bool:
     return True
 
 
-def as_disk(table: Table) -> DiskTable:
+def as_disk(table: RecordTable) -> DiskTable:
     if not isinstance(table, DiskTable):
         raise TypeError("tables of two engines cannot be joined; read both with the same engine")
     return table

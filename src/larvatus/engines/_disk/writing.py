@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from larvatus.data.contracts import Array, Column, Words
-from larvatus.engines._disk.layout import Rows, rechunked
+from larvatus.engines._disk.layout import ColumnBlocks, rechunk
 from larvatus.engines._disk.reading import Origin
 from larvatus.engines._disk.table import DiskTable
-from larvatus.engines._files.columns import fits, from_exact, names_array, number_array
+from larvatus.engines._files.columns import fits_integer_type, from_exact, names_array, number_array
 from larvatus.engines._files.targets import check_target, write_batches
-from larvatus.engines._layout.stored import WIDE
+from larvatus.engines._layout.stored_columns import WIDE
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-T = TypeVar("T")
-SHORT = {"float": np.float32, "halffloat": np.float16}
+_T = TypeVar("_T")
+_SHORT = {"float": np.float32, "halffloat": np.float16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Way:
         return number_array(block, self.like, self.whole)
 
 
-def _streamed(table: Any, name: str, function: Callable[[Array], T]) -> list[T]:
+def _streamed(table: Any, name: str, function: Callable[[Array], _T]) -> list[_T]:
     """What a function makes of every block of a column, on this machine."""
     return [function(b) for _, b in table.held[name].stored().stream()]
 
@@ -61,11 +61,11 @@ def ways_of(table: Any, names: Sequence[str], over: Callable[[Any, str, Callable
         exact = f" exact {name}" in table.held
         whole = column.kind == "number" and column.integer and not exact
         if whole:
-            blocks = over(table, name, partial(fits, like=like))
+            blocks = over(table, name, partial(fits_integer_type, like=like))
             whole = all(w for w, _ in blocks)
             like = like if all(f for _, f in blocks) else None
         elif column.kind == "number" and not exact and not (
-            name in origin.given and str(like) in SHORT and all(over(table, name, partial(_same_in, kind=str(like))))
+            name in origin.given and str(like) in _SHORT and all(over(table, name, partial(_same_in, kind=str(like))))
         ):
             like = None
         out[name] = Way(column, like, exact, whole)
@@ -74,10 +74,10 @@ def ways_of(table: Any, names: Sequence[str], over: Callable[[Any, str, Callable
 
 def _same_in(block: Array, kind: str) -> bool:
     """Whether a shorter type of floats holds every value, as it does where nothing was changed."""
-    return np.array_equal(block, block.astype(SHORT[kind]).astype(np.float64), equal_nan=True)
+    return np.array_equal(block, block.astype(_SHORT[kind]).astype(np.float64), equal_nan=True)
 
 
-def _in_order(table: Any, names: Sequence[str], order: Words | None) -> Rows:
+def _in_order(table: Any, names: Sequence[str], order: Words | None) -> ColumnBlocks:
     """Stored values and record ids in keyed order, or in the source's."""
     ways = [*names, *(f" exact {n}" for n in names if f" exact {n}" in table.held)]
     columns = {f"column_{i}": table.held[n] for i, n in enumerate(ways)}
@@ -89,8 +89,8 @@ def _in_order(table: Any, names: Sequence[str], order: Words | None) -> Rows:
             yield {"record": record, **{n: table.held[n].stored().read(low, high) for n in ways}}
         return
 
-    def rows() -> Rows:
-        position = rechunked(table.layout.position.stream())
+    def rows() -> ColumnBlocks:
+        position = rechunk(table.layout.position.stream())
         for low, record in table.layout.record.stored().stream():
             key = order(record) if order is not None else next(position).astype(np.uint64)
             block = {c: h.stored().read(low, low + len(record)) for c, h in columns.items()}
@@ -100,7 +100,7 @@ def _in_order(table: Any, names: Sequence[str], order: Words | None) -> Rows:
         parts = list(rows())
         whole = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
         at = np.lexsort((whole["record"], whole["word"]))
-        found: Rows = ({k: v[at[a : a + WIDE]] for k, v in whole.items()} for a in range(0, table.rows, WIDE))
+        found: ColumnBlocks = ({k: v[at[a : a + WIDE]] for k, v in whole.items()} for a in range(0, table.rows, WIDE))
     else:
         dtypes = {"word": "uint64", "record": "int64", **kinds}
         found = table.room.sorter.ordered(rows(), dtypes, ["word", "record"], ["record", *columns])
@@ -126,7 +126,7 @@ def _batches(table: Any, names: Sequence[str], order: Words | None) -> Iterator[
         yield pa.record_batch(arrays, names=list(names)), block["record"]
 
 
-def frame(
+def disk_frame(
     table: Any, names: Sequence[str], origin: Origin, batches: Iterator[tuple[pa.RecordBatch, Array]] | None = None
 ) -> Any:
     """The named columns in the source's order, as the kind of frame the source was."""
@@ -144,14 +144,14 @@ def frame(
     return as_frame(out, origin.kind, types, dtypes, index, out.num_rows == origin.rows, table.columns)
 
 
-def check(path: Path, pairing: Path | None, force: bool) -> None:
+def check_targets(path: Path, pairing: Path | None, force: bool) -> None:
     """Refuse early what could not be written later."""
     check_target(path, force)
     if pairing is not None:
         check_target(pairing, force, folder=False)
 
 
-def write(table: DiskTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None) -> None:
+def write_from_disk(table: DiskTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None) -> None:
     """A file or a folder of files, with the record ids in a pairing file where one is asked for."""
     row_order = "keep" if order is None else "keyed"
     write_batches(((b, r) for b, r in _batches(table, names, order)), path, row_order, pairing)

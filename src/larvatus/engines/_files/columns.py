@@ -14,7 +14,7 @@ from larvatus.data.roles import Roles, SubGroups, has_order
 if TYPE_CHECKING:
     import pyarrow as pa
 
-EXACT = 2**53
+_EXACT = 2**53
 
 
 def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGroups) -> tuple[Column, Array]:
@@ -24,7 +24,7 @@ def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGr
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if is_named(name, kind, roles, sub_groups):
         return _nominal(name, column, roles)
-    return number(name, column, kind, confidential=name in roles.confidential)
+    return as_number(name, column, kind, confidential=name in roles.confidential)
 
 
 def is_named(name: str, kind: Any, roles: Roles, sub_groups: SubGroups) -> bool:
@@ -83,7 +83,7 @@ def _numeric(kind: Any) -> bool:
     )
 
 
-def number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Column, NDArray[np.float64]]:
+def as_number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Column, NDArray[np.float64]]:
     """A column as numbers, NaN where missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -100,7 +100,7 @@ def number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Colum
     if integer and confidential:
         bounds = pc.min_max(column)
         largest = max((abs(v) for v in (bounds["min"].as_py(), bounds["max"].as_py()) if v is not None), default=0)
-        if largest > EXACT:
+        if largest > _EXACT:
             raise ReadError(f"{name!r} holds whole numbers above 2**53, which cannot be masked exactly. Rescale the column.")
     floats = column.cast(pa.float64(), safe=False)
     values = floats.to_numpy() if isinstance(floats, pa.ChunkedArray) else floats.to_numpy(zero_copy_only=False)
@@ -112,16 +112,16 @@ def number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Colum
 
 
 def _nominal(name: str, column: pa.ChunkedArray, roles: Roles) -> tuple[Column, NDArray[np.int32]]:
-    levels, codes = coded(name, column)
+    levels, codes = encode_levels(name, column)
     order = level_order(name, levels, roles)
     place = np.empty(len(levels) + 1, dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     place[-1] = -1
-    names = tuple(plain(levels[i]) for i in order)
+    names = tuple(plain_value(levels[i]) for i in order)
     return Column(name, "nominal", missing=bool((codes < 0).any()), levels=names), place[codes]
 
 
-def coded(name: str, column: Any) -> tuple[list[Any], NDArray[np.int64]]:
+def encode_levels(name: str, column: Any) -> tuple[list[Any], NDArray[np.int64]]:
     """Levels in order of appearance, and the code of every row, -1 where missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -152,14 +152,14 @@ def level_order(name: str, levels: list[Any], roles: Roles) -> NDArray[np.int64]
     if stated is None:
         keys = [(isinstance(v, str), v if isinstance(v, str | int | float) else str(v)) for v in levels]
         return np.array(sorted(range(len(levels)), key=lambda i: keys[i]), dtype=np.int64)
-    spot = {plain(v): i for i, v in enumerate(stated)}
-    unknown = [v for v in levels if plain(v) not in spot]
+    spot = {plain_value(v): i for i, v in enumerate(stated)}
+    unknown = [v for v in levels if plain_value(v) not in spot]
     if unknown:
         raise RolesError(f"ordered: {name!r} has {len(unknown)} levels that the stated order lacks. State every level once.")
-    return np.array(sorted(range(len(levels)), key=lambda i: spot[plain(levels[i])]), dtype=np.int64)
+    return np.array(sorted(range(len(levels)), key=lambda i: spot[plain_value(levels[i])]), dtype=np.int64)
 
 
-def plain(level: Any) -> str | int | float | bool:
+def plain_value(level: Any) -> str | int | float | bool:
     """Levels as plain values; whole floats as integers, so that 36.0 and 36 are one level."""
     if isinstance(level, float) and level.is_integer():
         return int(level)
@@ -170,7 +170,7 @@ def to_arrow(column: Column, values: Array, like: pa.DataType | None) -> pa.Arra
     """A masked column for writing: whole numbers stay whole where every value is, missing becomes null."""
     if column.kind == "nominal":
         return names_array(column, values, like)
-    whole, small = fits(values, like) if column.integer else (False, False)
+    whole, small = fits_integer_type(values, like) if column.integer else (False, False)
     return number_array(values, like if small and whole else None, whole)
 
 
@@ -195,7 +195,7 @@ def number_array(values: Array, like: Any, whole: bool) -> pa.Array:
     return out.cast(like) if like is not None and pa.types.is_floating(like) else out
 
 
-def fits(values: Array, like: Any) -> tuple[bool, bool]:
+def fits_integer_type(values: Array, like: Any) -> tuple[bool, bool]:
     """Whether every value is whole, and whether all fit in a type of whole numbers."""
     import pyarrow as pa
 

@@ -15,7 +15,7 @@ from larvatus.data.text_columns import MISSING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BLOCK, LONGEST_HEADER = 1 << 24, 10_000
+_BLOCK, LONGEST_HEADER = 1 << 24, 10_000
 
 
 def csv_header(path: Path) -> tuple[list[str], str]:
@@ -54,7 +54,7 @@ def csv_texts(path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     from pyarrow import csv as arrow_csv
 
     header, delimiter = csv_header(path)
-    read = arrow_csv.ReadOptions(column_names=header, skip_rows=_header_lines(path, delimiter), block_size=BLOCK)
+    read = arrow_csv.ReadOptions(column_names=header, skip_rows=_header_lines(path, delimiter), block_size=_BLOCK)
     parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(header) > 1)
     convert = arrow_csv.ConvertOptions(
         include_columns=list(names), column_types={n: pa.string() for n in names}, strings_can_be_null=False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from larvatus.core.errors import PairingError, ReadError
 from larvatus.data.record_selection import text_id
 from larvatus.engines._files.sources import arrow_table, column_names
-
-if TYPE_CHECKING:
-    pass
 
 LARGEST_ID = 2**61
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CSV, PARQUET = {".csv", ".tsv", ".txt"}, {".parquet", ".pq"}
-ROWS, BUFFER = 1 << 18, 1 << 20
+ROWS_READ, BUFFER = 1 << 18, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def _parquet_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], 
         for i, path in enumerate(parts.paths):
             try:
                 with parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
-                    for batch in file.iter_batches(ROWS, columns=list(names)):
+                    for batch in file.iter_batches(ROWS_READ, columns=list(names)):
                         yield i, batch
             except (pa.ArrowException, OSError):
                 raise ReadError(f"{path.name} is not a readable Parquet file; it may be cut short.") from None

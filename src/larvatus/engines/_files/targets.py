@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROW_ORDER = b"larvatus.row_order"
-FILES, ROWS, PART = {".csv", ".parquet", ".pq"}, 1 << 19, 1 << 22
+_FILES, ROWS_WRITTEN, PART = {".csv", ".parquet", ".pq"}, 1 << 19, 1 << 22
 
 
 def check_target(path: Path, force: bool, folder: bool = True) -> None:
     """Refuse early what could not be written later."""
-    if path.suffix.lower() not in FILES | ({""} if folder else set()):
+    if path.suffix.lower() not in _FILES | ({""} if folder else set()):
         raise WriteError(
             f"{path.name}: releases are written as .csv or .parquet, or as a folder of Parquet files where the name has no "
             "ending. Change the ending."
@@ -41,8 +41,8 @@ def write_batches(batches: Iterable[tuple[pa.RecordBatch, Any]], path: Path, row
         for batch, record in batches:
             if pairs is not None:
                 pairs.write(pa.record_batch({"record": record}))
-            for low in range(0, batch.num_rows, ROWS):
-                released.write(batch.slice(low, ROWS))
+            for low in range(0, batch.num_rows, ROWS_WRITTEN):
+                released.write(batch.slice(low, ROWS_WRITTEN))
 
 
 class _File:

@@ -62,6 +62,6 @@ class LaidOut:
                 )
 
 
-def replaced(held: Mapping[str, H], new: Mapping[str, H]) -> dict[str, H]:
+def replace_columns(held: Mapping[str, H], new: Mapping[str, H]) -> dict[str, H]:
     """Columns with new ones; what a replaced column was exactly is not kept."""
     return {**{n: h for n, h in held.items() if n.removeprefix(" exact ") not in new}, **new}

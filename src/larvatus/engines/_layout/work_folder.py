@@ -14,8 +14,8 @@ from pathlib import Path
 
 from larvatus.core.errors import EngineError
 
-PREFIX, LOCK, ABANDONED = "larvatus-work-", "lock", 3600.0
-TRIES, PAUSE = 5, 0.1
+PREFIX, LOCK, _ABANDONED = "larvatus-work-", "lock", 3600.0
+_TRIES, PAUSE = 5, 0.1
 
 
 class WorkFolder:
@@ -51,7 +51,7 @@ class WorkFolder:
 def _removed(path: Path, lock: int, owner: int) -> None:
     if os.getpid() != owner:  # a forked child does not own its parent's files
         return
-    for _ in range(TRIES):  # a thread that is still writing may add a file meanwhile
+    for _ in range(_TRIES):  # a thread that is still writing may add a file meanwhile
         shutil.rmtree(path, ignore_errors=True)
         if not path.exists():
             break
@@ -80,7 +80,7 @@ def remove_stale(base: Path) -> int:
         with suppress(OSError):
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue
-            if not (folder / LOCK).exists() and time.time() - folder.stat().st_mtime > ABANDONED:
+            if not (folder / LOCK).exists() and time.time() - folder.stat().st_mtime > _ABANDONED:
                 shutil.rmtree(folder, ignore_errors=True)
                 gone += 1
                 continue

@@ -17,13 +17,13 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import PairingError
 from larvatus.core.kernels import one_blas_thread
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Column, RowFunction, Table, Words
-from larvatus.data.sub_groups import Groups, Label, Level
+from larvatus.data.contracts import Array, Block, Column, RecordTable, RowFunction, Words
+from larvatus.data.sub_groups import GroupLabel, Groups, Level
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.stats.ranks import grouped_ranks as group_ranks
 from larvatus.stats.ranks.ranks import average_ranks, keyed_order, keyed_ranks, placed_by, present_order
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 WORTH_THREADS, WORTH_A_JOB, WORTH_A_BATCH = 1 << 18, 1 << 12, 1 << 15
 
 
@@ -57,18 +57,18 @@ class MemoryTable:
         for g, low, high in self.slices(CHUNK):
             yield g, self.block(low, high, names)
 
-    def counts(self, names: Sequence[str]) -> Mapping[Label, int]:
+    def counts(self, names: Sequence[str]) -> Mapping[GroupLabel, int]:
         levels = [self.columns[n].levels for n in names]
         codes = np.stack([self.values[n].astype(np.int64) for n in names], axis=1) if names else np.zeros((self.rows, 0))
         seen, times = np.unique(codes, axis=0, return_counts=True)
-        return {decoded(row, levels): int(t) for row, t in zip(seen, times, strict=True)}
+        return {decode_labels(row, levels): int(t) for row, t in zip(seen, times, strict=True)}
 
     def reduce(
-        self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
-    ) -> list[T]:
+        self, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
+    ) -> list[_T]:
         jobs = list(self.slices(CHUNK))
         parts = self._work(lambda job: function(job[0], self.block(job[1], job[2], names)), jobs)
-        return folded([j[0] for j in jobs], parts, combine)
+        return fold_groups([j[0] for j in jobs], parts, combine)
 
     def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
         out = np.full((len(self.groups), len(probabilities)), np.nan)
@@ -86,13 +86,13 @@ class MemoryTable:
                 return average_ranks(x) if random is None else keyed_ranks(x, record, ties(random, names[new]))
             starts = self.starts[first : last + 1] - self.starts[first]
             if random is None:
-                return group_ranks.average_ranks(x, starts)
-            return group_ranks.keyed_ranks(x, starts, record, ties(random, names[new]))
+                return group_ranks.grouped_average_ranks(x, starts)
+            return group_ranks.grouped_keyed_ranks(x, starts, record, ties(random, names[new]))
 
         return self._by_column({n: Column(n, "number") for n in names}, ranked)
 
     def place(
-        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Table | None = None
+        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: RecordTable | None = None
     ) -> MemoryTable:
         other = self if source is None else as_memory(source)
 
@@ -103,7 +103,7 @@ class MemoryTable:
             if len(order) > CHUNK:
                 return placed_by(keyed_order(order, record, words), len(order), given)
             starts, theirs = (t.starts[first : last + 1] - t.starts[first] for t in (self, other))
-            return group_ranks.placed(group_ranks.keyed_orders(order, starts, record, words), starts, given, theirs)
+            return group_ranks.place_in_groups(group_ranks.keyed_orders(order, starts, record, words), starts, given, theirs)
 
         return self._by_column({n: replace(other.columns[v], name=n, missing=True) for n, (_, v) in placed.items()}, place)
 
@@ -171,8 +171,8 @@ class MemoryTable:
         return replace(self, columns=columns, values={**self.values, **frozen(new)})
 
     def scan(
-        self, order: str, names: Sequence[str], start: T,
-        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
+        self, order: str, names: Sequence[str], start: _T,
+        function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
     ) -> MemoryTable:
         def run(group: int, block: Block) -> Mapping[str, Array]:
             return scanned_along(block, order, names, start, function, random, made)
@@ -180,16 +180,16 @@ class MemoryTable:
         return self.map_groups(run, list(dict.fromkeys([order, *names])), made)
 
     def carried(
-        self, order: str, names: Sequence[str], start: T, function: Callable[[int, T, Block], T],
+        self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
         random: RecordRandom | None = None,
-    ) -> list[T]:
-        def run(job: tuple[int, int, int]) -> T:
+    ) -> list[_T]:
+        def run(job: tuple[int, int, int]) -> _T:
             block = self.block(job[1], job[2], list(dict.fromkeys([order, *names])))
             return carried_along(block, order, names, start, partial(function, job[0]), random)
 
         return list(self._work(run, list(self.slices())))
 
-    def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> MemoryTable:
+    def pair(self, other: RecordTable, names: Mapping[str, str], partly: bool = False) -> MemoryTable:
         theirs = as_memory(other)
         columns = {new: replace(theirs.columns[old], name=new) for new, old in names.items()}
         if np.array_equal(theirs.record, self.record):
@@ -207,7 +207,7 @@ class MemoryTable:
                 added[new][found] = theirs.values[old][rows[found]]
         return replace(self, columns={**self.columns, **columns}, values={**self.values, **frozen(added)})
 
-    def stack(self, other: Table, names: Sequence[str], indicator: str) -> MemoryTable:
+    def stack(self, other: RecordTable, names: Sequence[str], indicator: str) -> MemoryTable:
         theirs = as_memory(other)
         labels = list(dict.fromkeys(self.groups.labels + theirs.groups.labels))
         index = {label: i for i, label in enumerate(labels)}
@@ -220,13 +220,13 @@ class MemoryTable:
         columns = {n: self.columns[n] for n in names} | {indicator: Column(indicator, "number", integer=True)}
         record = np.concatenate([2 * self.record, 2 * theirs.record + 1])
         position = np.concatenate([self.position, theirs.position])
-        return laid_out(columns, record, position, values, code, self.groups.columns, labels)
+        return lay_out_rows(columns, record, position, values, code, self.groups.columns, labels)
 
     def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> MemoryTable:
         kept = self._kept(keep, names)
         code = np.where(kept, np.repeat(np.arange(len(self.groups)), np.diff(self.starts)), -1)
         groups = self.groups
-        return laid_out(self.columns, self.record, self.position, self.values, code, groups.columns, groups.labels,
+        return lay_out_rows(self.columns, self.record, self.position, self.values, code, groups.columns, groups.labels,
                         groups.declared, self.source)
 
     def _kept(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> NDArray[np.bool_]:
@@ -235,16 +235,16 @@ class MemoryTable:
 
     def regroup(
         self, assign: Callable[[int, Block], Array], names: Sequence[str], columns: Sequence[str],
-        labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+        labels: Sequence[GroupLabel], declared: Sequence[tuple[GroupLabel, ...]] = (),
     ) -> MemoryTable:
         parts = [np.asarray(assign(g, self.block(a, b, names)), dtype=np.int64) for g, a, b in self.slices(CHUNK)]
         code = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-        return laid_out(self.columns, self.record, self.position, self.values, code, columns, labels, declared, self.source)
+        return lay_out_rows(self.columns, self.record, self.position, self.values, code, columns, labels, declared, self.source)
 
     def materialise(self) -> MemoryTable:
         return self
 
-    def _work(self, function: Callable[[Any], T], jobs: Sequence[Any]) -> Iterator[T]:
+    def _work(self, function: Callable[[Any], _T], jobs: Sequence[Any]) -> Iterator[_T]:
         """Results in the order of the jobs, on all cores where there is enough to do."""
         cores = os.cpu_count() or 1
         if self.rows < WORTH_THREADS or len(jobs) < 2:
@@ -259,7 +259,7 @@ class MemoryTable:
 
 
 def scanned_along(
-    block: Block, order: str, names: Sequence[str], start: T, function: Callable[[T, Block], tuple[T, Mapping[str, Array]]],
+    block: Block, order: str, names: Sequence[str], start: _T, function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]],
     random: RecordRandom, made: Sequence[Column], size: int = CHUNK,
 ) -> dict[str, Array]:
     """New columns of a block from a pass in the order of a column that carries something along."""
@@ -274,8 +274,8 @@ def scanned_along(
 
 
 def carried_along(
-    block: Block, order: str, names: Sequence[str], start: T, function: Callable[[T, Block], T], random: RecordRandom | None
-) -> T:
+    block: Block, order: str, names: Sequence[str], start: _T, function: Callable[[_T, Block], _T], random: RecordRandom | None
+) -> _T:
     """What a function has carried along the rows of a block in the order of a column."""
     x = block[order]
     rows = present_order(x) if random is None else keyed_order(x, block.record, ties(random, order))
@@ -301,9 +301,10 @@ def matched_rows(record: Ints, among: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     return rows, among[rows] == record
 
 
-def laid_out(
+def lay_out_rows(
     columns: Mapping[str, Column], record: Ints, position: Ints, values: Mapping[str, Array], code: Ints,
-    group_columns: Sequence[str], labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (), source: Any = None,
+    group_columns: Sequence[str], labels: Sequence[GroupLabel], declared: Sequence[tuple[GroupLabel, ...]] = (),
+    source: Any = None,
 ) -> MemoryTable:
     """Rows sorted by (code, record id); rows of code -1 left out; empty sub-groups not kept."""
     kept = np.flatnonzero(code >= 0)
@@ -320,7 +321,7 @@ def laid_out(
     return MemoryTable(columns, groups, record[kept], position[kept], frozen(arranged), offsets(groups.sizes), source)
 
 
-def joined_rows(table: Table, names: Sequence[str]) -> tuple[Ints, dict[str, Array], Ints]:
+def joined_rows(table: RecordTable, names: Sequence[str]) -> tuple[Ints, dict[str, Array], Ints]:
     """All rows of any engine's table: record ids, values and the number of the sub-group."""
     parts = list(table.blocks(names))
     record = np.concatenate([np.zeros(0, dtype=np.int64), *(b.record for _, b in parts)])
@@ -337,15 +338,15 @@ def offsets(sizes: Sequence[int]) -> Ints:
     return np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.int64)))).astype(np.int64)
 
 
-def folded(groups: Sequence[int], parts: Iterator[T], combine: Callable[[T, T], T]) -> list[T]:
+def fold_groups(groups: Sequence[int], parts: Iterator[_T], combine: Callable[[_T, _T], _T]) -> list[_T]:
     """One value per sub-group, its parts combined in order."""
-    out: dict[int, T] = {}
+    out: dict[int, _T] = {}
     for g, part in zip(groups, parts, strict=True):
         out[g] = combine(out[g], part) if g in out else part
     return [out[g] for g in sorted(out)]
 
 
-def decoded(codes: Sequence[int], levels: Sequence[tuple[Level, ...]]) -> Label:
+def decode_labels(codes: Sequence[int], levels: Sequence[tuple[Level, ...]]) -> GroupLabel:
     return tuple(None if c < 0 else lv[int(c)] for c, lv in zip(codes, levels, strict=True))
 
 
@@ -367,7 +368,7 @@ def frozen(values: Mapping[str, Array]) -> dict[str, Array]:
     return out
 
 
-def as_memory(table: Table) -> MemoryTable:
+def as_memory(table: RecordTable) -> MemoryTable:
     if not isinstance(table, MemoryTable):
         raise TypeError("tables of two engines cannot be joined; read both with the same engine")
     return table

@@ -14,11 +14,11 @@ from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.sub_groups import Groups
 from larvatus.engines._layout.base_table import Slice
 from larvatus.engines._spark.layout import Codes
-from larvatus.engines._spark.store import Piece, Reader, written
+from larvatus.engines._spark.store import Piece, Reader, write_piece
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DescribedTable:
     """What executors know of a table: its columns and sub-groups. A verb inside a function of rows has nothing to work on."""
 
     columns: Mapping[str, Column]
@@ -41,20 +41,22 @@ def made_by(
     parts = [function(g, reader.block(low, high, names)) for g, low, high in slices]
     first = slices[0][1]
     return {
-        n: written(place, f"{folder}-{n}", "made", first, np.concatenate([p[n] for p in parts]), d) for n, d in dtypes.items()
+        n: write_piece(place, f"{folder}-{n}", "made", first, np.concatenate([p[n] for p in parts]), d) for n,
+        d in dtypes.items()
     }
 
 
-def stacked(to: Ints, k: int, group: int, block: Block) -> dict[str, Array]:
+def stack_descriptions(to: Ints, k: int, group: int, block: Block) -> dict[str, Array]:
     n = len(block)
     return {"record": 2 * block.record + k, "code": np.full(n, to[group]), "which": np.full(n, float(k))}
 
 
-def kept(keep: Callable[[int, Block], Array], group: int, block: Block) -> Array:
+def keep_columns(keep: Callable[[int, Block], Array], group: int, block: Block) -> Array:
     return np.where(np.asarray(keep(group, block), dtype=bool), group, -1)
 
 
-def coded(reader: Reader, assign: Callable[[int, Block], Array], names: Sequence[str], slices: Sequence[Slice]) -> Codes:
+def encode_description(reader: Reader, assign: Callable[[int, Block], Array], names: Sequence[str],
+                       slices: Sequence[Slice]) -> Codes:
     blocks = [(g, reader.block(low, high, names)) for g, low, high in slices]
     codes = np.concatenate([np.broadcast_to(np.asarray(assign(g, b), dtype=np.int32), (len(b),)) for g, b in blocks])
     return slices[0][1], codes, np.concatenate([b.record for _, b in blocks])

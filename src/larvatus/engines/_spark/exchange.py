@@ -15,20 +15,20 @@ import numpy as np
 
 from larvatus.core.arrays import Ints
 from larvatus.data.contracts import Array
-from larvatus.engines._layout.stored import blank_value
+from larvatus.engines._layout.stored_columns import blank_value
 from larvatus.engines._memory.table import matched_rows
-from larvatus.engines._spark.jobs import Cluster, Rows, dumped, in_arrow, in_arrow_by, loaded
-from larvatus.engines._spark.store import Spread, new_folder, written
+from larvatus.engines._spark.jobs import SparkBlocks, SparkCluster, dump_function, in_arrow, in_arrow_by, load_function
+from larvatus.engines._spark.store import SpreadColumn, new_folder, write_piece
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Columns = Mapping[str, Array]
 Sent = Iterator[tuple[int, Columns]]  # where some rows go, and the rows
-LARGEST, TOGETHER = 1 << 22, 1 << 24  # bytes in one value, and in one batch of them
+LARGEST, BATCH_BYTES = 1 << 22, 1 << 24  # bytes in one value, and in one batch of them
 SAMPLED = 100  # rows that are looked at for each range of keys
 GOLDEN, SILVER, ODD = 0.6180339887498949, 0.4142135623730951, np.uint64(0x9E3779B97F4A7C15)
-CODES = ("sub_group", "code")
+_CODES = ("sub_group", "code")
 SCHEMA = "bucket long, side int, packed binary"
 
 
@@ -36,10 +36,10 @@ SCHEMA = "bucket long, side int, packed binary"
 class Outgoing:
     """Rows that a function reads for each job, and how their columns are stored; `keys` reads what they are sorted by."""
 
-    rows: Callable[[Any], Rows]
+    rows: Callable[[Any], SparkBlocks]
     jobs: Sequence[Any]
     dtypes: Mapping[str, str]
-    keys: Callable[[Any], Rows] | None = None
+    keys: Callable[[Any], SparkBlocks] | None = None
 
     @property
     def width(self) -> int:
@@ -52,7 +52,7 @@ class Outgoing:
         for block in self.rows(job):
             held.append(block)
             size += len(next(iter(block.values()))) * self.width
-            if size >= TOGETHER:
+            if size >= BATCH_BYTES:
                 yield _joined(held, self.dtypes)
                 held, size = [], 0
         if held:
@@ -69,8 +69,8 @@ def _joined(blocks: Sequence[Columns], dtypes: Mapping[str, str]) -> Columns:
 
 
 def sort(
-    cluster: Cluster, source: Outgoing, by: Sequence[str], wanted: Sequence[str], rows: int
-) -> tuple[list[Spread], dict[int, int]]:
+    cluster: SparkCluster, source: Outgoing, by: Sequence[str], wanted: Sequence[str], rows: int
+) -> tuple[list[SpreadColumn], dict[int, int]]:
     """The wanted columns of all rows in the order of `by`, in ranges of keys that a task can hold.
 
     Beside them, how many rows each value of the first key has, where that is a code.
@@ -82,8 +82,8 @@ def sort(
         columns = sides[0]
         order = np.lexsort([columns[n] for n in reversed(by)])
         for name, folder in folders.items():
-            written(place, folder, "sorted", at, columns[name][order], dtypes[name])
-        codes = columns[by[0]] if by[0] in CODES else np.zeros(len(order), dtype=np.int64)
+            write_piece(place, folder, "sorted", at, columns[name][order], dtypes[name])
+        codes = columns[by[0]] if by[0] in _CODES else np.zeros(len(order), dtype=np.int64)
         there, times = np.unique(codes, return_counts=True)
         return len(order), dict(zip(there.tolist(), times.tolist(), strict=True))
 
@@ -94,18 +94,18 @@ def sort(
         for code, n in of.items():
             counts[code] = counts.get(code, 0) + n
     return [
-        Spread.of(place, dtypes[n], [(at, found[at][0], f"{folder}/sorted-{at:015d}") for at in sorted(found)], folder)
+        SpreadColumn.of(place, dtypes[n], [(at, found[at][0], f"{folder}/sorted-{at:015d}") for at in sorted(found)], folder)
         for n, folder in folders.items()
     ], counts
 
 
-def scatter(cluster: Cluster, source: Outgoing, rows: int) -> tuple[list[Spread], int]:
+def scatter_on_cluster(cluster: SparkCluster, source: Outgoing, rows: int) -> tuple[list[SpreadColumn], int]:
     """Columns of so many rows with values at the rows that `row` says, missing elsewhere; and how many were put."""
     piece = cluster.piece_of(source.width)
     return _put(cluster, _sent(cluster, source, partial(by_row, piece)), dict(source.dtypes), rows, piece)
 
 
-def join(cluster: Cluster, left: Outgoing, right: Outgoing, rows: int, others: int) -> tuple[list[Spread], int]:
+def join(cluster: SparkCluster, left: Outgoing, right: Outgoing, rows: int, others: int) -> tuple[list[SpreadColumn], int]:
     """The right columns, of so many others, at the rows that the left ones say, by `record`; missing where there is none."""
     most, piece = max(rows, others), cluster.piece_of(left.width + right.width)
     buckets = max(-(-most // piece), 1)
@@ -157,7 +157,7 @@ def _parted(to: Ints, columns: Columns) -> Sent:
         yield int(bucket), {n: c[rows] for n, c in columns.items()}
 
 
-def _ranges(cluster: Cluster, source: Outgoing, by: Sequence[str], rows: int) -> Columns:
+def _ranges(cluster: SparkCluster, source: Outgoing, by: Sequence[str], rows: int) -> Columns:
     """Keys that cut all rows in ranges of about a piece, from a sample of them."""
     wanted = max(-(-rows // cluster.piece_of(source.width)), 1)
     step = max(rows // (SAMPLED * wanted), 1)
@@ -169,7 +169,7 @@ def _ranges(cluster: Cluster, source: Outgoing, by: Sequence[str], rows: int) ->
     return {n: key[cuts] for n, key in keys.items()}
 
 
-def _sampled(rows: Callable[[Any], Rows], dtypes: Mapping[str, str], step: int, job: tuple[int, Any]) -> Columns:
+def _sampled(rows: Callable[[Any], SparkBlocks], dtypes: Mapping[str, str], step: int, job: tuple[int, Any]) -> Columns:
     """The keys of one row of every so many: not always the same one, as rows may repeat in a rhythm, nor the same one of
     every job, as jobs may have fewer rows than that.
     """
@@ -185,7 +185,7 @@ def _sampled(rows: Callable[[Any], Rows], dtypes: Mapping[str, str], step: int, 
 # --- how they travel -----------------------------------------------------------------------------------------------------
 
 
-def _sent(cluster: Cluster, source: Outgoing, to: Callable[[Columns], Sent], side: int = 0) -> DataFrame:
+def _sent(cluster: SparkCluster, source: Outgoing, to: Callable[[Columns], Sent], side: int = 0) -> DataFrame:
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             for at in batch.column(0).to_pylist():
@@ -213,7 +213,7 @@ def _batches(sent: Sent, dtypes: Mapping[str, str], side: int) -> Iterator[Any]:
             to.append(bucket)
             values.append(b"".join(np.ascontiguousarray(columns[n][low:low + step], d).tobytes() for n, d in dtypes.items()))
             size += len(values[-1])
-            if size >= TOGETHER:
+            if size >= BATCH_BYTES:
                 yield batch()
                 to, values, size = [], [], 0
     if to:
@@ -241,7 +241,8 @@ def _opened(table: Any, dtypes: Sequence[Mapping[str, str]]) -> tuple[int, list[
 
 
 def _received(
-    cluster: Cluster, frame: DataFrame, dtypes: Sequence[Mapping[str, str]], arrived: Callable[[int, Sequence[Columns]], Any],
+    cluster: SparkCluster, frame: DataFrame, dtypes: Sequence[Mapping[str, str]],
+    arrived: Callable[[int, Sequence[Columns]], Any],
     rows: int,
 ) -> dict[int, Any]:
     """What a function makes of all rows that were sent to the same place."""
@@ -250,14 +251,16 @@ def _received(
         import pyarrow as pa
 
         at, sides = _opened(table, dtypes)
-        return pa.table({"bucket": pa.array([at], pa.int64()), "out": pa.array([dumped(arrived(at, sides))], pa.binary())})
+        return pa.table({"bucket": pa.array([at], pa.int64()),
+                         "out": pa.array([dump_function(arrived(at, sides))], pa.binary())})
 
     found = cluster.asked(in_arrow_by(cluster.by_key(frame, "bucket", rows), "bucket", work, "bucket long, out binary"))
-    return {int(row[0]): loaded(bytes(row[1])) for row in found}
+    return {int(row[0]): load_function(bytes(row[1])) for row in found}
 
 
 def _passed_on(
-    cluster: Cluster, frame: DataFrame, dtypes: Sequence[Mapping[str, str]], arrived: Callable[[int, Sequence[Columns]], Sent],
+    cluster: SparkCluster, frame: DataFrame, dtypes: Sequence[Mapping[str, str]],
+    arrived: Callable[[int, Sequence[Columns]], Sent],
     made: Mapping[str, str], rows: int,
 ) -> DataFrame:
     """Rows that are sent on by those who received them."""
@@ -273,8 +276,8 @@ def _passed_on(
 
 
 def _put(
-    cluster: Cluster, frame: DataFrame, dtypes: Mapping[str, str], rows: int, piece: int
-) -> tuple[list[Spread], int]:
+    cluster: SparkCluster, frame: DataFrame, dtypes: Mapping[str, str], rows: int, piece: int
+) -> tuple[list[SpreadColumn], int]:
     place = cluster.place
     folders = {n: new_folder() for n in dtypes if n != "row"}
 
@@ -283,7 +286,7 @@ def _put(
         for name, folder in folders.items():
             out = np.full(min(piece, rows - first), blank_value(dtypes[name]), dtype=dtypes[name])
             out[at] = sides[0][name]
-            written(place, folder, "put", first, out, dtypes[name])
+            write_piece(place, folder, "put", first, out, dtypes[name])
         return len(at)
 
     found = _received(cluster, frame, [dtypes], arrived, rows)
@@ -293,7 +296,7 @@ def _put(
         for bucket in range(-(-rows // piece)):
             first, size = bucket * piece, min(piece, rows - bucket * piece)
             if bucket not in found:
-                written(place, folder, "put", first, np.full(size, blank_value(dtypes[name])), dtypes[name])
+                write_piece(place, folder, "put", first, np.full(size, blank_value(dtypes[name])), dtypes[name])
             pieces.append((first, size, f"{folder}/put-{first:015d}"))
-        out.append(Spread.of(place, dtypes[name], pieces, folder))
+        out.append(SpreadColumn.of(place, dtypes[name], pieces, folder))
     return out, sum(found.values())

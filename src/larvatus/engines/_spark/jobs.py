@@ -26,15 +26,15 @@ from larvatus.engines._spark.store import Place
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Rows = Iterator[dict[str, Array]]
+SparkBlocks = Iterator[dict[str, Array]]
 LACKING = re.compile(r"No module named '?(larvatus|numba|numpy|scipy|pandas|pyarrow|pydantic|threadpoolctl|pyspark)\b")
-MARK = re.compile(r"larvatus<([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]*)>")
+_MARK = re.compile(r"larvatus<([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]*)>")
 PIECE, MOST_TASKS = 1 << 20, 4096
-FEW = 1 << 20  # rows of a table in which a job costs more than the columns that it could take along
+SMALL_TABLE = 1 << 20  # rows of a table in which a job costs more than the columns that it could take along
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class SparkCluster:
     """A session to work in, the one whose frames come and go, the place that all of it shares, how many tasks run at once,
     and how many rows one may hold.
     """
@@ -61,7 +61,7 @@ class Cluster:
 
     def arranges(self, rows: int, columns: int) -> bool:
         """Whether so much may be put in order on the driver, which is to hold all of it."""
-        return rows <= max(self.rows, FEW)
+        return rows <= max(self.rows, SMALL_TABLE)
 
     def whole(self, columns: int) -> int:
         """How many records of so many columns a method may be handed at once: it needs several times their size."""
@@ -71,18 +71,18 @@ class Cluster:
         """What a function makes of each task, in their order."""
         if not tasks:
             return []
-        given = [dumped(task) for task in tasks]
+        given = [dump_function(task) for task in tasks]
 
         def work(batches: Iterator[Any]) -> Iterator[Any]:
             import pyarrow as pa
 
             for batch in batches:
                 for at in batch.column(0).to_pylist():
-                    yield pa.record_batch({"at": pa.array([at]), "out": [dumped(function(loaded(given[at])))]})
+                    yield pa.record_batch({"at": pa.array([at]), "out": [dump_function(function(load_function(given[at])))]})
 
         found = self.asked(in_arrow(self.numbers(len(tasks)), work, "at long, out binary"))
         by_number = {row[0]: row[1] for row in found}
-        return [loaded(bytes(by_number[i])) for i in range(len(tasks))]
+        return [load_function(bytes(by_number[i])) for i in range(len(tasks))]
 
     def numbers(self, count: int) -> DataFrame:
         """Numbers of tasks, in few partitions where tasks are small: each costs more than thousands of rows do."""
@@ -100,10 +100,10 @@ class Cluster:
         except LarvatusError:
             raise
         except Exception as error:
-            raise explained(error) from None
+            raise explain_error(error) from None
 
 
-def dumped(value: Any) -> bytes:
+def dump_function(value: Any) -> bytes:
     """Bytes as PySpark itself sends functions: it takes those that were written in a session along."""
     from pyspark import cloudpickle
 
@@ -111,7 +111,7 @@ def dumped(value: Any) -> bytes:
     return dumps(value)
 
 
-def loaded(value: bytes) -> Any:
+def load_function(value: bytes) -> Any:
     from pyspark import cloudpickle
 
     return cloudpickle.loads(value)
@@ -144,7 +144,7 @@ def _guarded(work: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Iterat
         try:
             yield from work(batches)
         except Exception as error:
-            raise RuntimeError(marked(error)) from None
+            raise RuntimeError(mark_error(error)) from None
         _settled()
 
     return larvatus
@@ -155,7 +155,7 @@ def _guarded_once(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
         try:
             return work(table)
         except Exception as error:
-            raise RuntimeError(marked(error)) from None
+            raise RuntimeError(mark_error(error)) from None
         finally:
             _settled()
 
@@ -175,13 +175,13 @@ def _settled() -> None:
         _SETTLED[0] = len(sys.modules)
 
 
-def marked(error: Exception) -> str:
+def mark_error(error: Exception) -> str:
     """An error as a text that survives a journey through Java: our own in their words, others by their kind and place."""
     if isinstance(error, LarvatusError):
         name, text = type(error).__name__, str(error)
     else:
         where = traceback.extract_tb(error.__traceback__)
-        own = [f for f in where if "pyspark" not in f.filename and not f.filename.endswith("_spark_jobs.py")] or where
+        own = [f for f in where if "pyspark" not in f.filename and not f.filename.endswith("_spark/jobs.py")] or where
         name = "EngineError"
         text = f"a task failed with {type(error).__name__} in {Path(own[-1].filename).name}, line {own[-1].lineno}."
         if isinstance(error, MemoryError):
@@ -193,10 +193,10 @@ def _coded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def explained(error: Exception) -> LarvatusError:
+def explain_error(error: Exception) -> LarvatusError:
     """What a person can do about it; Spark's own words may hold values, so they are not repeated."""
     said = str(error)
-    found = MARK.search(said)
+    found = _MARK.search(said)
     if found:
         name, text = (base64.b64decode(part).decode() for part in found.groups())
         kind = getattr(errors, name, EngineError)

@@ -15,28 +15,28 @@ import numpy as np
 from larvatus.core.arrays import Ints
 from larvatus.data.contracts import Array
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
-from larvatus.engines._layout.stored import blank_value
-from larvatus.engines._spark.exchange import Outgoing, scatter, sort
-from larvatus.engines._spark.jobs import FEW, Cluster, Rows
-from larvatus.engines._spark.store import Piece, Place, Spread, new_folder, written
+from larvatus.engines._layout.stored_columns import blank_value
+from larvatus.engines._spark.exchange import Outgoing, scatter_on_cluster, sort
+from larvatus.engines._spark.jobs import SMALL_TABLE, SparkBlocks, SparkCluster
+from larvatus.engines._spark.store import Piece, Place, SpreadColumn, new_folder, write_piece
 
 Codes = tuple[int, Array, Ints]  # the first row of some, their new sub-groups, their record ids
 
 
-class Held(Protocol):
+class SparkColumn(Protocol):
     """A column in its order of rows, or still to be moved there."""
 
-    def stored(self) -> Spread: ...
+    def stored(self) -> SpreadColumn: ...
     def stream(self) -> Iterator[Array]: ...
 
 
-class Here:
+class SparkRowPlaces:
     """A column in its place."""
 
-    def __init__(self, column: Spread) -> None:
+    def __init__(self, column: SpreadColumn) -> None:
         self._column = column
 
-    def stored(self) -> Spread:
+    def stored(self) -> SpreadColumn:
         return self._column
 
     def stream(self) -> Iterator[Array]:
@@ -44,16 +44,16 @@ class Here:
             yield block
 
 
-class Moved:
+class SparkMovedColumn:
     """A column that is put in its place when it is first read."""
 
-    def __init__(self, source: Held, move: Move) -> None:
-        self.source: Held | None = source
+    def __init__(self, source: SparkColumn, move: SparkMove) -> None:
+        self.source: SparkColumn | None = source
         self.move = move
-        self.found: Spread | None = None
+        self.found: SpreadColumn | None = None
         move.waiting.add(self)
 
-    def stored(self) -> Spread:
+    def stored(self) -> SpreadColumn:
         ready([self])
         assert self.found is not None
         return self.found
@@ -63,14 +63,14 @@ class Moved:
             yield block
 
 
-def ready(columns: Sequence[Held]) -> None:
+def ready(columns: Sequence[SparkColumn]) -> None:
     """Columns in their places, those that make the same move together; in a small table, all that wait for it."""
-    waiting = {id(c): c for c in columns if isinstance(c, Moved) and c.found is None}
+    waiting = {id(c): c for c in columns if isinstance(c, SparkMovedColumn) and c.found is None}
     while waiting:
         move = next(iter(waiting.values())).move
         with move.lock:
             asked = [c for c in waiting.values() if c.move is move]
-            together = list(move.waiting) if move.rows <= FEW else asked
+            together = list(move.waiting) if move.rows <= SMALL_TABLE else asked
             move.waiting.difference_update(together)
             left = [c for c in {id(c): c for c in (*asked, *together)}.values() if c.found is None]
             ready([c.source for c in left if c.source is not None])
@@ -80,17 +80,17 @@ def ready(columns: Sequence[Held]) -> None:
         waiting = {k: c for k, c in waiting.items() if c.found is None}
 
 
-class Layout:
+class SparkLayout:
     """Rows by sub-group and record id: the record ids, the rows' places in the source, and how the order came about."""
 
-    def __init__(self, record: Held, position: Held, rows: int, move: Move | None = None) -> None:
+    def __init__(self, record: SparkColumn, position: SparkColumn, rows: int, move: SparkMove | None = None) -> None:
         self.record, self.position, self.rows, self.move = record, position, rows, move
-        self.moves: dict[tuple[object, ...], Layout] = {}
-        self.known: dict[tuple[object, ...], tuple[tuple[weakref.ref[Spread], ...], bytes]] = {}
+        self.moves: dict[tuple[object, ...], SparkLayout] = {}
+        self.known: dict[tuple[object, ...], tuple[tuple[weakref.ref[SpreadColumn], ...], bytes]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RowsSeen:
     """What a task found in its rows: for each new sub-group how many, and the first and last record; whether ascending."""
 
     low: int
@@ -104,10 +104,11 @@ class Seen:
     digest: bytes
 
 
-class Assigned:
+class GroupAssignment:
     """The new sub-group of every row, -1 where it is left out, as tasks found it in one pass."""
 
-    def __init__(self, cluster: Cluster, record: Spread, code: Spread, seen: Sequence[Seen], groups: int) -> None:
+    def __init__(self, cluster: SparkCluster, record: SpreadColumn, code: SpreadColumn, seen: Sequence[RowsSeen],
+                 groups: int) -> None:
         self.cluster, self.record, self.code, self.seen = cluster, record, code, seen
         self.sizes = np.zeros(groups, dtype=np.int64)
         digest = hashlib.blake2b(digest_size=16)
@@ -118,18 +119,18 @@ class Assigned:
         self.drops = int(self.sizes.sum()) < code.rows
 
     @classmethod
-    def of(cls, cluster: Cluster, record: Spread, code: Spread, groups: int) -> Assigned:
+    def of(cls, cluster: SparkCluster, record: SpreadColumn, code: SpreadColumn, groups: int) -> GroupAssignment:
         """Sub-groups that lie in a column."""
         return cls(cluster, record, code, cluster.run(partial(_looked, record, code), spans(code.rows, cluster)), groups)
 
     @classmethod
     def made(
-        cls, cluster: Cluster, record: Spread, codes: Callable[[Any], Codes], jobs: Sequence[Any], groups: int
-    ) -> Assigned:
+        cls, cluster: SparkCluster, record: SpreadColumn, codes: Callable[[Any], Codes], jobs: Sequence[Any], groups: int
+    ) -> GroupAssignment:
         """Sub-groups that a function gives for the rows of each job: written and looked at in one pass."""
         folder = new_folder()
         found = cluster.run(partial(_written, cluster.place, folder, codes), jobs)
-        code = Spread.of(cluster.place, np.int32, [piece for piece, _ in found], folder)
+        code = SpreadColumn.of(cluster.place, np.int32, [piece for piece, _ in found], folder)
         return cls(cluster, record, code, [seen for _, seen in found], groups)
 
     @property
@@ -142,7 +143,7 @@ class Assigned:
             last = int(part.group[-1]), int(part.last[-1])
         return True
 
-    def place(self) -> Spread:
+    def place(self) -> SpreadColumn:
         """For every old row its new one, or -1: counted where records ascend in every new sub-group, sorted where not."""
         starts = np.concatenate(([0], np.cumsum(self.sizes)))[:-1]
         last = np.full(len(self.sizes), -(2**62), dtype=np.int64)
@@ -155,34 +156,34 @@ class Assigned:
             last[part.group] = part.last
         folder = new_folder()
         pieces = self.cluster.run(partial(_counted, self.cluster.place, folder, self.code), jobs)
-        return Spread.of(self.cluster.place, np.int64, pieces, folder)
+        return SpreadColumn.of(self.cluster.place, np.int64, pieces, folder)
 
-    def _sorted(self) -> Spread:
+    def _sorted(self) -> SpreadColumn:
         rows, cluster = int(self.sizes.sum()), self.cluster
         if self.code.rows <= cluster.rows:
             folder = new_folder()
-            return Spread.of(cluster.place, np.int64, cluster.run(
+            return SpreadColumn.of(cluster.place, np.int64, cluster.run(
                 partial(_sorted_at_once, cluster.place, folder, self.record, self.code), [None]), folder)
         dtypes = {"code": "int64", "record": "int64", "row": "int64"}
         keys = Outgoing(partial(_keys, self.record, self.code), spans(self.code.rows, cluster), dtypes)
         (back,), _ = sort(cluster, keys, ["code", "record"], ["row"], rows)
         numbered = Outgoing(partial(_numbered, back), spans(back.rows, cluster), {"row": "int64", "new": "int64"})
-        (place,), _ = scatter(cluster, numbered, self.code.rows)
+        (place,), _ = scatter_on_cluster(cluster, numbered, self.code.rows)
         return place
 
 
-class Move:
+class SparkMove:
     """From one order of rows to another."""
 
-    def __init__(self, cluster: Cluster, source: Layout | None, assigned: Assigned) -> None:
+    def __init__(self, cluster: SparkCluster, source: SparkLayout | None, assigned: GroupAssignment) -> None:
         self.cluster, self.source, self.assigned = cluster, source, assigned
         self.rows, self.drops, self.lock = int(assigned.sizes.sum()), assigned.drops, threading.RLock()
-        self.waiting: weakref.WeakSet[Moved] = weakref.WeakSet()
-        self._place: Spread | None = None
-        self._back: Spread | None = None
+        self.waiting: weakref.WeakSet[SparkMovedColumn] = weakref.WeakSet()
+        self._place: SpreadColumn | None = None
+        self._back: SpreadColumn | None = None
 
     @property
-    def place(self) -> Spread:
+    def place(self) -> SpreadColumn:
         """For every old row its new one, or -1."""
         with self.lock:
             if self._place is None:
@@ -190,28 +191,29 @@ class Move:
             return self._place
 
     @property
-    def back(self) -> Spread:
+    def back(self) -> SpreadColumn:
         """For every new row its old one."""
         with self.lock:
             if self._back is None:
-                (self._back,) = put(self.cluster, self.place, [Spread.numbers(self.cluster.place, self.place.rows)], self.rows)
+                (self._back,) = put_in_place(self.cluster, self.place,
+                                             [SpreadColumn.numbers(self.cluster.place, self.place.rows)], self.rows)
             return self._back
 
-    def moved(self, columns: Sequence[Spread]) -> list[Spread]:
+    def moved(self, columns: Sequence[SpreadColumn]) -> list[SpreadColumn]:
         """Columns in the new order; in a small table the old rows' numbers come along, for the way back."""
         with self.lock:
-            if self._back is not None or self.rows > FEW:
-                return put(self.cluster, self.place, columns, self.rows)
-            number = Spread.numbers(self.cluster.place, self.place.rows)
-            *found, self._back = put(self.cluster, self.place, [*columns, number], self.rows)
+            if self._back is not None or self.rows > SMALL_TABLE:
+                return put_in_place(self.cluster, self.place, columns, self.rows)
+            number = SpreadColumn.numbers(self.cluster.place, self.place.rows)
+            *found, self._back = put_in_place(self.cluster, self.place, [*columns, number], self.rows)
             return found
 
-    def returned(self, columns: Sequence[Spread], rows: int) -> list[Spread]:
+    def returned(self, columns: Sequence[SpreadColumn], rows: int) -> list[SpreadColumn]:
         """Columns of the new order in the old one; missing where a row was left out."""
-        return put(self.cluster, self.back, columns, rows)
+        return put_in_place(self.cluster, self.back, columns, rows)
 
 
-def spans(rows: int, cluster: Cluster, among: int = 0) -> list[tuple[int, int]]:
+def spans(rows: int, cluster: SparkCluster, among: int = 0) -> list[tuple[int, int]]:
     """Rows for each task: whole chunks, so many that every core has something to do and no task more than a piece.
 
     `among` is how many rows there are in all, where these are a part of them.
@@ -220,7 +222,7 @@ def spans(rows: int, cluster: Cluster, among: int = 0) -> list[tuple[int, int]]:
     return list(pieces_of(0, rows, max(size // CHUNK * CHUNK, min(CHUNK, cluster.piece), 1)))
 
 
-def put(cluster: Cluster, place: Spread, columns: Sequence[Spread], rows: int) -> list[Spread]:
+def put_in_place(cluster: SparkCluster, place: SpreadColumn, columns: Sequence[SpreadColumn], rows: int) -> list[SpreadColumn]:
     """Columns with each row at its new place; rows without one are left out."""
     if not columns:
         return []
@@ -228,25 +230,25 @@ def put(cluster: Cluster, place: Spread, columns: Sequence[Spread], rows: int) -
         return _at_once(cluster, partial(_put_at_once, cluster.place, place, rows), columns)
     dtypes = {f"c{i}": c.dtype.name for i, c in enumerate(columns)}
     source = Outgoing(partial(_placed, place, list(columns)), spans(place.rows, cluster), {"row": "int64", **dtypes})
-    return scatter(cluster, source, rows)[0]
+    return scatter_on_cluster(cluster, source, rows)[0]
 
 
-def _at_once(cluster: Cluster, function: Any, columns: Sequence[Spread]) -> list[Spread]:
+def _at_once(cluster: SparkCluster, function: Any, columns: Sequence[SpreadColumn]) -> list[SpreadColumn]:
     folders = [new_folder() for _ in columns]
     pieces = cluster.run(function, list(zip(columns, folders, strict=True)))
-    return [Spread.of(cluster.place, c.dtype, [p], f) for c, p, f in zip(columns, pieces, folders, strict=True)]
+    return [SpreadColumn.of(cluster.place, c.dtype, [p], f) for c, p, f in zip(columns, pieces, folders, strict=True)]
 
 
-def _looked(record: Spread, code: Spread, span: tuple[int, int]) -> Seen:
+def _looked(record: SpreadColumn, code: SpreadColumn, span: tuple[int, int]) -> RowsSeen:
     return _seen(*span, code.read(*span).astype(np.int64), record.read(*span))
 
 
-def _written(place: Place, folder: str, codes: Callable[[Any], Codes], job: Any) -> tuple[Piece, Seen]:
+def _written(place: Place, folder: str, codes: Callable[[Any], Codes], job: Any) -> tuple[Piece, RowsSeen]:
     low, given, ids = codes(job)
-    return written(place, folder, "code", low, given, np.int32), _seen(low, low + len(ids), given.astype(np.int64), ids)
+    return write_piece(place, folder, "code", low, given, np.int32), _seen(low, low + len(ids), given.astype(np.int64), ids)
 
 
-def _seen(low: int, high: int, codes: Ints, ids: Ints) -> Seen:
+def _seen(low: int, high: int, codes: Ints, ids: Ints) -> RowsSeen:
     digest = hashlib.blake2b(codes.tobytes(), digest_size=16).digest()
     step = np.diff(codes)
     in_place = bool(len(codes) and codes[0] >= 0 and (step >= 0).all() and (np.diff(ids)[step == 0] > 0).all())
@@ -256,10 +258,10 @@ def _seen(low: int, high: int, codes: Ints, ids: Ints) -> Seen:
     first = np.flatnonzero(np.diff(of, prepend=-1))
     size = np.diff(np.append(first, len(of)))
     ascending = bool(((np.diff(ids) > 0) | (np.diff(of) != 0)).all())
-    return Seen(low, high, of[first], size, ids[first], ids[first + size - 1], ascending, in_place, digest)
+    return RowsSeen(low, high, of[first], size, ids[first], ids[first + size - 1], ascending, in_place, digest)
 
 
-def _counted(place: Place, folder: str, code: Spread, job: tuple[int, int, Ints]) -> Piece:
+def _counted(place: Place, folder: str, code: SpreadColumn, job: tuple[int, int, Ints]) -> Piece:
     low, high, starts = job
     codes = code.read(low, high).astype(np.int64)
     out = np.full(len(codes), -1, dtype=np.int64)
@@ -268,39 +270,39 @@ def _counted(place: Place, folder: str, code: Spread, job: tuple[int, int, Ints]
     first = np.flatnonzero(np.diff(codes[rows], prepend=-1))
     size = np.diff(np.append(first, len(rows)))
     out[rows] = np.repeat(starts - first, size) + np.arange(len(rows))
-    return written(place, folder, "place", low, out, np.int64)
+    return write_piece(place, folder, "place", low, out, np.int64)
 
 
-def _sorted_at_once(place: Place, folder: str, record: Spread, code: Spread, _: None) -> Piece:
+def _sorted_at_once(place: Place, folder: str, record: SpreadColumn, code: SpreadColumn, _: None) -> Piece:
     codes, ids = code.read(), record.read()
     kept = np.flatnonzero(codes >= 0)
     out = np.full(len(codes), -1, dtype=np.int64)
     out[kept[np.lexsort((ids[kept], codes[kept]))]] = np.arange(len(kept))
-    return written(place, folder, "place", 0, out, np.int64)
+    return write_piece(place, folder, "place", 0, out, np.int64)
 
 
-def _keys(record: Spread, code: Spread, span: tuple[int, int]) -> Rows:
+def _keys(record: SpreadColumn, code: SpreadColumn, span: tuple[int, int]) -> SparkBlocks:
     for low, high in pieces_of(*span):
         codes, ids = code.read(low, high), record.read(low, high)
         kept = np.flatnonzero(codes >= 0)
         yield {"code": codes[kept], "record": ids[kept], "row": kept + low}
 
 
-def _numbered(back: Spread, span: tuple[int, int]) -> Rows:
+def _numbered(back: SpreadColumn, span: tuple[int, int]) -> SparkBlocks:
     for low, high in pieces_of(*span):
         yield {"row": back.read(low, high), "new": np.arange(low, high)}
 
 
-def _placed(place: Spread, columns: list[Spread], span: tuple[int, int]) -> Rows:
+def _placed(place: SpreadColumn, columns: list[SpreadColumn], span: tuple[int, int]) -> SparkBlocks:
     for low, high in pieces_of(*span):
         new = place.read(low, high)
         kept = new >= 0
         yield {"row": new[kept], **{f"c{i}": c.read(low, high)[kept] for i, c in enumerate(columns)}}
 
 
-def _put_at_once(where: Place, place: Spread, rows: int, job: tuple[Spread, str]) -> Piece:
+def _put_at_once(where: Place, place: SpreadColumn, rows: int, job: tuple[SpreadColumn, str]) -> Piece:
     column, folder = job
     new = place.read()
     out = np.full(rows, blank_value(column.dtype), dtype=column.dtype)
     out[new[new >= 0]] = column.read()[new >= 0]
-    return written(where, folder, "put", 0, out, column.dtype)
+    return write_piece(where, folder, "put", 0, out, column.dtype)

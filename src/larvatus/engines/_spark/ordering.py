@@ -13,19 +13,19 @@ from larvatus.engines._layout.base_table import Slice
 from larvatus.engines._layout.chunks import pieces_of
 from larvatus.engines._memory.table import dtype_of, offsets, ties
 from larvatus.engines._spark import tasks
-from larvatus.engines._spark.exchange import Outgoing, scatter, sort
-from larvatus.engines._spark.jobs import Cluster
+from larvatus.engines._spark.exchange import Outgoing, scatter_on_cluster, sort
+from larvatus.engines._spark.jobs import SparkCluster
 from larvatus.engines._spark.layout import spans
-from larvatus.engines._spark.store import Spread
-from larvatus.engines._spark.tasks import Sorted
+from larvatus.engines._spark.store import SpreadColumn
+from larvatus.engines._spark.tasks import SortedRows
 
 if TYPE_CHECKING:
     from larvatus.engines._spark.table import SparkTable
 
-TOGETHER = 1 << 22  # rows that are sorted in one pass
+ROWS_IN_A_PASS = 1 << 22  # rows that are sorted in one pass
 
 
-def shared_runs(room: Cluster, rows: Sequence[Sorted]) -> list[tuple[Any, int, int]]:
+def shared_runs(room: SparkCluster, rows: Sequence[SortedRows]) -> list[tuple[Any, int, int]]:
     """Jobs with the beginning and the end of runs of equal values that go over from one job to the next."""
     jobs = jobs_of(room, rows)
     ends = room.run(tasks.runs, jobs)
@@ -42,14 +42,14 @@ def shared_runs(room: Cluster, rows: Sequence[Sorted]) -> list[tuple[Any, int, i
 def together(names: Sequence[str], large: Sequence[Slice]) -> Iterator[Sequence[str]]:
     """Columns that are sorted in one pass: as many as make a small one."""
     size = sum(high - low for _, low, high in large)
-    for low, high in pieces_of(0, len(names) if large else 0, max(TOGETHER // max(size, 1), 1)):
+    for low, high in pieces_of(0, len(names) if large else 0, max(ROWS_IN_A_PASS // max(size, 1), 1)):
         yield names[low:high]
 
 
-def ordered(
+def sort_large_groups(
     table: SparkTable, orders: Sequence[str], large: Sequence[Slice], random: RecordRandom | None, wanted: Sequence[str],
     names: Sequence[str] = (),
-) -> list[list[Sorted]]:
+) -> list[list[SortedRows]]:
     """Sub-groups too large for a task in the order of each column: one sort by (sub-group, value, keyed word, record id).
 
     Columns are sorted together, each with codes of its own for the sub-groups and its rows numbered after the others'.
@@ -77,25 +77,25 @@ def ordered(
     ends = offsets([counts.get(k, 0) for k in range(len(orders) * len(large))])
     return [
         [
-            Sorted(i, g, {n: c.part(int(ends[k]), int(ends[k + 1])) for n, c in found.items()})
+            SortedRows(i, g, {n: c.part(int(ends[k]), int(ends[k + 1])) for n, c in found.items()})
             for k, (g, _, _) in enumerate(large, i * len(large))
         ]
         for i in range(len(orders))
     ]
 
 
-def jobs_of(room: Cluster, rows: Iterable[Sorted]) -> list[tasks.Job]:
+def jobs_of(room: SparkCluster, rows: Iterable[SortedRows]) -> list[tasks.GroupJob]:
     rows = list(rows)
     every = sum(r.row.rows for r in rows)
     return [(r, a, b) for r in rows for a, b in spans(r.row.rows, room, every)]
 
 
-def put(
-    room: Cluster, rows: Any, jobs: Sequence[Any], large: Sequence[Slice], dtypes: Sequence[Any], times: int = 1
-) -> list[Spread]:
+def put_large_groups(
+    room: SparkCluster, rows: Any, jobs: Sequence[Any], large: Sequence[Slice], dtypes: Sequence[Any], times: int = 1
+) -> list[SpreadColumn]:
     """Columns of the large sub-groups, one after the other, from rows in another order; `times` one kind of column."""
     named = {f"c{i}": np.dtype(d).name for i, d in enumerate(dtypes)}
     source = Outgoing(rows, jobs, {"row": "int64", **named})
     size = sum(high - low for _, low, high in large)
-    found = scatter(room, source, size * times)[0]
+    found = scatter_on_cluster(room, source, size * times)[0]
     return found if times == 1 else [found[0].part(i * size, (i + 1) * size) for i in range(times)]

@@ -19,14 +19,14 @@ from larvatus.data.sub_groups import Groups
 from larvatus.engines._disk.reading import LARGEST_CROSSING, MOST_GROUPS
 from larvatus.engines._files import columns as conversion
 from larvatus.engines._files.record_ids import record_ids
-from larvatus.engines._memory.table import decoded
+from larvatus.engines._memory.table import decode_labels
 from larvatus.engines._spark.exchange import Outgoing, sort
-from larvatus.engines._spark.jobs import Cluster
-from larvatus.engines._spark.layout import Assigned, Codes, Held, Here, Layout, spans
-from larvatus.engines._spark.sources import RECORD, Part, Source, opened
-from larvatus.engines._spark.store import Piece, Place, Spread, new_folder, written
+from larvatus.engines._spark.jobs import SparkCluster
+from larvatus.engines._spark.layout import Codes, GroupAssignment, SparkColumn, SparkLayout, SparkRowPlaces, spans
+from larvatus.engines._spark.sources import RECORD, Source, SourcePart, open_source
+from larvatus.engines._spark.store import Piece, Place, SpreadColumn, new_folder, write_piece
 from larvatus.engines._spark.table import SparkTable
-from larvatus.engines._spark.tasks import key_of
+from larvatus.engines._spark.tasks import sort_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ class _Read:
     missing: Mapping[str, bool]
 
 
-def read(
-    cluster: Cluster, source: Any, names: Sequence[str], roles: Roles, sub_groups: SubGroups, pairing: Path | None
+def read_to_cluster(
+    cluster: SparkCluster, source: Any, names: Sequence[str], roles: Roles, sub_groups: SubGroups, pairing: Path | None
 ) -> SparkTable:
     """A table of the columns that have a role, in sub-group and record order."""
     check_roles(roles, sub_groups, names)
     wanted = list(released_columns(roles, sub_groups))
     extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
-    found_in, origin, given_ids = opened(cluster, source, [*wanted, *extra], roles.record_id)
+    found_in, origin, given_ids = open_source(cluster, source, [*wanted, *extra], roles.record_id)
     ids = roles.record_id or (RECORD if given_ids else None)
     place, folder = cluster.place, new_folder()
     named = {n: conversion.is_named(n, _plain(found_in.schema.field(n).type), roles, sub_groups) for n in wanted}
@@ -69,11 +69,11 @@ def read(
         named_by = repr(roles.record_id)
         raise ReadError(f"record_id: {named_by} is missing or repeated in some records; it must name each record once.")
     held |= named_columns
-    record = _paired(cluster, pairing, rows) if pairing is not None else given or Spread.numbers(place, rows)
+    record = _paired(cluster, pairing, rows) if pairing is not None else given or SpreadColumn.numbers(place, rows)
     codes = partial(_code, record, [held[n] for n in sub_groups.columns], _widths(crossed), seen)
-    assigned = Assigned.made(cluster, record, codes, spans(rows, cluster), len(seen))
-    layout = Layout(Here(record), Here(Spread.numbers(place, rows)), rows)
-    there: dict[str, Held] = {n: Here(c) for n, c in held.items()}
+    assigned = GroupAssignment.made(cluster, record, codes, spans(rows, cluster), len(seen))
+    layout = SparkLayout(SparkRowPlaces(record), SparkRowPlaces(SpreadColumn.numbers(place, rows)), rows)
+    there: dict[str, SparkColumn] = {n: SparkRowPlaces(c) for n, c in held.items()}
     start = SparkTable(columns, Groups((), ((),), (rows,)), layout, there, np.array([0, rows]), cluster,
                        replace(origin, given=frozenset(wanted) - whole, columns=columns))
     labels = _labels(crossed, seen)
@@ -86,7 +86,7 @@ def _plain(kind: Any) -> Any:
 
 def _taken(
     source: Source, folder: str, named: Mapping[str, bool], confidential: frozenset[str], ids: str | None,
-    job: tuple[int, Part],
+    job: tuple[int, SourcePart],
 ) -> _Read:
     """Every column of a part: numbers as they are kept, names as codes of the levels that this part has."""
     at, part = job
@@ -98,13 +98,13 @@ def _taken(
         for name, is_named in named.items():
             column = batch.column(batch.schema.get_field_index(name))
             if is_named:
-                there, codes = conversion.coded(name, column)
+                there, codes = conversion.encode_levels(name, column)
                 place = np.array([*(levels[name].setdefault(v, len(levels[name])) for v in there), -1], dtype=np.int32)
                 parts.setdefault(f" local {name}", []).append(place[codes])
                 missing[name] |= bool((codes < 0).any())
                 continue
             kind = _plain(column.type)
-            described, values = conversion.number(name, column, kind, name in confidential)
+            described, values = conversion.as_number(name, column, kind, name in confidential)
             parts.setdefault(name, []).append(values)
             missing[name] |= described.missing
             if conversion.needs_exact(kind) and name not in confidential:
@@ -114,13 +114,13 @@ def _taken(
     pieces = {}
     for n, p in parts.items():
         values = np.concatenate(p)
-        pieces[n] = written(source.place, f"{folder}-{key_of(n)}", "read", at, values, values.dtype)
+        pieces[n] = write_piece(source.place, f"{folder}-{sort_key(n)}", "read", at, values, values.dtype)
     return _Read(rows, pieces, {n: list(v) for n, v in levels.items()}, missing)
 
 
-def _spread(place: Place, folder: str, name: str, found: Sequence[_Read]) -> Spread:
+def _spread(place: Place, folder: str, name: str, found: Sequence[_Read]) -> SpreadColumn:
     dtype = np.int64 if name.startswith((" exact ", " record")) else np.float64
-    return Spread.of(place, dtype, [f.pieces[name] for f in found if f.rows], f"{folder}-{key_of(name)}")
+    return SpreadColumn.of(place, dtype, [f.pieces[name] for f in found if f.rows], f"{folder}-{sort_key(name)}")
 
 
 def _described(
@@ -140,7 +140,7 @@ def _described(
         order = conversion.level_order(name, levels, roles)
         spot = {levels[i]: k for k, i in enumerate(order)}
         maps[name] = [np.array([*(spot[v] for v in f.levels[name]), -1], dtype=np.int32) for f in found]
-        columns[name] = Column(name, "nominal", missing=missing, levels=tuple(conversion.plain(levels[i]) for i in order))
+        columns[name] = Column(name, "nominal", missing=missing, levels=tuple(conversion.plain_value(levels[i]) for i in order))
     return columns, maps
 
 
@@ -153,9 +153,9 @@ def _widths(crossed: Sequence[Column]) -> list[int]:
 
 
 def _second_look(
-    cluster: Cluster, folder: str, maps: Mapping[str, list[Array]], found: Sequence[_Read], crossed: Sequence[Column],
-    ids: Spread | None,
-) -> tuple[dict[str, Spread], Ints, bool]:
+    cluster: SparkCluster, folder: str, maps: Mapping[str, list[Array]], found: Sequence[_Read], crossed: Sequence[Column],
+    ids: SpreadColumn | None,
+) -> tuple[dict[str, SpreadColumn], Ints, bool]:
     """Once all levels are known, in one pass: codes of all of them in place of those of each part, which combinations of
     sub-group columns there are, and whether ids that one task can hold differ.
     """
@@ -169,19 +169,19 @@ def _second_look(
     once = all(answers[len(parts) :])
     pieces, cells = [a for a, _ in answers[: len(parts)]], [c for _, c in answers[: len(parts)]]
     for name in maps:
-        place.remove(f"{folder}-{key_of(f' local {name}')}")
+        place.remove(f"{folder}-{sort_key(f' local {name}')}")
     seen = np.unique(np.concatenate(cells)) if crossed else np.zeros(1, dtype=np.int64)
     if len(seen) > MOST_GROUPS:
         raise ReadError(f"sub_groups: there are more than {MOST_GROUPS:,} of them. Use fewer or coarser columns.")
-    return {n: Spread.of(place, np.int32, [p[n] for p in pieces], f"{folder}-{key_of(n)}") for n in maps}, seen, once
+    return {n: SpreadColumn.of(place, np.int32, [p[n] for p in pieces], f"{folder}-{sort_key(n)}") for n in maps}, seen, once
 
 
 def _looked_again(place: Place, folder: str, crossed: Sequence[str], widths: Sequence[int], job: Any) -> Any:
-    if isinstance(job, Spread):
+    if isinstance(job, SpreadColumn):
         return _differ(job, (0, job.rows))
     i, rows, named = job
     codes = {n: to[np.frombuffer(place.read(file, 0, rows * 4), dtype=np.int32)] for n, (file, to) in named.items()}
-    pieces = {n: written(place, f"{folder}-{key_of(n)}", "read", i, c, np.int32) for n, c in codes.items()}
+    pieces = {n: write_piece(place, f"{folder}-{sort_key(n)}", "read", i, c, np.int32) for n, c in codes.items()}
     return pieces, np.unique(_cells([codes[n] for n in crossed], widths, rows))
 
 
@@ -192,7 +192,7 @@ def _labels(crossed: Sequence[Column], seen: Ints) -> list[tuple[Any, ...]]:
     widths = _widths(crossed)
     levels = np.stack(np.unravel_index(seen, widths), axis=1).tolist()
     missing = [[-1 if v == w - 1 else v for v, w in zip(row, widths, strict=True)] for row in levels]
-    return [decoded(row, [c.levels for c in crossed]) for row in missing]
+    return [decode_labels(row, [c.levels for c in crossed]) for row in missing]
 
 
 def _cells(codes: Sequence[Array], widths: Sequence[int], rows: int) -> Ints:
@@ -203,21 +203,22 @@ def _cells(codes: Sequence[Array], widths: Sequence[int], rows: int) -> Ints:
     return cell
 
 
-def _code(record: Spread, columns: Sequence[Spread], widths: Sequence[int], seen: Ints, span: tuple[int, int]) -> Codes:
+def _code(record: SpreadColumn, columns: Sequence[SpreadColumn], widths: Sequence[int], seen: Ints,
+          span: tuple[int, int]) -> Codes:
     cells = _cells([c.read(*span) for c in columns], widths, span[1] - span[0])
     return span[0], np.searchsorted(seen, cells).astype(np.int32), record.read(*span)
 
 
-def _paired(cluster: Cluster, pairing: Path, rows: int) -> Spread:
+def _paired(cluster: SparkCluster, pairing: Path, rows: int) -> SpreadColumn:
     """Record ids from the pairing file."""
     from larvatus.engines._files.record_ids import paired_records
 
     folder = new_folder()
-    piece = written(cluster.place, folder, "paired", 0, paired_records(pairing, rows), np.int64)
-    return Spread.of(cluster.place, np.int64, [piece], folder)
+    piece = write_piece(cluster.place, folder, "paired", 0, paired_records(pairing, rows), np.int64)
+    return SpreadColumn.of(cluster.place, np.int64, [piece], folder)
 
 
-def _each_once(cluster: Cluster, ids: Spread) -> bool:
+def _each_once(cluster: SparkCluster, ids: SpreadColumn) -> bool:
     """Whether ids that no task can hold differ: sorted by Spark, then looked at piece by piece."""
     parts = spans(ids.rows, cluster)
     if not all(cluster.run(partial(_differ, ids), [(low, high - 1) for low, high in parts])):
@@ -226,11 +227,11 @@ def _each_once(cluster: Cluster, ids: Spread) -> bool:
     return all(cluster.run(partial(_differ, ordered), parts))
 
 
-def _ids(record: Spread, span: tuple[int, int]) -> Iterator[dict[str, Array]]:
+def _ids(record: SpreadColumn, span: tuple[int, int]) -> Iterator[dict[str, Array]]:
     yield {"record": record.read(*span)}
 
 
-def _differ(record: Spread, span: tuple[int, int]) -> bool:
+def _differ(record: SpreadColumn, span: tuple[int, int]) -> bool:
     """Whether no two ids of some rows, and the one after them, are the same."""
     ids = np.sort(record.read(span[0], span[1] + 1))
     return not (np.diff(ids) == 0).any()

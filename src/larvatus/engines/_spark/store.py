@@ -16,11 +16,11 @@ import numpy as np
 from larvatus.core.errors import EngineError
 from larvatus.data.contracts import Array, Block
 from larvatus.engines._layout.chunks import pieces_of
-from larvatus.engines._layout.stored import WIDE, no_room
+from larvatus.engines._layout.stored_columns import WIDE, no_room
 from larvatus.engines._layout.work_folder import WorkFolder
 
 Piece = tuple[int, int, str]  # first row, rows, file
-COUNTED = ""  # in place of a file: rows that hold their own numbers
+_COUNTED = ""  # in place of a file: rows that hold their own numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def _exactly(file: Any, size: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-class Shared:
+class SharedFolder:
     """A place of this engine's own, emptied when the engine goes."""
 
     def __init__(self, folder: str | None) -> None:
@@ -112,7 +112,7 @@ class Shared:
         self.place = Place(str(self._folder.path))
 
 
-class Spread:
+class SpreadColumn:
     """One column: rows of files of plain numbers, one after the other.
 
     Files go when no column on the driver refers to them any more; `keep` holds the columns whose files these are.
@@ -125,10 +125,10 @@ class Spread:
         self.rows = int(self.ends[-1]) if len(self.ends) else 0
 
     def __reduce__(self) -> Any:
-        return Spread, (self.place, self.dtype, self.files, self.ends, self.skips)
+        return SpreadColumn, (self.place, self.dtype, self.files, self.ends, self.skips)
 
     @classmethod
-    def of(cls, place: Place, dtype: Any, pieces: Sequence[Piece], folder: str) -> Spread:
+    def of(cls, place: Place, dtype: Any, pieces: Sequence[Piece], folder: str) -> SpreadColumn:
         """The pieces that tasks have written into a folder, which goes with the column."""
         ordered = sorted(p for p in pieces if p[1])
         out = cls(place, dtype, [file for _, _, file in ordered], np.cumsum([n for _, n, _ in ordered], dtype=np.int64))
@@ -136,24 +136,24 @@ class Spread:
         return out
 
     @classmethod
-    def numbers(cls, place: Place, rows: int) -> Spread:
+    def numbers(cls, place: Place, rows: int) -> SpreadColumn:
         """The numbers of the rows themselves, for which no file is needed."""
-        return cls(place, np.int64, [COUNTED], [rows])
+        return cls(place, np.int64, [_COUNTED], [rows])
 
     @classmethod
-    def joined(cls, place: Place, dtype: Any, columns: Sequence[Spread]) -> Spread:
+    def joined(cls, place: Place, dtype: Any, columns: Sequence[SpreadColumn]) -> SpreadColumn:
         """The rows of columns, one after the other."""
         sizes = np.concatenate([np.zeros(0, np.int64), *(np.diff(c.ends, prepend=0) for c in columns)])
         skips = np.concatenate([np.zeros(0, np.int64), *(c.skips for c in columns)])
         return cls(place, dtype, [f for c in columns for f in c.files], np.cumsum(sizes), skips, tuple(columns))
 
-    def part(self, low: int, high: int) -> Spread:
+    def part(self, low: int, high: int) -> SpreadColumn:
         """Rows from low to high as a column."""
         first = np.concatenate(([0], self.ends[:-1])) if len(self.ends) else self.ends
         a, b = np.maximum(first, low), np.minimum(self.ends, high)
         there = np.flatnonzero(a < b)
         sizes, skips = (b - a)[there], (self.skips + a - first)[there]
-        return Spread(self.place, self.dtype, [self.files[i] for i in there], np.cumsum(sizes), skips, (self,))
+        return SpreadColumn(self.place, self.dtype, [self.files[i] for i in there], np.cumsum(sizes), skips, (self,))
 
     def read(self, low: int = 0, high: int | None = None) -> Array:
         """Rows from low to high."""
@@ -164,7 +164,7 @@ class Spread:
             first, end = (int(self.ends[i - 1]) if i else 0), int(self.ends[i])
             until = min(end, stop)
             at, n = low - first + int(self.skips[i]), until - low
-            if self.files[i] == COUNTED:
+            if self.files[i] == _COUNTED:
                 parts.append(np.arange(at, at + n, dtype=np.int64))
             else:
                 parts.append(np.frombuffer(self.place.read(self.files[i], at * width, n * width), dtype=self.dtype))
@@ -183,14 +183,14 @@ class Spread:
 class Reader:
     """What a task is handed to read blocks with."""
 
-    record: Spread
-    columns: dict[str, Spread]
+    record: SpreadColumn
+    columns: dict[str, SpreadColumn]
 
     def block(self, low: int, high: int, names: Sequence[str]) -> Block:
         return Block(self.record.read(low, high), {n: self.columns[n].read(low, high) for n in names})
 
 
-def written(place: Place, folder: str, key: str, first: int, values: Array, dtype: Any) -> Piece:
+def write_piece(place: Place, folder: str, key: str, first: int, values: Array, dtype: Any) -> Piece:
     """One piece of a column, from a row on."""
     name = f"{folder}/{key}-{first:015d}"
     content = np.ascontiguousarray(values, dtype=dtype)

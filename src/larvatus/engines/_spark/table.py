@@ -15,20 +15,28 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Ints
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Column, RowFunction, Table
-from larvatus.data.sub_groups import Groups, Label
-from larvatus.engines._layout.base_table import LaidOut, Slice, replaced
+from larvatus.data.contracts import Array, Block, Column, RecordTable, RowFunction
+from larvatus.data.sub_groups import GroupLabel, Groups
+from larvatus.engines._layout.base_table import LaidOut, Slice, replace_columns
 from larvatus.engines._layout.chunks import CHUNK
-from larvatus.engines._memory.table import decoded, dtype_of, folded, offsets
+from larvatus.engines._memory.table import decode_labels, dtype_of, fold_groups, offsets
 from larvatus.engines._spark import ordering, tasks
-from larvatus.engines._spark.description import Described, coded, kept, made_by, stacked
-from larvatus.engines._spark.jobs import Cluster, dumped, loaded
-from larvatus.engines._spark.layout import Assigned, Held, Here, Layout, Move, Moved, ready
-from larvatus.engines._spark.pairing import paired_columns
-from larvatus.engines._spark.store import Piece, Reader, Spread, new_folder
+from larvatus.engines._spark.description import DescribedTable, encode_description, keep_columns, made_by, stack_descriptions
+from larvatus.engines._spark.jobs import SparkCluster, dump_function, load_function
+from larvatus.engines._spark.layout import (
+    GroupAssignment,
+    SparkColumn,
+    SparkLayout,
+    SparkMove,
+    SparkMovedColumn,
+    SparkRowPlaces,
+    ready,
+)
+from larvatus.engines._spark.pairing import pair_on_cluster
+from larvatus.engines._spark.store import Piece, Reader, SpreadColumn, new_folder
 from larvatus.engines._spark.tasks import Target
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 MOST_KNOWN = 64  # reductions that are remembered
 
 
@@ -38,57 +46,57 @@ class SparkTable(LaidOut):
 
     columns: Mapping[str, Column]
     groups: Groups
-    layout: Layout = field(repr=False)
-    held: Mapping[str, Held] = field(repr=False)
+    layout: SparkLayout = field(repr=False)
+    held: Mapping[str, SparkColumn] = field(repr=False)
     starts: Ints = field(repr=False)
-    room: Cluster = field(repr=False)
+    room: SparkCluster = field(repr=False)
     source: Any = field(default=None, repr=False)
 
     def __reduce__(self) -> Any:
         """A method's function may refer to its data: what travels to executors is the description, not the rows."""
-        return Described, (dict(self.columns), self.groups)
+        return DescribedTable, (dict(self.columns), self.groups)
 
     def block(self, low: int, high: int, names: Sequence[str]) -> Block:
         return self.reader(names).block(low, high, names)
 
-    def counts(self, names: Sequence[str]) -> Mapping[Label, int]:
+    def counts(self, names: Sequence[str]) -> Mapping[GroupLabel, int]:
         levels = [self.columns[n].levels for n in names]
         total: dict[tuple[int, ...], int] = {}
-        for part in self.room.run(partial(tasks.counted, self.reader(names), names), self._batches(CHUNK)):
+        for part in self.room.run(partial(tasks.combination_counts, self.reader(names), names), self._batches(CHUNK)):
             for codes, times in part.items():
                 total[codes] = total.get(codes, 0) + times
-        return {decoded(codes, levels): total[codes] for codes in sorted(total)}
+        return {decode_labels(codes, levels): total[codes] for codes in sorted(total)}
 
     def reduce(
-        self, names: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
-    ) -> list[T]:
+        self, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
+    ) -> list[_T]:
         batches, reader = self._batches(CHUNK), self.reader(names)
         work = partial(self.room.run, partial(tasks.each, reader, function, names), batches)
         parts = self._known(reader, names, function, work)
-        return folded([g for b in batches for g, _, _ in b], (part for batch in parts for part in batch), combine)
+        return fold_groups([g for b in batches for g, _, _ in b], (part for batch in parts for part in batch), combine)
 
     def _known(self, reader: Reader, names: Sequence[str], function: Any, work: Callable[[], list[Any]]) -> list[Any]:
         """What was found before where the same function was asked of the same columns and sub-groups; methods often do."""
-        asked = hashlib.blake2b(dumped((names, function)), digest_size=16).digest()
+        asked = hashlib.blake2b(dump_function((names, function)), digest_size=16).digest()
         columns = [reader.columns[n] for n in names]
         key, known = (asked, self.starts.tobytes(), *map(id, columns)), self.layout.known
         of, before = known.get(key, ((), b""))
         if before and all(ref() is column for ref, column in zip(of, columns, strict=True)):
-            return list(loaded(before))
+            return list(load_function(before))
         found = work()
         while len(known) >= MOST_KNOWN:
             del known[next(iter(known))]
-        known[key] = tuple(map(weakref.ref, columns)), dumped(found)
+        known[key] = tuple(map(weakref.ref, columns)), dump_function(found)
         return found
 
     def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
         out = np.full((len(self.groups), len(probabilities)), np.nan)
         small, large = self._by_size(self.room.rows)
-        found = self.room.run(partial(tasks.quantiles, self.held[name].stored(), list(probabilities)), small)
+        found = self.room.run(partial(tasks.group_quantiles, self.held[name].stored(), list(probabilities)), small)
         for batch, rows in zip(small, found, strict=True):
             for (g, _, _), row in zip(batch, rows, strict=True):
                 out[g] = row
-        for rows in ordering.ordered(self, [name], large, None, ["value", "row"])[0]:
+        for rows in ordering.sort_large_groups(self, [name], large, None, ["value", "row"])[0]:
             ordered = rows.columns["value"]
             for i, p in enumerate(probabilities if ordered.rows else ()):
                 spot = p * (ordered.rows - 1)
@@ -99,22 +107,23 @@ class SparkTable(LaidOut):
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> SparkTable:
         small, large = self._by_size(self.room.rows)
         target = Target(self.room.place, new_folder())
-        work = partial(tasks.ranked, self.reader(list(names.values())), target, dict(names), random)
+        work = partial(tasks.rank_groups, self.reader(list(names.values())), target, dict(names), random)
         found = self._gathered(self.room.run(work, [(n, b) for b in small for n in names]))
-        beside: dict[str, Spread] = {}
+        beside: dict[str, SpreadColumn] = {}
         for some in ordering.together(list(names), large):
             if random is None:
-                rows = chain(*ordering.ordered(self, [names[n] for n in some], large, None, ["value", "row"]))
+                rows = chain(*ordering.sort_large_groups(self, [names[n] for n in some], large, None, ["value", "row"]))
                 runs = ordering.shared_runs(self.room, list(rows))
-                put = ordering.put(self.room, tasks.shared, runs, large, [np.float64], len(some))
+                put = ordering.put_large_groups(self.room, tasks.share_ranks, runs, large, [np.float64], len(some))
             else:
-                rows = chain(*ordering.ordered(self, [names[n] for n in some], large, random, ["row"]))
-                put = ordering.put(self.room, tasks.numbered, ordering.jobs_of(self.room, rows), large, [np.float64], len(some))
+                rows = chain(*ordering.sort_large_groups(self, [names[n] for n in some], large, random, ["row"]))
+                put = ordering.put_large_groups(self.room, tasks.number_rows, ordering.jobs_of(self.room, rows), large,
+                                                [np.float64], len(some))
             beside |= dict(zip(some, put, strict=True))
         return self._with([Column(n, "number") for n in names], found, target, large, beside)
 
     def place(
-        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Table | None = None
+        self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: RecordTable | None = None
     ) -> SparkTable:
         other = self if source is None else as_spark(source)
         given = {v: other.held[v].stored() for _, v in placed.values()}
@@ -122,17 +131,18 @@ class SparkTable(LaidOut):
         small, large = self._by_size(self.room.rows, sizes)
         target = Target(self.room.place, new_folder())
         reader = self.reader([o for o, _ in placed.values()])
-        work = partial(tasks.placed, reader, target, dict(placed), random, given, other.starts)
+        work = partial(tasks.place_by_rank, reader, target, dict(placed), random, given, other.starts)
         found = self._gathered(self.room.run(work, [(n, b) for b in small for n in placed]))
         theirs = [(g, int(other.starts[g]), int(other.starts[g + 1])) for g, _, _ in large]
-        beside: dict[str, Spread] = {}
+        beside: dict[str, SpreadColumn] = {}
         for some in ordering.together(list(placed), large):
-            sources = ordering.ordered(other, [placed[n][1] for n in some], theirs, None, ["value", "row"])
+            sources = ordering.sort_large_groups(other, [placed[n][1] for n in some], theirs, None, ["value", "row"])
             given_in = {(r.column, r.group): r.columns["value"] for r in chain(*sources)}
-            orders = ordering.ordered(self, [placed[n][0] for n in some], large, random, ["row"])
+            orders = ordering.sort_large_groups(self, [placed[n][0] for n in some], large, random, ["row"])
             rows = [r for r in chain(*orders) if given_in[r.column, r.group].rows]
             jobs = ordering.jobs_of(self.room, rows)
-            put = ordering.put(self.room, partial(tasks.received, given_in), jobs, large, [np.float64], len(some))
+            put = ordering.put_large_groups(self.room, partial(tasks.receive_values, given_in), jobs, large, [np.float64],
+                                            len(some))
             beside |= dict(zip(some, put, strict=True))
         made = [replace(other.columns[v], name=n, missing=True) for n, (_, v) in placed.items()]
         return self._with(made, found, target, large, beside)
@@ -149,90 +159,95 @@ class SparkTable(LaidOut):
     ) -> SparkTable:
         columns = {**self.columns, **{c.name: c for c in made}}
         target = Target(self.room.place, new_folder())
-        work = partial(tasks.mapped, self.reader(names), target, function, list(names), columns)
+        work = partial(tasks.map_blocks, self.reader(names), target, function, list(names), columns)
         found = self._gathered(self.room.run(work, batches))
         return self._with([replace(columns[n], missing=True) for n in found], found, target)
 
     def scan(
-        self, order: str, names: Sequence[str], start: T,
-        function: Callable[[T, Block], tuple[T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
+        self, order: str, names: Sequence[str], start: _T,
+        function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
     ) -> SparkTable:
         wanted = list(dict.fromkeys([order, *names]))
         small, large = self._by_size(self.room.rows * 2 // (len(wanted) + len(made) + 1))
         target = Target(self.room.place, new_folder())
-        work = partial(tasks.scanned, self.reader(wanted), target, order, list(names), start, function, random, list(made))
+        work = partial(tasks.scan_groups, self.reader(wanted), target, order, list(names), start, function, random, list(made))
         found = self._gathered(self.room.run(work, small))
-        beside: dict[str, Spread] = {}
+        beside: dict[str, SpreadColumn] = {}
         if large:
-            (rows,) = ordering.ordered(self, [order], large, random, ["row", "record"], names)
+            (rows,) = ordering.sort_large_groups(self, [order], large, random, ["row", "record"], names)
             aside = Target(self.room.place, new_folder())
             parts = self.room.run(partial(tasks.scanned_over, aside, list(names), start, function, list(made)), rows)
             along = {
-                r.group: [Spread.of(self.room.place, dtype_of(c), p[c.name], aside.of(f"{c.name} {r.group}")) for c in made]
+                r.group: [SpreadColumn.of(self.room.place, dtype_of(c), p[c.name], aside.of(f"{c.name} {r.group}"))
+                          for c in made]
                 for r, p in zip(rows, parts, strict=True)
             }
             jobs, dtypes = ordering.jobs_of(self.room, rows), [dtype_of(c) for c in made]
-            put = ordering.put(self.room, partial(tasks.returned, along), jobs, large, dtypes)
+            put = ordering.put_large_groups(self.room, partial(tasks.return_rows, along), jobs, large, dtypes)
             beside = {c.name: column for c, column in zip(made, put, strict=True)}
         return self._with([replace(c, missing=True) for c in made], found, target, large, beside)
 
     def carried(
-        self, order: str, names: Sequence[str], start: T, function: Callable[[int, T, Block], T],
+        self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
         random: RecordRandom | None = None,
-    ) -> list[T]:
+    ) -> list[_T]:
         wanted = list(dict.fromkeys([order, *names]))
         small, large = self._by_size(self.room.held(len(wanted)))
-        work = partial(tasks.carried, self.reader(wanted), order, list(names), start, function, random)
-        found: dict[int, T] = {}
+        work = partial(tasks.carry_along, self.reader(wanted), order, list(names), start, function, random)
+        found: dict[int, _T] = {}
         for batch, parts in zip(small, self.room.run(work, small), strict=True):
             found |= {g: part for (g, _, _), part in zip(batch, parts, strict=True)}
         if large:
-            (rows,) = ordering.ordered(self, [order], large, random, ["row", "record"], names)
+            (rows,) = ordering.sort_large_groups(self, [order], large, random, ["row", "record"], names)
             over = partial(tasks.carried_over, list(names), start, function, random is not None)
             found |= {r.group: part for r, part in zip(rows, self.room.run(over, rows), strict=True)}
         return [found[g] for g in range(len(self.groups))]
 
-    def pair(self, other: Table, names: Mapping[str, str], partly: bool = False) -> SparkTable:
+    def pair(self, other: RecordTable, names: Mapping[str, str], partly: bool = False) -> SparkTable:
         theirs = as_spark(other)
         columns = {new: replace(theirs.columns[old], name=new) for new, old in names.items()}
-        held = replaced(self.held, paired_columns(self, theirs, names, partly))
+        held = replace_columns(self.held, pair_on_cluster(self, theirs, names, partly))
         return replace(self, columns={**self.columns, **columns}, held=held)
 
-    def stack(self, other: Table, names: Sequence[str], indicator: str) -> SparkTable:
+    def stack(self, other: RecordTable, names: Sequence[str], indicator: str) -> SparkTable:
         theirs = as_spark(other)
         labels = list(dict.fromkeys(self.groups.labels + theirs.groups.labels))
         index = {label: i for i, label in enumerate(labels)}
         parts = []
         for k, table in enumerate((self, theirs)):
             to = np.array([index[label] for label in table.groups.labels], dtype=np.int64)
-            parts.append(table._made(partial(stacked, to, k), {"record": np.int64, "code": np.int32, "which": np.float64}))
+            parts.append(table._made(partial(stack_descriptions, to, k),
+                                     {"record": np.int64, "code": np.int32, "which": np.float64}))
         both = {n: self._above(parts[0][n], parts[1][n]) for n in parts[0]}
         columns = {n: self.columns[n] for n in names} | {indicator: Column(indicator, "number", integer=True)}
-        held: dict[str, Held] = {n: Here(self._above(self.held[n].stored(), theirs.held[n].stored())) for n in names}
-        held[indicator] = Here(both["which"])
-        position = Here(self._above(self.layout.position.stored(), theirs.layout.position.stored()))
-        above = Layout(Here(both["record"]), position, self.rows + theirs.rows)
+        held: dict[str, SparkColumn] = {n: SparkRowPlaces(self._above(self.held[n].stored(), theirs.held[n].stored()))
+                                        for n in names}
+        held[indicator] = SparkRowPlaces(both["which"])
+        position = SparkRowPlaces(self._above(self.layout.position.stored(), theirs.layout.position.stored()))
+        above = SparkLayout(SparkRowPlaces(both["record"]), position, self.rows + theirs.rows)
         start = SparkTable(columns, self.groups, above, held, self.starts, self.room)
-        assigned = Assigned.of(self.room, both["record"], both["code"], len(labels))
+        assigned = GroupAssignment.of(self.room, both["record"], both["code"], len(labels))
         return start.laid_out(assigned, self.groups.columns, labels, fresh=True)
 
     def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> SparkTable:
         groups = self.groups
-        assigned = self._assigned(partial(kept, keep), names, len(groups))
+        assigned = self._assigned(partial(keep_columns, keep), names, len(groups))
         return self.laid_out(assigned, groups.columns, groups.labels, groups.declared)
 
     def regroup(
         self, assign: Callable[[int, Block], Array], names: Sequence[str], columns: Sequence[str],
-        labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+        labels: Sequence[GroupLabel], declared: Sequence[tuple[GroupLabel, ...]] = (),
     ) -> SparkTable:
         return self.laid_out(self._assigned(assign, names, len(labels)), columns, labels, declared)
 
-    def _assigned(self, assign: Callable[[int, Block], Array], names: Sequence[str], groups: int) -> Assigned:
+    def _assigned(self, assign: Callable[[int, Block], Array], names: Sequence[str], groups: int) -> GroupAssignment:
         reader = self.reader(names)
-        return Assigned.made(self.room, reader.record, partial(coded, reader, assign, names), self._batches(CHUNK), groups)
+        return GroupAssignment.made(self.room, reader.record, partial(encode_description, reader, assign, names),
+                                    self._batches(CHUNK), groups)
 
     def laid_out(
-        self, assigned: Assigned, columns: Sequence[str], labels: Sequence[Label], declared: Sequence[tuple[Label, ...]] = (),
+        self, assigned: GroupAssignment, columns: Sequence[str], labels: Sequence[GroupLabel],
+        declared: Sequence[tuple[GroupLabel, ...]] = (),
         fresh: bool = False,
     ) -> SparkTable:
         """Rows by (code, record id), moved when they are needed; rows of code -1 left out; empty sub-groups not kept."""
@@ -248,12 +263,13 @@ class SparkTable(LaidOut):
             if not fresh and assigned.in_place:
                 after = self.layout
             else:
-                move = Move(self.room, self.layout, assigned)
-                after = Layout(Moved(self.layout.record, move), Moved(self.layout.position, move), move.rows, move)
+                move = SparkMove(self.room, self.layout, assigned)
+                after = SparkLayout(SparkMovedColumn(self.layout.record, move), SparkMovedColumn(self.layout.position, move),
+                                    move.rows, move)
             self.layout.moves[key] = after
         held = self.held
         if after is not self.layout and after.move is not None:
-            held = {n: Moved(h, after.move) for n, h in self.held.items()}
+            held = {n: SparkMovedColumn(h, after.move) for n, h in self.held.items()}
         return replace(self, groups=groups, layout=after, held=held, starts=offsets(groups.sizes))
 
     def materialise(self) -> SparkTable:
@@ -290,38 +306,38 @@ class SparkTable(LaidOut):
                 out.setdefault(name, []).append(piece)
         return out
 
-    def _above(self, one: Spread, other: Spread) -> Spread:
-        return Spread.joined(self.room.place, one.dtype, [one, other])
+    def _above(self, one: SpreadColumn, other: SpreadColumn) -> SpreadColumn:
+        return SpreadColumn.joined(self.room.place, one.dtype, [one, other])
 
     def _with(
         self, columns: Sequence[Column], found: Mapping[str, Sequence[Piece]], target: Target,
-        large: Sequence[Slice] = (), beside: Mapping[str, Spread] | None = None,
+        large: Sequence[Slice] = (), beside: Mapping[str, SpreadColumn] | None = None,
     ) -> SparkTable:
         """The table with new columns: pieces that tasks wrote, and between them the sub-groups that Spark put in order."""
         place, new, starts = self.room.place, {}, offsets([high - low for _, low, high in large])
         for c in columns:
             pieces = sorted(p for p in found.get(c.name, ()) if p[1])
-            column = Spread.of(place, dtype_of(c), pieces, target.of(c.name))
+            column = SpreadColumn.of(place, dtype_of(c), pieces, target.of(c.name))
             if large and beside is not None:
                 ends = offsets([n for _, n, _ in pieces])
                 parts = [(p[0], column.part(int(a), int(b))) for p, a, b in zip(pieces, ends, ends[1:], strict=False)]
                 parts += [(low, beside[c.name].part(int(a), int(b)))
                           for (_, low, _), a, b in zip(large, starts, starts[1:], strict=False)]
-                column = Spread.joined(place, dtype_of(c), [part for _, part in sorted(parts, key=lambda p: p[0])])
-            new[c.name] = Here(column)
-        return replace(self, columns={**self.columns, **{c.name: c for c in columns}}, held=replaced(self.held, new))
+                column = SpreadColumn.joined(place, dtype_of(c), [part for _, part in sorted(parts, key=lambda p: p[0])])
+            new[c.name] = SparkRowPlaces(column)
+        return replace(self, columns={**self.columns, **{c.name: c for c in columns}}, held=replace_columns(self.held, new))
 
-    def _made(self, function: Any, dtypes: Mapping[str, Any], names: Sequence[str] = ()) -> dict[str, Spread]:
+    def _made(self, function: Any, dtypes: Mapping[str, Any], names: Sequence[str] = ()) -> dict[str, SpreadColumn]:
         """Columns beside the table, from blocks."""
         folder = new_folder()
         work = partial(made_by, self.reader(names), self.room.place, folder, function, dict(dtypes), list(names))
         found = self.room.run(work, self._batches(CHUNK))
         return {
-            n: Spread.of(self.room.place, d, [f[n] for f in found], f"{folder}-{n}") for n, d in dtypes.items()
+            n: SpreadColumn.of(self.room.place, d, [f[n] for f in found], f"{folder}-{n}") for n, d in dtypes.items()
         }
 
 
-def as_spark(table: Table) -> SparkTable:
+def as_spark(table: RecordTable) -> SparkTable:
     if not isinstance(table, SparkTable):
         raise TypeError("tables of two engines cannot be joined; read both with the same engine")
     return table

@@ -16,15 +16,15 @@ from larvatus.data.contracts import Array, Block, Column, RowFunction, Words
 from larvatus.engines._layout.base_table import Slice
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.engines._memory.table import carried_along, dtype_of, scanned_along, ties
-from larvatus.engines._spark.jobs import Rows
-from larvatus.engines._spark.store import Piece, Place, Reader, Spread, written
+from larvatus.engines._spark.jobs import SparkBlocks
+from larvatus.engines._spark.store import Piece, Place, Reader, SpreadColumn, write_piece
 from larvatus.stats.ranks.ranks import average_ranks, by_rank, keyed_order, keyed_ranks
 
-T = TypeVar("T")
-SIGN = np.uint64(1 << 63)
+_T = TypeVar("_T")
+_SIGN = np.uint64(1 << 63)
 
 
-def key_of(name: str) -> str:
+def sort_key(name: str) -> str:
     """A column's name as part of a file's name."""
     return hashlib.blake2b(name.encode(), digest_size=8).hexdigest()
 
@@ -37,14 +37,14 @@ class Target:
     folder: str
 
     def write(self, name: str, first: int, values: Array, dtype: Any) -> Piece:
-        return written(self.place, self.of(name), "made", first, values, dtype)
+        return write_piece(self.place, self.of(name), "made", first, values, dtype)
 
     def of(self, name: str) -> str:
         """The folder of one column."""
-        return f"{self.folder}-{key_of(name)}"
+        return f"{self.folder}-{sort_key(name)}"
 
 
-def mapped(
+def map_blocks(
     reader: Reader, target: Target, function: RowFunction, names: Sequence[str], columns: Mapping[str, Column],
     slices: Sequence[Slice],
 ) -> dict[str, Piece]:
@@ -59,13 +59,13 @@ def mapped(
     return {n: target.write(n, first, np.concatenate(p), dtype_of(columns[n])) for n, p in parts.items()}
 
 
-def each(reader: Reader, function: Callable[[int, Block], T], names: Sequence[str], slices: Sequence[Slice]) -> list[T]:
+def each(reader: Reader, function: Callable[[int, Block], _T], names: Sequence[str], slices: Sequence[Slice]) -> list[_T]:
     """A function of every block."""
     with one_blas_thread():
         return [function(group, reader.block(low, high, names)) for group, low, high in slices]
 
 
-def counted(reader: Reader, names: Sequence[str], slices: Sequence[Slice]) -> dict[tuple[int, ...], int]:
+def combination_counts(reader: Reader, names: Sequence[str], slices: Sequence[Slice]) -> dict[tuple[int, ...], int]:
     """How often every combination of codes is there."""
     out: dict[tuple[int, ...], int] = {}
     for _, low, high in slices:
@@ -77,7 +77,7 @@ def counted(reader: Reader, names: Sequence[str], slices: Sequence[Slice]) -> di
     return out
 
 
-def quantiles(column: Spread, probabilities: Sequence[float], slices: Sequence[Slice]) -> list[NDArray[np.float64]]:
+def group_quantiles(column: SpreadColumn, probabilities: Sequence[float], slices: Sequence[Slice]) -> list[NDArray[np.float64]]:
     """Quantiles of whole sub-groups."""
     out = []
     for _, low, high in slices:
@@ -87,7 +87,7 @@ def quantiles(column: Spread, probabilities: Sequence[float], slices: Sequence[S
     return out
 
 
-def ranked(
+def rank_groups(
     reader: Reader, target: Target, names: Mapping[str, str], random: Any, job: tuple[str, Sequence[Slice]]
 ) -> dict[str, Piece]:
     """Ranks of a column in whole sub-groups."""
@@ -100,8 +100,9 @@ def ranked(
     return {new: target.write(new, slices[0][1], np.concatenate(parts), np.float64)}
 
 
-def placed(
-    reader: Reader, target: Target, how: Mapping[str, tuple[str, str]], random: Any, given: Mapping[str, Spread], starts: Any,
+def place_by_rank(
+    reader: Reader, target: Target, how: Mapping[str, tuple[str, str]], random: Any, given: Mapping[str, SpreadColumn],
+    starts: Any,
     job: tuple[str, Sequence[Slice]],
 ) -> dict[str, Piece]:
     """Values of another table in the order of a column, in whole sub-groups."""
@@ -120,7 +121,7 @@ def placed(
     return {into: target.write(into, slices[0][1], np.concatenate(parts), np.float64)}
 
 
-def scanned(
+def scan_groups(
     reader: Reader, target: Target, order: str, names: Sequence[str], start: Any, function: Any, random: Any,
     made: Sequence[Column], slices: Sequence[Slice],
 ) -> dict[str, Piece]:
@@ -134,10 +135,10 @@ def scanned(
     }
 
 
-def carried(
-    reader: Reader, order: str, names: Sequence[str], start: T, function: Callable[[int, T, Block], T], random: Any,
+def carry_along(
+    reader: Reader, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T], random: Any,
     slices: Sequence[Slice],
-) -> list[T]:
+) -> list[_T]:
     """What is carried along the order of a column, in whole sub-groups."""
     wanted = list(dict.fromkeys([order, *names]))
     return [
@@ -150,7 +151,7 @@ def carried(
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class SortedRows:
     """Rows of one sub-group in the order of a column: their places among the large sub-groups, and columns beside.
 
     `column` counts the columns that were sorted together.
@@ -158,10 +159,10 @@ class Sorted:
 
     column: int
     group: int
-    columns: dict[str, Spread]
+    columns: dict[str, SpreadColumn]
 
     @property
-    def row(self) -> Spread:
+    def row(self) -> SpreadColumn:
         return self.columns["row"]
 
     def blocks(self, names: Sequence[str], with_record: bool) -> Iterator[tuple[int, Block]]:
@@ -170,13 +171,13 @@ class Sorted:
             yield low, Block(record, {n: self.columns[f"c{i}"].read(low, high) for i, n in enumerate(names)})
 
 
-Job = tuple[Sorted, int, int]
+GroupJob = tuple[SortedRows, int, int]
 
 
 def present(
     reader: Reader, words: Mapping[str, Words | None], names: Sequence[str], wanted: Sequence[str],
     job: tuple[str, int, int, int, int],
-) -> Rows:
+) -> SparkBlocks:
     """Rows with a value: sub-group, value, the word and record id that settle ties, the row, and other columns."""
     order, group, start, low_, high_ = job
     word = words[order]
@@ -187,26 +188,26 @@ def present(
         out: dict[str, Array] = {"value": block[order][at] + 0.0, "record": ids, "row": at + (low + start)}
         out["sub_group"] = np.full(len(at), group)
         if word is not None:
-            out["word"] = (word(ids) ^ SIGN).view(np.int64)
+            out["word"] = (word(ids) ^ _SIGN).view(np.int64)
         out |= {f"c{i}": block[n][at] for i, n in enumerate(names)}
         yield {n: out[n] for n in wanted}
 
 
-def numbered(job: Job) -> Rows:
+def number_rows(job: GroupJob) -> SparkBlocks:
     """Each row and its rank."""
     rows, low_, high_ = job
     for low, high in pieces_of(low_, high_):
         yield {"row": rows.row.read(low, high), "c0": np.arange(low + 1, high + 1, dtype=np.float64)}
 
 
-def runs(job: Job) -> tuple[float, int, float, int]:
+def runs(job: GroupJob) -> tuple[float, int, float, int]:
     """The first value of some sorted rows and where its run ends, the last value and where its run begins."""
     rows, low, high = job
     x = rows.columns["value"].read(low, high)
     return float(x[0]), low + int(np.searchsorted(x, x[0], side="right")), float(x[-1]), low + int(np.searchsorted(x, x[-1]))
 
 
-def shared(job: tuple[Job, int, int]) -> Rows:
+def share_ranks(job: tuple[GroupJob, int, int]) -> SparkBlocks:
     """Each row and the mean rank of its run; where the first run begins and the last one ends is known from outside."""
     (rows, low, high), begins, ends = job
     x = rows.columns["value"].read(low, high)
@@ -217,7 +218,7 @@ def shared(job: tuple[Job, int, int]) -> Rows:
     yield {"row": rows.row.read(low, high), "c0": np.repeat((starts + stops + 1) / 2, sizes)}
 
 
-def received(ordered: Mapping[tuple[int, int], Spread], job: Job) -> Rows:
+def receive_values(ordered: Mapping[tuple[int, int], SpreadColumn], job: GroupJob) -> SparkBlocks:
     """Each row and the value that its rank receives."""
     rows, low_, high_ = job
     given = ordered[rows.column, rows.group]
@@ -228,8 +229,8 @@ def received(ordered: Mapping[tuple[int, int], Spread], job: Job) -> Rows:
 
 
 def carried_over(
-    names: Sequence[str], start: T, function: Callable[[int, T, Block], T], with_record: bool, rows: Sorted
-) -> T:
+    names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T], with_record: bool, rows: SortedRows
+) -> _T:
     """What is carried along all rows of a large sub-group, by one task that holds one chunk at a time."""
     for _, block in rows.blocks(names, with_record):
         start = function(rows.group, start, block)
@@ -237,8 +238,8 @@ def carried_over(
 
 
 def scanned_over(
-    target: Target, names: Sequence[str], start: T, function: Callable[[T, Block], tuple[T, Mapping[str, Array]]],
-    made: Sequence[Column], rows: Sorted,
+    target: Target, names: Sequence[str], start: _T, function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]],
+    made: Sequence[Column], rows: SortedRows,
 ) -> dict[str, list[Piece]]:
     """New columns of a large sub-group in sorted order."""
     out: dict[str, list[Piece]] = {c.name: [] for c in made}
@@ -249,7 +250,7 @@ def scanned_over(
     return out
 
 
-def returned(made: Mapping[int, Sequence[Spread]], job: Job) -> Rows:
+def return_rows(made: Mapping[int, Sequence[SpreadColumn]], job: GroupJob) -> SparkBlocks:
     """Each row and what was made for it in sorted order."""
     rows, low_, high_ = job
     for low, high in pieces_of(low_, high_):

@@ -15,28 +15,28 @@ from larvatus.core.errors import WriteError
 from larvatus.core.files import folder_in_place, moved_in_place
 from larvatus.data.contracts import Array, Words
 from larvatus.engines._disk.writing import Way, ways_of
-from larvatus.engines._files.targets import PART, ROWS, _File, write_batches
+from larvatus.engines._files.targets import PART, ROWS_WRITTEN, _File, write_batches
 from larvatus.engines._layout.chunks import pieces_of
 from larvatus.engines._spark.exchange import Outgoing, sort
-from larvatus.engines._spark.jobs import Rows
+from larvatus.engines._spark.jobs import SparkBlocks
 from larvatus.engines._spark.layout import ready, spans
-from larvatus.engines._spark.store import Place, Spread, new_folder
+from larvatus.engines._spark.store import Place, SpreadColumn, new_folder
 from larvatus.engines._spark.table import SparkTable
 
-T = TypeVar("T")
-SIGN = np.uint64(1 << 63)
+_T = TypeVar("_T")
+_SIGN = np.uint64(1 << 63)
 
 
-def _over(table: SparkTable, name: str, function: Callable[[Array], T]) -> list[T]:
+def _over(table: SparkTable, name: str, function: Callable[[Array], _T]) -> list[_T]:
     """What a function makes of every piece of a column, on the executors."""
     return table.room.run(partial(_asked, table.held[name].stored(), function), spans(table.rows, table.room))
 
 
-def _asked(column: Spread, function: Callable[[Array], T], span: tuple[int, int]) -> T:
+def _asked(column: SpreadColumn, function: Callable[[Array], _T], span: tuple[int, int]) -> _T:
     return function(column.read(*span))
 
 
-class Arranged:
+class ArrangedColumns:
     """The columns that leave in the order in which they do, and how each becomes an Arrow array."""
 
     def __init__(self, table: SparkTable, names: Sequence[str], order: Words | None) -> None:
@@ -58,27 +58,27 @@ class Arranged:
         """Rows as Arrow batches, with their record ids."""
         import pyarrow as pa
 
-        for a, b in pieces_of(low, high, ROWS):
+        for a, b in pieces_of(low, high, ROWS_WRITTEN):
             held = {n: c.read(a, b) for n, c in self.columns.items()}
             arrays = [self.ways[n].array(held[n], held.get(f" exact {n}")) for n in self.names]
             yield pa.record_batch(arrays, names=self.names), self.record.read(a, b)
 
     def parts(self, parallel: int) -> list[tuple[int, int, int]]:
         """Rows for each file of a folder."""
-        size = max(min(PART, -(-self.rows // parallel)), min(ROWS, self.rows), 1)
+        size = max(min(PART, -(-self.rows // parallel)), min(ROWS_WRITTEN, self.rows), 1)
         return [(i, a, b) for i, (a, b) in enumerate(pieces_of(0, self.rows, size))]
 
 
 def _keyed(
-    record: Spread, position: Spread, columns: Sequence[Spread], order: Words | None, span: tuple[int, int]
-) -> Rows:
+    record: SpreadColumn, position: SpreadColumn, columns: Sequence[SpreadColumn], order: Words | None, span: tuple[int, int]
+) -> SparkBlocks:
     for low, high in pieces_of(*span):
         ids = record.read(low, high)
-        word = position.read(low, high) if order is None else (order(ids) ^ SIGN).view(np.int64)
+        word = position.read(low, high) if order is None else (order(ids) ^ _SIGN).view(np.int64)
         yield {"word": word, "record": ids, **{f"c{i}": c.read(low, high) for i, c in enumerate(columns)}}
 
 
-def _ascending(table: SparkTable, position: Spread) -> bool:
+def _ascending(table: SparkTable, position: SpreadColumn) -> bool:
     last = -1
     for first, end, rises in table.room.run(partial(_rise, position), spans(table.rows, table.room)):
         if first <= last or not rises:
@@ -87,14 +87,14 @@ def _ascending(table: SparkTable, position: Spread) -> bool:
     return True
 
 
-def _rise(position: Spread, span: tuple[int, int]) -> tuple[int, int, bool]:
+def _rise(position: SpreadColumn, span: tuple[int, int]) -> tuple[int, int, bool]:
     at = position.read(*span)
     return int(at[0]), int(at[-1]), bool((np.diff(at) > 0).all())
 
 
-def frame(table: SparkTable, names: Sequence[str]) -> Any:
+def spark_frame(table: SparkTable, names: Sequence[str]) -> Any:
     """The named columns as a Spark frame over files in the shared folder."""
-    leaving, folder = Arranged(table, names, None), new_folder()
+    leaving, folder = ArrangedColumns(table, names, None), new_folder()
     room = table.room
     room.run(partial(_file_in, leaving, room.place, folder), leaving.parts(room.parallel))
     return room.given.read.parquet(f"{_address(room.place)}/{folder}")
@@ -104,7 +104,7 @@ def _address(place: Place) -> str:
     return Path(place.root).as_uri() if place.local else place.root
 
 
-def _file_in(leaving: Arranged, place: Place, folder: str, part: tuple[int, int, int]) -> None:
+def _file_in(leaving: ArrangedColumns, place: Place, folder: str, part: tuple[int, int, int]) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -117,11 +117,11 @@ def _file_in(leaving: Arranged, place: Place, folder: str, part: tuple[int, int,
         place.write(f"{folder}/part-{part[0]:05d}.parquet", sink.getvalue())
 
 
-def write(table: SparkTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None) -> None:
+def write_from_cluster(table: SparkTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None) -> None:
     """A folder of files, written by the executors, or one file, written here; with a pairing file where one is asked for."""
     import pyarrow as pa
 
-    leaving, row_order, room = Arranged(table, names, order), "keep" if order is None else "keyed", table.room
+    leaving, row_order, room = ArrangedColumns(table, names, order), "keep" if order is None else "keyed", table.room
     if path.suffix:
         write_batches(leaving.batches(0, table.rows), path, row_order, pairing)
         return
@@ -142,7 +142,7 @@ def write(table: SparkTable, names: Sequence[str], path: Path, order: Words | No
                     pairs.write(pa.record_batch({"record": pa.array(ids)}))
 
 
-def _part(leaving: Arranged, folder: str, row_order: str, part: tuple[int, int, int]) -> None:
+def _part(leaving: ArrangedColumns, folder: str, row_order: str, part: tuple[int, int, int]) -> None:
     """One file of the folder, under its name when all of it is there: a task that is tried again writes it again."""
     target = Path(folder) / f"part-{part[0]:05d}.parquet"
     beside = Path(folder) / f".{target.name}.{new_folder()}"

@@ -15,7 +15,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.sub_groups import Level
 
 
-def renamed(column: Column, names: Mapping[str, str], asked_by: str) -> list[Level]:
+def rename_levels(column: Column, names: Mapping[str, str], asked_by: str) -> list[Level]:
     """The new name of each level: those named get theirs, the others stay; a name in use joins that level."""
     own = {str(level): level for level in column.levels}
     unknown = [n for n in names if n not in own]
@@ -61,7 +61,7 @@ def without_rare(levels: Sequence[Level], counts: Ints, fewest: int, other: str,
     return [other if level in joined else level for level in levels]
 
 
-def recoded(column: Column, new: Sequence[Sequence[Level]]) -> tuple[Column, list[NDArray[np.int32]]]:
+def recode_levels(column: Column, new: Sequence[Sequence[Level]]) -> tuple[Column, list[NDArray[np.int32]]]:
     """The new description, and the new code of each old code in every sub-group (missing, at the end, stays)."""
     levels = tuple(dict.fromkeys(level for group in zip(*new, strict=True) for level in group))
     place = {level: i for i, level in enumerate(levels)}

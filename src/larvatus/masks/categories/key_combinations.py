@@ -12,16 +12,16 @@ from larvatus.core.arrays import Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
-from larvatus.stats.grouping.suppression import Pieces
+from larvatus.stats.grouping.suppression import KeyPieces
 
-Key = tuple[int, bytes]
+_Key = tuple[int, bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Combinations:
     """Each combination once: its key, codes of its columns (0 missing), the part it cannot leave, and how often it occurs."""
 
-    keys: tuple[Key, ...] = field(repr=False)
+    keys: tuple[_Key, ...] = field(repr=False)
     names: tuple[str, ...]
     rows: Ints = field(repr=False)
     part: Ints = field(repr=False)
@@ -37,12 +37,12 @@ def _values(block: Block, names: Sequence[str]) -> NDArray[np.float64]:
     return out
 
 
-def combined(block: Block, names: Sequence[str]) -> list[bytes]:
+def combine_keys(block: Block, names: Sequence[str]) -> list[bytes]:
     """The combination of each row, as bytes."""
     return [row.tobytes() for row in _values(block, names)]
 
 
-def combinations_of(data: Microdata, names: Sequence[str], known: Sequence[str]) -> Combinations:
+def key_combinations(data: Microdata, names: Sequence[str], known: Sequence[str]) -> Combinations:
     """All combinations of the known columns and the others, in every sub-group."""
     used = [*known, *names]
 
@@ -50,7 +50,7 @@ def combinations_of(data: Microdata, names: Sequence[str], known: Sequence[str])
         rows, times = np.unique(_values(block, used), axis=0, return_counts=True)
         return [(rows, times)]
 
-    keys: list[Key] = []
+    keys: list[_Key] = []
     rows, group, counts = [], [], []
     for g, parts in enumerate(data.reduce(used, count, list.__add__)):
         seen, at = np.unique(np.vstack([p[0] for p in parts]), axis=0, return_inverse=True)
@@ -68,12 +68,12 @@ def combinations_of(data: Microdata, names: Sequence[str], known: Sequence[str])
 
 
 def fates(
-    data: Microdata, found: Combinations, pieces: Pieces, random: RecordRandom
-) -> tuple[dict[Key, NDArray[np.bool_]], dict[tuple[int, int], NDArray[np.bool_]]]:
+    data: Microdata, found: Combinations, pieces: KeyPieces, random: RecordRandom
+) -> tuple[dict[_Key, NDArray[np.bool_]], dict[tuple[int, int], NDArray[np.bool_]]]:
     """What all records of a combination lose, and what single records lose that were picked from one by keyed words."""
     order = np.argsort(pieces.origin, kind="stable")
-    every: dict[Key, NDArray[np.bool_]] = {}
-    picked: dict[Key, list[tuple[int, NDArray[np.bool_]]]] = {}
+    every: dict[_Key, NDArray[np.bool_]] = {}
+    picked: dict[_Key, list[tuple[int, NDArray[np.bool_]]]] = {}
     for i in order.tolist():
         key = found.keys[int(pieces.origin[i])]
         if key not in every:
@@ -93,17 +93,17 @@ def fates(
 
 
 def _smallest_words(
-    data: Microdata, names: Sequence[str], need: Mapping[Key, int], random: RecordRandom
-) -> list[dict[Key, list[tuple[int, int]]]]:
+    data: Microdata, names: Sequence[str], need: Mapping[_Key, int], random: RecordRandom
+) -> list[dict[_Key, list[tuple[int, int]]]]:
     """For each combination that needs some, its records with the smallest keyed words, in every sub-group."""
-    Found = dict[Key, list[tuple[int, int]]]
+    Found = dict[_Key, list[tuple[int, int]]]
 
     def merged(one: Found, other: Found) -> Found:
         return {k: sorted([*one.get(k, []), *other.get(k, [])])[: need[k]] for k in {*one, *other}}
 
     def search(group: int, block: Block) -> Found:
         out: Found = {}
-        for row, key in enumerate(combined(block, names)):
+        for row, key in enumerate(combine_keys(block, names)):
             if (group, key) in need:
                 word = int(random.words(block.record[row : row + 1], purpose="picked")[0, 0])
                 out.setdefault((group, key), []).append((word, int(block.record[row])))

@@ -35,7 +35,7 @@ def _refuse(name: str, lacking: int, where: str) -> None:
         raise MaskError(f"{name!r}: {lacking} of its levels are not in {where}. Add them there, or leave the column out.")
 
 
-def numbered(data: Microdata, original: Microdata, names: Sequence[str]) -> Microdata:
+def levels_to_numbers(data: Microdata, original: Microdata, names: Sequence[str]) -> Microdata:
     """The data with the named columns, those that hold names, as numbers that sort as their levels do; missing as NaN."""
     scores = {n: level_scores(data, n, original) for n in names if data.table.columns[n].kind == "nominal"}
     return _as_numbers(data, scores)
@@ -52,7 +52,7 @@ def placed_levels(data: Microdata, original: Microdata, names: Sequence[str]) ->
     return _as_numbers(data, places)
 
 
-def named(data: Microdata, like: Microdata, original: Microdata, names: Sequence[str]) -> Microdata:
+def numbers_to_levels(data: Microdata, like: Microdata, original: Microdata, names: Sequence[str]) -> Microdata:
     """Columns that `placed_levels` made of another table's, as names again."""
     codes = {}
     for n in names:

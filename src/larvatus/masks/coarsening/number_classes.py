@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
-
-SHARED_BY = 3
+from larvatus.masks.coarsening.tails import SHARED_BY
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class Classes:
     mean: Floats
 
 
-def class_name(name: str) -> str:
+def interval_name(name: str) -> str:
     """The column that holds the class of each value."""
     return f" class {name}"
 
@@ -36,9 +35,9 @@ def by_cuts(data: Microdata, name: str, cuts: Sequence[float], weight: str | Non
 
     def assign(group: int, block: Block) -> Mapping[str, Array]:
         x = block[name]
-        return {class_name(name): np.where(np.isnan(x), np.nan, np.searchsorted(edges, x, side="right"))}
+        return {interval_name(name): np.where(np.isnan(x), np.nan, np.searchsorted(edges, x, side="right"))}
 
-    classed = data.map_rows(assign, [name], [Column(class_name(name), "number")])
+    classed = data.map_rows(assign, [name], [Column(interval_name(name), "number")])
     return Classes(classed, *_figures(classed, name, len(edges) + 1, weight))
 
 
@@ -51,15 +50,16 @@ def by_counts(data: Microdata, name: str, bins: int, weight: str | None) -> Clas
     def place(rank: Floats, group: int) -> Floats:
         return np.minimum(np.floor((rank - 0.5) * bins / max(int(there[group]), 1)), bins - 1)
 
-    first = ranked.map_rows(lambda g, b: {class_name(name): place(b[rank], g)}, [rank], [Column(class_name(name), "number")])
+    first = ranked.map_rows(lambda g, b: {interval_name(name): place(b[rank], g)}, [rank],
+                            [Column(interval_name(name), "number")])
     joined = [_joined(counts) for counts in _figures(first, name, bins, None)[0]]
 
     def renumber(group: int, block: Block) -> Mapping[str, Array]:
-        before = block[class_name(name)]
+        before = block[interval_name(name)]
         gone = np.isnan(before)
-        return {class_name(name): np.where(gone, np.nan, joined[group][np.where(gone, 0, before).astype(np.int64)])}
+        return {interval_name(name): np.where(gone, np.nan, joined[group][np.where(gone, 0, before).astype(np.int64)])}
 
-    classed = first.map_rows(renumber, [class_name(name)], [Column(class_name(name), "number")])
+    classed = first.map_rows(renumber, [interval_name(name)], [Column(interval_name(name), "number")])
     return Classes(classed, *_figures(classed, name, bins, weight))
 
 
@@ -78,12 +78,12 @@ def _figures(data: Microdata, name: str, classes: int, weight: str | None) -> tu
     """Counts and means, weighted where a weight is named and adds up to more than zero in the class."""
 
     def sums(group: int, block: Block) -> Floats:
-        there = ~np.isnan(block[class_name(name)])
-        x, at = block[name][there], block[class_name(name)][there].astype(np.int64)
+        there = ~np.isnan(block[interval_name(name)])
+        x, at = block[name][there], block[interval_name(name)][there].astype(np.int64)
         w = np.nan_to_num(block[weight][there]) if weight else np.ones(len(x))
         return np.array([np.bincount(at, v, minlength=classes) for v in (np.ones(len(x)), x, w, w * x)])
 
-    used = [name, class_name(name), *([weight] if weight else [])]
+    used = [name, interval_name(name), *([weight] if weight else [])]
     count, plain, mass, weighted = np.array(data.reduce(used, sums, np.add)).transpose(1, 0, 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(mass > 0, weighted / mass, plain / count)

@@ -13,7 +13,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.copula.estimate import Copula
 
-NOTABLE = 1e-6
+_NOTABLE = 1e-6
 
 
 def latent_values(
@@ -30,7 +30,7 @@ def latent_values(
 
 def copula_notes(data: Microdata, copulas: Sequence[Copula]) -> list[Note]:
     """How far rank correlations had to be moved where no normal copula has them."""
-    repaired = [(c.repaired, g) for g, c in enumerate(copulas) if c.repaired > NOTABLE]
+    repaired = [(c.repaired, g) for g, c in enumerate(copulas) if c.repaired > _NOTABLE]
     if not repaired:
         return []
     worst, where = max(repaired)

@@ -18,18 +18,18 @@ from larvatus.stats.copula.latent_correlation import (
     Ties,
     conditional,
     conditionals,
-    fitted,
+    fit_weights,
     inverse,
     latent_matrix,
     latent_of_untied,
     latent_with_indicator,
     tied_runs,
 )
-from larvatus.stats.copula.within_levels import Levels, inside_covariance, level_effects
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.copula.within_levels import LevelTable, inside_covariance, level_effects
+from larvatus.stats.linear.moments import SampleMoments
 
-COUNTED = 1000
-MOST_PATTERNS, LOOKED_AT = 4096, 128
+_COUNTED = 1000
+MOST_PATTERNS, _LOOKED_AT = 4096, 128
 UNTIED = Ties(np.zeros(0), np.zeros(0))
 
 
@@ -45,7 +45,7 @@ class Copula:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedColumns:
     """Data with average ranks of X and of numeric S, normal scores of numeric S, and indicators of names."""
 
     data: Microdata
@@ -64,16 +64,16 @@ class Ranked:
         return [f" rank {n}" for n in (*self.names, *(term_name(t) for t in self.numeric))]
 
 
-def ranked(data: Microdata, names: Sequence[str], random: RecordRandom) -> Ranked:
+def rank_columns(data: Microdata, names: Sequence[str], random: RecordRandom) -> RankedColumns:
     """Everything the copula is estimated from and drawn with, as columns."""
     design = design_of(data, data.non_confidential)
     numeric = tuple(t.name for t in design.terms if t.level is None and not t.missing)
     indicators = tuple(t.name for t in design.terms if t.name not in numeric)
-    out = Ranked(with_terms(data, design), tuple(names), numeric, indicators)
+    out = RankedColumns(with_terms(data, design), tuple(names), numeric, indicators)
     terms = {f" rank {n}": n for n in [*names, *(term_name(t) for t in numeric)]}
     data = out.data.ranks(terms)
     scored = {f" score {t}": term_name(t) for t in numeric}
-    return Ranked(_with_scores(data, scored, random), out.names, numeric, indicators)
+    return RankedColumns(_with_scores(data, scored, random), out.names, numeric, indicators)
 
 
 def _with_scores(data: Microdata, scored: Mapping[str, str], random: RecordRandom) -> Microdata:
@@ -106,12 +106,12 @@ def _full(n: float) -> float:
     return n * (n + 1) * (2 * n + 1) / 6
 
 
-def copula_of(source: Ranked) -> list[Copula]:
+def copula_of(source: RankedColumns) -> list[Copula]:
     """Latent correlations from rank correlations and ties, per sub-group."""
     data, ranks, given = source.data, source.ranks, source.given
     columns = [*ranks, *given]
-    moments = data.reduce(columns, lambda g, b: Moments.of(b.matrix(columns)), Moments.merge)
-    tied = _tied(Moments.stacked(moments), len(ranks))
+    moments = data.reduce(columns, lambda g, b: SampleMoments.of(b.matrix(columns)), SampleMoments.merge)
+    tied = _tied(SampleMoments.stacked(moments), len(ranks))
     repeats: list[list[dict[float, int]]] = [[{} for _ in ranks] for _ in moments]
     if tied.any():
         repeats = data.reduce(
@@ -129,12 +129,12 @@ def copula_of(source: Ranked) -> list[Copula]:
     ]
 
 
-def _plain(source: Ranked, moments: Sequence[Moments]) -> list[Copula]:
+def _plain(source: RankedColumns, moments: Sequence[SampleMoments]) -> list[Copula]:
     """Sub-groups without ties, agreement and nominal S, all at once."""
     if not moments:
         return []
     p, q = len(source.names), len(source.numeric)
-    every = Moments.stacked(moments)
+    every = SampleMoments.stacked(moments)
     correlation = every.correlation
     r = np.where(np.isnan(correlation), 0.0, correlation)
     latent = latent_of_untied(r[:, : p + q, : p + q])
@@ -147,7 +147,7 @@ def _plain(source: Ranked, moments: Sequence[Moments]) -> list[Copula]:
     ]
 
 
-def _tied(ranks: Moments, count: int) -> NDArray[np.bool_]:
+def _tied(ranks: SampleMoments, count: int) -> NDArray[np.bool_]:
     """Columns of ranks whose squares fall short of those of 1, 2, … n: some are shared."""
     n = ranks.present[..., :count]
     squares = np.diagonal(ranks.square, axis1=-2, axis2=-1)[..., :count]
@@ -175,7 +175,7 @@ def _joined(one: list[dict[float, int]], other: list[dict[float, int]]) -> list[
 
 
 def _copula(
-    source: Ranked, moments: Moments, repeats: Sequence[dict[float, int]], alike: Pairs,
+    source: RankedColumns, moments: SampleMoments, repeats: Sequence[dict[float, int]], alike: Pairs,
     patterns: Mapping[bytes, int] | None,
 ) -> Copula:
     p, q = len(source.names), len(source.numeric)
@@ -197,7 +197,7 @@ def _copula(
     share, observed = moments.mean[start + q :], r[first, start + q :]
     if patterns is None:
         cross = np.array([latent_with_indicator(o, share, t) for o, t in zip(observed, kept, strict=False)])
-        at_level, _ = fitted(cross, names, np.ones(m))
+        at_level, _ = fit_weights(cross, names, np.ones(m))
         both = np.hstack([at_level, score_at_level])
         inside = latent_matrix(spearman, kept) - both.T @ names @ both
         at_level = at_level / apart
@@ -208,7 +208,7 @@ def _copula(
             level_effects(e * np.sqrt(t.variance), rows, shares, t) for e, t in zip(excess, kept, strict=False)
         ]).T
         mean = np.hstack([rows @ at_level, (rows - share) / apart.T @ score_at_level])
-        levels = Levels(shares, mean, np.concatenate([np.ones(m), np.maximum(np.diag(given), 0.0)]))
+        levels = LevelTable(shares, mean, np.concatenate([np.ones(m), np.maximum(np.diag(given), 0.0)]))
         inside = inside_covariance(spearman, moments.count[np.ix_(chosen, chosen)], kept, levels, m)
     on_score, root, repaired = conditional(inside[:m, :m], inside[:m, m:], given)
     weights = np.vstack([on_score / scale[:q, None], at_level - score_at_level @ on_score / apart])
@@ -231,7 +231,7 @@ def _added(one: dict[bytes, int] | None, other: dict[bytes, int] | None) -> dict
 
 def _unpacked(patterns: Mapping[bytes, int], width: int) -> tuple[Matrix, Matrix]:
     """Combinations of indicators as rows, the most frequent ones, and their shares."""
-    often = sorted(patterns.items(), key=lambda item: (-item[1], item[0]))[:LOOKED_AT]
+    often = sorted(patterns.items(), key=lambda item: (-item[1], item[0]))[:_LOOKED_AT]
     rows = np.unpackbits(np.array([list(k) for k, _ in often], dtype=np.uint8), axis=1)[:, :width]
     count = np.array([float(c) for _, c in often])
     return rows.astype(np.float64), count / count.sum()
@@ -241,7 +241,7 @@ def _ties(found: Mapping[float, int], n: float) -> Ties:
     """Runs of equal values that hold at least a thousandth of the records."""
     if not found:
         return UNTIED
-    kept = [(v, c) for v, c in found.items() if c >= max(2.0, n / COUNTED)]
+    kept = [(v, c) for v, c in found.items() if c >= max(2.0, n / _COUNTED)]
     return tied_runs(np.array([v for v, _ in kept]), np.array([float(c) for _, c in kept]), max(int(n), 1))
 
 

@@ -12,7 +12,7 @@ from larvatus.core.errors import SubGroupError
 from larvatus.data.contracts import Array, Block
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.sub_groups import Groups, Label, settle
+from larvatus.data.sub_groups import GroupLabel, Groups, settle
 
 Pattern = bytes
 Test = Callable[[Array], Array]
@@ -64,7 +64,7 @@ def _by_pattern(
     seen = data.reduce(names, lambda g, b: Counter(_patterns(b, names, test)), lambda a, b: a + b)
     every: set[Pattern] = set().union(*seen)
     found = [(pattern, g) for pattern in sorted(every) for g in range(len(data.groups)) if seen[g][pattern]]
-    labels: list[Label] = [(_text(pattern, names), *data.groups.labels[g]) for pattern, g in found]
+    labels: list[GroupLabel] = [(_text(pattern, names), *data.groups.labels[g]) for pattern, g in found]
     sizes = [seen[g][pattern] for pattern, g in found]
     all_pass = bytes([1]) * len(names)
     counts = [[size if pattern != all_pass else max(size, smallest)] for size, (pattern, _) in zip(sizes, found, strict=True)]

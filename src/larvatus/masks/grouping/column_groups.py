@@ -10,7 +10,7 @@ from larvatus.data.contracts import Column
 from larvatus.data.microdata import Microdata
 
 Listed: TypeAlias = tuple[str, ...] | tuple[tuple[str, ...], ...]
-KEPT = " kept by a group"
+_KEPT = " kept by a group"
 
 
 def column_groups(what: str, listed: Listed, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -30,15 +30,15 @@ def column_groups(what: str, listed: Listed, names: Sequence[str]) -> list[tuple
     return sorted(groups, key=lambda g: names.index(g[0]))
 
 
-def rejoined(base: Microdata, masked: Microdata, names: Sequence[str]) -> Microdata:
+def rejoin_columns(base: Microdata, masked: Microdata, names: Sequence[str]) -> Microdata:
     """The base with columns of a table in other sub-groups; records that the other table has lost are left out."""
     columns = {n: n for n in names}
     if masked.rows == base.rows:
         return base.holding(base.table.pair(masked.table, columns))
     import numpy as np
 
-    there = masked.map_rows(lambda g, b: {KEPT: np.ones(len(b))}, (), [Column(KEPT, "number")])
-    joined = base.table.pair(there.table, {KEPT: KEPT}, partly=True).take(lambda g, b: b[KEPT] == 1, [KEPT])
+    there = masked.map_rows(lambda g, b: {_KEPT: np.ones(len(b))}, (), [Column(_KEPT, "number")])
+    joined = base.table.pair(there.table, {_KEPT: _KEPT}, partly=True).take(lambda g, b: b[_KEPT] == 1, [_KEPT])
     return base.holding(joined.pair(masked.table, columns))
 
 

@@ -11,7 +11,7 @@ from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 
 DISTANCE = " distance"
-THINNEST = 1e-8
+_THINNEST = 1e-8
 
 
 def with_distance(data: Microdata, names: Sequence[str]) -> Microdata:
@@ -36,5 +36,5 @@ def _whitening(centre: NDArray[np.float64], covariance: NDArray[np.float64]) -> 
     spread = np.sqrt(np.diag(covariance))
     scale = np.where(spread > 0, spread, 1.0)
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    good = values > THINNEST * max(float(values.max(initial=0.0)), 1e-300)
+    good = values > _THINNEST * max(float(values.max(initial=0.0)), 1e-300)
     return centre, (vectors[:, good] / np.sqrt(values[good])) / scale[:, None]

@@ -11,7 +11,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 
-ORDER, LAST, PLACE, BACK = " order of groups", " last group", " place in order", " place from the end"
+_ORDER, LAST, _PLACE, _BACK = " order of groups", " last group", " place in order", " place from the end"
 Carried = tuple[int, NDArray[np.float64]]
 Passed = Callable[[Carried | None, Block], tuple[Carried, Mapping[str, Array]]]
 
@@ -22,11 +22,11 @@ def streamed_means(data: Microdata, names: Sequence[str], k: int, size: str, ran
     The first column alone is ordered by itself. Records without values stay; `size` names the column of group sizes.
     """
     first, total, mean = ([f" {what} {n}" for n in names] for what in ("first", "total", "mean"))
-    made = [Column(n, "number") for n in (*first, *total, PLACE)]
-    table = _ordered(data, names, k).table.scan(ORDER, [*names, LAST], None, _up(names, first, total, k), random, made)
-    table = table.map_rows(lambda g, b: {BACK: -b[PLACE]}, [PLACE], [Column(BACK, "number")])
+    made = [Column(n, "number") for n in (*first, *total, _PLACE)]
+    table = _ordered(data, names, k).table.scan(_ORDER, [*names, LAST], None, _up(names, first, total, k), random, made)
+    table = table.map_rows(lambda g, b: {_BACK: -b[_PLACE]}, [_PLACE], [Column(_BACK, "number")])
     made = [Column(n, "number") for n in (*mean, size)]
-    table = table.scan(BACK, [*first, *total, PLACE, LAST], None, _down(first, total, mean, size, k), random, made)
+    table = table.scan(_BACK, [*first, *total, _PLACE, LAST], None, _down(first, total, mean, size, k), random, made)
     return data.holding(table.map_rows(lambda g, b: {n: b[m] for n, m in zip(names, mean, strict=True)}, mean))
 
 
@@ -38,9 +38,9 @@ def _ordered(data: Microdata, names: Sequence[str], k: int) -> Microdata:
     def order(group: int, block: Block) -> Mapping[str, Array]:
         columns = ((block[n] - middle[group][j]) / scale[group][j] for j, n in enumerate(names))
         last = max(int(moments[group].present[0]) // k - 1, 0)
-        return {ORDER: block[names[0]] if len(names) == 1 else np.sum(list(columns), axis=0), LAST: np.full(len(block), last)}
+        return {_ORDER: block[names[0]] if len(names) == 1 else np.sum(list(columns), axis=0), LAST: np.full(len(block), last)}
 
-    return data.map_rows(order, names, [Column(ORDER, "number"), Column(LAST, "number")])
+    return data.map_rows(order, names, [Column(_ORDER, "number"), Column(LAST, "number")])
 
 
 def _up(names: Sequence[str], first: Sequence[str], total: Sequence[str], k: int) -> Passed:
@@ -54,7 +54,7 @@ def _up(names: Sequence[str], first: Sequence[str], total: Sequence[str], k: int
         for j, name in enumerate(names):
             run_up(np.ascontiguousarray(block[name]), done, k, int(block[LAST][0]), state[:, j], out[:, j])
         found = {n: out[i, j] for i, made in enumerate((first, total)) for j, n in enumerate(made)}
-        return (done + len(block), state), {**found, PLACE: done + np.arange(float(len(block)))}
+        return (done + len(block), state), {**found, _PLACE: done + np.arange(float(len(block)))}
 
     return passed
 
@@ -63,10 +63,10 @@ def _down(first: Sequence[str], total: Sequence[str], mean: Sequence[str], size:
     """Give each record the mean of its group: the last of a group, met first on the way down, knows the whole sum."""
 
     def passed(carry: Carried | None, block: Block) -> tuple[Carried, Mapping[str, Array]]:
-        group = np.minimum(block[PLACE] // k, block[LAST])
+        group = np.minimum(block[_PLACE] // k, block[LAST])
         before, held = carry or (-1, np.zeros(len(mean) + 1))
         new = np.diff(group, prepend=before) != 0
-        count = block[PLACE] - group * k + 1
+        count = block[_PLACE] - group * k + 1
         whole = np.array([*(block[f] + block[t] / count for f, t in zip(first, total, strict=True)), count])
         spot = np.maximum.accumulate(np.where(new, np.arange(len(block)), -1))
         found = np.where(spot >= 0, whole[:, spot], held[:, None])

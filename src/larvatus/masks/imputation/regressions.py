@@ -14,17 +14,17 @@ from larvatus.data.design import Design
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.stats.linear.bayesian_regression import (
-    Drawn,
     Regression,
+    RegressionDraw,
     draws_needed,
     line_of,
     posterior_draw,
-    regression,
+    regress,
     spread_basis,
 )
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 
-NAMED, NOTABLE = 5, 1e-6
+_NAMED, _NOTABLE = 5, 1e-6
 
 
 def regressions(data: Microdata, names: Sequence[str], design: Design) -> list[Regression]:
@@ -33,15 +33,15 @@ def regressions(data: Microdata, names: Sequence[str], design: Design) -> list[R
     whole = [n for n in names if n not in gaps]
     columns = list(dict.fromkeys([*names, *design.columns]))
 
-    def first(group: int, block: Block) -> list[Moments]:
+    def first(group: int, block: Block) -> list[SampleMoments]:
         s = design.matrix(group, block)
-        parts = [Moments.of(np.hstack([block.matrix(whole), s]))]
+        parts = [SampleMoments.of(np.hstack([block.matrix(whole), s]))]
         for n in gaps:
             there = ~np.isnan(block[n])
-            parts.append(Moments.of(np.hstack([block[n][there, None], s[there]])))
+            parts.append(SampleMoments.of(np.hstack([block[n][there, None], s[there]])))
         return parts
 
-    found = data.reduce(columns, first, lambda a, b: [Moments.merge(x, y) for x, y in zip(a, b, strict=True)])
+    found = data.reduce(columns, first, lambda a, b: [SampleMoments.merge(x, y) for x, y in zip(a, b, strict=True)])
     lines = [
         tuple(
             line_of(parts[1 + gaps.index(n)], 0, 1) if n in gaps else line_of(parts[0], whole.index(n), len(whole))
@@ -52,16 +52,16 @@ def regressions(data: Microdata, names: Sequence[str], design: Design) -> list[R
     slopes = [np.array([line.slope for line in here]).reshape(len(names), len(design.terms)).T for here in lines]
     centres = [np.array([line.centre - line.at @ line.slope for line in here]) for here in lines]
 
-    def second(group: int, block: Block) -> Moments:
-        return Moments.of(block.matrix(names) - centres[group] - design.matrix(group, block) @ slopes[group])
+    def second(group: int, block: Block) -> SampleMoments:
+        return SampleMoments.of(block.matrix(names) - centres[group] - design.matrix(group, block) @ slopes[group])
 
-    residuals = data.reduce(columns, second, Moments.merge)
+    residuals = data.reduce(columns, second, SampleMoments.merge)
     return [
-        regression(lines[g], residuals[g], spread_basis(parts[0], len(whole))) for g, parts in enumerate(found)
+        regress(lines[g], residuals[g], spread_basis(parts[0], len(whole))) for g, parts in enumerate(found)
     ]
 
 
-def drawn(fits: Sequence[Regression], data: Microdata, random: RecordRandom, asked_by: str) -> list[Drawn]:
+def draw_coefficients(fits: Sequence[Regression], data: Microdata, random: RecordRandom, asked_by: str) -> list[RegressionDraw]:
     """One keyed draw of the coefficients of every sub-group."""
     out = []
     for g, fit in enumerate(fits):
@@ -80,7 +80,7 @@ def drawn(fits: Sequence[Regression], data: Microdata, random: RecordRandom, ask
     return out
 
 
-def expected(draw: Drawn, design: Design, group: int, block: Block) -> NDArray[np.float64]:
+def expected_values(draw: RegressionDraw, design: Design, group: int, block: Block) -> NDArray[np.float64]:
     """Columns × rows: what S says of X under a draw."""
     from larvatus.stats.linear.row_maps import mapped_rows
 
@@ -99,11 +99,11 @@ def fit_notes(data: Microdata, names: Sequence[str], fits: Sequence[Regression])
     for j, name in enumerate(names):
         where = [g for g, fit in enumerate(fits) if fit.fixed[j] and fit.lines[j].count]
         if where:
-            named = "; ".join(f"({data.groups.name(g)})" for g in where[:NAMED]) + (" …" if len(where) > NAMED else "")
+            named = "; ".join(f"({data.groups.name(g)})" for g in where[:_NAMED]) + (" …" if len(where) > _NAMED else "")
             notes.append(Note(
                 f"{name} does not vary beyond what S determines in sub-group {named} and is released as it is", "status"
             ))
-    repaired = [fit.repaired for fit in fits if fit.repaired > NOTABLE]
+    repaired = [fit.repaired for fit in fits if fit.repaired > _NOTABLE]
     if repaired:
         notes.append(Note(
             f"missing values leave correlations of {len(repaired)} sub-groups that no covariance matrix has; they were moved "

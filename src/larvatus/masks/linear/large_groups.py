@@ -16,10 +16,10 @@ from larvatus.data.microdata import Microdata
 from larvatus.masks.linear.models import feasible
 
 if TYPE_CHECKING:
-    from larvatus.stats.linear.sufficiency import Outcome
+    from larvatus.stats.linear.sufficiency import MaskedGroup
 
-T = TypeVar("T")
-Draws = Callable[[NDArray[np.int64], int], Matrix]
+_T = TypeVar("_T")
+DrawBlocks = Callable[[NDArray[np.int64], int], Matrix]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,30 +30,30 @@ class Large:
     names: Mapping[int, tuple[str, ...]]
     beta: Mapping[int, Matrix]
     design: Design
-    draws: Draws
+    draws: DrawBlocks
     weight: str | None = None
 
     def reduced(
-        self, data: Microdata, columns: Sequence[str], function: Callable[[int, Block], T], combine: Callable[[T, T], T]
-    ) -> dict[int, T]:
+        self, data: Microdata, columns: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
+    ) -> dict[int, _T]:
         """A reduction over the large groups alone."""
 
-        def chosen(group: int, block: Block) -> list[T]:
+        def chosen(group: int, block: Block) -> list[_T]:
             return [function(group, block)] if group in self.groups else []
 
-        def both(one: list[T], other: list[T]) -> list[T]:
+        def both(one: list[_T], other: list[_T]) -> list[_T]:
             return [combine(a, b) for a, b in zip(one, other, strict=True)]
 
         found = data.reduce(columns, chosen, both)
         return {g: found[g][0] for g in self.groups}
 
 
-def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Outcome]]:
+def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, MaskedGroup]]:
     """The data with its large groups masked, and what became of each."""
     from larvatus.stats.linear import sufficiency_chunks as blocks
-    from larvatus.stats.linear.moments import Moments
+    from larvatus.stats.linear.moments import SampleMoments
     from larvatus.stats.linear.row_maps import mapped_rows
-    from larvatus.stats.linear.sufficiency import FAR, Outcome, basis_of, in_units, weight_root
+    from larvatus.stats.linear.sufficiency import FAR, MaskedGroup, basis_of, in_units, weight_root
 
     every = tuple(dict.fromkeys(n for names in job.names.values() for n in names))
     columns = list(dict.fromkeys([*every, *job.design.columns, *([job.weight] if job.weight else [])]))
@@ -73,15 +73,15 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Outc
         """Root of the weights over their mean, by which rows are multiplied."""
         return None if job.weight is None else weight_root(block[job.weight], level[group])
 
-    def moments_of(group: int, block: Block) -> Moments:
-        return Moments.of(raw(group, block)[1:].T, None if job.weight is None else block[job.weight])
+    def moments_of(group: int, block: Block) -> SampleMoments:
+        return SampleMoments.of(raw(group, block)[1:].T, None if job.weight is None else block[job.weight])
 
     def noise_of(group: int, block: Block) -> Matrix:
         by = root(group, block)
         drawn = job.draws(block.record, len(job.names[group]))
         return drawn if by is None else drawn * by
 
-    moments = job.reduced(data, columns, moments_of, Moments.merge)
+    moments = job.reduced(data, columns, moments_of, SampleMoments.merge)
     centre = {g: m.mean for g, m in moments.items()}
     spreads = {g: m.variance if job.weight is None else m.spread for g, m in moments.items()}
     scale = {g: np.where(m.constant, 1.0, np.sqrt(spreads[g])) for g, m in moments.items()}
@@ -124,7 +124,7 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Outc
     outcomes = {}
     for g, s in changes.items():
         far = ~moments[g].constant & (np.abs(centre[g]) > FAR * scale[g])
-        outcomes[g] = Outcome("constant" if g in flat else s.status, s.free, far[given - 1 :])
+        outcomes[g] = MaskedGroup("constant" if g in flat else s.status, s.free, far[given - 1 :])
     return data.map_rows(mask_block, columns), outcomes
 
 

@@ -17,10 +17,10 @@ from larvatus.data.laws import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
-from larvatus.masks.noise.drawing import columns_of
+from larvatus.masks.noise.drawing import column_matrix
 
 if TYPE_CHECKING:
-    from larvatus.stats.linear.fit_on_s import Fit
+    from larvatus.stats.linear.fit_on_s import FitOnS
 
 
 
@@ -60,23 +60,23 @@ def direction_text(direction: Matrix, names: Sequence[str]) -> str:
     return " ".join(f"{direction[j]:+.2f}·{names[j]}" for j in order)
 
 
-def fits_of(data: Microdata, present: Sequence[tuple[str, ...]], design: Design) -> list[Fit]:
+def fits_of(data: Microdata, present: Sequence[tuple[str, ...]], design: Design) -> list[FitOnS]:
     """Per sub-group, the fit on S of the columns that are present there; they have no missing values."""
-    from larvatus.stats.linear.covariance_factors import Centred
+    from larvatus.stats.linear.covariance_factors import CentredRows
     from larvatus.stats.linear.fit_on_s import fit_of
 
-    def rows(group: int, block: Block) -> Centred | None:
-        return Centred.of(np.hstack([design.matrix(group, block), block.matrix(present[group])]))
+    def rows(group: int, block: Block) -> CentredRows | None:
+        return CentredRows.of(np.hstack([design.matrix(group, block), block.matrix(present[group])]))
 
     columns = list(dict.fromkeys([*data.confidential, *design.columns]))
     out = []
-    for found in data.reduce(columns, rows, Centred.merge):
+    for found in data.reduce(columns, rows, CentredRows.merge):
         assert found is not None, "columns that are present have no missing values"
         out.append(fit_of(found, len(design.terms)))
     return out
 
 
-def rotated(
+def rotate_residuals(
     data: Microdata, present: Sequence[tuple[str, ...]], design: Design, random: RecordRandom
 ) -> tuple[Microdata, dict[int, tuple[str, tuple[str, ...]]]]:
     """X with what the design leaves of it rotated at random in whole sub-groups; of each, the status and what did not move."""
@@ -91,7 +91,7 @@ def rotated(
         if not there:
             return same
         p = len(there)
-        x, s, w = columns_of(block, there), design.matrix(group, block).T, random.normal(block.record, p)
+        x, s, w = column_matrix(block, there), design.matrix(group, block).T, random.normal(block.record, p)
         y, found = mask_group(x, s, w, np.zeros((p, p)), rotate=True)
         status, free = found.status, found.free
         outcomes[group] = (status, tuple(n for n, moved in zip(there, free, strict=True) if not moved))
@@ -102,7 +102,7 @@ def rotated(
 
 def linear_law(original: Microdata, beta: Matrix, weight: str | None = None) -> Law | None:
     """The law of Y = β₀ + β₁S + β₂X + ε with the (weighted) moments of (X, S) kept; None where values are missing."""
-    from larvatus.stats.linear.moments import Moments
+    from larvatus.stats.linear.moments import SampleMoments
 
     names = original.confidential
     if (original.present() < np.array(original.groups.sizes)[:, None]).any():
@@ -110,13 +110,13 @@ def linear_law(original: Microdata, beta: Matrix, weight: str | None = None) -> 
     design = design_of(original, original.non_confidential)
     p = len(names)
 
-    def moments(group: int, block: Block) -> Moments:
+    def moments(group: int, block: Block) -> SampleMoments:
         by = None if weight is None else block[weight]
-        return Moments.of(np.hstack([block.matrix(names), design.matrix(group, block)]), by)
+        return SampleMoments.of(np.hstack([block.matrix(names), design.matrix(group, block)]), by)
 
     out = []
     used = list(dict.fromkeys([*names, *design.columns, *([weight] if weight else [])]))
-    for m, n in zip(original.reduce(used, moments, Moments.merge), original.groups.sizes, strict=True):
+    for m, n in zip(original.reduce(used, moments, SampleMoments.merge), original.groups.sizes, strict=True):
         if n < 2:
             return None
         covariance = m.covariance if weight is None else m.scatter / m.count

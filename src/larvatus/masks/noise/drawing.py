@@ -18,29 +18,29 @@ from larvatus.data.step_columns import TAKEN
 if TYPE_CHECKING:
     from larvatus.stats.linear.covariance_factors import Root
 
-Rows = NDArray[np.int64] | slice
-Drawn = Callable[[Rows, int], Matrix]
+RowChoice = NDArray[np.int64] | slice
+DrawNoise = Callable[[RowChoice, int], Matrix]
 Zeros = Literal["mask", "keep"]
-MOST_DRAWS, MOST_JOINT_DRAWS = 1000, 10_000
-NOTABLE = 1e-6
+_MOST_DRAWS, MOST_JOINT_DRAWS = 1000, 10_000
+_NOTABLE = 1e-6
 
 
 
 
 def roots_of(data: Microdata) -> list[Root]:
     """Per sub-group, mean and covariance factor of the confidential columns; pairwise where values are missing."""
-    from larvatus.stats.linear.covariance_factors import Centred, repaired_root, root_of
-    from larvatus.stats.linear.moments import Moments
+    from larvatus.stats.linear.covariance_factors import CentredRows, repaired_root, root_of
+    from larvatus.stats.linear.moments import SampleMoments
 
     names = data.confidential
-    rows = data.reduce(names, lambda g, b: Centred.of(b.matrix(names)), Centred.merge)
+    rows = data.reduce(names, lambda g, b: CentredRows.of(b.matrix(names)), CentredRows.merge)
     patchy = {g for g, found in enumerate(rows) if found is None}
 
-    def pairwise(group: int, block: Block) -> Moments | None:
-        return Moments.of(block.matrix(names)) if group in patchy else None
+    def pairwise(group: int, block: Block) -> SampleMoments | None:
+        return SampleMoments.of(block.matrix(names)) if group in patchy else None
 
-    def merged(one: Moments | None, other: Moments | None) -> Moments | None:
-        return Moments.merge(one, other) if one is not None and other is not None else None
+    def merged(one: SampleMoments | None, other: SampleMoments | None) -> SampleMoments | None:
+        return SampleMoments.merge(one, other) if one is not None and other is not None else None
 
     pairs = data.reduce(names, pairwise, merged) if patchy else [None] * len(rows)
     out: list[Root] = []
@@ -52,13 +52,13 @@ def roots_of(data: Microdata) -> list[Root]:
     return out
 
 
-def columns_of(block: Block, names: Sequence[str]) -> Matrix:
+def column_matrix(block: Block, names: Sequence[str]) -> Matrix:
     """Columns × rows."""
     return np.array([block[n] for n in names], dtype=np.float64).reshape(len(names), len(block))
 
 
 def noisy(
-    method: str, x: Matrix, drawn: Drawn, still: NDArray[np.bool_], zeros: Zeros, positive: bool, jointly: bool = False
+    method: str, x: Matrix, drawn: DrawNoise, still: NDArray[np.bool_], zeros: Zeros, positive: bool, jointly: bool = False
 ) -> Matrix:
     """Masked values from `drawn` (rows, attempt): positive where asked, zeros left where they are kept.
 
@@ -73,13 +73,13 @@ def noisy(
 
 
 def redraw(
-    method: str, y: Matrix, held: NDArray[np.bool_], drawn: Drawn, jointly: bool = False
+    method: str, y: Matrix, held: NDArray[np.bool_], drawn: DrawNoise, jointly: bool = False
 ) -> None:
     """Replace values that are not positive by later draws: each by itself, or with the whole record where noise is joint.
 
     Values that are held are neither looked at nor replaced.
     """
-    most = MOST_JOINT_DRAWS if jointly else MOST_DRAWS
+    most = MOST_JOINT_DRAWS if jointly else _MOST_DRAWS
     for attempt in range(1, most):
         low = (y <= 0) & ~held
         rows = np.flatnonzero(low.any(axis=0))
@@ -123,7 +123,7 @@ def root_notes(data: Microdata, used: Microdata, roots: Sequence[Root], correlat
 
 
 def _repair_notes(data: Microdata, roots: Sequence[Root]) -> list[Note]:
-    repaired = [(r.repaired, g) for g, r in enumerate(roots) if r.repaired > NOTABLE]
+    repaired = [(r.repaired, g) for g, r in enumerate(roots) if r.repaired > _NOTABLE]
     if not repaired:
         return []
     worst, group = max(repaired)

@@ -18,11 +18,11 @@ from larvatus.data.sub_groups import Level
 from larvatus.data.weights import checked_weight
 from larvatus.measures.analyses.spec import Analysis
 
-MOST = 2_000_000
+MOST_ANALYSED = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class AnalysisColumns:
     """Numbers as they are; names as codes of `levels`, -1 where missing; records with a weight above zero only."""
 
     values: Mapping[str, Array]
@@ -64,16 +64,16 @@ def cannot_be_made(analysis: Analysis, original: Microdata, released: Microdata)
     return ""
 
 
-def columns_of(analysis: Analysis, data: Microdata, weight: str | None, random: RecordRandom) -> Columns:
+def analysis_columns(analysis: Analysis, data: Microdata, weight: str | None, random: RecordRandom) -> AnalysisColumns:
     """The columns of the records that are meant; beyond two million records, of a sample that is the same in every file."""
     asked = condition(analysis.where, data.table.columns) if analysis.where else None
     names = list(dict.fromkeys([*analysis.columns, *(asked.columns if asked else ()), *([weight] if weight else [])]))
-    most = np.iinfo(np.uint64).max if data.rows <= MOST else np.uint64(MOST / data.rows * float(2**64))
+    most = np.iinfo(np.uint64).max if data.rows <= MOST_ANALYSED else np.uint64(MOST_ANALYSED / data.rows * float(2**64))
     held: dict[str, list[Array]] = {n: [] for n in names}
     groups: list[NDArray[np.int64]] = []
     for group, block in data.table.blocks(names):
         keep = np.ones(len(block), dtype=bool) if asked is None else np.asarray(asked.holds(block))
-        if data.rows > MOST:
+        if data.rows > MOST_ANALYSED:
             keep &= random.words(block.record)[0] < most
         if weight is not None:
             keep &= block[weight] > 0
@@ -84,10 +84,10 @@ def columns_of(analysis: Analysis, data: Microdata, weight: str | None, random: 
     inside = np.concatenate(groups) if groups else np.zeros(0, dtype=np.int64)
     levels = {n: data.table.columns[n].levels for n in names if data.table.columns[n].kind == "nominal"}
     own = values[weight].astype(np.float64) if weight else np.ones(len(inside))
-    return Columns(values, levels, own, inside)
+    return AnalysisColumns(values, levels, own, inside)
 
 
-def levels_in(columns: Columns, name: str) -> tuple[Level, ...]:
+def levels_in(columns: AnalysisColumns, name: str) -> tuple[Level, ...]:
     """The levels that occur, in their order; of numbers, their values."""
     values = columns.values[name]
     if name in columns.levels:

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from larvatus.analysis.combining_rules import combined
+from larvatus.analysis.combining_rules import combine
 from larvatus.core.arrays import Floats
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
-from larvatus.measures.analyses.columns import MOST, cannot_be_made, columns_of, weight_of
-from larvatus.measures.analyses.corrected import Correction, correction
-from larvatus.measures.analyses.estimates import OTHER, ends_of, estimated, shared_levels
-from larvatus.measures.analyses.regressions import ROBUST, Estimated, library
+from larvatus.measures.analyses.columns import MOST_ANALYSED, analysis_columns, cannot_be_made, weight_of
+from larvatus.measures.analyses.corrections import Correction, correction
+from larvatus.measures.analyses.estimates import OTHER, ends_of, estimate, shared_levels
+from larvatus.measures.analyses.regressions import ROBUST, ModelEstimates, library
 from larvatus.measures.analyses.spec import METHOD, Analysis, check_analyses
-from larvatus.stats.estimates.intervals import LEAST, overlaps
-from larvatus.stats.estimates.weighted import interval
+from larvatus.stats.estimates.intervals import LEAST_OVERLAP, overlaps
+from larvatus.stats.estimates.weighted_estimates import estimate_interval
 
 MEANING = "share of the intervals of named analyses that original and release do not have in common, mean over analyses"
 
@@ -29,12 +29,12 @@ MEANING = "share of the intervals of named analyses that original and release do
 class Side:
     """Estimates of one file with the ends of their intervals."""
 
-    found: Estimated
+    found: ModelEstimates
     low: Floats
     high: Floats
 
 
-def analysed(
+def compare_analyses(
     data: Microdata, release: Release, analyses: Sequence[Analysis], random: RecordRandom, progress: Progress = silent
 ) -> Score:
     """Every analysis of both files: estimates, intervals, their overlap, and changes of sign and significance.
@@ -60,12 +60,12 @@ def analysed(
             "significance_changed": changed[1],
         })
     notes = [text if len(of) == len(analyses) else f"{'; '.join(of)}: {text}" for text, of in said.items()]
-    if any(d.rows > MOST for d in (data, *release.copies)):
-        notes.append(f"made of a sample of about {MOST:,} records, the same in both files")
+    if any(d.rows > MOST_ANALYSED for d in (data, *release.copies)):
+        notes.append(f"made of a sample of about {MOST_ANALYSED:,} records, the same in both files")
     return Score(
         METHOD, "loss", mean_of(variables), MEANING, {"analysis": [a.plain() for a in analyses]},
         by_variable=Rows.of(variables), details={"estimates": Rows.of(rows)}, notes=tuple(notes),
-        sampled=data.rows > MOST, full=1.0 - LEAST,
+        sampled=data.rows > MOST_ANALYSED, full=1.0 - LEAST_OVERLAP,
     )
 
 
@@ -88,16 +88,16 @@ def _analysis(
     weights = [weight_of(analysis, d) for d in (data, *release.copies)]
     if None in weights:
         weights = [None] * len(weights)
-    held = columns_of(analysis, data, weights[0], random)
+    held = analysis_columns(analysis, data, weights[0], random)
     levels = shared_levels(analysis, held)
-    before = Side(*_flat(estimated(analysis, held, levels)))
+    before = Side(*_flat(estimate(analysis, held, levels)))
     why = next((w for copy in release.copies if (w := cannot_be_made(analysis, data, copy))), "")
     copies, beside = [], None
     for copy, weight in zip(release.copies if not why else (), weights[1:], strict=bool(not why)):
-        held = columns_of(analysis, copy, weight, random)
-        copies.append(Side(*_flat(estimated(analysis, held, levels))))
+        held = analysis_columns(analysis, copy, weight, random)
+        copies.append(Side(*_flat(estimate(analysis, held, levels))))
     if why:
-        failed, nothing = Estimated.failed(before.found.names, why, 0), np.full(len(before.found.names), np.nan)
+        failed, nothing = ModelEstimates.failed(before.found.names, why, 0), np.full(len(before.found.names), np.nan)
         after = Side(failed, nothing, nothing)
     else:
         after = _combined(analysis, copies)
@@ -124,7 +124,7 @@ def _by_weights(weight: str | None) -> str:
     return f", records weighted by {weight}, without strata and clusters" if weight else ""
 
 
-def _flat(made: tuple[Estimated, tuple[Floats, Floats]]) -> tuple[Estimated, Floats, Floats]:
+def _flat(made: tuple[ModelEstimates, tuple[Floats, Floats]]) -> tuple[ModelEstimates, Floats, Floats]:
     return made[0], *made[1]
 
 
@@ -141,13 +141,13 @@ def _combined(analysis: Analysis, copies: Sequence[Side]) -> Side:
     nothing = np.full(len(names), np.nan)
     estimate, variance, freedom = nothing.copy(), nothing.copy(), np.full(len(names), np.inf)
     if there.any():
-        both = combined(q[:, there], u[:, there])
+        both = combine(q[:, there], u[:, there])
         estimate[there], variance[there], freedom[there] = both.estimate, both.variance, both.freedom
     why = tuple(
         "" if ok else next((f"copy {c}: {s.found.why[j]}" for c, s in enumerate(copies, 1) if s.found.why[j]), "")
         for j, ok in enumerate(there)
     )
-    found = Estimated(names, estimate, variance, np.inf, min(c.found.records for c in copies), why)
+    found = ModelEstimates(names, estimate, variance, np.inf, min(c.found.records for c in copies), why)
     return Side(found, *ends_of(analysis, found, np.minimum(freedom, copies[0].found.freedom)))
 
 
@@ -172,24 +172,24 @@ def _rows(analysis: Analysis, label: str, before: Side, after: Side, beside: Cor
             "original": one[0], "original_low": one[1], "original_high": one[2],
             "released": two[0], "released_low": two[1], "released_high": two[2],
             "corrected": three[0], "corrected_low": three[1], "corrected_high": three[2],
-            "overlap": j, "corrected_overlap": other, "loss": (1.0 - (LEAST if j is None else j)) if counted else None,
+            "overlap": j, "corrected_overlap": other, "loss": (1.0 - (LEAST_OVERLAP if j is None else j)) if counted else None,
             "sign": _sign(one, two) if analysis.kind != "table" else None,
             "significance": _significance(one, two) if scored else None, "level": analysis.level, "said": "; ".join(said),
         })
     return out
 
 
-Cells = tuple[float | None, float | None, float | None]
-NOTHING: Cells = (None, None, None)
+SideCells = tuple[float | None, float | None, float | None]
+_NOTHING: SideCells = (None, None, None)
 
 
 def _value(side: Side, place: int | None) -> float:
     return 0.0 if place is None or not np.isfinite(side.found.estimate[place]) else float(side.found.estimate[place])
 
 
-def _cells(side: Side, place: int | None) -> Cells:
+def _cells(side: Side, place: int | None) -> SideCells:
     if place is None or not np.isfinite([side.found.estimate[place], side.low[place], side.high[place]]).all():
-        return NOTHING
+        return _NOTHING
     return float(side.found.estimate[place]), float(side.low[place]), float(side.high[place])
 
 
@@ -199,13 +199,13 @@ def _why(side: Side, place: int | None) -> str:
     return side.found.why[place] if side.found.why else ""
 
 
-def _corrected_cells(analysis: Analysis, beside: Correction | None, name: str) -> Cells:
+def _corrected_cells(analysis: Analysis, beside: Correction | None, name: str) -> SideCells:
     if beside is None or name not in beside.estimate:
-        return NOTHING
+        return _NOTHING
     estimate, error = np.array([beside.estimate[name]]), np.array([beside.error[name]])
     if _not_corrected(analysis, beside, name):
-        return NOTHING
-    low, high = interval(
+        return _NOTHING
+    low, high = estimate_interval(
         estimate, error**2, np.array([np.inf]), 1 - analysis.level,
         "correlation" if analysis.kind == "correlation" else "plain",
     )
@@ -223,22 +223,22 @@ def _not_corrected(analysis: Analysis, beside: Correction | None, name: str) -> 
     return "" if np.isfinite(beside.error[name]) else "it has no standard error"
 
 
-def _unit(found: Estimated, place: int | None) -> float:
+def _unit(found: ModelEstimates, place: int | None) -> float:
     return float(found.unit[place]) if place is not None and isinstance(found.unit, np.ndarray) else 0.0
 
 
-def _overlap(one: Cells, two: Cells, unit: float) -> float | None:
+def _overlap(one: SideCells, two: SideCells, unit: float) -> float | None:
     if None in one or None in two:
         return None
     before, after = ((np.array([c[1]], dtype=np.float64), np.array([c[2]], dtype=np.float64)) for c in (one, two))
     return float(overlaps(before, after, unit)[0])
 
 
-def _sign(one: Cells, two: Cells) -> str:
+def _sign(one: SideCells, two: SideCells) -> str:
     return "changed" if one[0] and two[0] and (one[0] > 0) != (two[0] > 0) else ""
 
 
-def _significance(one: Cells, two: Cells) -> str:
+def _significance(one: SideCells, two: SideCells) -> str:
     if None in one or None in two:
         return ""
     before, after = (not (c[1] or 0.0) <= 0 <= (c[2] or 0.0) for c in (one, two))

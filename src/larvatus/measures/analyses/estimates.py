@@ -9,23 +9,23 @@ import numpy as np
 
 from larvatus.core.errors import StudyError
 from larvatus.data.sub_groups import Level
-from larvatus.measures.analyses.columns import Columns, levels_in
-from larvatus.measures.analyses.formulas import Part
-from larvatus.measures.analyses.regressions import Estimated, first_name, regression
+from larvatus.measures.analyses.columns import AnalysisColumns, levels_in
+from larvatus.measures.analyses.formulas import FormulaPart
+from larvatus.measures.analyses.regressions import ModelEstimates, first_name, fit_regression
 from larvatus.measures.analyses.spec import Analysis
-from larvatus.stats.estimates import weighted
+from larvatus.stats.estimates import weighted_estimates as weighted
 
-MOST_LEVELS, MOST_CELLS = 50, 400
+_MOST_LEVELS, _MOST_CELLS = 50, 400
 OTHER = "any other"
 Levels = Mapping[str, tuple[Level, ...]]
-NONE = "no record has a value"
+_NONE = "no record has a value"
 
 
 def level_text(level: Level) -> str:
     return f"{level:g}" if isinstance(level, float) else str(level)
 
 
-def shared_levels(analysis: Analysis, original: Columns) -> Levels:
+def shared_levels(analysis: Analysis, original: AnalysisColumns) -> Levels:
     """The levels of the original in every column that enters by levels; refused where there are too many."""
     if analysis.kind == "table":
         names: Sequence[str] = analysis.columns
@@ -39,22 +39,23 @@ def shared_levels(analysis: Analysis, original: Columns) -> Levels:
     found = {n: levels_in(original, n) for n in dict.fromkeys(names)}
     outcome = analysis.regression.outcome.column if analysis.model == "logistic" else ""
     problems = [
-        f"analysis {analysis.label!r}: {n!r} has {len(v):,} different values; at most {MOST_LEVELS} can enter as levels. "
-        "Recode it, or use another column." for n, v in found.items() if len(v) > MOST_LEVELS and n != outcome
+        f"analysis {analysis.label!r}: {n!r} has {len(v):,} different values; at most {_MOST_LEVELS} can enter as levels. "
+        "Recode it, or use another column." for n, v in found.items() if len(v) > _MOST_LEVELS and n != outcome
     ]
-    if outcome and (len(found[outcome]) != 2 or analysis.regression.outcome != Part(outcome)):
+    if outcome and (len(found[outcome]) != 2 or analysis.regression.outcome != FormulaPart(outcome)):
         problems.append(
             f"analysis {analysis.label!r}: a logistic regression needs an outcome with two values, and {outcome!r} has "
             f"{len(found[outcome]):,}."
         )
-    if analysis.kind == "table" and np.prod([len(v) + 1 for v in found.values()]) > MOST_CELLS:
-        problems.append(f"analysis {analysis.label!r}: the table has more than {MOST_CELLS} cells. Name fewer columns.")
+    if analysis.kind == "table" and np.prod([len(v) + 1 for v in found.values()]) > _MOST_CELLS:
+        problems.append(f"analysis {analysis.label!r}: the table has more than {_MOST_CELLS} cells. Name fewer columns.")
     if problems:
         raise StudyError(problems)
     return found
 
 
-def estimated(analysis: Analysis, columns: Columns, levels: Levels) -> tuple[Estimated, tuple[np.ndarray, np.ndarray]]:
+def estimate(analysis: Analysis, columns: AnalysisColumns, levels: Levels) -> tuple[ModelEstimates,
+                                                                                    tuple[np.ndarray, np.ndarray]]:
     """The estimates of one file, and the ends of their intervals at 1 - level."""
     ends = None
     if analysis.kind == "formula":
@@ -70,16 +71,16 @@ def estimated(analysis: Analysis, columns: Columns, levels: Levels) -> tuple[Est
     return found, ends or ends_of(analysis, found, np.full(len(found.names), found.freedom))
 
 
-def ends_of(analysis: Analysis, found: Estimated, freedom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def ends_of(analysis: Analysis, found: ModelEstimates, freedom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Intervals on the scale that fits the kind of analysis."""
-    scales: dict[str, weighted.Scale] = {"correlation": "correlation", "table": "share"}
-    return weighted.interval(
+    scales: dict[str, weighted.VarianceScale] = {"correlation": "correlation", "table": "share"}
+    return weighted.estimate_interval(
         found.estimate, found.variance, freedom, 1 - analysis.level, scales.get(analysis.kind, "plain"),
         max(float(found.records), 1.0),
     )
 
 
-def _regression(analysis: Analysis, columns: Columns, levels: Levels) -> Estimated:
+def _regression(analysis: Analysis, columns: AnalysisColumns, levels: Levels) -> ModelEstimates:
     asked = analysis.regression
     coded = {p: columns.coded(p.column, levels[p.column]) for p in asked.parts if p.column in levels and by_levels(p, columns)}
     parts = {p: coded[p].astype(np.float64) if p in coded else np.asarray(p.of(columns.values)) for p in asked.parts}
@@ -87,7 +88,7 @@ def _regression(analysis: Analysis, columns: Columns, levels: Levels) -> Estimat
         outcome = columns.coded(asked.outcome.column, levels[asked.outcome.column]).astype(np.float64)
         if (outcome == -2).any():
             why = "the outcome has other values than the two of the original"
-            return Estimated.failed(first_name(asked), why, len(outcome))
+            return ModelEstimates.failed(first_name(asked), why, len(outcome))
         outcome[outcome < 0] = np.nan
     else:
         outcome = np.asarray(asked.outcome.of(columns.values), dtype=np.float64)
@@ -95,17 +96,17 @@ def _regression(analysis: Analysis, columns: Columns, levels: Levels) -> Estimat
     for p, v in parts.items():
         there &= (v >= 0) if p in coded else np.isfinite(v)
     named = {p: [level_text(v) for v in levels[p.column]] for p in coded}
-    return regression(
+    return fit_regression(
         asked, analysis.model, outcome[there], {p: v[there] for p, v in parts.items()}, named, columns.weight[there]
     )
 
 
-def by_levels(part: Part, columns: Columns) -> bool:
+def by_levels(part: FormulaPart, columns: AnalysisColumns) -> bool:
     """Whether a part enters by indicators of its levels."""
     return part.function == "C" or part.column in columns.levels
 
 
-def _means(analysis: Analysis, columns: Columns) -> Estimated:
+def _means(analysis: Analysis, columns: AnalysisColumns) -> ModelEstimates:
     found = []
     for name in analysis.columns:
         x = columns.values[name]
@@ -115,7 +116,7 @@ def _means(analysis: Analysis, columns: Columns) -> Estimated:
     return _gathered([f"mean of {n}" for n in analysis.columns], found, max(min(n for *_, n in found) - 1, 1))
 
 
-def _correlations(analysis: Analysis, columns: Columns) -> Estimated:
+def _correlations(analysis: Analysis, columns: AnalysisColumns) -> ModelEstimates:
     found = []
     for a, b in analysis.correlation or ():
         x, y = columns.values[a], columns.values[b]
@@ -129,14 +130,14 @@ def _correlations(analysis: Analysis, columns: Columns) -> Estimated:
 
 def _gathered(
     names: Sequence[str], found: Sequence[tuple[float, float, int]], freedom: float, why: str = "one record alone"
-) -> Estimated:
+) -> ModelEstimates:
     estimate, variance = (np.array([f[i] for f in found], dtype=np.float64) for i in (0, 1))
     fine = np.isfinite(variance)
-    said = tuple("" if ok else why if n else NONE for ok, (*_, n) in zip(fine, found, strict=True))
-    return Estimated(tuple(names), np.where(fine, estimate, np.nan), variance, freedom, min(n for *_, n in found), said)
+    said = tuple("" if ok else why if n else _NONE for ok, (*_, n) in zip(fine, found, strict=True))
+    return ModelEstimates(tuple(names), np.where(fine, estimate, np.nan), variance, freedom, min(n for *_, n in found), said)
 
 
-def _quantiles(analysis: Analysis, columns: Columns) -> tuple[Estimated, tuple[np.ndarray, np.ndarray]]:
+def _quantiles(analysis: Analysis, columns: AnalysisColumns) -> tuple[ModelEstimates, tuple[np.ndarray, np.ndarray]]:
     """Woodruff's intervals; their half widths stand for errors where copies are combined."""
     from scipy.special import ndtri
 
@@ -156,7 +157,7 @@ def _quantiles(analysis: Analysis, columns: Columns) -> tuple[Estimated, tuple[n
     return _gathered(names, found, np.inf), (np.array([e[0] for e in ends]), np.array([e[1] for e in ends]))
 
 
-def _table(analysis: Analysis, columns: Columns, levels: Levels) -> Estimated:
+def _table(analysis: Analysis, columns: AnalysisColumns, levels: Levels) -> ModelEstimates:
     """Shares of every cell of the original's levels, and of what lies outside them, among records with all values."""
     coded = [columns.coded(n, levels[n]) for n in analysis.columns]
     there = np.logical_and.reduce([c != -1 for c in coded])
@@ -170,4 +171,4 @@ def _table(analysis: Analysis, columns: Columns, levels: Levels) -> Estimated:
     names.append(OTHER)
     found.append((*weighted.mean(outside.astype(np.float64), w), len(w)) if len(w) else (np.nan, np.nan, 0))
     out = _gathered([f"share of {n}" for n in names], found, np.inf)
-    return Estimated(out.names, out.estimate, out.variance, out.freedom, int(weighted.effective(w)), out.why)
+    return ModelEstimates(out.names, out.estimate, out.variance, out.freedom, int(weighted.effective(w)), out.why)

@@ -26,11 +26,11 @@ from larvatus.data.contracts import Array, Block
 TOKEN = re.compile(r"\s*(?:(`[^`]+`)|([^\W\d][\w.]*)|(\d+(?:\.\d+)?)|(\*\*|[-+*:~(),])|(\S))")
 FUNCTIONS = ("C", "log", "sqrt", "I", "poly")
 READ = "columns, +, -, :, *, 0, 1, C(x), log(x), sqrt(x), I(x**2) and poly(x, 2)"
-LONGEST, DEEPEST, MOST_TERMS, HIGHEST = 2000, 20, 200, 6
+_LONGEST, _DEEPEST, _MOST_TERMS, HIGHEST = 2000, 20, 200, 6
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FormulaPart:
     """One column as it enters: itself, its levels (C), its logarithm or root, or a power of it."""
 
     column: str
@@ -53,7 +53,7 @@ class Part:
             return np.asarray(x**self.power if self.power > 1 else x)
 
 
-Term = tuple[Part, ...]
+FormulaTerm = tuple[FormulaPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class Formula:
     """An outcome and the terms it is explained by; a term is a product of parts."""
 
     text: str
-    outcome: Part
-    terms: tuple[Term, ...]
+    outcome: FormulaPart
+    terms: tuple[FormulaTerm, ...]
     intercept: bool = True
 
     @property
@@ -71,19 +71,19 @@ class Formula:
         return tuple(dict.fromkeys([self.outcome.column, *(p.column for term in self.terms for p in term)]))
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[FormulaPart, ...]:
         """Every part on the right, once."""
         return tuple(dict.fromkeys(p for term in self.terms for p in term))
 
 
-def term_text(term: Term) -> str:
+def term_text(term: FormulaTerm) -> str:
     return ":".join(str(p) for p in term)
 
 
 def formula(text: str) -> Formula:
     """Read a formula, or a StudyError that says what cannot be read and what can."""
-    if len(text) > LONGEST:
-        raise StudyError([f"formula: has {len(text):,} characters; at most {LONGEST:,} are read."])
+    if len(text) > _LONGEST:
+        raise StudyError([f"formula: has {len(text):,} characters; at most {_LONGEST:,} are read."])
     return _Reader(text).whole()
 
 
@@ -92,7 +92,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text, self.place, self.depth = text, 0, 0
-        self.seen: dict[Part, int] = {}
+        self.seen: dict[FormulaPart, int] = {}
         self.tokens = [(m.lastindex or 0, (m[m.lastindex or 0]).strip("`")) for m in TOKEN.finditer(text.rstrip())]
         wrong = next((t for kind, t in self.tokens if kind == 5), None)
         if wrong is not None:
@@ -132,9 +132,9 @@ class _Reader:
         ordered = sorted(kept, key=len)
         return Formula(self.text, outcome[0], tuple(ordered), bool(intercept))
 
-    def sum(self) -> dict[Term, bool]:
+    def sum(self) -> dict[FormulaTerm, bool]:
         """Terms that are in (true) or were taken out; the intercept is the empty one."""
-        out: dict[Term, bool] = {}
+        out: dict[FormulaTerm, bool] = {}
         sign = "+"
         if self.next_is("-", "+"):
             sign = self.take()[1]
@@ -143,13 +143,13 @@ class _Reader:
             for term, there in found.items():
                 out.pop(term, None)
                 out[term] = there == (sign == "+")
-            if len(out) > MOST_TERMS:
-                raise self.problem(f"it has more than {MOST_TERMS} terms")
+            if len(out) > _MOST_TERMS:
+                raise self.problem(f"it has more than {_MOST_TERMS} terms")
             if not self.next_is("-", "+"):
                 return {t: there for t, there in out.items() if there or t == ()}
             sign = self.take()[1]
 
-    def product(self) -> dict[Term, bool]:
+    def product(self) -> dict[FormulaTerm, bool]:
         factors = [self.interaction()]
         while self.next_is("*"):
             self.place += 1
@@ -158,33 +158,33 @@ class _Reader:
             return factors[0]
         if len(factors) > HIGHEST:
             raise self.problem(f"more than {HIGHEST} factors are multiplied")
-        out: dict[Term, bool] = {}
+        out: dict[FormulaTerm, bool] = {}
         for size in range(1, len(factors) + 1):
             for chosen in combinations(factors, size):
                 out |= self.crossed(list(chosen))
         return out
 
-    def interaction(self) -> dict[Term, bool]:
+    def interaction(self) -> dict[FormulaTerm, bool]:
         pieces = [self.piece()]
         while self.next_is(":"):
             self.place += 1
             pieces.append(self.piece())
         return pieces[0] if len(pieces) == 1 else self.crossed(pieces)
 
-    def crossed(self, pieces: list[dict[Term, bool]]) -> dict[Term, bool]:
+    def crossed(self, pieces: list[dict[FormulaTerm, bool]]) -> dict[FormulaTerm, bool]:
         out = pieces[0]
         for other in pieces[1:]:
             if () in out or () in other:
                 raise self.problem("0 and 1 cannot be part of a product")
             out = {tuple(sorted({*a, *b}, key=self.seen.__getitem__)): True for a in out for b in other}
-            if len(out) > MOST_TERMS:
-                raise self.problem(f"it has more than {MOST_TERMS} terms")
+            if len(out) > _MOST_TERMS:
+                raise self.problem(f"it has more than {_MOST_TERMS} terms")
         return out
 
-    def piece(self) -> dict[Term, bool]:
+    def piece(self) -> dict[FormulaTerm, bool]:
         if self.next_is("("):
             self.depth += 1
-            if self.depth > DEEPEST:
+            if self.depth > _DEEPEST:
                 raise self.problem("its brackets lie too deep")
             self.place += 1
             found = self.sum()
@@ -201,12 +201,12 @@ class _Reader:
             self.seen.setdefault(p, len(self.seen))
         return {(p,): True for p in found_parts}
 
-    def part(self) -> tuple[Part, ...]:
+    def part(self) -> tuple[FormulaPart, ...]:
         kind, name = self.take()
         if kind not in (1, 2):
             raise self.problem(f"{name!r} is not expected there")
         if not self.next_is("("):
-            return (Part(name),)
+            return (FormulaPart(name),)
         if kind == 1 or name not in FUNCTIONS:
             raise self.problem(f"there is no function {name!r}")
         self.place += 1
@@ -222,5 +222,5 @@ class _Reader:
             power = int(said)
         self.expect(")")
         if name == "poly":
-            return tuple(Part(column, power=k) for k in range(1, power + 1))
-        return (Part(column, name if name in ("C", "log", "sqrt") else "", power),)
+            return tuple(FormulaPart(column, power=k) for k in range(1, power + 1))
+        return (FormulaPart(column, name if name in ("C", "log", "sqrt") else "", power),)

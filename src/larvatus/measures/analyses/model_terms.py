@@ -11,20 +11,20 @@ from larvatus.core.arrays import Floats
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.contracts import Block, Column
 from larvatus.data.sub_groups import Level
-from larvatus.measures.analyses.formulas import Formula, Part
+from larvatus.measures.analyses.formulas import Formula, FormulaPart
 
-MOST_LEVELS = 50
+_MOST_LEVELS = 50
 INTERCEPT = "intercept"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TermPiece:
     """A part, or the indicator of one of its levels: the code that stands for the level here, -2 where none does.
 
     `known` are the codes of all levels that the two files share; a record with any other one has no value.
     """
 
-    part: Part
+    part: FormulaPart
     level: str = ""
     code: int = -2
     known: tuple[int, ...] = ()
@@ -44,7 +44,7 @@ class ModelTerms:
     """What a formula makes of the columns of one file."""
 
     formula: Formula
-    terms: tuple[tuple[Piece, ...], ...]
+    terms: tuple[tuple[TermPiece, ...], ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class ModelTerms:
         return np.asarray(out[np.isfinite(out).all(axis=1)])
 
 
-def check_columns(formula: Formula, known: Sequence[str], what: str = "formula") -> None:
+def check_formula_columns(formula: Formula, known: Sequence[str], what: str = "formula") -> None:
     """Refuse a column that is not there, or not released, with a list of those that are."""
     unknown = [n for n in formula.columns if n not in known]
     if unknown:
@@ -71,7 +71,7 @@ def check_columns(formula: Formula, known: Sequence[str], what: str = "formula")
         ])
 
 
-def is_names(part: Part, columns: Mapping[str, Column]) -> bool:
+def is_names(part: FormulaPart, columns: Mapping[str, Column]) -> bool:
     """Whether a part enters by indicators; refused where that cannot be."""
     column = columns[part.column]
     if column.kind == "nominal" and (part.function in ("log", "sqrt") or part.power > 1):
@@ -87,11 +87,11 @@ def model_terms(formula: Formula, columns: Mapping[str, Column], levels: Mapping
     if is_names(formula.outcome, columns):
         name = formula.outcome.column
         raise StudyError([f"formula {formula.text!r}: {name!r} holds names; ordinary regression needs numbers."])
-    terms = {frozenset(t) for t in formula.terms} | ({frozenset[Part]()} if formula.intercept else set())
+    terms = {frozenset(t) for t in formula.terms} | ({frozenset[FormulaPart]()} if formula.intercept else set())
     whole = formula.intercept
-    made: list[tuple[Piece, ...]] = []
+    made: list[tuple[TermPiece, ...]] = []
     for term in formula.terms:
-        rows: list[tuple[Piece, ...]] = [()]
+        rows: list[tuple[TermPiece, ...]] = [()]
         for part in term:
             rest = frozenset(term) - {part}
             reduced = rest in terms if rest else whole
@@ -103,16 +103,17 @@ def model_terms(formula: Formula, columns: Mapping[str, Column], levels: Mapping
 
 
 def _pieces(
-    part: Part, columns: Mapping[str, Column], levels: Mapping[str, tuple[Level, ...]], reduced: bool
-) -> list[Piece]:
+    part: FormulaPart, columns: Mapping[str, Column], levels: Mapping[str, tuple[Level, ...]], reduced: bool
+) -> list[TermPiece]:
     if not is_names(part, columns):
         if part.function == "C":
             name = part.column
             raise StudyError([f"{part}: {name!r} holds numbers. Declare it nominal (roles.nominal), or write {name}."])
-        return [Piece(part)]
+        return [TermPiece(part)]
     shared = levels[part.column]
-    if len(shared) > MOST_LEVELS:
-        raise StudyError([f"{part}: has {len(shared)} levels; at most {MOST_LEVELS} can enter as indicators. Recode it first."])
+    if len(shared) > _MOST_LEVELS:
+        raise StudyError(
+            [f"{part}: has {len(shared)} levels; at most {_MOST_LEVELS} can enter as indicators. Recode it first."])
     codes = {level: i for i, level in enumerate(columns[part.column].levels)}
     known = tuple(codes[v] for v in shared if v in codes)
-    return [Piece(part, str(v) or " ", codes.get(v, -2), known) for v in shared[1 if reduced else 0 :]]
+    return [TermPiece(part, str(v) or " ", codes.get(v, -2), known) for v in shared[1 if reduced else 0 :]]

@@ -17,20 +17,20 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import AnalysisError
-from larvatus.measures.analyses.formulas import Formula, Part, term_text
+from larvatus.measures.analyses.formulas import Formula, FormulaPart, term_text
 
 ROBUST = {"ordinary": "HC1", "logistic": "HC0"}
-COLLINEAR = 1e-9  # singular value over the largest, columns of length one
-EXACT = 1e-20  # of the outcome's sum of squares: a fit without error
-ROUNDING = 1e-6  # of the unit of a coefficient: zero in a fit without error
-SURE = 10.0  # logits beyond which it is asked whether the outcome can be told apart without error
+_COLLINEAR = 1e-9  # singular value over the largest, columns of length one
+_EXACT = 1e-20  # of the outcome's sum of squares: a fit without error
+_ROUNDING = 1e-6  # of the unit of a coefficient: zero in a fit without error
+_SURE = 10.0  # logits beyond which it is asked whether the outcome can be told apart without error
 NOT_DETERMINED = "not determined: another combination of columns could take its place"
 UNVARIED = "its column does not vary, so that it cannot be told from the intercept"
 SEPARATED = "the terms tell the outcome apart without error, so no finite coefficient fits best"
 
 
 @dataclass(frozen=True, slots=True)
-class Estimated:
+class ModelEstimates:
     """Named estimates with variances; NaN where there is none, and then why.
 
     `unit` is how large a coefficient could be (spread of the outcome over that of the column), 0 for all other quantities.
@@ -45,7 +45,7 @@ class Estimated:
     unit: Floats | float = 0.0
 
     @classmethod
-    def failed(cls, names: Sequence[str], why: str, records: int) -> Estimated:
+    def failed(cls, names: Sequence[str], why: str, records: int) -> ModelEstimates:
         nothing = np.full(len(names), np.nan)
         return cls(tuple(names), nothing, nothing, np.inf, records, (why,) * len(names))
 
@@ -64,10 +64,11 @@ def library() -> Any:
     return WLS, GLM, Binomial
 
 
-def regression(
-    asked: Formula, model: str, outcome: Floats, parts: Mapping[Part, Floats], levels: Mapping[Part, Sequence[str]],
+def fit_regression(
+    asked: Formula, model: str, outcome: Floats, parts: Mapping[FormulaPart, Floats],
+    levels: Mapping[FormulaPart, Sequence[str]],
     weight: Floats,
-) -> Estimated:
+) -> ModelEstimates:
     """Fit a formula: parts are numbers, or codes of levels where they have some; rows are complete.
 
     Standard errors are robust (HC1, of logistic ones HC0), which under weights are the linearised ones of a design without
@@ -87,19 +88,19 @@ def regression(
         warnings.simplefilter("ignore")
         built = wls.from_formula(text, frame, weights=weight) if len(outcome) else None
     if built is None:
-        return Estimated.failed(first_name(asked), "no record has all values", 0)
+        return ModelEstimates.failed(first_name(asked), "no record has all values", 0)
     names = tuple(_name(n, asked.parts, levels) for n in built.exog_names)
     x = np.asarray(built.exog, dtype=np.float64)
     if np.ptp(outcome) <= 1e-13 * np.abs(outcome).max():
-        return Estimated.failed(names, "the outcome does not vary", len(x))
+        return ModelEstimates.failed(names, "the outcome does not vary", len(x))
     length = np.sqrt((x**2).mean(axis=0))
     scaled = x / np.where(length > 0, length, 1.0)
     _, roots, axes = np.linalg.svd(np.linalg.qr(scaled * np.sqrt(weight / weight.max())[:, None], mode="r"))
     free = np.zeros(len(axes), dtype=bool)
-    free[: len(roots)] = roots > COLLINEAR * roots[0]
+    free[: len(roots)] = roots > _COLLINEAR * roots[0]
     basis, lost = axes[free].T / roots[free[: len(roots)]] * np.sqrt(len(x)), axes[~free].T
     if len(x) <= int(free.sum()):
-        return Estimated.failed(names, f"{len(x)} complete records are too few for {int(free.sum())} coefficients", len(x))
+        return ModelEstimates.failed(names, f"{len(x)} complete records are too few for {int(free.sum())} coefficients", len(x))
     reduced = scaled @ basis
     share = weight / weight.mean()
     with warnings.catch_warnings():
@@ -111,16 +112,16 @@ def regression(
                 fit = glm(outcome, reduced, family=binomial(), var_weights=share).fit(cov_type=ROBUST[model], maxiter=50)
         except (np.linalg.LinAlgError, ArithmeticError, ValueError):
             fit = None
-    doubtful = model == "logistic" and (fit is None or not fit.converged or np.abs(reduced @ fit.params).max() > SURE)
-    if doubtful and separated(reduced, outcome > 0):
-        return Estimated.failed(names, SEPARATED, len(x))
+    doubtful = model == "logistic" and (fit is None or not fit.converged or np.abs(reduced @ fit.params).max() > _SURE)
+    if doubtful and is_separated(reduced, outcome > 0):
+        return ModelEstimates.failed(names, SEPARATED, len(x))
     if fit is None or (model == "logistic" and not fit.converged):
-        return Estimated.failed(names, "the fit does not settle", len(x))
+        return ModelEstimates.failed(names, "the fit does not settle", len(x))
     estimate = basis @ np.asarray(fit.params) / np.where(length > 0, length, 1.0)
     variance = np.diag(basis @ np.asarray(fit.cov_params()) @ basis.T) / np.where(length > 0, length, 1.0) ** 2
     unit = float(outcome.std()) / np.where(length > 0, length, 1.0)
-    if model == "ordinary" and float(fit.ssr) < EXACT * float(weight @ (outcome - outcome.mean()) ** 2 / weight.mean()):
-        estimate, variance = np.where(np.abs(estimate) < ROUNDING * unit, 0.0, estimate), np.zeros(len(names))
+    if model == "ordinary" and float(fit.ssr) < _EXACT * float(weight @ (outcome - outcome.mean()) ** 2 / weight.mean()):
+        estimate, variance = np.where(np.abs(estimate) < _ROUNDING * unit, 0.0, estimate), np.zeros(len(names))
     determined = (np.abs(lost) < 1e-6).all(axis=1)
     fine = determined & np.isfinite(variance)
     fixed = [np.ptp(column) == 0 and n != "intercept" for n, column in zip(names, x.T, strict=True)]
@@ -129,7 +130,7 @@ def regression(
         for ok, empty, still in zip(fine, length == 0, fixed, strict=True)
     )
     freedom = float(len(x) - free.sum()) if model == "ordinary" else np.inf
-    return Estimated(
+    return ModelEstimates(
         names, np.where(fine, estimate, np.nan), np.where(fine, np.maximum(variance, 0.0), np.nan), freedom, len(x), why, unit
     )
 
@@ -139,7 +140,7 @@ def first_name(asked: Formula) -> tuple[str]:
     return ("intercept",) if asked.intercept else (term_text(asked.terms[0]),)
 
 
-def separated(x: Floats, outcome: NDArray[np.bool_]) -> bool:
+def is_separated(x: Floats, outcome: NDArray[np.bool_]) -> bool:
     """Whether some combination of the columns is never below zero where the outcome is true and never above where it is
     false, and not zero everywhere (Konis 2007): then logistic coefficients run away. Columns are of length one."""
     from scipy.optimize import linprog
@@ -149,7 +150,7 @@ def separated(x: Floats, outcome: NDArray[np.bool_]) -> bool:
     return bool(found.status == 0 and float(signed.sum(axis=0) @ found.x) > 1e-6 * len(x))
 
 
-def _name(label: str, parts: Sequence[Part], levels: Mapping[Part, Sequence[str]]) -> str:
+def _name(label: str, parts: Sequence[FormulaPart], levels: Mapping[FormulaPart, Sequence[str]]) -> str:
     """The library's name of a coefficient in the words of the formula."""
     if label in ("Intercept", "1"):
         return "intercept"

@@ -16,9 +16,9 @@ from larvatus.measures.analyses.formulas import Formula
 from larvatus.measures.analyses.formulas import formula as read_formula
 
 Kind = Literal["formula", "mean", "quantile", "correlation", "table"]
-KINDS: tuple[Kind, ...] = ("formula", "mean", "quantile", "correlation", "table")
-Probability = Annotated[float, Field(gt=0, lt=1)]
-Pair = Annotated[tuple[str, ...], Field(min_length=2, max_length=2)]
+_KINDS: tuple[Kind, ...] = ("formula", "mean", "quantile", "correlation", "table")
+_Probability = Annotated[float, Field(gt=0, lt=1)]
+ColumnPair = Annotated[tuple[str, ...], Field(min_length=2, max_length=2)]
 
 
 def _pairs(value: Any) -> Any:
@@ -44,10 +44,10 @@ class Analysis(BaseModel):
     formula: str | None = Field(default=None, description="a regression such as FEDTAX ~ AGI + STATETAX")
     model: Literal["ordinary", "logistic"] = Field(default="ordinary", description="kind of the regression")
     mean: Names | None = Field(default=None, description="columns whose means are estimated")
-    quantile: Annotated[dict[str, tuple[Probability, ...]] | None, BeforeValidator(_listed)] = Field(
+    quantile: Annotated[dict[str, tuple[_Probability, ...]] | None, BeforeValidator(_listed)] = Field(
         default=None, description="probabilities by column, such as {AGI = [0.5, 0.9]}"
     )
-    correlation: Annotated[tuple[Pair, ...] | None, BeforeValidator(_pairs)] = Field(
+    correlation: Annotated[tuple[ColumnPair, ...] | None, BeforeValidator(_pairs)] = Field(
         default=None, description="pairs of columns, such as [[\"AGI\", \"FEDTAX\"]]"
     )
     table: Names | None = Field(default=None, description="columns whose joint shares are estimated")
@@ -59,9 +59,9 @@ class Analysis(BaseModel):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
-        asked = [k for k in KINDS if getattr(self, k) is not None]
+        asked = [k for k in _KINDS if getattr(self, k) is not None]
         if len(asked) != 1:
-            raise ValueError(f"an analysis needs exactly one of {', '.join(KINDS)}; {' and '.join(asked) or 'none'} is given")
+            raise ValueError(f"an analysis needs exactly one of {', '.join(_KINDS)}; {' and '.join(asked) or 'none'} is given")
         if not getattr(self, asked[0]) or (self.quantile and not all(self.quantile.values())):
             raise ValueError(f"{asked[0]} names nothing; name at least one column")
         if self.model != "ordinary" and self.formula is None:
@@ -75,7 +75,7 @@ class Analysis(BaseModel):
 
     @property
     def kind(self) -> Kind:
-        return next(k for k in KINDS if getattr(self, k) is not None)
+        return next(k for k in _KINDS if getattr(self, k) is not None)
 
     @property
     def regression(self) -> Formula:

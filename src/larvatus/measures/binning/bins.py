@@ -46,17 +46,17 @@ def _spread(corners: Floats, bins: int) -> Floats:
         edges = middle + half * np.sinh(np.linspace(*ends, bins - 1))
     else:
         edges = np.linspace(low, high, bins - 1)
-    return np.unique(rounded(edges, high - low))
+    return np.unique(round_edges(edges, high - low))
 
 
-def rounded(edges: Floats, width: float) -> Floats:
+def round_edges(edges: Floats, width: float) -> Floats:
     """Edges at a thousandth of the width, or at three digits where they are smaller."""
     step = 10.0 ** np.floor(np.log10(np.maximum(np.abs(edges), width * 1e-12) + 1e-300) - 2)
     step = np.minimum(step, 10.0 ** np.floor(np.log10(max(width, 1e-300)) - 2)) if width > 0 else step
     return np.asarray(np.round(edges / step) * step)
 
 
-def counted(data: Microdata, edges: Mapping[str, Floats]) -> list[dict[str, NDArray[np.int64]]]:
+def bin_counts(data: Microdata, edges: Mapping[str, Floats]) -> list[dict[str, NDArray[np.int64]]]:
     """Per sub-group and column, how many values lie in each bin."""
     names = list(edges)
 
@@ -71,7 +71,7 @@ def _binned(values: Floats, edges: Floats) -> NDArray[np.int64]:
     return np.bincount(np.searchsorted(edges, there, side="right"), minlength=len(edges) + 1)
 
 
-def difference(before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
+def bin_difference(before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
     """Half the sum of absolute differences of shares: the share of records that would have to move to another bin."""
     if before.sum() == 0 or after.sum() == 0:
         return 0.0 if before.sum() == after.sum() else 1.0

@@ -15,9 +15,9 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.measures.joint_ecdf.points import axes_of, comparable, points_of
 
 if TYPE_CHECKING:
-    from larvatus.stats.ranks.joint_ecdf import Gap
+    from larvatus.stats.ranks.joint_ecdf import JointGap
 
-MOST_RECORDS, MOST_PAIRS, SPARSE = 2_000_000, 60, 8
+MOST_RECORDS, _MOST_PAIRS, SPARSE = 2_000_000, 60, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,12 @@ class JointDistributions:
     """Gaps between distribution functions over the points of both files."""
 
     names: tuple[str, ...]
-    joint: Gap
+    joint: JointGap
     records: int
     points: int
-    variables: tuple[tuple[str, Gap], ...]
-    pairs: tuple[tuple[str, str, Gap], ...]
-    groups: tuple[tuple[str, int, Gap], ...]
+    variables: tuple[tuple[str, JointGap], ...]
+    pairs: tuple[tuple[str, str, JointGap], ...]
+    groups: tuple[tuple[str, int, JointGap], ...]
     notes: tuple[str, ...]
     sampled: bool
 
@@ -39,7 +39,7 @@ class JointDistributions:
         cls, original: Microdata, released: Microdata, columns: Sequence[str] | None, most: int, random: RecordRandom, by: str
     ) -> JointDistributions:
         """With three columns and more on at most about `most` records of each file."""
-        from larvatus.stats.ranks.joint_ecdf import Ranked
+        from larvatus.stats.ranks.joint_ecdf import RankedPoints
 
         chosen = comparable(original, released, columns, by)
         numbers = original.numeric(chosen)
@@ -52,9 +52,9 @@ class JointDistributions:
         thin = min(1.0, most / max(largest, 1)) if len(axes) > 2 else share
         points = [points_of(d, axes, random, share, draws=thin < share) for d in files]
         fewer = [p.thinned(thin) if thin < share else p for p in points]
-        ranked = Ranked.of(points[0].whole, points[1].whole)
+        ranked = RankedPoints.of(points[0].whole, points[1].whole)
         every = range(len(axes))
-        together = ranked if thin >= share else Ranked.of(fewer[0].whole, fewer[1].whole)
+        together = ranked if thin >= share else RankedPoints.of(fewer[0].whole, fewer[1].whole)
         joint = together.gap(every)
         shared = list(common_groups(original, released))
         one = len(original.groups) == len(released.groups) == 1  # its gap is that of the files
@@ -65,15 +65,15 @@ class JointDistributions:
             *([f"{len(axes)} columns together: hardly a point lies below another in all of them, so that the joint function "
                "tells little; look at pairs, or name fewer columns"] if len(axes) >= SPARSE else []),
             *([f"without {', '.join(left_out)}, which hold names; columns can name those of few levels"] if left_out else []),
-            *([f"the first {MOST_PAIRS} of {len(pairs)} pairs"] if len(pairs) > MOST_PAIRS else []),
+            *([f"the first {_MOST_PAIRS} of {len(pairs)} pairs"] if len(pairs) > _MOST_PAIRS else []),
         ]
         return cls(
             tuple(a.name for a in axes), joint, original.rows, sum(p.rows for p in fewer),
             tuple((axes[j].name, ranked.gap([j])) for j in every),
-            tuple((axes[i].name, axes[j].name, ranked.gap([i, j])) for i, j in pairs[:MOST_PAIRS]),
+            tuple((axes[i].name, axes[j].name, ranked.gap([i, j])) for i, j in pairs[:_MOST_PAIRS]),
             tuple(
                 (name, original.groups.sizes[a],
-                 joint if one else Ranked.of(fewer[0].groups[a], fewer[1].groups[b]).gap(every))
+                 joint if one else RankedPoints.of(fewer[0].groups[a], fewer[1].groups[b]).gap(every))
                 for name, a, b in shared
             ),
             tuple(notes), min(thin, share) < 1,
@@ -81,7 +81,7 @@ class JointDistributions:
 
     def score(self, method: str, field: str, meaning: str, settings: dict[str, object]) -> Score:
         """One of the two statistics as a loss, with both in the details."""
-        def of(gap: Gap) -> float:
+        def of(gap: JointGap) -> float:
             return float(getattr(gap, field))
 
         statistics: list[Row] = [

@@ -16,7 +16,7 @@ from larvatus.data.microdata import Microdata
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class PointAxis:
     """One coordinate of a point: a numeric column, or the indicator of a level (None: missing) of a nominal one."""
 
     column: str
@@ -73,26 +73,27 @@ def comparable(original: Microdata, released: Microdata, named: Sequence[str] | 
     return chosen
 
 
-def axes_of(original: Microdata, released: Microdata, columns: Sequence[str]) -> tuple[list[Axis], list[str]]:
+def axes_of(original: Microdata, released: Microdata, columns: Sequence[str]) -> tuple[list[PointAxis], list[str]]:
     """An axis for every numeric column and every level, and the nominal columns left out for having too many levels."""
-    axes: list[Axis] = []
+    axes: list[PointAxis] = []
     left_out: list[str] = []
     for name in columns:
         both = [d.table.columns[name] for d in (original, released)]
         if both[0].kind == "number":
-            axes.append(Axis(name))
+            axes.append(PointAxis(name))
             continue
         levels = list(dict.fromkeys(v for c in both for v in c.levels))
         if len(levels) > MOST_LEVELS:
             left_out.append(name)
             continue
-        axes += [Axis(name, True, v) for v in levels]
+        axes += [PointAxis(name, True, v) for v in levels]
         if any(c.missing for c in both):
-            axes.append(Axis(name, True))
+            axes.append(PointAxis(name, True))
     return axes, left_out
 
 
-def points_of(data: Microdata, axes: Sequence[Axis], random: RecordRandom, share: float = 1.0, draws: bool = False) -> Points:
+def points_of(data: Microdata, axes: Sequence[PointAxis], random: RecordRandom, share: float = 1.0,
+              draws: bool = False) -> Points:
     """The records as points, or a keyed share of them."""
     columns = list(dict.fromkeys(a.column for a in axes))
     held = data.table.columns
@@ -114,7 +115,7 @@ def points_of(data: Microdata, axes: Sequence[Axis], random: RecordRandom, share
     )
 
 
-def _axis(axis: Axis, values: Array, levels: dict[Axis, int]) -> Array:
+def _axis(axis: PointAxis, values: Array, levels: dict[PointAxis, int]) -> Array:
     if not axis.nominal:
         return values
     code = -1 if axis.level is None else levels[axis]

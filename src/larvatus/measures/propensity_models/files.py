@@ -12,10 +12,10 @@ from larvatus.core.arrays import Floats
 from larvatus.core.errors import UtilityError, nearest_names
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 from larvatus.stats.models.design_terms import Atom, bends, knots_of
 
-MOST_LEVELS, MOST_GROUPED = 50, 12
+_MOST_LEVELS, MOST_GROUPED = 50, 12
 KNOTS = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
 
 
@@ -115,8 +115,8 @@ def two_files(original: Microdata, released: Microdata, columns: Sequence[str] |
     notes += [f"{n} holds another kind of value in the release and is left out" for n in changed]
     notes += [f"{n} has more than {MOST_GROUPED} levels and enters only as sub-groups" for n in many]
     notes += [f"the levels of {n} are not the same in both files" for n in nominal if _other_levels(sides, n)]
-    notes += [f"{n} has more than {MOST_LEVELS} levels; the rarest are taken together" for n in nominal
-              if len(_union(mine[n], theirs[n])) > MOST_LEVELS]
+    notes += [f"{n} has more than {_MOST_LEVELS} levels; the rarest are taken together" for n in nominal
+              if len(_union(mine[n], theirs[n])) > _MOST_LEVELS]
     whole = (replace(v, grouped=v.name in grouped) for v in variables)
     return TwoFiles(sides, tuple(sorted(whole, key=lambda v: v.name)), tuple(notes))
 
@@ -124,8 +124,8 @@ def two_files(original: Microdata, released: Microdata, columns: Sequence[str] |
 def _numbers(sides: tuple[Microdata, Microdata], names: Sequence[str], masked: set[str], spline: bool) -> list[Variable]:
     if not names:
         return []
-    files = [Moments.total(data.moments(names)) for data in sides]
-    total = Moments.merge(*files)
+    files = [SampleMoments.total(data.moments(names)) for data in sides]
+    total = SampleMoments.merge(*files)
     out = []
     for j, name in enumerate(names):
         present = total.present[j]
@@ -171,7 +171,7 @@ def _nominal(sides: tuple[Microdata, Microdata], names: Sequence[str], masked: s
             np.add.at(count, to, found[:-1])
             absent += int(found[-1])
         order = sorted((i for i in range(len(union)) if count[i]), key=lambda i: (-count[i], str(union[i])))
-        kept = order[:MOST_LEVELS]
+        kept = order[:_MOST_LEVELS]
         code = np.full(len(union) + 1, -1, dtype=np.int64)
         code[:-1][order] = np.minimum(np.arange(len(order)), len(kept) - 1 if len(order) > len(kept) else len(order))
         recode = tuple(np.append(code[to], -1) for to in into)
@@ -181,7 +181,7 @@ def _nominal(sides: tuple[Microdata, Microdata], names: Sequence[str], masked: s
     return out
 
 
-def filled(variables: Sequence[Variable], rows: Mapping[str, Sequence[int]], side: int, block: Block, low: int, high: int,
+def fill_design(variables: Sequence[Variable], rows: Mapping[str, Sequence[int]], side: int, block: Block, low: int, high: int,
            design: Floats) -> None:
     """Write the atoms of some records of a block into a design, rows × records."""
     for v in variables:

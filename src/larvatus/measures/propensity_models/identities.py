@@ -15,10 +15,10 @@ from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
 from larvatus.measures.propensity_models.files import TwoFiles
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 
-CANDIDATE, HOLDS, TAKES_PART = 1e-9, 1e-6, 1e-6  # share of variance left; departure in standard deviations; coefficient
-TIMES, ROUNDING = 10.0, 1e-9  # a break is so many times the largest departure of the original, and more than rounding
+_CANDIDATE, HOLDS, TAKES_PART = 1e-9, 1e-6, 1e-6  # share of variance left; departure in standard deviations; coefficient
+_TIMES, _ROUNDING = 10.0, 1e-9  # a break is so many times the largest departure of the original, and more than rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def identities(files: TwoFiles) -> list[Identity]:
     data = files.sides[0]
     masked = {v.name for v in files.variables if v.masked}
     names = [v.name for v in files.variables if v.number]
-    whole = Moments.total(data.moments(names)) if names else None
+    whole = SampleMoments.total(data.moments(names)) if names else None
     if whole is None or data.rows <= len(names):
         return []
     usable = [j for j in range(len(names)) if whole.present[j] == data.rows and not whole.constant[j] and whole.variance[j] > 0]
@@ -55,7 +55,7 @@ def identities(files: TwoFiles) -> list[Identity]:
     out = []
     for j in usable:
         beta = np.linalg.solve(whole.correlation[np.ix_(kept, kept)], whole.correlation[kept, j]) if kept else np.zeros(0)
-        if 1 - float(beta @ whole.correlation[kept, j]) > CANDIDATE:
+        if 1 - float(beta @ whole.correlation[kept, j]) > _CANDIDATE:
             kept.append(j)
             continue
         taking = [(k, b) for k, b in zip(kept, beta, strict=True) if abs(b) > TAKES_PART]
@@ -71,7 +71,7 @@ def _limited(data: Microdata, identity: Identity) -> Identity | None:
     largest = max(found)
     if largest > HOLDS:
         return None
-    limit = max(TIMES * largest, ROUNDING)
+    limit = max(_TIMES * largest, _ROUNDING)
     return Identity(identity.name, identity.others, identity.mean, identity.weight, limit)
 
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Ints
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
-from larvatus.measures.propensity_models.files import TwoFiles, filled
+from larvatus.measures.propensity_models.files import TwoFiles, fill_design
 from larvatus.stats.models.design_terms import Recipe
-from larvatus.stats.models.logistic import Fit, Newton, Sums, sums_at
+from larvatus.stats.models.logistic import LogisticFit, Newton, Sums, sums_at
 
-STEP = 2048
+_STEP = 2048
 SCORE = " propensity score"
 
 
@@ -28,7 +28,7 @@ class Model:
     share: float
 
 
-def fitted_all(files: TwoFiles, recipe: Recipe, models: Sequence[Model]) -> list[Fit]:
+def fitted_all(files: TwoFiles, recipe: Recipe, models: Sequence[Model]) -> list[LogisticFit]:
     """Fit every model; each round is one pass over either file and one step of every model that is not done."""
     newtons = [Newton(len(m.rows), m.share) for m in models]
     while any(n.fit is None for n in newtons):
@@ -55,14 +55,14 @@ def _pass(files: TwoFiles, recipe: Recipe, side: int, asked: _Asked) -> dict[int
         out: dict[int, Sums] = {}
         if not wanted[group]:
             return out
-        width = min(STEP, len(block))
+        width = min(_STEP, len(block))
         design, room = np.empty((recipe.rows, width)), np.empty((recipe.rows, width))
-        for low in range(0, len(block), STEP):
-            high = min(low + STEP, len(block))
+        for low in range(0, len(block), _STEP):
+            high = min(low + _STEP, len(block))
             if high - low < width:
                 design, room = design[:, : high - low].copy(), room[:, : high - low].copy()
                 width = high - low
-            filled(files.variables, rows, side, block, low, high, design)
+            fill_design(files.variables, rows, side, block, low, high, design)
             recipe.multiply(design)
             for i in wanted[group]:
                 model, at = asked[i]
@@ -94,16 +94,16 @@ def _rows_by_variable(recipe: Recipe) -> dict[str, list[int]]:
     return out
 
 
-def scored(files: TwoFiles, recipe: Recipe, fit: Fit) -> tuple[Microdata, Microdata]:
+def with_propensity(files: TwoFiles, recipe: Recipe, fit: LogisticFit) -> tuple[Microdata, Microdata]:
     """Both files with the score of every record as a column."""
     rows = _rows_by_variable(recipe)
 
     def score(side: int, block: Block) -> Mapping[str, Array]:
         out = np.empty(len(block))
-        for low in range(0, len(block), STEP):
-            high = min(low + STEP, len(block))
+        for low in range(0, len(block), _STEP):
+            high = min(low + _STEP, len(block))
             design = np.empty((recipe.rows, high - low))
-            filled(files.variables, rows, side, block, low, high, design)
+            fill_design(files.variables, rows, side, block, low, high, design)
             recipe.multiply(design)
             out[low:high] = 0.5 + 0.5 * np.tanh(fit.coefficient @ design[recipe.first :] / 2)
         return {SCORE: out}

@@ -12,23 +12,23 @@ from larvatus.core.arrays import Floats
 from larvatus.core.errors import UtilityError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.score import Row
-from larvatus.measures.binning.bins import rounded
+from larvatus.measures.binning.bins import round_edges
 from larvatus.measures.propensity_models.files import TwoFiles
 from larvatus.measures.propensity_models.identities import broken, identities
-from larvatus.measures.propensity_models.logistic import SCORE, Model, fitted_all, scored
-from larvatus.measures.propensity_models.trees import Coded, coded, tree_null, tree_of
+from larvatus.measures.propensity_models.logistic import SCORE, Model, fitted_all, with_propensity
+from larvatus.measures.propensity_models.trees import CodedFiles, encode_files, tree_null, tree_of
 from larvatus.stats.models.design_terms import Interactions, Recipe, recipe_of
-from larvatus.stats.models.logistic import Fit
+from larvatus.stats.models.logistic import LogisticFit
 
-Groups = Sequence[tuple[str, int, int]]
-MOST_TERMS, RECORDS_PER_TERM = 200, 10
+GroupNumbers = Sequence[tuple[str, int, int]]
+_MOST_TERMS, RECORDS_PER_TERM = 200, 10
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
-BINS, SHOWN, FOLDS, ROUNDS = 30, 15, 5, 50
+BINS, _SHOWN, _FOLDS, _ROUNDS = 30, 15, 5, 50
 PAIRED = "; less than 1 is normal, since released records resemble their own originals"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ModelResult:
     """What one model found; `expected` is N·U_p by chance."""
 
     model: str
@@ -52,13 +52,13 @@ class Found:
         return float("inf") if self.expected == 0 and self.value > 0 else None
 
 
-def by_logit(files: TwoFiles, groups: Groups, degree: int, interactions: Interactions, model: str) -> Found:
+def by_logit(files: TwoFiles, groups: GroupNumbers, degree: int, interactions: Interactions, model: str) -> ModelResult:
     """Logistic regressions: one of the file, one of each large enough sub-group, one of each masked column alone."""
     name = "logit" if model == "both" else model
     paper = model in ("model_i", "model_ii")
     atoms = [a for v in files.variables for a in v.atoms()]
     masked = sum(a.masked for a in atoms)
-    most = max(masked, min(MOST_TERMS, min(files.rows) // RECORDS_PER_TERM))
+    most = max(masked, min(_MOST_TERMS, min(files.rows) // RECORDS_PER_TERM))
     recipe = recipe_of(atoms, degree, "first" if paper else interactions, most, model == "model_ii")
     if not recipe.terms:
         return _nothing(name, files, groups)
@@ -80,16 +80,16 @@ def by_logit(files: TwoFiles, groups: Groups, degree: int, interactions: Interac
         notes.append(f"{name}: {len(groups) - len(by_group)} of {len(groups)} sub-groups have fewer than {RECORDS_PER_TERM} "
                      "records for each masked column and are not modelled on their own")
     figures = {g: _figures(f, m.share) for (g, f), m in zip(inside.items(), chosen.values(), strict=True)}
-    return Found(
+    return ModelResult(
         name, value, total, expected, whole.terms, whole.apart, by_group, figures,
         {v: _mean_departure(f) for v, f in zip(own, alone, strict=True)},
         {**_score_tables(files, recipe, whole), "terms": _term_rows(recipe, whole)}, tuple(notes),
     )
 
 
-def _nothing(name: str, files: TwoFiles, groups: Groups) -> Found:
+def _nothing(name: str, files: TwoFiles, groups: GroupNumbers) -> ModelResult:
     """Masked columns that hold one level and no number tell nothing apart."""
-    return Found(
+    return ModelResult(
         name, 0.0, sum(files.rows), 0.0, 0, by_group={g[0]: 0.0 for g in groups},
         by_variable={v.name: 0.0 for v in files.variables if v.masked}, notes=(f"{name}: no masked column varies",),
     )
@@ -99,11 +99,11 @@ def _design_rows(recipe: Recipe, terms: Sequence[int]) -> NDArray[np.int64]:
     return recipe.first + np.array([0, *(1 + j for j in terms)], dtype=np.int64)
 
 
-def _mean_departure(fit: Fit) -> float:
+def _mean_departure(fit: LogisticFit) -> float:
     return fit.departure / fit.rows
 
 
-def _group_models(files: TwoFiles, groups: Groups, recipe: Recipe) -> dict[str, Model]:
+def _group_models(files: TwoFiles, groups: GroupNumbers, recipe: Recipe) -> dict[str, Model]:
     """For each sub-group, as many tiers of terms as it has ten records for; none where that is not one."""
     tiers = [[j for j, t in enumerate(recipe.terms) if t.tier <= tier and not t.grouped] for tier in (1, 2, 3)]
     out = {}
@@ -115,7 +115,7 @@ def _group_models(files: TwoFiles, groups: Groups, recipe: Recipe) -> dict[str, 
     return out
 
 
-def _figures(fit: Fit, share: float) -> dict[str, float | None]:
+def _figures(fit: LogisticFit, share: float) -> dict[str, float | None]:
     expected = fit.terms * share * (1 - share) ** 2
     return {"ratio": fit.departure / expected if expected else None, "terms": fit.terms}
 
@@ -130,7 +130,7 @@ def _told(name: str, found: float, expected: float | None) -> list[str]:
             f"({expected:.3g}){PAIRED if ratio < 1 else ''}"]
 
 
-def _fit_notes(name: str, fit: Fit, recipe: Recipe) -> list[str]:
+def _fit_notes(name: str, fit: LogisticFit, recipe: Recipe) -> list[str]:
     out = []
     if fit.complete:
         out.append(f"{name}: the files can be told apart without error: the fit is separated, and U_p is as large as it can be")
@@ -142,12 +142,12 @@ def _fit_notes(name: str, fit: Fit, recipe: Recipe) -> list[str]:
         out.append(f"{name}: {len(recipe.terms) - fit.terms} of {len(recipe.terms)} terms are constant or combinations of "
                    "others and are left out")
     if recipe.left_out:
-        out.append(f"{name}: {recipe.left_out} products are left out: at most {MOST_TERMS} terms, and one for every "
+        out.append(f"{name}: {recipe.left_out} products are left out: at most {_MOST_TERMS} terms, and one for every "
                    f"{RECORDS_PER_TERM} records, are fitted. Name fewer columns to see them")
     return out
 
 
-def _term_rows(recipe: Recipe, fit: Fit) -> list[Row]:
+def _term_rows(recipe: Recipe, fit: LogisticFit) -> list[Row]:
     """The terms that make up most of the spread of the scores, with how far their means lie apart in standard deviations."""
     beta = fit.coefficient[1:]
     sd = np.sqrt(np.maximum(np.diag(fit.scatter), 0.0))[1:]
@@ -160,13 +160,13 @@ def _term_rows(recipe: Recipe, fit: Fit) -> list[Row]:
     return [
         {"term": recipe.terms[j - 1].name, "share": float(share[j - 1]), "coefficient": float(beta[j - 1] * sd[j - 1]),
          "shift": float(fit.shift[j] / sd[j - 1])}
-        for j in order[:SHOWN]
+        for j in order[:_SHOWN]
     ]
 
 
-def _score_tables(files: TwoFiles, recipe: Recipe, fit: Fit) -> dict[str, list[Row]]:
+def _score_tables(files: TwoFiles, recipe: Recipe, fit: LogisticFit) -> dict[str, list[Row]]:
     """Percentiles and binned counts of the scores in both files."""
-    both = [data.ungrouped() for data in scored(files, recipe, fit)]
+    both = [data.ungrouped() for data in with_propensity(files, recipe, fit)]
     wanted = [0.005, *(p / 100 for p in PERCENTILES), 0.995]
     found = [data.table.quantiles(SCORE, wanted)[0] for data in both]
     edges = _edges(found)
@@ -179,7 +179,7 @@ def _score_tables(files: TwoFiles, recipe: Recipe, fit: Fit) -> dict[str, list[R
 
 def _edges(found: Sequence[Floats]) -> Floats:
     low, high = min(f[0] for f in found), max(f[-1] for f in found)
-    return np.unique(rounded(np.linspace(low, high, BINS - 1), high - low)) if high - low > 1e-9 else np.zeros(0)
+    return np.unique(round_edges(np.linspace(low, high, BINS - 1), high - low)) if high - low > 1e-9 else np.zeros(0)
 
 
 def _tables(percentiles: Sequence[Floats], edges: Floats, counts: Sequence[NDArray[np.int64]]) -> dict[str, list[Row]]:
@@ -206,8 +206,8 @@ def _tables_of(score: Floats, released: NDArray[np.int64]) -> dict[str, list[Row
 
 
 def by_tree(
-    files: TwoFiles, groups: Groups, smallest: int, complexity: float, sample: int, resamples: int, random: RecordRandom
-) -> Found:
+    files: TwoFiles, groups: GroupNumbers, smallest: int, complexity: float, sample: int, resamples: int, random: RecordRandom
+) -> ModelResult:
     """A tree of the file, one of each sub-group, one of each masked column alone, and trees of resamples of the original."""
     data = _sampled(files, sample, random)
     every = [True] * len(data.variables)
@@ -234,14 +234,14 @@ def by_tree(
         {"term": v, "share": g} for v, g in sorted(gain.items(), key=lambda item: (-item[1], item[0])) if g > 0
     ]
     notes = [] if expected is None else _told("cart", value * n, expected)
-    return Found(
+    return ModelResult(
         "cart", value, n, expected, tree.leaves - 1, bool(_pure(tree.share)),
         by_group if len(groups) > 1 else {g[0]: value for g in groups}, {}, alone,
         {**_tables_of(tree.share, data.released), "terms": terms}, (*notes, *_sample_notes("cart", files, data)), data.sampled,
     )
 
 
-def by_identities(files: TwoFiles, groups: Groups) -> Found | None:
+def by_identities(files: TwoFiles, groups: GroupNumbers) -> ModelResult | None:
     """What is told apart by identities of the original that released records break; nothing where none is broken."""
     known = identities(files)
     counts = broken(files.sides[1], known) if known else np.zeros((1, 1), dtype=np.int64)
@@ -263,7 +263,8 @@ def by_identities(files: TwoFiles, groups: Groups) -> Found | None:
         for i, k in zip(known, total[1:].tolist(), strict=True) if k
     ]
     value = _departure(*rows, int(total[0]))
-    return Found("identity", value, sum(rows), 0.0, len(terms), True, by_group, tables={"terms": terms}, notes=tuple(notes))
+    return ModelResult("identity", value, sum(rows), 0.0, len(terms), True, by_group, tables={"terms": terms},
+                       notes=tuple(notes))
 
 
 def _departure(mine: int, theirs: int, broken: int) -> float:
@@ -282,21 +283,21 @@ def _pure(share: Floats) -> bool:
     return bool(((share == 0) | (share == 1)).any())
 
 
-def _sampled(files: TwoFiles, sample: int, random: RecordRandom) -> Coded:
-    data = coded(files, sample, random)
+def _sampled(files: TwoFiles, sample: int, random: RecordRandom) -> CodedFiles:
+    data = encode_files(files, sample, random)
     if min(data.rows) == 0:
         raise UtilityError(f"propensity.sample: {sample} of {max(files.rows):,} records left one file empty. Ask for more.")
     return data
 
 
-def _sample_notes(name: str, files: TwoFiles, data: Coded) -> list[str]:
+def _sample_notes(name: str, files: TwoFiles, data: CodedFiles) -> list[str]:
     if not data.sampled:
         return []
     return [f"{name}: fitted on {data.rows[0]:,} of {files.rows[0]:,} original and {data.rows[1]:,} of {files.rows[1]:,} "
             "released records"]
 
 
-def by_boosting(files: TwoFiles, sample: int, resamples: int, random: RecordRandom) -> Found:
+def by_boosting(files: TwoFiles, sample: int, resamples: int, random: RecordRandom) -> ModelResult:
     """Boosted trees, each fifth of the records scored by trees of the others; both copies of a record are in one fifth."""
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
@@ -309,12 +310,12 @@ def by_boosting(files: TwoFiles, sample: int, resamples: int, random: RecordRand
     n = sum(data.rows)
 
     def scores(x: Floats, label: NDArray[np.int64], record: NDArray[np.int64]) -> Floats:
-        fold = (random.uniform(record, purpose="fold")[0] * FOLDS).astype(np.int64)
+        fold = (random.uniform(record, purpose="fold")[0] * _FOLDS).astype(np.int64)
         out = np.full(len(label), float(label.mean()))
-        for f in range(FOLDS):
+        for f in range(_FOLDS):
             fit, here = fold != f, fold == f
             if here.any() and len(np.unique(label[fit])) > 1:
-                model = HistGradientBoostingClassifier(max_iter=ROUNDS, early_stopping=False, random_state=0)
+                model = HistGradientBoostingClassifier(max_iter=_ROUNDS, early_stopping=False, random_state=0)
                 out[here] = model.fit(x[fit], label[fit]).predict_proba(x[here])[:, 1]
         return out
 
@@ -329,7 +330,7 @@ def by_boosting(files: TwoFiles, sample: int, resamples: int, random: RecordRand
             null.append(float(((again - share) ** 2).sum()))
     expected = float(np.mean(null)) if null else None
     value = float(((found - share) ** 2).mean())
-    return Found(
+    return ModelResult(
         "boosting", value, n, expected, 0, tables=_tables_of(found, data.released),
         notes=(*_told("boosting", value * n, expected), *_sample_notes("boosting", files, data)), sampled=data.sampled,
     )

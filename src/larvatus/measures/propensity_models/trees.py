@@ -13,13 +13,13 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array
 from larvatus.data.microdata import Microdata, collect
 from larvatus.measures.propensity_models.files import TwoFiles, Variable
-from larvatus.stats.models.cart import Tree, grown
+from larvatus.stats.models.cart import ClassTree, grow_tree
 
 CUTS, MARGIN = 255, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
+class CodedFiles:
     """Both files as columns × records of codes, original first, with the variable of each column and the sub-groups."""
 
     codes: NDArray[np.int32]
@@ -35,7 +35,7 @@ class Coded:
         return np.ascontiguousarray(self.codes[np.flatnonzero(keep)])
 
 
-def coded(files: TwoFiles, sample: int, random: RecordRandom) -> Coded:
+def encode_files(files: TwoFiles, sample: int, random: RecordRandom) -> CodedFiles:
     """All records, or as many as asked for on average, the same ones of both files."""
     share = min(1.0, sample / max(files.rows))
     sides = [_sampled(data, share, random) for data in files.sides]
@@ -47,7 +47,7 @@ def coded(files: TwoFiles, sample: int, random: RecordRandom) -> Coded:
             codes.append(column)
             variables.append(v)
     n = len(held[0][0]), len(held[1][0])
-    return Coded(
+    return CodedFiles(
         np.array(codes, dtype=np.int32).reshape(len(codes), sum(n)), tuple(variables), np.repeat([0, 1], n),
         np.concatenate([h[0] for h in held]), np.concatenate([h[1] for h in held]), n, share < 1,
     )
@@ -94,15 +94,15 @@ def price_of(released: float, n: int, complexity: float) -> float:
     return complexity * float(np.log(n)) * released * (1 - released)
 
 
-def tree_of(data: Coded, smallest: int, complexity: float, columns: Sequence[bool], rows: Ints | None = None) -> Tree:
+def tree_of(data: CodedFiles, smallest: int, complexity: float, columns: Sequence[bool], rows: Ints | None = None) -> ClassTree:
     """The tree over some columns and records."""
     codes, label = data.of(columns), data.released
     if rows is not None:
         codes, label = np.ascontiguousarray(codes[:, rows]), label[rows]
-    return grown(codes, 1 - label, label, smallest, price_of(float(label.mean()), len(label), complexity))
+    return grow_tree(codes, 1 - label, label, smallest, price_of(float(label.mean()), len(label), complexity))
 
 
-def tree_null(data: Coded, smallest: int, complexity: float, resamples: int, random: RecordRandom) -> Floats:
+def tree_null(data: CodedFiles, smallest: int, complexity: float, resamples: int, random: RecordRandom) -> Floats:
     """U_p of trees that tell the original from records drawn from it with replacement, as many as were released."""
     n, m = data.rows
     codes, ones = np.ascontiguousarray(data.codes[:, :n]), np.ones(n, dtype=np.int64)
@@ -112,5 +112,5 @@ def tree_null(data: Coded, smallest: int, complexity: float, resamples: int, ran
     out = []
     for u in draws[:resamples]:
         times = np.bincount((u * n).astype(np.int64), minlength=n).astype(np.int64)
-        out.append(grown(codes, ones, times, smallest, price).departure / (n + m))
+        out.append(grow_tree(codes, ones, times, smallest, price).departure / (n + m))
     return np.array(out)

@@ -24,12 +24,12 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows
 from larvatus.data.sub_groups import label_text
-from larvatus.measures.scoring.lost_columns import scored
+from larvatus.measures.scoring.lost_columns import score_with_lost_columns
 
-PART = " part of domain"
-MISSING = "missing"
-MOST_VALUES, MOST_LEVELS = 50, 200
-Share = Annotated[float, Field(gt=0, lt=1)]
+_PART = " part of domain"
+_MISSING = "missing"
+_MOST_VALUES, _MOST_LEVELS = 50, 200
+_Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class Domain(BaseModel):
@@ -40,7 +40,7 @@ class Domain(BaseModel):
     name: str = Field(default="", max_length=120, description="what it is called; the column or the condition without it")
     column: str | None = Field(default=None, description="a column of names or of few values, one part for each")
     where: str | None = Field(default=None, description="a condition on columns: the records it holds for, and the others")
-    quantiles: tuple[Share, ...] = Field(default=(), description="shares at which the column's values are cut into parts")
+    quantiles: tuple[_Share, ...] = Field(default=(), description="shares at which the column's values are cut into parts")
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
@@ -109,7 +109,7 @@ def domains_of(given: Any, data: Microdata) -> tuple[Domain, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class DomainParts:
     """The original and one copy of a release, both grouped by the parts of one domain."""
 
     title: str
@@ -125,7 +125,7 @@ class Parted:
 
     def scored(self, measure: Measure, random: RecordRandom) -> Rows:
         """What a measure finds in every part: its figures by group, or a score of each part alone where it has none."""
-        found = scored(measure, self.original, self.release, random).by_group
+        found = score_with_lost_columns(measure, self.original, self.release, random).by_group
         names = {label_text((self.title,), (label,)): label for label in self.labels}
         if not len(found):
             return Rows.of(row for label in self.labels for row in self._alone(label, measure, random))
@@ -139,7 +139,7 @@ class Parted:
         if any((label,) not in d.groups.labels for d in both):
             return []
         before, after = (_part(d, d.groups.labels.index((label,))) for d in both)
-        value = scored(measure, before, replace(self.release, copies=(after,)), random).value
+        value = score_with_lost_columns(measure, before, replace(self.release, copies=(after,)), random).value
         return [{"domain": self.title, "part": label, "records": before.rows, "value": value}]
 
 
@@ -147,13 +147,13 @@ def _part(data: Microdata, group: int) -> Microdata:
     return data.take(lambda g, block: np.full(len(block), g == group), ()).ungrouped()
 
 
-def parted(domain: Domain, original: Microdata, release: Release) -> Parted:
+def split_by_domain(domain: Domain, original: Microdata, release: Release) -> DomainParts:
     """Both files by the parts of a domain; the release by the original's values of its records wherever it is paired."""
     parts = _parts(domain, original)
     columns = domain.uses()
-    marked = original.table.map_rows(_marker(parts.coder(original.table.columns)), columns, [Column(PART, "number")])
+    marked = original.table.map_rows(_marker(parts.coder(original.table.columns)), columns, [Column(_PART, "number")])
     if release.paired:
-        theirs = release.data.table.pair(marked, {PART: PART})
+        theirs = release.data.table.pair(marked, {_PART: _PART})
     else:
         as_they_are = {*original.non_confidential, *original.sub_groups.columns}
         changed = [n for n in columns if n not in as_they_are or n not in release.data.table.columns]
@@ -164,14 +164,14 @@ def parted(domain: Domain, original: Microdata, release: Release) -> Parted:
                 "columns that are released as they are."
             )
         there = release.data.table
-        theirs = there.map_rows(_marker(parts.coder(there.columns)), columns, [Column(PART, "number")])
+        theirs = there.map_rows(_marker(parts.coder(there.columns)), columns, [Column(_PART, "number")])
     labels = [(label,) for label in parts.labels]
 
     def assign(group: int, block: Block) -> Array:
-        return block[PART].astype(np.int64)
+        return block[_PART].astype(np.int64)
 
-    before, after = (t.regroup(assign, [PART], (domain.title,), labels, [(x,) for x in labels]) for t in (marked, theirs))
-    return Parted(
+    before, after = (t.regroup(assign, [_PART], (domain.title,), labels, [(x,) for x in labels]) for t in (marked, theirs))
+    return DomainParts(
         domain.title, parts.labels, original.holding(before), replace(release, copies=(release.data.holding(after),))
     )
 
@@ -188,7 +188,7 @@ class _Parts:
 
 
 def _marker(code: Coder) -> Callable[[int, Block], Mapping[str, Array]]:
-    return lambda group, block: {PART: np.asarray(code(block), dtype=np.float64)}
+    return lambda group, block: {_PART: np.asarray(code(block), dtype=np.float64)}
 
 
 def _parts(domain: Domain, original: Microdata) -> _Parts:
@@ -212,9 +212,9 @@ def _parts(domain: Domain, original: Microdata) -> _Parts:
 
 def _by_level(domain: Domain, name: str, original: Microdata) -> _Parts:
     levels = original.table.columns[name].levels
-    if len(levels) > MOST_LEVELS:
+    if len(levels) > _MOST_LEVELS:
         raise UtilityError(
-            f"domain {domain.title!r}: {name!r} has {len(levels):,} levels, and a table of at most {MOST_LEVELS} parts can be "
+            f"domain {domain.title!r}: {name!r} has {len(levels):,} levels, and a table of at most {_MOST_LEVELS} parts can be "
             "read. Name a coarser column, or a condition."
         )
     texts = [str(v) for v in levels]
@@ -223,18 +223,18 @@ def _by_level(domain: Domain, name: str, original: Microdata) -> _Parts:
         place = np.array([*(texts.index(t) if (t := str(v)) in texts else -1 for v in columns[name].levels), len(texts)])
         return lambda block: place[block[name]]
 
-    return _Parts((*texts, MISSING if MISSING not in texts else f"({MISSING})"), coder)
+    return _Parts((*texts, _MISSING if _MISSING not in texts else f"({_MISSING})"), coder)
 
 
 def _by_value(domain: Domain, name: str, original: Microdata) -> _Parts:
     def seen(group: int, block: Block) -> Array:
-        return np.unique(block[name][~np.isnan(block[name])])[: MOST_VALUES + 1]
+        return np.unique(block[name][~np.isnan(block[name])])[: _MOST_VALUES + 1]
 
-    found = original.reduce([name], seen, lambda a, b: np.union1d(a, b)[: MOST_VALUES + 1])
+    found = original.reduce([name], seen, lambda a, b: np.union1d(a, b)[: _MOST_VALUES + 1])
     values = np.unique(np.concatenate(found))
-    if len(values) > MOST_VALUES:
+    if len(values) > _MOST_VALUES:
         raise UtilityError(
-            f"domain {domain.title!r}: {name!r} has more than {MOST_VALUES} different values. Cut it by quantiles "
+            f"domain {domain.title!r}: {name!r} has more than {_MOST_VALUES} different values. Cut it by quantiles "
             f"('{name}: 0.25, 0.5, 0.75'), or give a condition."
         )
 
@@ -245,7 +245,7 @@ def _by_value(domain: Domain, name: str, original: Microdata) -> _Parts:
         spot = np.minimum(np.searchsorted(values, np.nan_to_num(x)), len(values) - 1)
         return np.where(np.isnan(x), len(values), np.where(values[spot] == x, spot, -1))
 
-    return _Parts((*(str(int(v)) if float(v).is_integer() else repr(float(v)) for v in values), MISSING), lambda columns: code)
+    return _Parts((*(str(int(v)) if float(v).is_integer() else repr(float(v)) for v in values), _MISSING), lambda columns: code)
 
 
 def _cut(name: str, shares: Sequence[float], original: Microdata) -> _Parts:
@@ -259,4 +259,4 @@ def _cut(name: str, shares: Sequence[float], original: Microdata) -> _Parts:
 
     between = [f"{a:g} to {b:g} %" for a, b in pairwise(ends)]
     labels = [f"lowest {ends[0]:g} %", *between, f"highest {100 - ends[-1]:g} %"] if ends else ["all"]
-    return _Parts((*labels, MISSING), lambda columns: code)
+    return _Parts((*labels, _MISSING), lambda columns: code)

@@ -14,7 +14,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-NOTHING = "nothing that the measure looks at can be compared, which is the whole loss"
+_NOTHING = "nothing that the measure looks at can be compared, which is the whole loss"
 
 
 def lost_columns(original: Microdata, released: Microdata, any_kind: bool = False) -> dict[str, str]:
@@ -28,7 +28,7 @@ def lost_columns(original: Microdata, released: Microdata, any_kind: bool = Fals
     return out
 
 
-def scored(measure: Measure, original: Microdata, release: Release, random: RecordRandom) -> Score:
+def score_with_lost_columns(measure: Measure, original: Microdata, release: Release, random: RecordRandom) -> Score:
     """What a measure finds, every column or pair that the release does not give back counted at the full loss."""
     released = release.data
     full = measure.full(original, released)
@@ -47,7 +47,7 @@ def scored(measure: Measure, original: Microdata, release: Release, random: Reco
             for name, a, _ in common_groups(original, released)
         ]
         return _stated(measure, Score(
-            measure.name(), "loss", full, NOTHING, measure.settings(), by_variable=Rows.of(variables),
+            measure.name(), "loss", full, _NOTHING, measure.settings(), by_variable=Rows.of(variables),
             by_group=Rows.of(groups), notes=notes,
         ), full)
     left = original.with_confidential([n for n in original.confidential if n not in gone])

@@ -11,18 +11,20 @@ from larvatus.core.errors import UtilityError
 from larvatus.core.number_format import cell_text
 from larvatus.data.score import Row, Rows, Score
 
-FEWEST, MOST = 20, 10_000
+FEWEST_RESAMPLES, MOST_RESAMPLES = 20, 10_000
 NULL = "null"
 
 
 def checked_resamples(asked: int) -> int:
     """How many resamples are drawn; none for 0."""
-    if asked and not FEWEST <= asked <= MOST:
-        raise UtilityError(f"null: {asked:,} resamples; give {FEWEST} to {MOST:,}, such as 200, or 0 for no null distribution.")
+    if asked and not FEWEST_RESAMPLES <= asked <= MOST_RESAMPLES:
+        raise UtilityError(
+            f"null: {asked:,} resamples; give {FEWEST_RESAMPLES} to {MOST_RESAMPLES:,}, such as 200, or 0 for no null "
+            "distribution.")
     return asked
 
 
-def placed(score: Score, null: Sequence[float], records: int, on_sample: float | None = None) -> Score:
+def place_in_null(score: Score, null: Sequence[float], records: int, on_sample: float | None = None) -> Score:
     """The score with its null distribution, and what share of that lies below it.
 
     `on_sample` is the loss on the records that the null was drawn from, where these are not all.

@@ -6,37 +6,37 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from statistics import stdev
 
-from larvatus.papers.bayesian_intruder_002.measured import (
+from larvatus.papers.bayesian_intruder_002.experiments import (
+    _LEVELS,
     CASES,
     DATA,
-    KNOWN,
-    LEVELS,
+    KNOWN_COUNTS,
     REPLICATIONS,
     VAGUE,
     WIDER,
-    cells,
     others_known,
+    paper_scenarios,
     records,
-    scenarios,
+    scenario_cells,
 )
 from larvatus.papers.framework.model import (
-    FEWEST,
+    FEWEST_SEEDS,
     Claim,
     Evidence,
     Experiment,
     Holds,
     Paper,
+    PublishedTable,
     Summary,
-    Table,
-    shown,
+    band_text,
     slip,
 )
-from larvatus.papers.framework.published import column
+from larvatus.papers.framework.published_figures import column
 from larvatus.papers.framework.remarks import by_chance, by_kind
-from larvatus.papers.framework.seed_comparison import difference, never_smaller
-from larvatus.papers.framework.verdicts import Measured, Row
+from larvatus.papers.framework.seed_comparison import never_smaller, paired_difference
+from larvatus.papers.framework.verdicts import MeasuredFigure, VerdictRow
 
-KINDS = ("links", "probability", "deviation")
+_KINDS = ("links", "probability", "deviation")
 RECIPE = "by the recipe of `larvatus.datasets.key_variables` (standard deviation 19)"
 
 
@@ -51,53 +51,55 @@ def _monotone(pairs: list[tuple[str, Summary, Summary]], words: str) -> tuple[Ho
 
 def _heterogeneity(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     return _monotone([(f"{t}: {b}, {n}", _links(found, t, "DATA2", b, n), _links(found, t, "DATA1", b, n))
-                      for t in CASES for b in LEVELS for n in LEVELS], "scenarios have more links in DATA2 than in DATA1")
+                      for t in CASES for b in _LEVELS for n in _LEVELS], "scenarios have more links in DATA2 than in DATA1")
 
 
 def _bias(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     return _monotone([(f"{t}/{d}: {a} to {b} bias, {n} noise", _links(found, t, d, a, n), _links(found, t, d, b, n))
-                      for t in CASES for d in DATA for a, b in pairwise(LEVELS) for n in LEVELS],
+                      for t in CASES for d in DATA for a, b in pairwise(_LEVELS) for n in _LEVELS],
                      "steps to more bias find fewer links")
 
 
 def _noise(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     return _monotone([(f"{t}/{d}: {b} bias, {n} to {m} noise", _links(found, t, d, b, n), _links(found, t, d, b, m))
-                      for t in CASES for d in DATA for b in LEVELS for n, m in pairwise(LEVELS)],
+                      for t in CASES for d in DATA for b in _LEVELS for n, m in pairwise(_LEVELS)],
                      "steps to more noise find fewer links")
 
 
 def _information(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     return _monotone([(f"{d}: {b}, {n}", _links(found, "2", d, b, n), _links(found, "3", d, b, n))
-                      for d in DATA for b in LEVELS for n in LEVELS], "scenarios have more links in d.1 than in d.2")
+                      for d in DATA for b in _LEVELS for n in _LEVELS], "scenarios have more links in d.1 than in d.2")
 
 
 def _largest(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     alone, all_known = found["released/0"], found["released/99"]
-    more = difference(all_known, alone)
+    more = paired_difference(all_known, alone)
     verdict: Holds = "does not hold" if more.sign > 0 else "holds" if more.sign < 0 else "cannot tell"
-    return verdict, (f"DATA2 {RECIPE}, least bias and noise, parameters released. Links of 100: {shown(alone, 1)} where only "
-                     f"the target is known (d.1), {shown(all_known, 1)} where all other records are known too and links are "
-                     f"one to one. Difference: {more}")
+    return verdict, (
+        f"DATA2 {RECIPE}, least bias and noise, parameters released. Links of 100: {band_text(alone, 1)} where only "
+                     f"the target is known (d.1), {band_text(all_known, 1)} where all other records are known too and links "
+                     f"are one to one. Difference: {more}")
 
 
 def _between(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
-    there = {k: found[f"vague/{k}"] for k in KNOWN if f"vague/{k}" in found}
+    there = {k: found[f"vague/{k}"] for k in KNOWN_COUNTS if f"vague/{k}" in found}
     ran = found["released/0"].seeds
     verdict: Holds = "cannot tell"
-    if ran >= FEWEST and all(s.seeds >= FEWEST for s in there.values()):
-        verdict = "does not hold" if len(there) == len(KNOWN) else "holds in part"
-    refused = "" if len(there) == len(KNOWN) else ". For the other numbers chains did not converge in any seed, and are refused"
+    if ran >= FEWEST_SEEDS and all(s.seeds >= FEWEST_SEEDS for s in there.values()):
+        verdict = "does not hold" if len(there) == len(KNOWN_COUNTS) else "holds in part"
+    refused = "" if len(there) == len(
+        KNOWN_COUNTS) else ". For the other numbers chains did not converge in any seed, and are refused"
     return verdict, Evidence(
         f"Markov chains over matchings serve every target at once. DATA2 {RECIPE}, least bias and noise, parameters unknown, "
         f"likelihood kernel. Priors allow for light masking (centred at {VAGUE['bias_centre']:g}, coefficient of variation "
-        f"{VAGUE['bias_cv']:g}). Chains are to converge in {FEWEST} seeds for every number known{refused}",
+        f"{VAGUE['bias_cv']:g}). Chains are to converge in {FEWEST_SEEDS} seeds for every number known{refused}",
         ("other records known", "links per hundred targets", "seeds that converged"),
-        tuple((f"L = {k}", shown(s, 1), f"{s.seeds} of {ran}") for k, s in there.items()))
+        tuple((f"L = {k}", band_text(s, 1), f"{s.seeds} of {ran}") for k, s in there.items()))
 
 
 def _little(found: Mapping[str, Summary]) -> tuple[Holds, str]:
-    cells = [(d, b, n) for d in DATA for b in LEVELS for n in LEVELS if (b, n) != ("minimum", "minimum")]
-    gaps = {c: difference(_links(found, "2", *c), _links(found, "3", *c)) for c in cells}
+    cells = [(d, b, n) for d in DATA for b in _LEVELS for n in _LEVELS if (b, n) != ("minimum", "minimum")]
+    gaps = {c: paired_difference(_links(found, "2", *c), _links(found, "3", *c)) for c in cells}
     worst = max(gaps, key=lambda c: gaps[c].mean)
     close, far = (sum(g.beyond(2) == side for g in gaps.values()) for side in (-1, 1))
     strong = {c: found[f"strongest 2/{c[0]}/{c[1]} bias, {c[2]} noise"].mean - found[
@@ -116,27 +118,28 @@ def _little(found: Mapping[str, Summary]) -> tuple[Holds, str]:
 def _kernel(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     row = "minimum bias, minimum noise"
     theirs, other = found[f"3/DATA2 links/{row}"], found[f"likelihood 3/DATA2/{row}"]
-    more = difference(other, theirs)
-    ahead = sum(difference(found[f"likelihood {t}/{d}/{r}"], found[f"{t}/{d} links/{r}"]).beyond(0.5) > 0
-                for t in CASES for d in DATA for r, _, _ in cells())
+    more = paired_difference(other, theirs)
+    ahead = sum(paired_difference(found[f"likelihood {t}/{d}/{r}"], found[f"{t}/{d} links/{r}"]).beyond(0.5) > 0
+                for t in CASES for d in DATA for r, _, _ in scenario_cells())
     verdict: Holds = "does not hold" if more.beyond(1) > 0 else "holds" if more.beyond(1) < 0 else "cannot tell"
     return verdict, (f"Its kernel is weighed by the factor; the other is the plain likelihood of z given x. d.2, DATA2, {row}: "
-                     f"{shown(theirs, 1)} links by its own, {shown(other, 1)} by the other (difference {more}). The other is "
-                     f"ahead by over half a link in {ahead} of 36 scenarios. One link more in that one is enough not to hold")
+                     f"{band_text(theirs, 1)} links by its own, {band_text(other, 1)} by the other (difference {more}). The "
+                     f"other is ahead by over half a link in {ahead} of 36 scenarios. One link more in that one is "
+                     "enough not to hold")
 
 
-def _told(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
+def _told(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> str:
     """How many figures of each kind are in band, and whether so many lie outside by chance."""
-    return f"{by_kind(rows, KINDS)} {by_chance(rows)}".strip()
+    return f"{by_kind(rows, _KINDS)} {by_chance(rows)}".strip()
 
 
-def _wider(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
+def _wider(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> str:
     """What a wider prior of the noise would give of Table 3: the reason, where it brings more figures into their bands."""
     wrong = [r for r in rows if r.verdict == "outside"]
     if not wrong:
         return _told(rows, found)
-    now = {r.published.name: m for r in rows if (m := found.get(f"wider {r.published.name}")) and m.seeds >= FEWEST}
-    rows_of = {k: [r for r in rows if r.published.column.endswith(k) and r.published.name in now] for k in KINDS}
+    now = {r.published.name: m for r in rows if (m := found.get(f"wider {r.published.name}")) and m.seeds >= FEWEST_SEEDS}
+    rows_of = {k: [r for r in rows if r.published.column.endswith(k) and r.published.name in now] for k in _KINDS}
     inside = {r.published.name for own in rows_of.values() for r in own
               if (m := now[r.published.name]).low - r.published.half <= r.published.value <= m.high + r.published.half}
     fits = {k: sum(r.published.name in inside for r in own) for k, own in rows_of.items()}
@@ -150,7 +153,7 @@ def _wider(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
                    f"({fits['probability']} against {before} of {len(likely)})")
     return (f"{_told(rows, found)}\nWhy, perhaps: with the prior of the noise centred at {WIDER:g} of the range of z instead "
             f"of a sixth, a value chosen afterwards because it fits, {sum(r.published.name in inside for r in wrong)} of the "
-            f"{len(wrong)} figures outside are in band, and of those that {FEWEST} seeds or more give "
+            f"{len(wrong)} figures outside are in band, and of those that {FEWEST_SEEDS} seeds or more give "
             f"{', '.join(f'{fits[k]} of {len(own)} {k}' for k, own in rows_of.items())}. {because}.")
 
 
@@ -163,18 +166,21 @@ PAPER = Paper(
     "002", ("Additive noise and multiplicative bias as disclosure limitation techniques for continuous microdata: a "
             "simulation study"),
     experiments=(
-        Experiment("scenarios", scenarios, seeds=REPLICATIONS, quick=3, most="as many as the paper's replications"),
+        Experiment("scenarios", paper_scenarios, seeds=REPLICATIONS, quick=3, most="as many as the paper's replications"),
         Experiment("records", records, quick=20),
         Experiment("others known", others_known, seeds=20, quick=1),
     ),
     tables=(
-        Table("1", "records", note="Originals are held against draws of a generator of the same law (datasets.key_variables), "
+        PublishedTable("1", "records",
+                       note="Originals are held against draws of a generator of the same law (datasets.key_variables), "
               "perturbed values against other draws of the mask for the five published originals."),
-        Table("2", "scenarios", note="On data drawn afresh for every replication, N = 100, with the mean and the standard "
+        PublishedTable("2", "scenarios",
+                       note="On data drawn afresh for every replication, N = 100, with the mean and the standard "
               f"deviation of the five published values: {_spread('DATA1'):.2f} and {_spread('DATA2'):.2f}, where the recipe of "
               "`larvatus.datasets.key_variables` takes 3.2 and 19. The paper's kernel in closed form, threshold 0.",
               remark=_told),
-        Table("3", "scenarios", note="Priors on the two standard deviations, centred at 1/12 and at a sixth of the range of z, "
+        PublishedTable("3", "scenarios",
+                       note="Priors on the two standard deviations, centred at 1/12 and at a sixth of the range of z, "
               "coefficient of variation 1/20: what the printed numbers mean if Table 3 is to come out. Data as for Table 2.",
               remark=_wider),
     ),

@@ -11,28 +11,28 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.score import Score
 from larvatus.datasets import extracted_fields, four_fields, households, relations
 from larvatus.papers.framework.model import Where
-from larvatus.papers.framework.shortcuts import attacked, measured, number, released
+from larvatus.papers.framework.shortcuts import attack_once, column_number, make_releases, measure_once
 from larvatus.pipeline import read
 
-FIELDS = ("x1", "x2", "x3", "x4")
+_FIELDS = ("x1", "x2", "x3", "x4")
 WINDOWS = (0.05, 0.1, 0.2)
-SAME = 1e-9
-MONEY = ("home_value", "mortgage_balance", "net_assets")
+SAME_VALUE = 1e-9
+_MONEY = ("home_value", "mortgage_balance", "net_assets")
 
 
-def linked(seed: int, where: Where) -> dict[str, float]:
+def link_small_file(seed: int, where: Where) -> dict[str, float]:
     """Clustering and intersection of candidates after rank swapping and univariate microaggregation, n = 100."""
-    data = read(four_fields(100, seed), confidential=FIELDS)
+    data = read(four_fields(100, seed), confidential=_FIELDS)
     two = Intruder(known=("x1", "x3"))
     out: dict[str, float] = {}
     masks: dict[str, Any] = {f"rank swap {w:g}": {"method": "rank_swap", "window": w} for w in WINDOWS}
     masks["microaggregation"] = {"method": "microaggregation", "k": 3, "grouping": "fixed"}
-    for name, release in released(data, masks, seed).items():
-        out[f"clusters/{name}"] = attacked(data, release, "cluster_match").value
-        out[f"50 clusters/{name}"] = attacked(data, release, {"method": "cluster_match", "clusters": 0.5}).value
+    for name, release in make_releases(data, masks, seed).items():
+        out[f"clusters/{name}"] = attack_once(data, release, "cluster_match").value
+        out[f"50 clusters/{name}"] = attack_once(data, release, {"method": "cluster_match", "clusters": 0.5}).value
         attack = "group_intersection" if name == "microaggregation" else "rank_window"
         for columns, intruder in (("two", two), ("four", Intruder())):
-            found = attacked(data, release, attack, intruder=intruder)
+            found = attack_once(data, release, attack, intruder=intruder)
             out |= {f"{columns}/{name}": found.value, f"{columns} alone/{name}": _alone(found)}
     return out
 
@@ -40,33 +40,33 @@ def linked(seed: int, where: Where) -> dict[str, float]:
 def _alone(score: Score) -> float:
     """Share of records that are the only candidate: they have the whole credit."""
     assert score.by_record is not None, "attacks on linkage give the credit of every record"
-    return float(np.mean(score.by_record > 1 - SAME))
+    return float(np.mean(score.by_record > 1 - SAME_VALUE))
 
 
-def swapped(seed: int, where: Where) -> dict[str, float]:
+def attack_swaps(seed: int, where: Where) -> dict[str, float]:
     """Records found after a swap of a tenth of the values of three fields, n = 1,000."""
-    data = read(four_fields(1000, seed), confidential=FIELDS[:3], non_confidential="x4")
-    release = released(data, {"s": {"method": "random_swap", "rate": 0.1}}, seed)["s"]
+    data = read(four_fields(1000, seed), confidential=_FIELDS[:3], non_confidential="x4")
+    release = make_releases(data, {"s": {"method": "random_swap", "rate": 0.1}}, seed)["s"]
     return {
-        "swap/nearest": attacked(data, release, {"method": "nearest_record", "within": 1}).value,
-        "swap/probabilistic": attacked(data, release, "probabilistic_linkage").value,
+        "swap/nearest": attack_once(data, release, {"method": "nearest_record", "within": 1}).value,
+        "swap/probabilistic": attack_once(data, release, "probabilistic_linkage").value,
     }
 
 
-def sampled(seed: int, where: Where) -> dict[str, float]:
+def attack_samples(seed: int, where: Where) -> dict[str, float]:
     """How many of the ten largest values of a skewed column are in a sample."""
     table = households(5000, seed)
-    data = read(table, confidential=MONEY)
+    data = read(table, confidential=_MONEY)
     top = set(sorted(table["home_value"].to_pylist())[-10:])
     out: dict[str, float] = {}
     for rate in (0.01, 0.1):
-        release = released(data, {"s": {"method": "sampling", "rate": rate, "scope": "file"}}, seed)["s"]
+        release = make_releases(data, {"s": {"method": "sampling", "rate": rate, "scope": "file"}}, seed)["s"]
         there = len(top & set(release.frame()["home_value"].to_pylist()))
         out |= {f"sample/{rate:g}/all": float(there == 10), f"sample/{rate:g}/none": float(there == 0)}
     return out
 
 
-def constrained(seed: int, where: Where) -> dict[str, float]:
+def rebuild_small_file(seed: int, where: Where) -> dict[str, float]:
     """Twelve columns in 30 and in 14 records: is there other data with the same means and covariances?"""
     import pyarrow as pa
 
@@ -77,9 +77,9 @@ def constrained(seed: int, where: Where) -> dict[str, float]:
             block = extracted_fields(n, 3 * seed + part)
             columns |= {f"v{4 * part + j}": block[name] for j, name in enumerate(block.column_names)}
         data = read(pa.table(columns), confidential=list(columns))
-        release = released(data, {"r": "random_orthogonal"}, seed)["r"]
-        out[f"moments/{n}"] = max(measured(data, release, m).value for m in ("moments", "correlation"))
-        out[f"explained/{n}"] = attacked(data, release, {"method": "nearest_record", "within": 1}).value
+        release = make_releases(data, {"r": "random_orthogonal"}, seed)["r"]
+        out[f"moments/{n}"] = max(measure_once(data, release, m).value for m in ("moments", "correlation"))
+        out[f"explained/{n}"] = attack_once(data, release, {"method": "nearest_record", "within": 1}).value
         out[f"moved/{n}"] = _mean_move(columns, release.frame())
     return out
 
@@ -93,7 +93,7 @@ def _mean_move(before: Mapping[str, Any], after: Any) -> float:
     return float(np.sqrt(np.mean(moves)))
 
 
-def intersected(seed: int, where: Where) -> dict[str, float]:
+def attack_microaggregates(seed: int, where: Where) -> dict[str, float]:
     """10,000 records (2,000 in a hurry), three groups of two columns, each microaggregated with a hundredth of the records."""
     import pyarrow as pa
 
@@ -104,25 +104,25 @@ def intersected(seed: int, where: Where) -> dict[str, float]:
         columns |= {f"g{part}a": block["line"], f"g{part}b": block["second_line"]}
     data = read(pa.table(columns), confidential=list(columns))
     groups = [[f"g{part}a", f"g{part}b"] for part in range(3)]
-    release = released(data, {"m": {"method": "microaggregation", "k": n // 100, "together": groups}}, seed)["m"]
-    classes = attacked(data, release, {"method": "uniqueness", "k": 2}).details["anonymity"]
+    release = make_releases(data, {"m": {"method": "microaggregation", "k": n // 100, "together": groups}}, seed)["m"]
+    classes = attack_once(data, release, {"method": "uniqueness", "k": 2}).details["anonymity"]
     return {
-        "intersection": attacked(data, release, {"method": "group_intersection", "column_groups": groups}).value,
-        "unique": number(classes[0]["below 2"]),
+        "intersection": attack_once(data, release, {"method": "group_intersection", "column_groups": groups}).value,
+        "unique": column_number(classes[0]["below 2"]),
     }
 
 
-def limited(seed: int, where: Where) -> dict[str, float]:
+def limited_swaps(seed: int, where: Where) -> dict[str, float]:
     """At most .5 % of the records swapped as a group within gender and marital status, measured by age group."""
-    data = read(households(20_000, seed), confidential=MONEY, sub_groups=["gender", "marital"], non_confidential="age_group",
+    data = read(households(20_000, seed), confidential=_MONEY, sub_groups=["gender", "marital"], non_confidential="age_group",
                 engine="memory")
     bound = float(np.quantile(data.frame()["home_value"].to_numpy(), 0.995))
     swap: dict[str, Any] = {"method": "random_swap", "together": True}
     masks = {"at random": {**swap, "rate": 0.005}, "outliers": {**swap, "rate": 1.0, "where": f"home_value > {bound!r}"}}
     out: dict[str, float] = {}
-    for name, release in released(data, masks, seed).items():
+    for name, release in make_releases(data, masks, seed).items():
         for domain in ("sub-group", "age"):
-            score = measured(data, release, "moments", domains="age_group" if domain == "age" else ())
+            score = measure_once(data, release, "moments", domains="age_group" if domain == "age" else ())
             rows = score.by_domain if domain == "age" else score.by_group
-            out[f"limited/{name}/{domain}"] = max(number(r["value"]) for r in rows)
+            out[f"limited/{name}/{domain}"] = max(column_number(r["value"]) for r in rows)
     return out

@@ -5,107 +5,108 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from larvatus.papers.easy_masking_004.attacks import (
-    SAME,
+    SAME_VALUE,
     WINDOWS,
-    constrained,
-    intersected,
-    limited,
-    linked,
-    sampled,
-    swapped,
+    attack_microaggregates,
+    attack_samples,
+    attack_swaps,
+    limited_swaps,
+    link_small_file,
+    rebuild_small_file,
 )
-from larvatus.papers.framework.model import Claim, Evidence, Experiment, Holds, Summary, shown
+from larvatus.papers.framework.model import Claim, Evidence, Experiment, Holds, Summary, band_text
 from larvatus.papers.framework.seed_comparison import beyond, least, most, of_seeds, verdict_of
 
-Found = Mapping[str, Summary]
+_Found = Mapping[str, Summary]
 BASES = (10, 50, 100)
 LINKS = {"nearest record": "11/rate", "among three nearest": "within 3", "best clusters": "clusters",
          "50 clusters, two records sharing the credit": "50 clusters"}
-NONE, ALL = 0.05, 0.9  # shares of records, below which "effectively no" and above which "nearly 100 %" is said to hold
-SHIFT = 0.05  # standard deviations from which a shift is said to be significant
-MOVED = 0.5  # standard deviations from which data are said to be others
+_NONE, _ALL = 0.05, 0.9  # shares of records, below which "effectively no" and above which "nearly 100 %" is said to hold
+_SHIFT = 0.05  # standard deviations from which a shift is said to be significant
+_MOVED = 0.5  # standard deviations from which data are said to be others
 
 
-def _clusters(found: Found) -> tuple[Holds, Evidence]:
+def _clusters(found: _Found) -> tuple[Holds, Evidence]:
     kinds = ("clusters", "50 clusters")
-    verdict = verdict_of([-beyond(found[f"clusters/rank swap {w:g}"], NONE) for w in WINDOWS])
+    verdict = verdict_of([-beyond(found[f"clusters/rank swap {w:g}"], _NONE) for w in WINDOWS])
     return verdict, Evidence(
         "Share of records found by pooled clusters (Ward's). The paper's program had 50 of them, in which two records share "
-        f"the credit; chance is .01. “Effectively no” is taken as below {NONE:.0%} by the best number",
+        f"the credit; chance is .01. “Effectively no” is taken as below {_NONE:.0%} by the best number",
         ("rank swap of", "best number of clusters", "50 clusters"),
-        tuple((f"{w:.0%}", *(shown(found[f"{k}/rank swap {w:g}"], 2) for k in kinds)) for w in WINDOWS))
+        tuple((f"{w:.0%}", *(band_text(found[f"{k}/rank swap {w:g}"], 2) for k in kinds)) for w in WINDOWS))
 
 
-def _two(found: Found) -> tuple[Holds, Evidence]:
+def _two(found: _Found) -> tuple[Holds, Evidence]:
     swap, micro = found["two alone/rank swap 0.05"], found["two alone/microaggregation"]
-    signs = [beyond(s, ALL) for s in (swap, micro)]
+    signs = [beyond(s, _ALL) for s in (swap, micro)]
     kinds = {"x1 and x3 known, the only candidate left": "two alone", "all four known, the only candidate left": "four alone",
              "x1 and x3 known, credit shared among candidates": "two", "all four known, credit shared": "four"}
     return verdict_of(signs), Evidence(
-        f"Share of records found. “Nearly 100 %” is taken as above {ALL:.0%} with x1 and x3 known and one candidate left",
+        f"Share of records found. “Nearly 100 %” is taken as above {_ALL:.0%} with x1 and x3 known and one candidate left",
         ("", "after a rank swap of 5 %", "after univariate microaggregation, k = 3"),
-        tuple((words, *(shown(found[f"{kind}/{mask}"], 2) for mask in ("rank swap 0.05", "microaggregation")))
+        tuple((words, *(band_text(found[f"{kind}/{mask}"], 2) for mask in ("rank swap 0.05", "microaggregation")))
               for words, kind in kinds.items()))
 
 
-def _swap(found: Found) -> tuple[Holds, str]:
+def _swap(found: _Found) -> tuple[Holds, str]:
     near, likely = found["swap/nearest"], found["swap/probabilistic"]
     best = max(near, likely, key=lambda s: s.mean)
     return verdict_of([beyond(best, 0.99)], [beyond(best, 0.9)]), (
-        f"Of 1,000 records {shown(near)} are found as the nearest and {shown(likely)} by probabilistic linkage. It "
+        f"Of 1,000 records {band_text(near)} are found as the nearest and {band_text(likely)} by probabilistic linkage. It "
         "would not hold at all below .9 by the better of them")
 
 
-def _samples(found: Found) -> tuple[Holds, Evidence]:
+def _samples(found: _Found) -> tuple[Holds, Evidence]:
     rates = (0.01, 0.1)
-    few = -of_seeds(found["sample/0.01/all"], NONE)
+    few = -of_seeds(found["sample/0.01/all"], _NONE)
     half = min(of_seeds(found["sample/0.1/all"], 0.4), -of_seeds(found["sample/0.1/all"], 0.6))
     return verdict_of([few, half]), Evidence(
-        f"“Almost no” is taken as below {NONE:.0%}, “almost half” as 40 to 60 %. Almost half at 10 % fits none of the ten "
+        f"“Almost no” is taken as below {_NONE:.0%}, “almost half” as 40 to 60 %. Almost half at 10 % fits none of the ten "
         "(.9¹⁰ = .35), not all ten (1e-10). Share of seeds, by what a sample has",
         ("sample", "all ten", "none of them"),
         tuple((f"{r:.0%}", *(f"{found[f'sample/{r:g}/{k}'].mean:.0%}" for k in ("all", "none"))) for r in rates))
 
 
-def _forced(found: Found) -> tuple[Holds, str]:
+def _forced(found: _Found) -> tuple[Holds, str]:
     worst = max(most(found[f"moments/{n}"]) for n in (30, 14))
-    other = worst < SAME and min(least(found[f"moved/{n}"]) for n in (30, 14)) > MOVED
-    said = ", ".join(f"{n} records: values move by {shown(found[f'moved/{n}'], 2)} SD" for n in (30, 14))
+    other = worst < SAME_VALUE and min(least(found[f"moved/{n}"]) for n in (30, 14)) > _MOVED
+    said = ", ".join(f"{n} records: values move by {band_text(found[f'moved/{n}'], 2)} SD" for n in (30, 14))
     return "does not hold" if other else "cannot tell", (
         f"A random rotation keeps means and correlations of 12 columns to {worst:.0e} in any seed, in one partition. {said}. "
-        f"It is refuted by data that keep them to {SAME:.0e} and move by more than {MOVED:g} SD; that none was found would not "
-        "show it")
+        f"It is refuted by data that keep them to {SAME_VALUE:.0e} and move by more than {_MOVED:g} SD; that none was found "
+        "would not show it")
 
 
-def _intersection(found: Found) -> tuple[Holds, str]:
+def _intersection(found: _Found) -> tuple[Holds, str]:
     unique, share = found["unique"], found["intersection"]
-    return verdict_of([beyond(unique, ALL)], [beyond(unique, 0.5)]), (
-        f"{shown(unique)} of released records are alone with their three microaggregates; “typically” is taken as above "
-        f"{ALL:.0%}, and would not hold at all below 50 %. An intruder who takes the nearest "
-        f"microaggregate in each group finds {shown(share)}")
+    return verdict_of([beyond(unique, _ALL)], [beyond(unique, 0.5)]), (
+        f"{band_text(unique)} of released records are alone with their three microaggregates; “typically” is taken as above "
+        f"{_ALL:.0%}, and would not hold at all below 50 %. An intruder who takes the nearest "
+        f"microaggregate in each group finds {band_text(share)}")
 
 
-def _limited(found: Found) -> tuple[Holds, Evidence]:
+def _limited(found: _Found) -> tuple[Holds, Evidence]:
     names = {"at random": ".5 % at random", "outliers": "the .5 % of highest home value"}
-    return verdict_of([beyond(found["limited/outliers/age"], SHIFT)]), Evidence(
-        f"Largest shift of means and standard deviations, in SD; “significantly” is taken as by more than {SHIFT:g} on average "
-        "where the highest are swapped", ("swapped", "by age", "where it was controlled"),
-        tuple((words, *(shown(found[f"limited/{n}/{d}"]) for d in ("age", "sub-group"))) for n, words in names.items()))
+    return verdict_of([beyond(found["limited/outliers/age"], _SHIFT)]), Evidence(
+        f"Largest shift of means and standard deviations, in SD; “significantly” is taken as by more than {_SHIFT:g} on "
+        "average where the highest are swapped", ("swapped", "by age", "where it was controlled"),
+        tuple((words, *(band_text(found[f"limited/{n}/{d}"]) for d in ("age", "sub-group"))) for n, words in names.items()))
 
 
-def _rounded(found: Found) -> tuple[Holds, Evidence]:
-    signs = [*(beyond(found[f"11/rate/base {b}"], 0.95) for b in (10, 50)), -beyond(found["11/rate/base 100"], NONE)]
+def _rounded(found: _Found) -> tuple[Holds, Evidence]:
+    signs = [*(beyond(found[f"11/rate/base {b}"], 0.95) for b in (10, 50)), -beyond(found["11/rate/base 100"], _NONE)]
     return verdict_of(signs), Evidence(
         "Share of records found. “~100 %” is taken as above 95 %, by the nearest record", ("", *(f"base {b}" for b in BASES)),
-        tuple((words, *(shown(found[f"{kind}/base {b}"]) for b in BASES)) for words, kind in LINKS.items()))
+        tuple((words, *(band_text(found[f"{kind}/base {b}"]) for b in BASES)) for words, kind in LINKS.items()))
 
 
 CLAIM_EXPERIMENTS = (
-    Experiment("linked", linked, quick=5), Experiment("swapped", swapped, seeds=100, quick=2),
-    Experiment("sampled", sampled, quick=20), Experiment("constrained", constrained, seeds=100, quick=3),
-    Experiment("intersected", intersected, seeds=100, quick=1), Experiment("limited", limited, seeds=100, quick=2),
+    Experiment("linked", link_small_file, quick=5), Experiment("swapped", attack_swaps, seeds=100, quick=2),
+    Experiment("sampled", attack_samples, quick=20), Experiment("constrained", rebuild_small_file, seeds=100, quick=3),
+    Experiment("intersected", attack_microaggregates, seeds=100, quick=1),
+    Experiment("limited", limited_swaps, seeds=100, quick=2),
 )
-CLAIMS = (
+CLAIMS_004 = (
     Claim("Rounding: 100 % at base 10, ~100 % at base 50, < 5 % at base 100 are re-identified (Table 11).", _rounded,
           ("fields",)),
     Claim("Clustering re-identifies effectively no record after rank swapping at 5, 10 and 20 %.", _clusters, ("linked",)),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from larvatus.papers.easy_masking_004.claims import CLAIM_EXPERIMENTS, CLAIMS, LINKS
-from larvatus.papers.easy_masking_004.measured import extracted, fields, truncated
-from larvatus.papers.framework.model import Experiment, Paper, Table, shown, slip
+from larvatus.papers.easy_masking_004.claims import CLAIM_EXPERIMENTS, CLAIMS_004, LINKS
+from larvatus.papers.easy_masking_004.experiments import fields, tables_3_to_5, tables_9_and_10
+from larvatus.papers.framework.model import Experiment, Paper, PublishedTable, band_text, slip
 from larvatus.papers.framework.remarks import outside
-from larvatus.papers.framework.verdicts import Measured, Row
+from larvatus.papers.framework.verdicts import MeasuredFigure, VerdictRow
 
 STAND_IN = "On a regenerated file (datasets.four_fields, n = 100) with the published correlations, drawn afresh by seed."
 WAGES = (
@@ -18,14 +18,14 @@ WAGES = (
 BELOW = "base 100"  # printed with a "<"
 
 
-def _rates(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
+def _rates(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> str:
     """Of rates outside: what other ways to link the same releases give, and whether one of them gives the printed rate."""
     said = [outside(rows, found)]
     for r in (r for r in rows if r.verdict == "outside"):
         room, printed = 0.0 if r.published.row == BELOW else r.published.half, r.published.value
         others = {words: found[f"{kind}/{r.published.row}"] for words, kind in LINKS.items() if kind != "11/rate"}
         gives = [words for words, m in others.items() if m.low - room <= printed <= m.high + room]
-        ways = ", ".join(f"{words} {shown(m)}" for words, m in others.items())
+        ways = ", ".join(f"{words} {band_text(m)}" for words, m in others.items())
         said.append(f"{r.published.row.capitalize()}, printed {r.published.text}, by other ways: {ways}. "
                     f"{' and '.join(gives).capitalize() or 'None of them'} {'have' if len(gives) > 1 else 'has'} it in band.")
     return "\n".join(filter(None, said))
@@ -34,28 +34,30 @@ def _rates(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
 PAPER = Paper(
     "004", "Examples of easy-to-implement, widely used methods of masking for which analytic properties are not justified",
     experiments=(
-        Experiment("fields", fields, quick=5), Experiment("extracted", extracted, quick=5),
-        Experiment("truncated", truncated, quick=3), *CLAIM_EXPERIMENTS,
+        Experiment("fields", fields, quick=5), Experiment("extracted", tables_9_and_10, quick=5),
+        Experiment("truncated", tables_3_to_5, quick=3), *CLAIM_EXPERIMENTS,
     ),
     tables=(
-        Table("1", "fields", exact=("",), symmetric=True, note=STAND_IN, fitted=True),
-        Table("2a", "fields", symmetric=True,
+        PublishedTable("1", "fields", exact=("",), symmetric=True, note=STAND_IN, fitted=True),
+        PublishedTable("2a", "fields", symmetric=True,
               note=f"{STAND_IN} Of the two printed cells of x2 and x3, .122 is also that of Table 2b."),
-        Table("2b", "fields", symmetric=True, note=STAND_IN),
-        *(Table(t, "truncated", note=WAGES, fitted=True) for t in ("3", "4", "5")),
-        *(Table(t, "fields", symmetric=True, note=STAND_IN) for t in ("6a", "6b", "6c")),
-        Table("7a", "fields", symmetric=True, cannot={"": (
+        PublishedTable("2b", "fields", symmetric=True, note=STAND_IN),
+        *(PublishedTable(t, "truncated", note=WAGES, fitted=True) for t in ("3", "4", "5")),
+        *(PublishedTable(t, "fields", symmetric=True, note=STAND_IN) for t in ("6a", "6b", "6c")),
+        PublishedTable("7a", "fields", symmetric=True, cannot={"": (
             "a swap of 10 % of the values leaves (1 - .1)² of a correlation of two swapped fields: .895 becomes .81 · .895 and "
             "not .010, whatever the data")}),
-        Table("7b", "fields", symmetric=True, cannot={"": (
+        PublishedTable("7b", "fields", symmetric=True, cannot={"": (
             "fields that are swapped completely, each for itself, are unrelated: correlations near ±.9 belong elsewhere")}),
-        *(Table(t, "fields", symmetric=True, note=STAND_IN) for t in ("8a", "8b", "8c")),
-        Table("9", "extracted", exact=("",), symmetric=True, fitted=True, note="Correlations are exact by construction "
+        *(PublishedTable(t, "fields", symmetric=True, note=STAND_IN) for t in ("8a", "8b", "8c")),
+        PublishedTable("9", "extracted", exact=("",), symmetric=True, fitted=True,
+                       note="Correlations are exact by construction "
               "(datasets.extracted_fields); the published extract is not described further."),
-        Table("10", "extracted", symmetric=True, cannot={"": (
+        PublishedTable("10", "extracted", symmetric=True, cannot={"": (
             "microaggregation of all four fields together raises the correlation of x3 and x4, as the figure beside it shows; "
             "-.305 needs fields that were aggregated each by other groups, or another file")}),
-        Table("11", "fields", note="Nearest record, Euclidean over standardised fields, n = 100. “100 %”, “~100 %” and “< 5 %” "
+        PublishedTable("11", "fields",
+                       note="Nearest record, Euclidean over standardised fields, n = 100. “100 %”, “~100 %” and “< 5 %” "
               "are held as 1.00, 1.00 and 0.05.", remark=_rates),
     ),
     claims=(
@@ -64,6 +66,6 @@ PAPER = Paper(
         slip("“In Table 1, the correlations are 0.881 and 0.170” (swapping), “0.881 and 0.186” (rank swapping).",
              "Table 1 has .895 and .186; .881 and .170 are those of Table 6a, after rounding."),
         slip("“In Table 9, the correlation between x3 and x4 is 0.95.”", "Table 9 prints .935."),
-        *CLAIMS,
+        *CLAIMS_004,
     ),
 )

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from larvatus.core.kernels import cache_folder
 from larvatus.papers.framework.model import Experiment, Figures, Paper, Where
-from larvatus.papers.framework.published import published_file
+from larvatus.papers.framework.published_figures import published_file
 
 SHOWS = {"cli", "reporting", "web"}  # parts of the package that no figure is made by
-SHARED = {"published.py", "shortcuts.py"}  # what the modules of experiments share
+SHARED = {"published_figures.py", "shortcuts.py"}  # what the modules of experiments share
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ResultCache:
     """A folder with one file of results for each experiment, one line for each seed.
 
     A line counts only while not a byte has changed, since it was written, of what its figures are made by: the package
@@ -40,7 +40,7 @@ class Kept:
     marks: Mapping[tuple[str, str], str]
 
     @classmethod
-    def at(cls, folder: Path | None, where: Where, asked: Sequence[tuple[Paper, Experiment]]) -> Kept:
+    def at(cls, folder: Path | None, where: Where, asked: Sequence[tuple[Paper, Experiment]]) -> ResultCache:
         package = _package()
         return cls(folder, {(p.number, e.name): _mark(package, where, p, e) for p, e in asked})
 

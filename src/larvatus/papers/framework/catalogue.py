@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from larvatus.core.errors import DiscoveryError, nearest_names
-from larvatus.papers.framework.model import Paper, Table
+from larvatus.papers.framework.model import Paper, PublishedTable
 
 
 @cache
@@ -20,12 +20,12 @@ def papers() -> tuple[Paper, ...]:
     return tuple(sorted((m.PAPER for m in modules if hasattr(m, "PAPER")), key=lambda p: str(p.number)))
 
 
-def chosen(names: Sequence[str]) -> list[tuple[Paper, tuple[Table, ...]]]:
+def select_tables(names: Sequence[str]) -> list[tuple[Paper, tuple[PublishedTable, ...]]]:
     """The tables that were asked for, all where none is named; a table's number may leave out its letter."""
     if not names:
         return [(p, p.tables) for p in papers()]
     known = {p.number: p for p in papers()}
-    out: dict[str, list[Table]] = {}
+    out: dict[str, list[PublishedTable]] = {}
     for name in names:
         number, _, table = name.partition("/")
         if number not in known:

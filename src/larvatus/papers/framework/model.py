@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from larvatus.reporting.page.blocks import Block
+    from larvatus.reporting.page.blocks import ReportBlock
 
 Figures = Mapping[str, float]
 NOT_YET = "the same command without --as-kept runs it"
-FEWEST = 10  # seeds below which a random figure is neither in band nor outside, and no band is shown of it
+FEWEST_SEEDS = 10  # seeds below which a random figure is neither in band nor outside, and no band is shown of it
 Holds = Literal["holds", "holds in part", "does not hold", "cannot tell", "slip"]
 
 
@@ -55,7 +55,7 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PublishedTable:
     """One published table.
 
     `exact` are beginnings of names of figures that every seed must give to the last printed digit; `within` says how far
@@ -118,7 +118,7 @@ class Evidence:
         return "; ".join(self.lines)
 
 
-Judge = Callable[[Mapping[str, Summary]], tuple[Holds, str | Evidence]]
+ClaimJudge = Callable[[Mapping[str, Summary]], tuple[Holds, str | Evidence]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Claim:
     """
 
     says: str
-    judge: Judge
+    judge: ClaimJudge
     experiments: tuple[str, ...] = ()
     any_of: bool = False
     identity: bool = False
@@ -141,8 +141,8 @@ class Claim:
         return found[0] if found and (not self.any_of or len(found) == len(self.experiments)) else ""
 
 
-Drawer = Callable[[Where], Sequence["Block"]]
-Studied = Callable[[Mapping[str, Summary]], Sequence["Block"]]
+Drawer = Callable[[Where], Sequence["ReportBlock"]]
+Studied = Callable[[Mapping[str, Summary]], Sequence["ReportBlock"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Paper:
     number: str
     title: str
     experiments: tuple[Experiment, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[PublishedTable, ...]
     claims: tuple[Claim, ...] = ()
     figures: Drawer | None = None
     studied: Studied | None = None
@@ -164,9 +164,9 @@ class Paper:
         return next(e for e in self.experiments if e.name == name)
 
 
-def shown(summary: Summary, digits: int = 3) -> str:
+def band_text(summary: Summary, digits: int = 3) -> str:
     """A mean with its band, as evidence; of a few seeds without one."""
-    if summary.low == summary.high or summary.seeds < FEWEST:
+    if summary.low == summary.high or summary.seeds < FEWEST_SEEDS:
         return f"{summary.mean:.{digits}f}"
     return f"{summary.mean:.{digits}f} [{summary.low:.{digits}f}, {summary.high:.{digits}f}]"
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Literal
 
-from larvatus.papers.framework.model import FEWEST, Paper, Where
+from larvatus.papers.framework.model import FEWEST_SEEDS, Paper, Where
 from larvatus.papers.framework.reproduction import Reproduction
 from larvatus.papers.framework.seed_comparison import ERRORS
-from larvatus.papers.framework.verdicts import ENOUGH, VERDICTS, Checked, Judged, Row
-from larvatus.papers.framework.wording import HEADS, cells, over_seeds, reasons
-from larvatus.reporting.page.blocks import Block, Finding, Findings, Fold, Paragraph, Report, Section, Table
+from larvatus.papers.framework.verdicts import ENOUGH, VERDICTS, CheckedTable, JudgedClaim, VerdictRow
+from larvatus.papers.framework.wording import HEADS, over_seeds, reasons, table_cells
+from larvatus.reporting.page.blocks import Finding, Findings, Fold, Paragraph, Report, ReportBlock, ReportTable, Section
 
 Tone = Literal["good", "mixed", "bad", "open"]
 
@@ -28,15 +28,15 @@ BANDS = (
     "A figure is exact where every seed gives it to the last printed digit, and in band where it lies between the 1st and "
     "99th percentile over seeds, outside of which at most one figure in fifty lies by chance. With n seeds, fewer than "
     f"{ENOUGH}, the band is from the least to the most that any gave, and at most 2 figures in n + 1 lie outside by chance. "
-    f"Below {FEWEST} seeds a random figure is neither in band nor outside. Some seeds give no such figure: the row says how "
-    f"many do. A claim is judged of at least {FEWEST} seeds, identities apart, and a difference is told where it is beyond "
-    f"{ERRORS:g} standard errors. It holds in part where some of it is shown to hold and some not to, or most of it to and "
-    "none not to; where little is shown it cannot be told."
+    f"Below {FEWEST_SEEDS} seeds a random figure is neither in band nor outside. Some seeds give no such figure: the row says "
+    f"how many do. A claim is judged of at least {FEWEST_SEEDS} seeds, identities apart, and a difference is told where it is "
+    f"beyond {ERRORS:g} standard errors. It holds in part where some of it is shown to hold and some not to, or most of it to "
+    "and none not to; where little is shown it cannot be told."
 )
 SUMMARY = ("paper", "figures", *VERDICTS)
 
 
-def titled(found: Reproduction) -> str:
+def title_of(found: Reproduction) -> str:
     papers = ", ".join(p.number for p in found.papers)
     return f"Published beside measured: {'papers' if len(found.papers) > 1 else 'paper'} {papers}"
 
@@ -60,10 +60,11 @@ def page(found: Reproduction, where: Where) -> Report:
         *([Section("Claims and slips, with the evidence", tuple(_claims(found)))] if found.claims else []),
         *([Section("Figures outside, and figures that cannot be reproduced, with the reasons", apart)] if apart else []),
     ]
-    fits = [Paragraph(said) for said in [fitted(found)] if said]
+    fits = [Paragraph(said) for said in [stand_in_note(found)] if said]
     opening = (*_summary(found, len(first)), *fits, Paragraph(BANDS, "quiet"))
     return Report(
-        titled(found), "public", opening, (*first, *sections), closing(found), ("findings.css",), "Every published table again"
+        title_of(found), "public", opening, (*first, *sections), closing(found), ("findings.css",),
+        "Every published table again"
     )
 
 
@@ -88,12 +89,12 @@ def summary_of(found: Reproduction) -> tuple[tuple[str, ...], list[tuple[str, ..
     return tuple(SUMMARY[i] for i in kept), [tuple(r[i] for i in kept) for r in rows]
 
 
-def counted_claims(claims: Sequence[Judged]) -> str:
+def counted_claims(claims: Sequence[JudgedClaim]) -> str:
     counts = {v: sum(c.verdict == v for c in claims) for v in CLAIMS}
     return f"Of {len(claims)} claims " + ", ".join(f"{n} {IN_WORDS[v][n > 1]}" for v, n in counts.items() if n) + "."
 
 
-def fitted(found: Reproduction) -> str:
+def stand_in_note(found: Reproduction) -> str:
     """Of figures exact or in band, how many are of stand-ins that were made to give figures of the same tables."""
     good = [t.table.fitted for t in found.tables for r in t.rows if r.verdict in ("exact", "in band")]
     names = ", ".join(t.name for t in found.tables if t.table.fitted)
@@ -101,15 +102,15 @@ def fitted(found: Reproduction) -> str:
             f"tables ({names}): these say that such data can be, not that they are the paper's.") if sum(good) else ""
 
 
-def _summary(found: Reproduction, before: int) -> Iterator[Block]:
+def _summary(found: Reproduction, before: int) -> Iterator[ReportBlock]:
     columns, rows = summary_of(found)
     if not rows:
         return
     there = {p.number: f"#s{before + 1 + i}" for i, p in enumerate(found.papers)}
-    yield Table("Verdicts on published figures", columns, tuple(rows), links=tuple(there.get(r[0], "") for r in rows))
+    yield ReportTable("Verdicts on published figures", columns, tuple(rows), links=tuple(there.get(r[0], "") for r in rows))
 
 
-def _claims(found: Reproduction) -> Iterator[Block]:
+def _claims(found: Reproduction) -> Iterator[ReportBlock]:
     yield Paragraph(counted_claims(found.claims))
     for paper in found.papers:
         own = found.of(paper)[1]
@@ -117,44 +118,45 @@ def _claims(found: Reproduction) -> Iterator[Block]:
             yield Section(f"{paper.number}: {paper.title}", (Findings(tuple(_finding(c) for c in own)),))
 
 
-def _finding(claim: Judged) -> Finding:
+def _finding(claim: JudgedClaim) -> Finding:
     e = claim.evidence
     return Finding(claim.says, claim.verdict, CLAIMS[claim.verdict], e.said.replace("`", ""), e.columns, e.rows)
 
 
-def _apart(found: Reproduction) -> Iterator[Block]:
+def _apart(found: Reproduction) -> Iterator[ReportBlock]:
     """Of every table that is not as printed: the figures outside, and the reasons."""
     for table in found.tables:
         wrong = [r for r in table.rows if r.verdict == "outside"]
         impossible = reasons(table)
         if wrong or impossible:
             remarks = table.remark.split("\n") if wrong else []
-            blocks: list[Block] = [Paragraph(said) for said in (*impossible, *remarks) if said]
+            blocks: list[ReportBlock] = [Paragraph(said) for said in (*impossible, *remarks) if said]
             if wrong:
                 heads = (*HEADS[:-1], "off, in SD of seeds")
-                blocks.append(Table("Outside", heads, tuple((*cells(r)[:-1], _off(r)) for r in wrong)))
+                blocks.append(ReportTable("Outside", heads, tuple((*table_cells(r)[:-1], _off(r)) for r in wrong)))
             yield Section(f"{table.name}: {table.title}", tuple(blocks))
 
 
-def _off(row: Row) -> str:
+def _off(row: VerdictRow) -> str:
     return f"{row.deviations:+.1f}" if isfinite(row.deviations) else "–"
 
 
-def _paper(found: Reproduction, paper: Paper, where: Where) -> Iterator[Block]:
+def _paper(found: Reproduction, paper: Paper, where: Where) -> Iterator[ReportBlock]:
     for table in found.of(paper)[0]:
         yield Section(f"Table {table.name}: {table.title}", tuple(_table(table)))
     for block in found.studies.get(paper.number, ()):
-        folded = isinstance(block, Table) and len(block.rows) > OPEN_ROWS
-        yield Fold(f"{block.caption}: all {len(block.rows)} rows", (block,)) if isinstance(block, Table) and folded else block
+        folded = isinstance(block, ReportTable) and len(block.rows) > OPEN_ROWS
+        yield Fold(f"{block.caption}: all {len(block.rows)} rows", (block,)) if isinstance(block,
+                                                                                           ReportTable) and folded else block
     if paper.figures is not None:
         yield Section("Figures", tuple(paper.figures(where)))
 
 
-def _table(table: Checked) -> Iterator[Block]:
+def _table(table: CheckedTable) -> Iterator[ReportBlock]:
     yield Paragraph(f"{table.in_words()}; {over_seeds(table)}.")
     for said in (*reasons(table), *table.notes):
         yield Paragraph(said, "quiet")
-    drawn = Table(f"Table {table.name}", HEADS, tuple(cells(r) for r in table.rows), frozenset({0, 4}))
+    drawn = ReportTable(f"Table {table.name}", HEADS, tuple(table_cells(r) for r in table.rows), frozenset({0, 4}))
     yield drawn if len(drawn.rows) <= OPEN_ROWS else Fold(f"All {len(drawn.rows)} figures", (drawn,))
 
 
@@ -171,7 +173,7 @@ def _lines(found: Reproduction) -> Iterator[str]:
     if counts:
         yield _row(columns) + "\n" + _row(["---", *("--:" for _ in columns[1:])])
         yield from (_row(r) for r in counts)
-        yield f"\n{said}\n" if (said := fitted(found)) else ""
+        yield f"\n{said}\n" if (said := stand_in_note(found)) else ""
     yield "| table | figures | verdicts | over |\n|---|---|---|---|"
     for table in found.tables:
         name = f"[{table.name}](#{_anchor(table)}) {table.title}"
@@ -186,15 +188,15 @@ def _lines(found: Reproduction) -> Iterator[str]:
         for table in found.of(paper)[0]:
             yield from _table_lines(table)
         for block in found.studies.get(paper.number, ()):
-            if isinstance(block, Table):
+            if isinstance(block, ReportTable):
                 yield from _study_lines(block)
 
 
-def _anchor(table: Checked) -> str:
+def _anchor(table: CheckedTable) -> str:
     return f"table-{table.name.replace('/', '').replace('.', '').replace(' ', '-')}"
 
 
-def _table_lines(table: Checked) -> Iterator[str]:
+def _table_lines(table: CheckedTable) -> Iterator[str]:
     yield f"\n### Table {table.name}\n\n{table.title}: {table.in_words()}; {over_seeds(table)}."
     for said in (*reasons(table), *table.notes):
         yield f"\n{said}"
@@ -203,12 +205,12 @@ def _table_lines(table: Checked) -> Iterator[str]:
         yield f"\n<details><summary>All {len(table.rows)} figures</summary>"
     yield "\n| " + " | ".join(HEADS) + " |\n|---|--:|--:|--:|---|"
     for row in table.rows:
-        yield "| " + " | ".join(_cell(v) for v in cells(row)) + " |"
+        yield "| " + " | ".join(_cell(v) for v in table_cells(row)) + " |"
     if folded:
         yield "\n</details>"
 
 
-def _study_lines(table: Table) -> Iterator[str]:
+def _study_lines(table: ReportTable) -> Iterator[str]:
     yield f"\n### {table.caption}\n\n{table.note}\n\n<details><summary>All {len(table.rows)} rows</summary>"
     yield "\n| " + " | ".join(table.columns) + " |\n" + "|---" * len(table.columns) + "|"
     for row in table.rows:

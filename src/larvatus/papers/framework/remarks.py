@@ -7,19 +7,19 @@ from math import exp, sqrt
 
 import numpy as np
 
-from larvatus.papers.framework.published import Published, column, published
-from larvatus.papers.framework.published import rows as rows_of
-from larvatus.papers.framework.verdicts import Measured, Row, distinct
+from larvatus.papers.framework.published_figures import PublishedFigure, column, published_figures
+from larvatus.papers.framework.published_figures import rows as rows_of
+from larvatus.papers.framework.verdicts import MeasuredFigure, VerdictRow, distinct
 
-TOGETHER = 0.5  # correlation over seeds from which two figures are said to show one draw
+_TOGETHER = 0.5  # correlation over seeds from which two figures are said to show one draw
 HARDLY = 0.05  # share of the larger within which two printed figures are said to be hardly apart
 RARE = 0.05  # as many outside as chance would put there less often than this are not put down to it
-LEAST = 0.0001  # a share below which none is printed
-OFF = 2.0  # standard deviations of seeds from which a printed figure is said to be off
-Found = Mapping[str, Measured]
+_LEAST = 0.0001  # a share below which none is printed
+_OFF = 2.0  # standard deviations of seeds from which a printed figure is said to be off
+FiguresByName = Mapping[str, MeasuredFigure]
 
 
-def outside(rows: Sequence[Row], found: Found) -> str:
+def outside(rows: Sequence[VerdictRow], found: FiguresByName) -> str:
     """How many figures lie outside, on which side, which furthest, and whether these are more than chance would put there.
 
     What the bands tell is ruled out: rounding in print, which they allow for, and chance where more lie outside.
@@ -33,7 +33,7 @@ def outside(rows: Sequence[Row], found: Found) -> str:
     return " ".join(filter(None, (f"{sides}.", by_chance(rows), _that_far(rows, wrong[0]))))
 
 
-def by_chance(rows: Sequence[Row]) -> str:
+def by_chance(rows: Sequence[VerdictRow]) -> str:
     """How many chance would put outside, and how often so many or more, if figures were independent.
 
     Figures that are the same in several columns count once, and those that no band decides not at all.
@@ -52,7 +52,7 @@ def by_chance(rows: Sequence[Row]) -> str:
     return f"Neither rounding in print nor chance, which {puts}, accounts for {wrong} if figures were independent."
 
 
-def _that_far(rows: Sequence[Row], out: Row) -> str:
+def _that_far(rows: Sequence[VerdictRow], out: VerdictRow) -> str:
     """How rarely one of so many figures lies so far out, where that is rare; of skewed figures only roughly true.
 
     One more draw lies as far from the mean of n as Student's law with n - 1 degrees of freedom says, over √(1 + 1/n).
@@ -66,7 +66,7 @@ def _that_far(rows: Sequence[Row], out: Row) -> str:
     often = len(distinct([r for r in rows if r.by_chance])) * 2 * float(t.sf(far, n - 1))
     if often >= RARE:
         return ""
-    share = f"at most {often:.2%}" if often >= LEAST else f"less than {LEAST:.2%}"
+    share = f"at most {often:.2%}" if often >= _LEAST else f"less than {_LEAST:.2%}"
     return f"One of them that far out is seen {share} of the time, by Student's law."
 
 
@@ -79,7 +79,7 @@ def at_least(seen: int, expected: float) -> float:
     return max(0.0, 1.0 - below)
 
 
-def by_kind(rows: Sequence[Row], kinds: Sequence[str]) -> str:
+def by_kind(rows: Sequence[VerdictRow], kinds: Sequence[str]) -> str:
     """Of each kind of column how many figures are in band, and on which side the others lie."""
     said = []
     for kind in kinds:
@@ -92,13 +92,13 @@ def by_kind(rows: Sequence[Row], kinds: Sequence[str]) -> str:
     return f"In band: {', '.join(said)}."
 
 
-def furthest(rows: Sequence[Row], column: str, what: str) -> str:
+def furthest(rows: Sequence[VerdictRow], column: str, what: str) -> str:
     """How far the measured figures of a column lie from the printed ones at most."""
     gaps = [abs(above(r)) for r in rows if r.published.column == column]
     return f"{what} differ from the printed ones by {max(gaps):.4f} at most." if gaps else ""
 
 
-def one_draw(rows: Sequence[Row], found: Found, paper: str, name: str, tables: Sequence[str]) -> str:
+def one_draw(rows: Sequence[VerdictRow], found: FiguresByName, paper: str, name: str, tables: Sequence[str]) -> str:
     """Of a figure outside in a row otherwise in band: that several tables show one draw, and how rare it is.
 
     That is said only where the two go together over seeds, and the other table's printed figure is off on the same side.
@@ -114,8 +114,9 @@ def one_draw(rows: Sequence[Row], found: Found, paper: str, name: str, tables: S
             continue
         alike = np.corrcoef(values)[0, 1]
         side = -1 if above(r) < 0 else 1
-        off = {t: side * Row(_printed(paper, t, name, r.published.row), m, r.verdict).deviations for t, m in both.items()}
-        if not alike > TOGETHER or min(off.values()) < OFF:
+        off = {t: side * VerdictRow(_printed(paper, t, name, r.published.row), m, r.verdict).deviations for t,
+               m in both.items()}
+        if not alike > _TOGETHER or min(off.values()) < _OFF:
             continue
         reached = int((side * values[tables.index(r.published.table)] >= side * r.published.value - r.published.half).sum())
         said.append(
@@ -127,11 +128,11 @@ def one_draw(rows: Sequence[Row], found: Found, paper: str, name: str, tables: S
     return " ".join(said)
 
 
-def _printed(paper: str, table: str, name: str, row: str) -> Published:
-    return next(p for p in published(paper, table) if (p.column, p.row) == (name, row))
+def _printed(paper: str, table: str, name: str, row: str) -> PublishedFigure:
+    return next(p for p in published_figures(paper, table) if (p.column, p.row) == (name, row))
 
 
-def steps(rows: Sequence[Row], found: Found, paper: str, table: str) -> str:
+def describe_steps(rows: Sequence[VerdictRow], found: FiguresByName, paper: str, table: str) -> str:
     """Of steps to more masking that are outside: what is printed of the two releases, and what they measure on the stand-in."""
     said, close = [], 0
     for r in (r for r in rows if r.verdict == "outside"):
@@ -147,12 +148,12 @@ def steps(rows: Sequence[Row], found: Found, paper: str, table: str) -> str:
             f"within {HARDLY:.0%} of each other. The relations of the stand-in are made up.")
 
 
-def _far(row: Row) -> str:
+def _far(row: VerdictRow) -> str:
     far = row.deviations
     by = f", printed {abs(far):.1f} standard deviations of seeds {'above' if far > 0 else 'below'}" if np.isfinite(far) else ""
     return f"{row.published.column} · {row.published.row}{by}"
 
 
-def above(row: Row) -> float:
+def above(row: VerdictRow) -> float:
     """The printed figure over the measured one."""
     return row.published.value - row.measured.mean if row.measured else 0.0

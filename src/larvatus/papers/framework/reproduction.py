@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from larvatus.core.progress import Progress, silent
-from larvatus.papers.framework.catalogue import chosen
+from larvatus.papers.framework.catalogue import select_tables
 from larvatus.papers.framework.model import NOT_YET, Experiment, Paper, Where
-from larvatus.papers.framework.runner import run
-from larvatus.papers.framework.verdicts import Checked, Judged, checked, judged, measured
-from larvatus.reporting.page.blocks import Block
+from larvatus.papers.framework.runner import run_experiments
+from larvatus.papers.framework.verdicts import CheckedTable, JudgedClaim, check_table, figures_by_name, judge_claim
+from larvatus.reporting.page.blocks import ReportBlock
 
 HOW_TO_GET = {
     "census.csv": (
@@ -28,13 +28,13 @@ class Reproduction:
     """Everything that was found, in the order of papers and tables."""
 
     papers: tuple[Paper, ...]
-    tables: tuple[Checked, ...]
-    claims: tuple[Judged, ...]
+    tables: tuple[CheckedTable, ...]
+    claims: tuple[JudgedClaim, ...]
     seeds: int
     quick: bool
-    studies: Mapping[str, tuple[Block, ...]] = field(default_factory=dict)
+    studies: Mapping[str, tuple[ReportBlock, ...]] = field(default_factory=dict)
 
-    def of(self, paper: Paper) -> tuple[tuple[Checked, ...], tuple[Judged, ...]]:
+    def of(self, paper: Paper) -> tuple[tuple[CheckedTable, ...], tuple[JudgedClaim, ...]]:
         return (
             tuple(t for t in self.tables if t.paper == paper.number), tuple(c for c in self.claims if c.paper == paper.number)
         )
@@ -46,12 +46,12 @@ def where_of(data: Path | None, quick: bool) -> Where:
     return Where(data or (Path(named) if named else None), quick)
 
 
-def reproduced(
+def reproduce_tables(
     names: Sequence[str], seeds: int, where: Where, folder: Path | None = None, jobs: int | None = None,
     progress: Progress = silent, as_kept: bool = False,
 ) -> Reproduction:
     """Run what the tables need, or take `as_kept` what there is; claims are judged where whole papers are asked for."""
-    asked = chosen(names)
+    asked = select_tables(names)
     whole = {n for n in names if "/" not in n} if names else {p.number for p, _ in asked}
     needed: list[tuple[Paper, Experiment]] = []
     missing: dict[tuple[str, str], str] = {}
@@ -64,22 +64,23 @@ def reproduced(
                 missing[paper.number, experiment.name] = lacking
             elif experiment.name in used:
                 needed.append((paper, experiment))
-    results = run(needed, seeds, where, folder, jobs, progress, as_kept)
+    results = run_experiments(needed, seeds, where, folder, jobs, progress, as_kept)
     missing |= {key: NOT_YET for key, seen in results.items() if not seen}
-    out_tables: list[Checked] = []
-    out_claims: list[Judged] = []
-    studies: dict[str, tuple[Block, ...]] = {}
+    out_tables: list[CheckedTable] = []
+    out_claims: list[JudgedClaim] = []
+    studies: dict[str, tuple[ReportBlock, ...]] = {}
     for paper, tables in asked:
-        found = {k: v for (number, _), seen in results.items() if number == paper.number for k, v in measured(seen).items()}
+        found = {k: v for (number, _), seen in results.items() if number == paper.number for k,
+                 v in figures_by_name(seen).items()}
         for t in tables:
             lacking = next((missing[paper.number, e] for e in t.experiments if (paper.number, e) in missing), "")
-            out_tables.append(checked(paper, t, found, lacking, where.quick, seeds))
+            out_tables.append(check_table(paper, t, found, lacking, where.quick, seeds))
         if paper.number in whole and paper.studied is not None:
             studies[paper.number] = tuple(paper.studied(found))
         if paper.number in whole:
             own = {e: why for (number, e), why in missing.items() if number == paper.number}
             ran = {e: len(seen) for (number, e), seen in results.items() if number == paper.number}
-            out_claims += [judged(paper, c, found, c.lacks(own), ran) for c in paper.claims]
+            out_claims += [judge_claim(paper, c, found, c.lacks(own), ran) for c in paper.claims]
     return Reproduction(tuple(p for p, _ in asked), tuple(out_tables), tuple(out_claims), seeds, where.quick, studies)
 
 

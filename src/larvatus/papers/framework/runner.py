@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 from larvatus.core.progress import Progress, silent
-from larvatus.papers.framework.cache import Kept, Task
+from larvatus.papers.framework.cache import ResultCache, Task
 from larvatus.papers.framework.catalogue import papers
 from larvatus.papers.framework.model import Experiment, Paper, Where
 
@@ -23,12 +23,12 @@ def run_task(task: Task, where: Where) -> dict[str, float]:
     return {k: float(v) for k, v in paper.experiment(task.experiment).run(task.seed, where).items()}
 
 
-def run(
+def run_experiments(
     asked: Sequence[tuple[Paper, Experiment]], seeds: int, where: Where, folder: Path | None = None, jobs: int | None = None,
     progress: Progress = silent, as_kept: bool = False,
 ) -> dict[tuple[str, str], list[dict[str, float]]]:
     """Results by paper and experiment, in the order of seeds; what was kept is not run again, `as_kept` nothing is run."""
-    kept = Kept.at(folder, where, asked)
+    kept = ResultCache.at(folder, where, asked)
     out: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
     waiting: list[tuple[float, Task]] = []
     for paper, experiment in asked:

@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from larvatus.papers.framework.model import FEWEST, Holds, Summary
+from larvatus.papers.framework.model import FEWEST_SEEDS, Holds, Summary
 
 ERRORS = 2.0  # standard errors within which no difference is told
-ROUNDING = 1e-9
+_ROUNDING = 1e-9
 Sign = Literal[-1, 0, 1]
 
 
@@ -51,7 +51,7 @@ class Difference:
     @property
     def sign(self) -> Sign:
         """Which is larger; 0 where that cannot be told, because of chance or of too few seeds."""
-        if self.seeds < FEWEST or abs(self.mean) <= ERRORS * self.error:
+        if self.seeds < FEWEST_SEEDS or abs(self.mean) <= ERRORS * self.error:
             return 0
         return 1 if self.mean > 0 else -1 if self.mean < 0 else 0
 
@@ -64,7 +64,7 @@ class Difference:
         return f"{self.mean:+.2f}{error}, above 0 in {self.larger} and below in {self.smaller} of {self.seeds} seeds"
 
 
-def difference(first: Summary, second: Summary) -> Difference:
+def paired_difference(first: Summary, second: Summary) -> Difference:
     """Of two figures of one experiment, paired: both of a seed come from the same data and draws."""
     return _paired({s: v - second.by_seed[s] for s, v in first.by_seed.items() if s in second.by_seed})
 
@@ -76,21 +76,21 @@ def _paired(by_seed: Mapping[int, float]) -> Difference:
     return Difference(float(gaps.mean()) if n else 0.0, error, int((gaps > 0).sum()), int((gaps < 0).sum()), n)
 
 
-def apart(first: Summary, second: Summary) -> Sign:
+def sign_of_difference(first: Summary, second: Summary) -> Sign:
     """Which of two figures of different draws is larger, or 0 where that cannot be told."""
     one, other = (_paired(s.by_seed) for s in (first, second))
     error = float(np.hypot(one.error, other.error))
     return Difference(one.mean - other.mean, error, 0, 0, min(one.seeds, other.seeds)).sign
 
 
-def over(found: Summary, limit: float) -> Difference:
+def figures_over_seeds(found: Summary, limit: float) -> Difference:
     """How far a figure lies above a limit."""
     return _paired({s: v - limit for s, v in found.by_seed.items()})
 
 
 def varies(*found: Summary) -> bool:
     """Whether one of these figures differs by seed, and not by rounding alone."""
-    return any(most(s) - least(s) > ROUNDING for s in found)
+    return any(most(s) - least(s) > _ROUNDING for s in found)
 
 
 def by_luck(seeds: Iterable[int], sides: int) -> float:
@@ -105,7 +105,7 @@ def by_luck(seeds: Iterable[int], sides: int) -> float:
 
 def beyond(found: Summary, limit: float) -> Sign:
     """Whether a figure lies above a limit (1), below it (-1), or cannot be told from it (0)."""
-    return over(found, limit).sign
+    return figures_over_seeds(found, limit).sign
 
 
 def of_seeds(share: Summary, limit: float) -> Sign:
@@ -172,7 +172,7 @@ def never_smaller(pairs: Sequence[tuple[str, Summary, Summary]], words: str, lar
     A single pair that is the other way round by more than `large`, beyond doubt, is enough not to hold, and so are more than
     half that are the other way round. Else it is as for any signs: what cannot be told of one pair cannot be told of all.
     """
-    found = [(name, difference(a, b)) for name, a, b in pairs]
+    found = [(name, paired_difference(a, b)) for name, a, b in pairs]
     right = sum(d.sign > 0 for _, d in found)
     wrong = [(n, d) for n, d in found if d.sign < 0]
     unclear = len(found) - right - len(wrong)
@@ -182,7 +182,7 @@ def never_smaller(pairs: Sequence[tuple[str, Summary, Summary]], words: str, lar
     agree, against = sum(d.larger for _, d in found), sum(d.smaller for _, d in found)
     said = f"{right} of {len(found)} {words}."
     if unclear:
-        said += f" In {unclear} it cannot be told (within {ERRORS:g} standard errors, or fewer than {FEWEST} seeds)."
+        said += f" In {unclear} it cannot be told (within {ERRORS:g} standard errors, or fewer than {FEWEST_SEEDS} seeds)."
     said += f" Seed by seed, {agree} of {seeds} comparisons agree and {against} are the other way round."
     if wrong:
         named = "; ".join(f"{n} ({d})" for n, d in wrong[:shown])

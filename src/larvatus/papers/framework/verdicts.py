@@ -8,19 +8,19 @@ from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
-from larvatus.papers.framework.model import FEWEST, NOT_YET, Claim, Evidence, Figures, Holds, Paper, Table
-from larvatus.papers.framework.published import Published, published, title
+from larvatus.papers.framework.model import FEWEST_SEEDS, NOT_YET, Claim, Evidence, Figures, Holds, Paper, PublishedTable
+from larvatus.papers.framework.published_figures import PublishedFigure, published_figures, title
 
 Verdict = Literal["exact", "in band", "outside", "too few seeds", "cannot be reproduced", "not run"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-LOW, HIGH = 0.01, 0.99
-T = TypeVar("T")
+_LOW, _HIGH = 0.01, 0.99
+_T = TypeVar("_T")
 ENOUGH = 99  # seeds from which the percentiles lie inside what was seen; with fewer the band is all that was seen
-ROUNDING = 1e-9
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredFigure:
     """A figure over seeds: mean, band, extremes, and how many seeds there were.
 
     Percentiles are those between which one more draw lies with the stated chance, whatever its law, and never beyond what
@@ -36,10 +36,10 @@ class Measured:
     by_seed: Mapping[int, float] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, values: Sequence[float] | Mapping[int, float]) -> Measured:
+    def of(cls, values: Sequence[float] | Mapping[int, float]) -> MeasuredFigure:
         by_seed = dict(values) if isinstance(values, Mapping) else dict(enumerate(values))
         x = np.fromiter(by_seed.values(), dtype=np.float64)
-        low, high = (float(v) for v in np.quantile(x, [LOW, HIGH], method="weibull"))
+        low, high = (float(v) for v in np.quantile(x, [_LOW, _HIGH], method="weibull"))
         least, most = float(x.min()), float(x.max())
         mean = least if least == most else float(x.mean())
         return cls(mean, low, high, least, most, len(x), by_seed)
@@ -50,7 +50,7 @@ class Measured:
 
         Ties, and rounding in print, which bands allow for, make it less likely.
         """
-        return max(1 - (HIGH - LOW), 2 / (self.seeds + 1)) if self.high - self.low > ROUNDING else 0.0
+        return max(1 - (_HIGH - _LOW), 2 / (self.seeds + 1)) if self.high - self.low > _ROUNDING else 0.0
 
     @property
     def deviation(self) -> float:
@@ -60,14 +60,14 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class VerdictRow:
     """One published figure beside the measured one; `of` is how many seeds were run, some of which may give no such figure.
 
     `banded` says whether it is held against the band over seeds, and not against a tolerance or every seed.
     """
 
-    published: Published
-    measured: Measured | None
+    published: PublishedFigure
+    measured: MeasuredFigure | None
     verdict: Verdict
     because: str = ""
     of: int = 0
@@ -86,13 +86,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedTable:
     """One table with all its rows."""
 
     paper: str
-    table: Table
+    table: PublishedTable
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[VerdictRow, ...]
     seeds: int
     random: bool = True
     hurry: str = ""
@@ -119,9 +119,9 @@ class Checked:
         return said + (f" (chance puts at most {by_chance:.1f} of {len(random)} outside)" if by_chance >= 0.5 else "")
 
 
-def distinct(rows: Sequence[Row]) -> list[Row]:
+def distinct(rows: Sequence[VerdictRow]) -> list[VerdictRow]:
     """Each row once where columns are the same, in print and in every seed, so that no figure counts for several."""
-    def seen(row: Row) -> tuple[float | str, ...]:
+    def seen(row: VerdictRow) -> tuple[float | str, ...]:
         now = row.measured
         return row.published.row, row.published.text, *((round(v, 6) for v in (now.mean, now.least, now.most)) if now else ())
 
@@ -129,7 +129,7 @@ def distinct(rows: Sequence[Row]) -> list[Row]:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedClaim:
     """A claim with what was measured."""
 
     paper: str
@@ -138,31 +138,32 @@ class Judged:
     evidence: Evidence
 
 
-def measured(seeds: Sequence[Figures]) -> dict[str, Measured]:
+def figures_by_name(seeds: Sequence[Figures]) -> dict[str, MeasuredFigure]:
     """Every figure over the seeds that gave it."""
     found: dict[str, dict[int, float]] = {}
     for seed, figures in enumerate(seeds):
         for name, value in figures.items():
             found.setdefault(name, {})[seed] = value
-    return {name: Measured.of(values) for name, values in found.items()}
+    return {name: MeasuredFigure.of(values) for name, values in found.items()}
 
 
-def checked(
-    paper: Paper, table: Table, found: Mapping[str, Measured], missing: str = "", quick: bool = False, asked: int = 0
-) -> Checked:
+def check_table(
+    paper: Paper, table: PublishedTable, found: Mapping[str, MeasuredFigure], missing: str = "", quick: bool = False,
+    asked: int = 0
+) -> CheckedTable:
     """A table's rows with their verdicts; `missing` says why some or all of it was not measured, `asked` for how many seeds."""
     from larvatus.papers.framework.remarks import outside
 
     out = []
     random = paper.experiment(table.experiment).seeds != 1
-    for figure in published(paper.number, table.number, table.symmetric):
+    for figure in published_figures(paper.number, table.number, table.symmetric):
         now = found.get(figure.name)
         impossible = _beginning(table.cannot, figure.name)
         reason = ("" if now else missing) or impossible or ("" if now else "no seed gives such a figure")
         if reason:
-            out.append(Row(figure, now, "not run" if reason == NOT_YET else "cannot be reproduced", reason))
+            out.append(VerdictRow(figure, now, "not run" if reason == NOT_YET else "cannot be reproduced", reason))
         elif now is not None:
-            out.append(Row(figure, now, _verdict(table, figure, now, random), banded=_banded(table, figure)))
+            out.append(VerdictRow(figure, now, _verdict(table, figure, now, random), banded=_banded(table, figure)))
     seeds = max((r.measured.seeds for r in out if r.measured), default=0)
     out = [replace(r, of=seeds) for r in out]
     short = [paper.experiment(e).hurry for e in table.experiments]
@@ -172,56 +173,57 @@ def checked(
     experiment = paper.experiment(table.experiment)
     most = experiment.seeds
     capped = experiment.most if random and not quick and most is not None and most < asked and seeds == most else ""
-    return Checked(paper.number, table, title(paper.number, table.number), tuple(out), seeds, random, hurry, remark, capped)
+    return CheckedTable(paper.number, table, title(paper.number, table.number), tuple(out), seeds, random, hurry, remark,
+                        capped)
 
 
-def _verdict(table: Table, figure: Published, now: Measured, random: bool) -> Verdict:
-    room, value = figure.half + ROUNDING, figure.value
+def _verdict(table: PublishedTable, figure: PublishedFigure, now: MeasuredFigure, random: bool) -> Verdict:
+    room, value = figure.half + _ROUNDING, figure.value
     equal = value - room <= now.least and now.most <= value + room
     if _to_the_digit(table, figure):
         return "exact" if equal else "outside"
     allowed = _beginning(table.within, figure.name)
     if allowed is not None:
-        near = abs(now.mean - value) <= allowed + ROUNDING
+        near = abs(now.mean - value) <= allowed + _ROUNDING
         return "exact" if equal else "in band" if near else "outside"
-    if random and now.seeds < FEWEST:
+    if random and now.seeds < FEWEST_SEEDS:
         return "too few seeds"
     if equal:
         return "exact"
     return "in band" if now.low - room <= value <= now.high + room else "outside"
 
 
-def _to_the_digit(table: Table, figure: Published) -> bool:
+def _to_the_digit(table: PublishedTable, figure: PublishedFigure) -> bool:
     return any(figure.name.startswith(f"{table.number}/{e}") for e in table.exact)
 
 
-def _banded(table: Table, figure: Published) -> bool:
+def _banded(table: PublishedTable, figure: PublishedFigure) -> bool:
     return not _to_the_digit(table, figure) and _beginning(table.within, figure.name) is None
 
 
-def _beginning(said: Mapping[str, T], name: str) -> T | None:
+def _beginning(said: Mapping[str, _T], name: str) -> _T | None:
     """What is said of the figures whose name, after that of the table, begins like this."""
     rest = name.partition("/")[2]
     return next((v for k, v in said.items() if rest.startswith(k)), None)
 
 
-def judged(
-    paper: Paper, claim: Claim, found: Mapping[str, Measured], missing: str = "", ran: Mapping[str, int] | None = None
-) -> Judged:
+def judge_claim(
+    paper: Paper, claim: Claim, found: Mapping[str, MeasuredFigure], missing: str = "", ran: Mapping[str, int] | None = None
+) -> JudgedClaim:
     """A claim held against what was measured; `ran` says how many seeds of every experiment there are.
 
     Of fewer than FEWEST seeds nothing is told but identities, whatever the claim's own rule would say.
     """
     if missing:
-        return Judged(paper.number, claim.says, "not measured", Evidence(missing))
+        return JudgedClaim(paper.number, claim.says, "not measured", Evidence(missing))
     verdict, said = claim.judge(found)
     evidence = said if isinstance(said, Evidence) else Evidence(said)
     seeds = [ran[e] for e in claim.experiments if ran and ran.get(e) and paper.experiment(e).seeds != 1]
-    few = bool(seeds) and (max(seeds) if claim.any_of else min(seeds)) < FEWEST
+    few = bool(seeds) and (max(seeds) if claim.any_of else min(seeds)) < FEWEST_SEEDS
     if few and not claim.identity:
         verdict = "cannot tell"
     over = _rests_on(paper, claim, ran or {}, few and not claim.identity)
-    return Judged(paper.number, claim.says, verdict, replace(evidence, said=f"{evidence.said.rstrip('.')}.{over}"))
+    return JudgedClaim(paper.number, claim.says, verdict, replace(evidence, said=f"{evidence.said.rstrip('.')}.{over}"))
 
 
 def _rests_on(paper: Paper, claim: Claim, ran: Mapping[str, int], few: bool) -> str:
@@ -233,4 +235,4 @@ def _rests_on(paper: Paper, claim: Claim, ran: Mapping[str, int], few: bool) -> 
     if not seeds:
         return " Nothing is random."
     over = f"{seeds[0]} to {seeds[-1]} seeds, by experiment" if len(seeds) > 1 else f"{seeds[0]} seed{'s' * (seeds[0] > 1)}"
-    return f" Over {over}{f': fewer than {FEWEST}, too few to tell' if few else ''}."
+    return f" Over {over}{f': fewer than {FEWEST_SEEDS}, too few to tell' if few else ''}."

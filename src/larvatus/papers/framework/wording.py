@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from larvatus.papers.framework.model import FEWEST
-from larvatus.papers.framework.verdicts import Checked, Measured, Row
+from larvatus.papers.framework.model import FEWEST_SEEDS
+from larvatus.papers.framework.verdicts import CheckedTable, MeasuredFigure, VerdictRow
 
 HEADS = ("what", "published", "measured", "1–99 band", "verdict")
 
 
-def what(row: Row) -> str:
+def what(row: VerdictRow) -> str:
     return f"{row.published.column} · {row.published.row}"
 
 
-def figure(value: float, digits: int) -> str:
+def figure_text(value: float, digits: int) -> str:
     """A measured figure with one decimal more than was printed, unless it is a whole number where one was printed."""
     if digits == 0 and value == round(value):
         return f"{value:,.0f}"
@@ -20,28 +20,28 @@ def figure(value: float, digits: int) -> str:
     return text.removeprefix("-") if not float(text.replace(",", "")) else text
 
 
-def band(measured: Measured, digits: int) -> str:
-    if measured.low == measured.high or measured.seeds < FEWEST:
+def band(measured: MeasuredFigure, digits: int) -> str:
+    if measured.low == measured.high or measured.seeds < FEWEST_SEEDS:
         return "–"
-    return f"[{figure(measured.low, digits)}, {figure(measured.high, digits)}]"
+    return f"[{figure_text(measured.low, digits)}, {figure_text(measured.high, digits)}]"
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def table_cells(row: VerdictRow) -> tuple[str, ...]:
     """The columns of HEADS; where not every seed gave the figure, how many did."""
     digits, now = row.published.digits, row.measured
     if now is None:
         return what(row), row.published.text, "–", "–", row.verdict
     some = f" in {now.seeds} of {row.of} seeds" if now.seeds < row.of else ""
-    return what(row), row.published.text, figure(now.mean, digits), band(now, digits) + some, row.verdict
+    return what(row), row.published.text, figure_text(now.mean, digits), band(now, digits) + some, row.verdict
 
 
-def reasons(table: Checked) -> list[str]:
+def reasons(table: CheckedTable) -> list[str]:
     """Why rows cannot be reproduced, or were not run, each reason once."""
     found = dict.fromkeys((r.verdict, r.because) for r in table.rows if r.because)
     return [f"{verdict.capitalize()}{': ' if verdict == 'not run' else ', because '}{reason}." for verdict, reason in found]
 
 
-def over_seeds(table: Checked) -> str:
+def over_seeds(table: CheckedTable) -> str:
     if not table.seeds:
         return "nothing was run"
     most = f", the most that are run: {table.capped}" if table.capped else ""

@@ -4,46 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from larvatus.papers.framework.model import Claim, Evidence, Holds, Judge, Summary, shown, slip
-from larvatus.papers.framework.published import column, rows
+from larvatus.papers.framework.model import Claim, ClaimJudge, Evidence, Holds, Summary, band_text, slip
+from larvatus.papers.framework.published_figures import column, rows
 from larvatus.papers.framework.seed_comparison import (
     beyond,
-    difference,
     each_seed,
     mostly,
     nearly_all,
     of_seeds,
+    paired_difference,
     verdict_of,
 )
-from larvatus.papers.global_utility_003.figures import MEASURES
-from larvatus.papers.global_utility_003.measured import CORRELATIONS, FLEXIBLE, GROUPS, MASKS, SHAPES, order
+from larvatus.papers.global_utility_003.experiments import CORRELATIONS, FLEXIBLE, GROUPS, PAPER_SHAPES, UTILITY_MASKS, order
+from larvatus.papers.global_utility_003.figures import UTILITY_MEASURES
 
-Found = Mapping[str, Summary]
-NAMES = {"1": "t₂", "2": "F"}
-HEADS = 51_016
+_Found = Mapping[str, Summary]
+_NAMES = {"1": "t₂", "2": "F"}
+_HEADS = 51_016
 USEFUL = {1: "races", -1: "marital statuses", 0: "cannot tell"}
 RESAMPLE = 2.0  # times what a resample gives, from which U_p is said to lie far out
 NEGLIGIBLE = 0.02  # of the largest value of a measure, below which more distortion is said to be negligible
 CAREFUL = ("spline", "tree")  # models that are free enough to see what logit models cannot
 
 
-def _model_one(found: Found) -> tuple[Holds, Evidence]:
-    one = {t: found[f"best {t}/U_p (Model I)/Incor. Simul."] for t in SHAPES}
-    two = {t: found[f"worst {t}/U_p (Model II)/Incor. Simul."] for t in SHAPES}
+def _model_one(found: _Found) -> tuple[Holds, Evidence]:
+    one = {t: found[f"best {t}/U_p (Model I)/Incor. Simul."] for t in PAPER_SHAPES}
+    two = {t: found[f"worst {t}/U_p (Model II)/Incor. Simul."] for t in PAPER_SHAPES}
     return mostly([*one.values(), *two.values()]), Evidence(
         f"{nearly_all()}. Share of seeds in which incorrectly simulated data are",
         ("data", "best by Model I", "worst by Model II"),
-        tuple((NAMES[t], f"{one[t].mean:.0%}", f"{two[t].mean:.0%}") for t in SHAPES))
+        tuple((_NAMES[t], f"{one[t].mean:.0%}", f"{two[t].mean:.0%}") for t in PAPER_SHAPES))
 
 
-def _model_two(found: Found) -> tuple[Holds, str]:
-    share = [found[f"best {t}/U_p (Model II)/Micro + Noise"] for t in SHAPES]
+def _model_two(found: _Found) -> tuple[Holds, str]:
+    share = [found[f"best {t}/U_p (Model II)/Micro + Noise"] for t in PAPER_SHAPES]
     return mostly(share), (f"Micro + noise is best in {share[0].mean:.0%} of seeds with t₂ data and in {share[1].mean:.0%} "
                            f"with F data. {nearly_all()}")
 
 
-def _swapping(found: Found) -> tuple[Holds, str]:
-    share = {(t, r): found[f"best {t}/{r}/Swap"] for t in SHAPES for r in rows("003", t)[2:]}
+def _swapping(found: _Found) -> tuple[Holds, str]:
+    share = {(t, r): found[f"best {t}/{r}/Swap"] for t in PAPER_SHAPES for r in rows("003", t)[2:]}
     low = min(share, key=lambda k: share[k].mean)
     sure = sum(s.mean > 0.95 for s in share.values())
     return mostly(share.values()), (
@@ -52,15 +52,15 @@ def _swapping(found: Found) -> tuple[Holds, str]:
         f"{nearly_all()}")
 
 
-def _groups(found: Found) -> tuple[Holds, Evidence]:
+def _groups(found: _Found) -> tuple[Holds, Evidence]:
     share = {g: found[f"micro ahead 2/U_c (G = {g})"] for g in GROUPS}
     verdict = mostly([s for g, s in share.items() if g < 1000], [share[1000]])
     return verdict, Evidence(f"{nearly_all()}. Share of seeds in which micro is more useful than incorrectly simulated data",
                              ("clusters", ""), tuple((f"G = {g}", f"{s.mean:.0%}") for g, s in share.items()))
 
 
-def _alike(found: Found) -> tuple[Holds, Evidence]:
-    alike = {d: each_seed(_same_order, *(found[f"eight/{r}/{d}/{n}"] for r in ("U_m", "U_s") for n in MASKS))
+def _alike(found: _Found) -> tuple[Holds, Evidence]:
+    alike = {d: each_seed(_same_order, *(found[f"eight/{r}/{d}/{n}"] for r in ("U_m", "U_s") for n in UTILITY_MASKS))
              for d in rows("003", "3.1")}
     return mostly(alike.values()), Evidence(
         f"{nearly_all()}. Share of seeds in which both have one order, and in which it is the printed one",
@@ -75,23 +75,23 @@ def _same_order(*values: float) -> float:
     return float(first == second)
 
 
-def _summarised(found: Found) -> tuple[Holds, Evidence]:
+def _summarised(found: _Found) -> tuple[Holds, Evidence]:
     measures = ("U_p (Model I)", "U_p (Model II)", "U_m", "U_s")
-    share = {(t, r): [found[f"3.1/{r}/{SHAPES[t]}, {c}"] for c in CORRELATIONS] for t in SHAPES for r in measures}
+    share = {(t, r): [found[f"3.1/{r}/{PAPER_SHAPES[t]}, {c}"] for c in CORRELATIONS] for t in PAPER_SHAPES for r in measures}
     return mostly([s for four in share.values() for s in four]), Evidence(
         f"{nearly_all()}. Share of seeds with the order of Table 1 or 2, by correlation. Which maskings change places stands "
         "with Table 3.1",
         ("data and measure", *CORRELATIONS),
-        tuple((f"{NAMES[t]}, {r}", *(f"{s.mean:.0%}" for s in four)) for (t, r), four in share.items()))
+        tuple((f"{_NAMES[t]}, {r}", *(f"{s.mean:.0%}" for s in four)) for (t, r), four in share.items()))
 
 
-def _reversed(found: Found) -> tuple[Holds, Evidence]:
+def _reversed(found: _Found) -> tuple[Holds, Evidence]:
     said = []
-    for t, name in NAMES.items():
+    for t, name in _NAMES.items():
         for m in FLEXIBLE:
             swap, noise = (found[f"flexible {t}/{m}/{n}"].mean for n in ("Swap", "Micro + Noise"))
             said.append((f"{name}, {m}", f"{swap:.1f}", f"{noise:.1f}", f"{found[f'swap ahead {t}/{m}'].mean:.0%}"))
-    ahead = [found[f"swap ahead {t}/{m}"] for t in SHAPES for m in CAREFUL]
+    ahead = [found[f"swap ahead {t}/{m}"] for t in PAPER_SHAPES for m in CAREFUL]
     verdict: Holds = "does not hold" if any(of_seeds(s, 0.5) > 0 for s in ahead) else mostly([], ahead)
     return verdict, Evidence("N·U_p by models of growing freedom, of which a spline and a tree are the freest. It does not "
                              "hold if by one of these swapping is ahead in over half of the seeds, and holds if by none in "
@@ -99,13 +99,13 @@ def _reversed(found: Found) -> tuple[Holds, Evidence]:
                              ("data and model", "swapping", "micro + noise", "swapping ahead in"), tuple(said))
 
 
-def _window(found: Found) -> tuple[Holds, Evidence]:
+def _window(found: _Found) -> tuple[Holds, Evidence]:
     said, fits = [], []
-    for t in SHAPES:
+    for t in PAPER_SHAPES:
         near, wide = (found[f"flexible {t}/Model II/{n}"] for n in ("Swap", "wide"))
         printed = column("003", t, "Swap")[1]
         fits.append(tuple(s.low <= printed <= s.high for s in (near, wide)))
-        said.append((NAMES[t], f"{printed:g}", shown(near, 1), shown(wide, 1)))
+        said.append((_NAMES[t], f"{printed:g}", band_text(near, 1), band_text(wide, 1)))
     verdict: Holds = "cannot tell"
     if all(near for near, _ in fits) != all(wide for _, wide in fits):
         verdict = "slip" if all(near for near, _ in fits) else "holds"
@@ -113,14 +113,14 @@ def _window(found: Found) -> tuple[Holds, Evidence]:
                              ("data", "printed", "within 500 ranks either way", "within 750"), tuple(said))
 
 
-def _signs(found: Found, heads: Sequence[str]) -> list[int]:
+def _signs(found: _Found, heads: Sequence[str]) -> list[int]:
     """Of each step whether it is in order in more than half of the seeds, beyond chance."""
     return [of_seeds(found[h], 0.5) for h in heads]
 
 
-def _arrows(table: str, ordered: tuple[str, ...], others: tuple[str, ...]) -> Judge:
+def _arrows(table: str, ordered: tuple[str, ...], others: tuple[str, ...]) -> ClaimJudge:
     """A claim that some measures have every step in order, and others do not."""
-    def judge(found: Found) -> tuple[Holds, Evidence]:
+    def judge(found: _Found) -> tuple[Holds, Evidence]:
         said, agree = [], []
         for m in (*ordered, *others):
             signs = _signs(found, [f"{table}/{m}/{a}" for a in rows("003", table)])
@@ -135,21 +135,21 @@ def _arrows(table: str, ordered: tuple[str, ...], others: tuple[str, ...]) -> Ju
     return judge
 
 
-def _tails(found: Found) -> tuple[Holds, Evidence]:
+def _tails(found: _Found) -> tuple[Holds, Evidence]:
     ratio = {r: found[f"3 ratio/{r}"] for r in rows("003", "3")}
     small = {"Age", "Age+Race10", "Age+Mar10"}
     records = found["3 records"].mean
     verdict = verdict_of([beyond(s, RESAMPLE) for r, s in ratio.items() if r not in small])
-    whole = "" if records == HEADS else f" ({HEADS:,} in a full run)"
+    whole = "" if records == _HEADS else f" ({_HEADS:,} in a full run)"
     return verdict, Evidence(
         f"“Far in the tail” is taken as more than {RESAMPLE:g} times what a resample of the original gives: no null "
         f"distribution is drawn. On {records:,.0f} records of the stand-in{whole}, U_p over that of a resample",
         ("release", ""), tuple((r, f"{s.mean:.1f}") for r, s in ratio.items()))
 
 
-def _race(found: Found) -> tuple[Holds, Evidence]:
-    both = {m: [found[f"3/{m}/{r}"] for r in ("Age+Race10", "Age+Mar10")] for m in MEASURES}
-    signs = {m: difference(marital, race).sign for m, (race, marital) in both.items()}
+def _race(found: _Found) -> tuple[Holds, Evidence]:
+    both = {m: [found[f"3/{m}/{r}"] for r in ("Age+Race10", "Age+Mar10")] for m in UTILITY_MEASURES}
+    signs = {m: paired_difference(marital, race).sign for m, (race, marital) in both.items()}
     verdict = verdict_of([s if m != "U_m" else -s for m, s in signs.items()])
     return verdict, Evidence("On the stand-in, the loss by each measure",
                              ("measure", "races swapped", "marital statuses swapped", "more useful"), tuple(
@@ -157,10 +157,10 @@ def _race(found: Found) -> tuple[Holds, Evidence]:
                                  for m, (race, marital) in both.items()))
 
 
-def _income(found: Found) -> tuple[Holds, Evidence]:
+def _income(found: _Found) -> tuple[Holds, Evidence]:
     names = rows("003", "3")
     more = {}
-    for m in MEASURES:
+    for m in UTILITY_MEASURES:
         values = [found[f"3/{m}/{r}"] for r in names]
         more[m] = each_seed(_added, *values)
     verdict = verdict_of([-beyond(s, NEGLIGIBLE) for m, s in more.items() if m != "U_c (G = 1250)"])
@@ -175,7 +175,7 @@ def _added(*values: float) -> float:
     return max(abs(of[f"{r}+Inc20"] - v) for r, v in of.items() if f"{r}+Inc20" in of) / max(values)
 
 
-def _second_order(found: Found) -> tuple[Holds, str]:
+def _second_order(found: _Found) -> tuple[Holds, str]:
     signs = _signs(found, [f"4 order logit/{a}" for a in rows("003", "4 order")])
     return verdict_of(signs), f"{sum(s > 0 for s in signs)} of {len(signs)} steps are in order in more than half of the seeds"
 
@@ -188,7 +188,7 @@ def _squares() -> str:
             "point alone had been averaged. The column is no mean over records, and says nothing of its own")
 
 
-CLAIMS = (
+CLAIMS_003 = (
     slip("U_m of Age+Race10 is .39 (Table 3).", "Rounding ages moved .03, and a swap moves 10 % of races at most: the "
          "joint distribution functions cannot differ by more than about .13."),
     slip("U_s falls with U_m in Table 4.", _squares()),

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from larvatus.papers.framework.model import Where
-from larvatus.papers.framework.published import column, rows
+from larvatus.papers.framework.published_figures import column, rows
 from larvatus.reporting.figures.svg import document, element, line, text
-from larvatus.reporting.page.blocks import Block, Figure
+from larvatus.reporting.page.blocks import Figure, ReportBlock
 
-WIDTH, BOX, TALL, STEP = 720.0, 236.0, 26.0, 58.0
-PLACES = {
+_WIDTH, BOX, TALL, _STEP = 720.0, 236.0, 26.0, 58.0
+_PLACES = {
     "Age": (1.0, 0), "Age+Race10": (0.4, 1), "Age+Mar10": (1.6, 1), "Age+Race10+Mar10": (1.0, 2),
     "Age+Race10+Mar10+Tax": (0.4, 3), "Age+Race10+Mar10+Tax+Inc20": (0.4, 4), "Age+Race30+Mar30": (1.6, 3),
     "Age+Race30+Mar30+Tax": (1.6, 4), "Age+Race30+Mar30+Tax+Inc20": (1.0, 5),
 }
-MEASURES = ("U_p", "U_c (G = 1250)", "U_c (G = 2500)", "U_m", "U_s")
-NEAR = 0.05  # of the range of a measure: releases nearer than this are in one block
+UTILITY_MEASURES = ("U_p", "U_c (G = 1250)", "U_c (G = 2500)", "U_m", "U_s")
+_NEAR = 0.05  # of the range of a measure: releases nearer than this are in one block
 
 
-def figures(where: Where) -> Sequence[Block]:
-    return _order(), _blocks("3", MEASURES)
+def utility_figures(where: Where) -> Sequence[ReportBlock]:
+    return _order(), _blocks("3", UTILITY_MEASURES)
 
 
 def _order() -> Figure:
@@ -30,24 +30,24 @@ def _order() -> Figure:
         less, more = (_place(n) for n in arrow.split(" > "))
         body += line(less[0], less[1] + TALL / 2, more[0], more[1] - TALL / 2, "axis")
         body += element("circle", cx=more[0], cy=more[1] - TALL / 2, r=3.0, class_="dot loss")
-    for name in PLACES:
+    for name in _PLACES:
         x, y = _place(name)
         body += element("rect", x=x - BOX / 2, y=y - TALL / 2, width=BOX, height=TALL, class_="field")
         body += text(x, y + 4, name, anchor="middle")
     said = "Lines lead down, to the dot, from a release to one that distorts the data more."
     return Figure("Figure 1: partial order of the maskings of household heads", said,
-                  document("Partial order of maskings", said, WIDTH, 6 * STEP, body))
+                  document("Partial order of maskings", said, _WIDTH, 6 * _STEP, body))
 
 
 def _place(name: str) -> tuple[float, float]:
-    across, down = PLACES[name]
-    return 60 + across * 300.0, 24 + down * STEP
+    across, down = _PLACES[name]
+    return 60 + across * 300.0, 24 + down * _STEP
 
 
-def grouped(values: Sequence[float]) -> list[int]:
+def blocks_of_near_values(values: Sequence[float]) -> list[int]:
     """The block of each value: a new one begins where sorted values lie further apart than NEAR of their range."""
     order = sorted(range(len(values)), key=lambda i: values[i])
-    wide = NEAR * (max(values) - min(values))
+    wide = _NEAR * (max(values) - min(values))
     block, out = 0, [0] * len(values)
     for before, now in pairwise(order):
         block += values[now] - values[before] > wide
@@ -57,10 +57,10 @@ def grouped(values: Sequence[float]) -> list[int]:
 
 def _blocks(table: str, measures: Sequence[str]) -> Figure:
     names, left, high = rows("003", table), 215.0, 24.0
-    wide = (WIDTH - left) / len(measures)
+    wide = (_WIDTH - left) / len(measures)
     body = "".join(text(0, 60 + i * high, n) for i, n in enumerate(names))
     for j, measure in enumerate(measures):
-        block = grouped(column("003", table, measure))
+        block = blocks_of_near_values(column("003", table, measure))
         name, _, groups = measure.partition(" ")
         body += text(left + (j + 0.5) * wide, 16, name, "panel", "middle")
         body += text(left + (j + 0.5) * wide, 33, groups.strip("()"), "tick", "middle")
@@ -69,8 +69,8 @@ def _blocks(table: str, measures: Sequence[str]) -> Figure:
             depth = f"{0.12 + 0.7 * own / max(*block, 1):.2f}"
             body += element("rect", x=x, y=y, width=wide - 8, height=high - 2, class_="cell loss", fill_opacity=depth)
             body += text(x + wide / 2 - 4, y + 15, str(own + 1), anchor="middle")
-    counts = ", ".join(f"{m} {max(grouped(column('003', table, m))) + 1}" for m in measures)
-    said = (f"Printed values of Table 3; releases whose values lie within {NEAR:.0%} of the range of a measure are in one "
+    counts = ", ".join(f"{m} {max(blocks_of_near_values(column('003', table, m))) + 1}" for m in measures)
+    said = (f"Printed values of Table 3; releases whose values lie within {_NEAR:.0%} of the range of a measure are in one "
             f"block, numbered from the most useful. Blocks: {counts}.")
     return Figure("Figure 2: similarity of maskings by measure", said,
-                  document("Similarity of maskings", said, WIDTH, 56 + len(names) * high, body))
+                  document("Similarity of maskings", said, _WIDTH, 56 + len(names) * high, body))

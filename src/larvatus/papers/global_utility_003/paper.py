@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from larvatus.papers.framework.model import Experiment, Paper, Table, shown
-from larvatus.papers.framework.published import column
-from larvatus.papers.framework.published import rows as rows_of
-from larvatus.papers.framework.remarks import HARDLY, outside, steps
-from larvatus.papers.framework.seed_comparison import difference
-from larvatus.papers.framework.verdicts import Measured, Row
-from larvatus.papers.global_utility_003.claims import CLAIMS
-from larvatus.papers.global_utility_003.figures import figures
-from larvatus.papers.global_utility_003.measured import SHAPES, clustered, eight, flexible, order, printed
+from larvatus.papers.framework.model import Experiment, Paper, PublishedTable, band_text
+from larvatus.papers.framework.published_figures import column
+from larvatus.papers.framework.published_figures import rows as rows_of
+from larvatus.papers.framework.remarks import HARDLY, describe_steps, outside
+from larvatus.papers.framework.seed_comparison import paired_difference
+from larvatus.papers.framework.verdicts import MeasuredFigure, VerdictRow
+from larvatus.papers.global_utility_003.claims import CLAIMS_003
+from larvatus.papers.global_utility_003.experiments import PAPER_SHAPES, cluster_rows, eight, flexible, order, tables_1_and_2
+from larvatus.papers.global_utility_003.figures import utility_figures
 from larvatus.papers.global_utility_003.surveys import QUICK_ROWS, household_survey, school_survey
 
-SHORT = f"{QUICK_ROWS:,} records, and as many fewer clusters"
+_SHORT = f"{QUICK_ROWS:,} records, and as many fewer clusters"
 NO_FILE = ("{}; the figure beside it is that of a stand-in of the same shape (datasets.{}), on which only orders can be held "
            "against the paper")
-HEADS = "which 51,016 heads of the March 2000 survey were taken is not said, nor are the draws of maskings published"
-STATES = "which nine states of the 2003-2004 survey were taken is not said, nor are the draws of maskings published"
+_HEADS = "which 51,016 heads of the March 2000 survey were taken is not said, nor are the draws of maskings published"
+_STATES = "which nine states of the 2003-2004 survey were taken is not said, nor are the draws of maskings published"
 PRINTED = "high positive"
 
 
-def _clusters(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
+def _clusters(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> str:
     """Over how many seeds clusters are, and how far cells are from points."""
     over = {r.measured.seeds for r in rows if r.measured and r.published.row.startswith("U_c")}
     table = rows[0].published.table
@@ -38,26 +38,26 @@ def _clusters(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
     return "\n".join((" ".join(said), outside(rows, found), _upwards(rows, found))).strip()
 
 
-def _upwards(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
+def _upwards(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> str:
     """What U_s of swapped data is by Moore's rule, which looks upwards only, where that of a two-sided window is outside."""
     for r in rows:
         other = found.get(f"upwards {r.published.table}/U_s")
         if r.verdict == "outside" and (r.published.column, r.published.row) == ("Swap", "U_s") and other is not None:
             fits = other.low - r.published.half <= r.published.value <= other.high + r.published.half
             return (f"By Moore's rule, tried afterwards, which looks for partners upwards only, U_s of swapped data is "
-                    f"{shown(other)}: the printed {r.published.text} is {'in' if fits else 'outside'} that band.")
+                    f"{band_text(other)}: the printed {r.published.text} is {'in' if fits else 'outside'} that band.")
     return ""
 
 
-def _places(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
+def _places(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> str:
     """Which two maskings change places where an order is not that of Table 1 or 2, and what the correlation does to them."""
     swaps: dict[tuple[str, str, str], list[str]] = {}
     for r in (r for r in rows if r.verdict == "outside"):
         measure, (shape, _, correlation) = r.published.column, r.published.row.partition(", ")
-        table = next(t for t, s in SHAPES.items() if s == shape)
+        table = next(t for t, s in PAPER_SHAPES.items() if s == shape)
         of = {n: found[f"eight/{measure}/{r.published.row}/{n}"] for n in order(table, measure)}
         for a, b in pairwise(of):
-            if difference(of[a], of[b]).sign > 0:
+            if paired_difference(of[a], of[b]).sign > 0:
                 near = _near(table, measure, a, b)
                 swaps.setdefault((b, a, correlation.partition(",")[0]), []).append(
                     f"{measure}, {shape} ({of[b].mean:.3g} against {of[a].mean:.3g}{near})")
@@ -74,14 +74,15 @@ def _near(table: str, measure: str, first: str, second: str) -> str:
     return f"; printed {abs(a - b) / max(a, b):.0%} apart" if abs(a - b) < HARDLY * max(a, b) else ""
 
 
-def _why(swaps: Mapping[tuple[str, str, str], Sequence[str]], found: Mapping[str, Measured]) -> list[str]:
+def _why(swaps: Mapping[tuple[str, str, str], Sequence[str]], found: Mapping[str, MeasuredFigure]) -> list[str]:
     """Reasons, where what they rest on was measured: swapping with nothing to lose, groups that a negative relation spoils."""
     def rises(name: str, low: str, high: str) -> str:
         """By how much more N·U_p of Model II is in one than in the other, if beyond chance on both shapes."""
-        both = [[found[f"eight/U_p (Model II)/{s}, {c}/{name}"] for c in (low, high)] for s in SHAPES.values()]
-        if any(difference(b, a).sign <= 0 for a, b in both):
+        both = [[found[f"eight/U_p (Model II)/{s}, {c}/{name}"] for c in (low, high)] for s in PAPER_SHAPES.values()]
+        if any(paired_difference(b, a).sign <= 0 for a, b in both):
             return ""
-        said = " and ".join(f"{b.mean:.3g} against {a.mean:.3g} ({s})" for (a, b), s in zip(both, SHAPES.values(), strict=True))
+        said = " and ".join(f"{b.mean:.3g} against {a.mean:.3g} ({s})" for (a, b),
+                            s in zip(both, PAPER_SHAPES.values(), strict=True))
         return f"N·U_p (Model II) of {name} is {said} where the correlation is {high} and where it is {low}"
 
     out = []
@@ -98,31 +99,32 @@ def _why(swaps: Mapping[tuple[str, str, str], Sequence[str]], found: Mapping[str
 PAPER = Paper(
     "003", "Global measures of data utility for microdata masked for disclosure limitation",
     experiments=(
-        Experiment("printed", printed, seeds=100, quick=2),
-        Experiment("clustered", clustered, seeds=100, quick=1, hurry="clusters are made of 2,000 cells"),
+        Experiment("printed", tables_1_and_2, seeds=100, quick=2),
+        Experiment("clustered", cluster_rows, seeds=100, quick=1, hurry="clusters are made of 2,000 cells"),
         Experiment("eight", eight, seeds=100, quick=1, hurry="3,000 records instead of 10,000, clusters made of 1,500 cells"),
         Experiment("flexible", flexible, seeds=100, quick=2),
-        Experiment("household survey", household_survey, seeds=12, quick=1, hurry=SHORT),
-        Experiment("school survey", school_survey, seeds=12, quick=1, hurry=SHORT),
+        Experiment("household survey", household_survey, seeds=12, quick=1, hurry=_SHORT),
+        Experiment("school survey", school_survey, seeds=12, quick=1, hurry=_SHORT),
     ),
     tables=(
-        Table("1", "printed", also=("clustered", "flexible"), within={"Micro + Noise/U_p (Model I)": 0.005},
+        PublishedTable("1", "printed", also=("clustered", "flexible"), within={"Micro + Noise/U_p (Model I)": 0.005},
               note="Bivariate t₂, |ρ| = .75 (datasets.heavy_tails), drawn afresh by seed; simulated data and micro + noise "
               "carry the exact sample moments, so that Model I gives 0.000; swaps within 500 ranks either way. The second row "
               "that is printed as G = 500 is taken for 750. Clusters are made of 5,000 cells of near points, which is "
               "many times quicker than linking 20,000 points.",
               remark=_clusters),
-        Table("2", "printed", also=("clustered", "flexible"), within={"Micro + Noise/U_p (Model I)": 0.005},
+        PublishedTable("2", "printed", also=("clustered", "flexible"), within={"Micro + Noise/U_p (Model I)": 0.005},
               note="F(10, 10) and a regression on it; otherwise as Table 1.", remark=_clusters),
-        Table("3.1", "eight", note="Measured is the share of seeds. A correlation of nothing has no sign: the mirror image "
+        PublishedTable("3.1", "eight",
+                       note="Measured is the share of seeds. A correlation of nothing has no sign: the mirror image "
               "stands for the eighth data set. Clusters are made of cells.", remark=_places),
-        Table("3", "household survey", cannot={"": NO_FILE.format(HEADS, "household_heads")}),
-        Table("figure 1", "household survey", note="Measured is the share of seeds on the stand-in.",
-              remark=lambda rows, found: steps(rows, found, "003", "3")),
-        Table("4", "school survey", cannot={"": NO_FILE.format(STATES, "schools")}),
-        Table("4 order", "school survey", note="Measured is the share of seeds on the stand-in.",
-              remark=lambda rows, found: steps(rows, found, "003", "4")),
+        PublishedTable("3", "household survey", cannot={"": NO_FILE.format(_HEADS, "household_heads")}),
+        PublishedTable("figure 1", "household survey", note="Measured is the share of seeds on the stand-in.",
+              remark=lambda rows, found: describe_steps(rows, found, "003", "3")),
+        PublishedTable("4", "school survey", cannot={"": NO_FILE.format(_STATES, "schools")}),
+        PublishedTable("4 order", "school survey", note="Measured is the share of seeds on the stand-in.",
+              remark=lambda rows, found: describe_steps(rows, found, "003", "4")),
     ),
-    claims=CLAIMS,
-    figures=figures,
+    claims=CLAIMS_003,
+    figures=utility_figures,
 )

@@ -7,8 +7,8 @@ from typing import Any
 
 from larvatus.datasets import household_heads, schools
 from larvatus.papers.framework.model import Where
-from larvatus.papers.framework.published import rows
-from larvatus.papers.framework.shortcuts import measured, number, released
+from larvatus.papers.framework.published_figures import rows
+from larvatus.papers.framework.shortcuts import column_number, make_releases, measure_once
 from larvatus.pipeline import read
 
 QUICK_ROWS, QUICK_POINTS = 1000, 500
@@ -46,16 +46,16 @@ def _measured(
     names = table.column_names
     own = [n for n in names if any(n in s["columns"] for s in steps)]
     data = read(table, confidential=own, non_confidential=[n for n in names if n not in own], engine="memory")
-    release = released(data, {"r": list(steps)}, seed)["r"]
+    release = make_releases(data, {"r": list(steps)}, seed)["r"]
     out: dict[str, float] = {}
     for label, model in (("U_p", {"model": "spline"}), ("U_p logit", {"model": "logit", "degree": 2})):
-        found = measured(data, release, {"method": "propensity", **model}).details["models"][0]
-        out |= {label: number(found["N_U_p"]), f"{label} ratio": number(found["ratio"])}
+        found = measure_once(data, release, {"method": "propensity", **model}).details["models"][0]
+        out |= {label: column_number(found["N_U_p"]), f"{label} ratio": column_number(found["ratio"])}
     asked = {"method": "cluster", "groups": groups, "columns": names, "exact": exact}
-    clusters = measured(data, release, asked).details["groups"]
-    out |= {f"U_c {i}": number(r["g_u_c"]) for i, r in enumerate(clusters)}
-    functions = measured(data, release, {"method": "ecdf_max", "columns": names}).details["statistics"]
-    return out | {str(r["statistic"]): number(r["value"]) for r in functions}  # U_m and U_s at once
+    clusters = measure_once(data, release, asked).details["groups"]
+    out |= {f"U_c {i}": column_number(r["g_u_c"]) for i, r in enumerate(clusters)}
+    functions = measure_once(data, release, {"method": "ecdf_max", "columns": names}).details["statistics"]
+    return out | {str(r["statistic"]): column_number(r["value"]) for r in functions}  # U_m and U_s at once
 
 
 def _all(

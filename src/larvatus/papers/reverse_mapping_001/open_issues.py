@@ -7,13 +7,20 @@ from functools import partial
 from typing import cast
 
 from larvatus.datasets.shapes import SHAPES, Shape
-from larvatus.papers.framework.model import FEWEST, Claim, Evidence, Experiment, Figures, Holds, Paper, Summary, Where
+from larvatus.papers.framework.model import FEWEST_SEEDS, Claim, Evidence, Experiment, Figures, Holds, Paper, Summary, Where
 from larvatus.papers.framework.remarks import RARE, at_least
-from larvatus.papers.framework.seed_comparison import ERRORS, apart, beyond, by_luck, most, varies
-from larvatus.papers.reverse_mapping_001.open_issues_measured import MEASURES, RISKS, SAME, SIZES, refusals, studied
-from larvatus.reporting.page.blocks import Block
+from larvatus.papers.framework.seed_comparison import ERRORS, beyond, by_luck, most, sign_of_difference, varies
+from larvatus.papers.reverse_mapping_001.open_issues_experiments import (
+    RISKS,
+    SAME_FIGURE,
+    SIZES,
+    STUDY_SCORES,
+    refusals,
+    study_masks,
+)
+from larvatus.reporting.page.blocks import ReportBlock
 
-Key = tuple[int, str, str]
+_Key = tuple[int, str, str]
 COLUMNS = ("measure", "higher", "lower", "too few seeds", "most", "least")
 
 def increments(found: Mapping[str, Summary], what: str) -> dict[tuple[int, str, str], Summary]:
@@ -26,22 +33,22 @@ def increments(found: Mapping[str, Summary], what: str) -> dict[tuple[int, str, 
     return out
 
 
-def report(found: Mapping[str, Summary]) -> Sequence[Block]:
+def report(found: Mapping[str, Summary]) -> Sequence[ReportBlock]:
     """One figure and one table of everything that was measured."""
     from larvatus.papers.reverse_mapping_001.open_issues_report import blocks
 
-    return blocks(MEASURES, {what: increments(found, what) for what in MEASURES}, refusals())
+    return blocks(STUDY_SCORES, {what: increments(found, what) for what in STUDY_SCORES}, refusals())
 
 
-WHOLE = 10_000  # records up to which all shapes are one experiment
+_WHOLE = 10_000  # records up to which all shapes are one experiment
 
 
 NOTABLE = 0.01  # of a risk or loss, less than which is not spoken of
 UNTOLD = (f"A cell is a mask, a shape and a size; it counts where the difference is beyond {ERRORS:g} standard errors, of at "
-          f"least {FEWEST} seeds")
+          f"least {FEWEST_SEEDS} seeds")
 
 
-def _named(own: Mapping[Key, Summary], key: Key) -> str:
+def _named(own: Mapping[_Key, Summary], key: _Key) -> str:
     return f"{own[key].mean:+.3f} ({key[2]}, {key[1]}, n = {key[0]:,})"
 
 
@@ -52,10 +59,10 @@ def _counted(found: Mapping[str, Summary], measures: Iterable[str]) -> tuple[lis
         own = increments(found, what)
         up = sum(beyond(s, NOTABLE) > 0 for s in own.values())
         down = sum(beyond(s, -NOTABLE) < 0 for s in own.values())
-        few = sum(s.seeds < FEWEST for s in own.values())
+        few = sum(s.seeds < FEWEST_SEEDS for s in own.values())
         low, high = (end(own, key=lambda k: own[k].mean) for end in (min, max))
         said.append((what, f"{up} of {len(own)}", str(down), str(few), _named(own, high), _named(own, low)))
-        cells += [s for s in own.values() if s.seeds >= FEWEST]
+        cells += [s for s in own.values() if s.seeds >= FEWEST_SEEDS]
     return cells, tuple(said)
 
 
@@ -89,7 +96,7 @@ def _marginals(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     left = [most(s) for k, s in found.items() if k.endswith("/marginal/Z")]
     own = increments(found, "marginal")
     low = min(own, key=lambda k: own[k].mean)
-    return "holds" if max(left) < SAME else "does not hold", (
+    return "holds" if max(left) < SAME_FIGURE else "does not hold", (
         f"Largest loss of a marginal left in Z: {max(left):.1e} in {len(left)} cells. Most was mended: {_named(own, low)}")
 
 
@@ -106,8 +113,8 @@ def _relations(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
 
 def _differing(pairs: Iterable[tuple[Summary, Summary]]) -> tuple[Holds, str]:
     """Whether figures of other draws differ in more pairs than chance would tell; pairs of few seeds are left out."""
-    told = [(a, b) for a, b in pairs if min(a.seeds, b.seeds) >= FEWEST]
-    differ = sum(apart(a, b) != 0 and abs(a.mean - b.mean) > SAME for a, b in told)
+    told = [(a, b) for a, b in pairs if min(a.seeds, b.seeds) >= FEWEST_SEEDS]
+    differ = sum(sign_of_difference(a, b) != 0 and abs(a.mean - b.mean) > SAME_FIGURE for a, b in told)
     clear, luck = _more_than(differ, by_luck((min(a.seeds, b.seeds) for a, b in told if varies(a, b)), 2))
     verdict: Holds = "cannot tell"
     if clear:
@@ -118,7 +125,7 @@ def _differing(pairs: Iterable[tuple[Summary, Summary]]) -> tuple[Holds, str]:
 def _size(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     own = increments(found, "linked")
     sizes = sorted({k[0] for k in own})
-    told = [n for n in sizes if all(s.seeds >= FEWEST for k, s in own.items() if k[0] == n)] or sizes
+    told = [n for n in sizes if all(s.seeds >= FEWEST_SEEDS for k, s in own.items() if k[0] == n)] or sizes
     verdict, counted = _differing(
         (s, own[told[-1], *k[1:]]) for k, s in own.items() if k[0] == told[0] and (told[-1], *k[1:]) in own)
     said = []
@@ -158,24 +165,24 @@ def _refused(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
 
 def _experiment(n: int, most: int, kinds: tuple[Shape, ...]) -> Experiment:
     name = f"n = {n}" + (f", {kinds[0]}" if len(kinds) == 1 else "")
-    return Experiment(name, cast(Callable[[int, Where], Figures], partial(studied, n, kinds)), seeds=most, quick=1)
+    return Experiment(name, cast(Callable[[int, Where], Figures], partial(study_masks, n, kinds)), seeds=most, quick=1)
 
 
 EXPERIMENTS: Sequence[Experiment] = [
     _experiment(n, most, kinds) for n, most in SIZES.items()
-    for kinds in ([SHAPES] if n <= WHOLE else [(s,) for s in SHAPES])  # the largest take minutes, and are cut up
+    for kinds in ([SHAPES] if n <= _WHOLE else [(s,) for s in SHAPES])  # the largest take minutes, and are cut up
 ]
-ALL = tuple(e.name for e in EXPERIMENTS)
+_ALL = tuple(e.name for e in EXPERIMENTS)
 
 PAPER = Paper(
     "001-6", "Reverse mapping studied: risk and loss of Z over Y, for every mask, by size and shape",
     experiments=tuple(EXPERIMENTS), tables=(), studied=report,
     claims=(
-        Claim("Open issue (1): the size of the data set has an impact.", _size, ALL, True),
-        Claim("Open issue (2): the characteristics of the data set have an impact.", _shape, ALL, True),
-        Claim("Open issue (3): reverse mapping brings incremental disclosure risk.", _risk, ALL, True),
-        Claim("Marginals are those of the original after reverse mapping.", _marginals, ALL, True, identity=True),
-        Claim("Open issue (4): relations lose nothing by reverse mapping.", _relations, ALL, True),
+        Claim("Open issue (1): the size of the data set has an impact.", _size, _ALL, True),
+        Claim("Open issue (2): the characteristics of the data set have an impact.", _shape, _ALL, True),
+        Claim("Open issue (3): reverse mapping brings incremental disclosure risk.", _risk, _ALL, True),
+        Claim("Marginals are those of the original after reverse mapping.", _marginals, _ALL, True, identity=True),
+        Claim("Open issue (4): relations lose nothing by reverse mapping.", _relations, _ALL, True),
         Claim("Any masking mechanism can be followed by reverse mapping.", _refused),
     ),
 )

@@ -9,17 +9,17 @@ from html import escape
 from larvatus.datasets.shapes import SHAPES
 from larvatus.papers.framework.model import Summary
 from larvatus.reporting.figures.svg import document, element, text
-from larvatus.reporting.page.blocks import Block, Figure, Table
+from larvatus.reporting.page.blocks import Figure, ReportBlock, ReportTable
 
-WIDTH, LEFT, LANE, TOP, GAP = 760.0, 190.0, 22.0, 54.0, 12.0
+_WIDTH, _LEFT, _LANE, _TOP, _GAP = 760.0, 190.0, 22.0, 54.0, 12.0
 PANELS = (("linked", "risk: linked"), ("value", "risk: values"), ("marginal", "loss: marginals"),
           ("correlation", "loss: correlations"))
 LETTERS = {"normal": "N", "skewed": "S", "zero-inflated": "Z", "discrete": "D"}
-LEAST = 0.01  # the darkest shade stands for a difference of this much at least
-Key = tuple[int, str, str]
+_LEAST = 0.01  # the darkest shade stands for a difference of this much at least
+_Key = tuple[int, str, str]
 
 
-def table(measures: Sequence[str], own: Mapping[str, Mapping[Key, Summary]], refused: Mapping[str, str]) -> Table:
+def table(measures: Sequence[str], own: Mapping[str, Mapping[_Key, Summary]], refused: Mapping[str, str]) -> ReportTable:
     """One row for every mask, shape and size; masks that are refused say so."""
     keys = sorted({k for found in own.values() for k in found}, key=lambda k: (k[2], k[1], k[0]))
     rows = [
@@ -32,26 +32,27 @@ def table(measures: Sequence[str], own: Mapping[str, Mapping[Key, Summary]], ref
     note = (f"Z (reverse-mapped) minus Y (as masked), mean over seeds (number of them: {seeds}). Risks: share of records "
             "linked by the nearest values of x1 and x2; R² of X given S and the release; rank correlation with X. Losses: "
             "marginals, correlations, rank correlations, largest difference of joint distributions. Defaults of every mask.")
-    return Table("Z over Y, for every mask, shape and size", columns, tuple(rows), frozenset({0, 1, len(columns) - 1}), note)
+    return ReportTable("Z over Y, for every mask, shape and size", columns, tuple(rows), frozenset({0, 1, len(columns) - 1}),
+                       note)
 
 
-def figure(own: Mapping[str, Mapping[Key, Summary]]) -> Figure:
+def open_issue_figure(own: Mapping[str, Mapping[_Key, Summary]]) -> Figure:
     """For every mask and measure one cell for each shape and size, the deeper the more Z differs from Y."""
     keys = {k for found in own.values() for k in found}
     masks, sizes = sorted({k[2] for k in keys}), sorted({k[0] for k in keys})
-    wide, bottom = (WIDTH - LEFT) / len(PANELS), TOP + LANE * len(masks)
-    body = "".join(text(0, TOP + LANE * (i + 0.5) + 4, name) for i, name in enumerate(masks))
+    wide, bottom = (_WIDTH - _LEFT) / len(PANELS), _TOP + _LANE * len(masks)
+    body = "".join(text(0, _TOP + _LANE * (i + 0.5) + 4, name) for i, name in enumerate(masks))
     for p, (what, title) in enumerate(PANELS):
         found = {k: s.mean for k, s in own.get(what, {}).items()}
-        most = max([abs(v) for v in found.values()] + [LEAST])
-        x = LEFT + wide * p
+        most = max([abs(v) for v in found.values()] + [_LEAST])
+        x = _LEFT + wide * p
         body += text(x, 14, title, "panel") + text(x, 30, f"darkest: ±{most:.2f}", "tick")
-        each = (wide - GAP) / len(SHAPES)
+        each = (wide - _GAP) / len(SHAPES)
         for s, shape in enumerate(SHAPES):
-            body += text(x + each * (s + 0.5) - 2, TOP - 5, LETTERS[shape], "tick", "middle")
+            body += text(x + each * (s + 0.5) - 2, _TOP - 5, LETTERS[shape], "tick", "middle")
             for i, name in enumerate(masks):
-                y = TOP + LANE * i
-                body += element("rect", x=x + each * s, y=y + 2, width=each - 4, height=LANE - 4, class_="field")
+                y = _TOP + _LANE * i
+                body += element("rect", x=x + each * s, y=y + 2, width=each - 4, height=_LANE - 4, class_="field")
                 for j, n in enumerate(sizes):
                     if (n, shape, name) in found:
                         body += _cell(x + each * s + j * (each - 4) / len(sizes), y + 2, (each - 4) / len(sizes),
@@ -60,17 +61,17 @@ def figure(own: Mapping[str, Mapping[Key, Summary]]) -> Figure:
             f"to right n = {', '.join(f'{n:,}' for n in sizes)}; N normal, S skewed, Z zero-inflated, D discrete data. "
             "Empty fields: no difference, as the mask itself only puts values in another order.")
     return Figure("What reverse mapping adds, by mask, shape and size", said,
-                  document("What reverse mapping adds", said, WIDTH, bottom + 10, body))
+                  document("What reverse mapping adds", said, _WIDTH, bottom + 10, body))
 
 
 def _cell(x: float, y: float, wide: float, value: float, most: float, where: str) -> str:
     side = "above" if value > 0 else "below"
     hint = element("title", escape(f"{where}: {value:+.3f}"))
-    return element("rect", hint, x=x, y=y, width=wide, height=LANE - 4, class_=f"heat {side}",
+    return element("rect", hint, x=x, y=y, width=wide, height=_LANE - 4, class_=f"heat {side}",
                    fill_opacity=f"{math.sqrt(abs(value) / most):.2f}")
 
 
 def blocks(
-    measures: Sequence[str], own: Mapping[str, Mapping[Key, Summary]], refused: Mapping[str, str]
-) -> tuple[Block, ...]:
-    return figure(own), table(measures, own, refused)
+    measures: Sequence[str], own: Mapping[str, Mapping[_Key, Summary]], refused: Mapping[str, str]
+) -> tuple[ReportBlock, ...]:
+    return open_issue_figure(own), table(measures, own, refused)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from larvatus.papers.framework.model import Claim, Evidence, Experiment, Holds, Paper, Summary, Table, shown, slip
-from larvatus.papers.framework.published import column, rows
+from larvatus.papers.framework.model import Claim, Evidence, Experiment, Holds, Paper, PublishedTable, Summary, band_text, slip
+from larvatus.papers.framework.published_figures import column, rows
 from larvatus.papers.framework.seed_comparison import mostly, nearly_all
-from larvatus.papers.reverse_mapping_001.measured import METHODS, drawn, printed
+from larvatus.papers.reverse_mapping_001.experiments import METHODS, from_own_draws, from_printed_values
 
 
 def _swapping(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
@@ -18,7 +18,7 @@ def _swapping(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
 
 def _imputation(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     share = found["least risk/IMP"]
-    said = tuple((m, shown(found[f"own 3/correlation/{m}"])) for m in METHODS)
+    said = tuple((m, band_text(found[f"own 3/correlation/{m}"])) for m in METHODS)
     return mostly([share]), Evidence(
         f"IMP has the lowest rank correlation with X in {share.mean:.0%} of seeds. {nearly_all()}",
         ("mechanism", "rank correlation with X"), said)
@@ -38,15 +38,16 @@ def _distribution(found: Mapping[str, Summary]) -> tuple[Holds, str]:
 
 PAPER = Paper(
     "001", "Reverse mapping to preserve the marginal distributions of attributes in masked microdata",
-    experiments=(Experiment("printed", printed, seeds=1), Experiment("drawn", drawn, quick=20)),
+    experiments=(Experiment("printed", from_printed_values, seeds=1), Experiment("drawn", from_own_draws, quick=20)),
     tables=(
-        Table("1", "printed", exact=("",)),
-        Table("2", "printed", exact=("",), note="Z of MIC and SWP are the paper's own draws: their ties and swaps are typed "
+        PublishedTable("1", "printed", exact=("",)),
+        PublishedTable("2", "printed", exact=("",),
+                       note="Z of MIC and SWP are the paper's own draws: their ties and swaps are typed "
               "in, and go through the same measures as all others. Y of ADD and IMP are its draws too; Z follows from them."),
-        Table("text", "printed", exact=("",)),
-        Table("3", "printed", exact=("",)),
-        Table("4", "printed", exact=("",)),
-        Table("5", "printed", exact=("",)),
+        PublishedTable("text", "printed", exact=("",)),
+        PublishedTable("3", "printed", exact=("",)),
+        PublishedTable("4", "printed", exact=("",)),
+        PublishedTable("5", "printed", exact=("",)),
     ),
     claims=(
         slip("Four records (7, 10, 11, 22) keep their rank in Table 1.", "Table 1 has six: 3, 7, 10, 11, 16 and 22."),

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from larvatus.core.number_format import share
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
-from larvatus.papers.framework.shortcuts import measured
-from larvatus.reporting.figures.distributions import Panel, Row, drawn_distributions
+from larvatus.papers.framework.shortcuts import measure_once
+from larvatus.reporting.figures.distributions import DistributionPanel, DistributionRow, drawn_distributions
 from larvatus.reporting.figures.histograms import WHOLE, histograms_of
-from larvatus.reporting.figures.scatter import Panel as Cloud
-from larvatus.reporting.figures.scatter import Row as Clouds
+from larvatus.reporting.figures.scatter import ScatterPanel as Cloud
+from larvatus.reporting.figures.scatter import ScatterRow as Clouds
 from larvatus.reporting.figures.scatter import drawn_scatter
 from larvatus.reporting.figures.scatter_grids import grids_of, pair_losses
-from larvatus.reporting.page.blocks import Block, Figure
+from larvatus.reporting.page.blocks import Figure, ReportBlock
 
 BENDING = " Bins widen towards the tails."
 PILED = " Negative values, which no original has, are all in the first bin."
@@ -27,20 +27,20 @@ def distribution(
     """One column, original against every release, over the file or in a sub-group."""
     panels = []
     for name, release in releases.items():
-        found = histograms_of(measured(data, release, {"method": "distributions", "shown": 100}))
-        panels.append(Panel(name, found[place][variable]))
+        found = histograms_of(measure_once(data, release, {"method": "distributions", "shown": 100}))
+        panels.append(DistributionPanel(name, found[place][variable]))
     moved = ", ".join(f"{share(p.histogram.moved)} ({p.name})" for p in panels)
     sentence = f"Share of records that would have to change bin to make both alike: {moved}." + (
         BENDING if panels[0].histogram.axis.widens else "") + (PILED if positive else "")
-    drawn = drawn_distributions(title, sentence, [Row(variable, tuple(panels))])
+    drawn = drawn_distributions(title, sentence, [DistributionRow(variable, tuple(panels))])
     return Figure(f"Figure {number_of}. {title}", sentence, drawn)
 
 
-def scatter(
+def scatter_figure(
     number_of: str, title: str, data: Microdata, releases: Mapping[str, Release], pair: tuple[str, str]
 ) -> Figure:
     """Two columns on a grid, original beside every release."""
-    scores = [measured(data, release, {"method": "scatter", "shown": 50, "cells": 30}) for release in releases.values()]
+    scores = [measure_once(data, release, {"method": "scatter", "shown": 50, "cells": 30}) for release in releases.values()]
     clouds, said = [], []
     for name, score, grids in zip(releases, scores, grids_of(scores), strict=True):
         moved = pair_losses(score)[pair]
@@ -50,20 +50,21 @@ def scatter(
     return Figure(f"{number_of}. {title}", sentence, drawn_scatter(title, sentence, [Clouds(*pair, tuple(clouds))]))
 
 
-def simulated_figures(data: Microdata, releases: Mapping[str, Release]) -> Iterator[Block]:
+def simulated_figures(data: Microdata, releases: Mapping[str, Release]) -> Iterator[ReportBlock]:
     linear = {k: v for k, v in releases.items() if k != "shuffled"}
     first = data.groups.name(0)
     yield distribution(1, "Marginal distribution of home value", data, linear, "home_value")
     yield distribution(2, "Marginal distribution of mortgage balance", data, linear, "mortgage_balance")
     yield distribution(3, "Marginal distribution of net asset value", data, linear, "net_assets", positive=False)
     yield distribution(4, "Home values in the first sub-group", data, linear, "home_value", first)
-    yield scatter("Figures 5 to 7", "Net asset value and mortgage balance: original (5), perturbed (6), shuffled (7)", data,
+    yield scatter_figure("Figures 5 to 7", "Net asset value and mortgage balance: original (5), perturbed (6), shuffled (7)",
+                         data,
                   {k: releases[k] for k in ("d = 0", "shuffled")}, ("mortgage_balance", "net_assets"))
 
 
-def census_figures(data: Microdata, releases: Mapping[str, Release]) -> Iterator[Block]:
+def census_figures(data: Microdata, releases: Mapping[str, Release]) -> Iterator[ReportBlock]:
     linear = {k: v for k, v in releases.items() if k != "shuffled"}
     yield distribution(8, "Marginal distribution of FEDTAX", data, linear, "FEDTAX")
     yield distribution(9, "Marginal distribution of INTVAL in the first sub-group", data, linear, "INTVAL",
                        data.groups.name(0))
-    yield scatter("Figure 10", "WSALVAL and FICA: original, shuffled and perturbed", data, releases, ("FICA", "WSALVAL"))
+    yield scatter_figure("Figure 10", "WSALVAL and FICA: original, shuffled and perturbed", data, releases, ("FICA", "WSALVAL"))

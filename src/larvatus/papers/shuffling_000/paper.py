@@ -10,43 +10,43 @@ from larvatus.papers.framework.model import (
     Experiment,
     Holds,
     Paper,
+    PublishedTable,
     Summary,
-    Table,
     Where,
-    shown,
+    band_text,
     slip,
 )
 from larvatus.papers.framework.remarks import furthest, one_draw, outside
 from larvatus.papers.framework.seed_comparison import beyond, each_seed, least, most, verdict_of
-from larvatus.papers.framework.shortcuts import released
-from larvatus.papers.framework.verdicts import Measured, Row
-from larvatus.papers.shuffling_000.measured import (
+from larvatus.papers.framework.shortcuts import make_releases
+from larvatus.papers.framework.verdicts import MeasuredFigure, VerdictRow
+from larvatus.papers.shuffling_000.experiments import (
     KS,
-    MASKS,
     MONEY,
-    aggregated,
+    SHUFFLING_MASKS,
     census,
+    census_aggregates,
     census_data,
     household_data,
-    simulated,
+    tables_2_to_4,
 )
 from larvatus.papers.shuffling_000.table_1 import techniques
-from larvatus.reporting.page.blocks import Block, Paragraph
+from larvatus.reporting.page.blocks import Paragraph, ReportBlock
 
-CLOSE = 0.05  # of a correlation, up to which two are said to be very close
+_CLOSE = 0.05  # of a correlation, up to which two are said to be very close
 
 
-def figures(where: Where) -> list[Block]:
+def shuffling_figures(where: Where) -> list[ReportBlock]:
     """Figures 1 to 7 on the stand-in, 8 to 10 on Census where it is there."""
     from larvatus.papers.shuffling_000.figures import census_figures, simulated_figures
 
     data = household_data(0)
-    out = list(simulated_figures(data, released(data, MASKS, 0)))
+    out = list(simulated_figures(data, make_releases(data, SHUFFLING_MASKS, 0)))
     file = where.file("census.csv")
     if file is None:
         return [*out, Paragraph("Figures 8 to 10 need census.csv, which is not there.", "quiet")]
     census_file = census_data(file)
-    return [*out, *census_figures(census_file, released(census_file, MASKS, 0))]
+    return [*out, *census_figures(census_file, make_releases(census_file, SHUFFLING_MASKS, 0))]
 
 
 def _attenuation(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
@@ -62,8 +62,8 @@ def _attenuation(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
 def _interval(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     narrow, wide = found["within 1.5"], found["within 3"]
     return verdict_of([beyond(wide, 0.99)], [beyond(wide, 0.97)]), (
-        f"Of the home values of the first sub-group {shown(wide)} lie within 3 standard deviations of the mean on the "
-        f"stand-in, and {shown(narrow)} within 1.5. The ratio of widths does not depend on the level. “99 %” is taken as "
+        f"Of the home values of the first sub-group {band_text(wide)} lie within 3 standard deviations of the mean on the "
+        f"stand-in, and {band_text(narrow)} within 1.5. The ratio of widths does not depend on the level. “99 %” is taken as "
         "above .99, and would not hold at all below .97")
 
 
@@ -74,15 +74,15 @@ def _similar(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     verdict: Holds = "does not hold" if not exact else "cannot tell" if same else "holds in part"
     return verdict, Evidence(
         f"d = .5: in every sub-group and seed {low:.9f} to {high:.9f}. Over the file, where sub-groups differ",
-        ("column", ""), tuple((n, shown(found[f"d over the file/{n}"])) for n in MONEY))
+        ("column", ""), tuple((n, band_text(found[f"d over the file/{n}"])) for n in MONEY))
 
 
 def _close(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     mean, largest = found["shuffled, mean change"], found["shuffled, largest change"]
     inside = found["shuffled, largest change in a sub-group"]
-    return verdict_of([-beyond(change, CLOSE) for change in (mean, largest, inside)]), (
-        f"28 correlations of Census change by {shown(mean)} on average and {shown(largest)} at most over the file. In a "
-        f"sub-group one changes by up to {shown(inside)}; “very close” is taken as below {CLOSE:g} in each respect")
+    return verdict_of([-beyond(change, _CLOSE) for change in (mean, largest, inside)]), (
+        f"28 correlations of Census change by {band_text(mean)} on average and {band_text(largest)} at most over the file. In "
+        f"a sub-group one changes by up to {band_text(inside)}; “very close” is taken as below {_CLOSE:g} in each respect")
 
 
 def _exactly(found: Mapping[str, Summary]) -> tuple[Holds, str]:
@@ -96,9 +96,9 @@ def _by_chance(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     differs = beyond(each_seed(lambda a, b: a - b, shuffled, none), 0)
     same = least(none) == most(none) == 8
     why = ", because the law is learnt from the very records that are attacked (in-sample)" if differs > 0 else ""
-    seen = "8 in 8 sub-groups in every seed, an identity of exact moments" if same else f"{shown(none, 1)} in 8 sub-groups"
+    seen = "8 in 8 sub-groups in every seed, an identity of exact moments" if same else f"{band_text(none, 1)} in 8 sub-groups"
     return verdict_of([1 if same else -1, -abs(differs)]), (
-        f"d = 0: {seen}. Shuffled: {shown(shuffled, 1)}, where chance is 8{why}")
+        f"d = 0: {seen}. Shuffled: {band_text(shuffled, 1)}, where chance is 8{why}")
 
 
 def _codes(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
@@ -108,34 +108,37 @@ def _codes(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     return verdict, Evidence("How many of the eight sizes in Table 5 agree", ("a code is", "sizes that agree"), said)
 
 
-def _drawn(rows: Sequence[Row], found: Mapping[str, Measured]) -> str:
+def _drawn(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> str:
     return "\n".join(filter(None, (outside(rows, found), one_draw(rows, found, "000", "shuffled", ("6", "7")))))
 
 
 PAPER = Paper(
     "000", "“Easy to implement” is putting the cart before the horse: effective techniques for masking numerical data",
     experiments=(
-        Experiment("techniques", techniques, seeds=20, quick=1), Experiment("simulated", simulated, quick=2),
+        Experiment("techniques", techniques, seeds=20, quick=1), Experiment("simulated", tables_2_to_4, quick=2),
         Experiment("census", census, quick=10, file="census.csv"),
-        Experiment("aggregated", aggregated, seeds=1, file="census.csv"),
+        Experiment("aggregated", census_aggregates, seeds=1, file="census.csv"),
     ),
     tables=(
-        Table("1", "techniques", exact=("",), note="Decided by measurement on data with a linear, a rising and a turning "
+        PublishedTable("1", "techniques", exact=("",),
+                       note="Decided by measurement on data with a linear, a rising and a turning "
               "relation (4,000 records, datasets.relations). SBLM stands for d = 0, micro-aggregation for MDAV with k = 100. "
               "Risk is held against a linear regression on S; where X bends with S that is too low a baseline, and shuffled "
               "values, which bend alike, seem to tell of X what they tell of S."),
-        Table("2", "simulated", exact=("records", "d = 0/"), note="On a stand-in (datasets.households) drawn afresh by seed."),
-        Table("5.1.1", "simulated", exact=("ratio/d",)),
-        Table("3", "simulated", fitted=True,
+        PublishedTable("2", "simulated", exact=("records", "d = 0/"),
+                       note="On a stand-in (datasets.households) drawn afresh by seed."),
+        PublishedTable("5.1.1", "simulated", exact=("ratio/d",)),
+        PublishedTable("3", "simulated", fitted=True,
               note="On a stand-in drawn afresh by seed. d = 0, 0.5 and 0.9 equal the original exactly: see "
               "the claims; an original outside therefore counts in four columns, but once where chance is reckoned with."),
-        Table("4", "simulated", fitted=True,
+        PublishedTable("4", "simulated", fitted=True,
               note="On a stand-in drawn afresh by seed. Over the file, what linear models leave of rank "
               "correlations depends on how far apart the sub-groups lie, which is not published."),
-        Table("5", "census", exact=("records", "d = 0/"), note="Likelihood rule, law learnt in-sample. A code is 1 where a "
+        PublishedTable("5", "census", exact=("records", "d = 0/"),
+                       note="Likelihood rule, law learnt in-sample. A code is 1 where a "
               "value lies below the mean of AFNLWGT, EMCONTRB and PTOTVAL."),
-        Table("6", "census", exact=("original", "d = "), remark=_drawn),
-        Table("7", "census", within={"original": 0.0045}, cannot={
+        PublishedTable("6", "census", exact=("original", "d = "), remark=_drawn),
+        PublishedTable("7", "census", within={"original": 0.0045}, cannot={
             "d = 0.5/": "in sub-group 2 FICA and WSALVAL have correlation exactly 1, which exact moments keep: 1.000 is forced "
                         "where .955 is printed, so that the column is of another run or another d",
         }, note="Originals by average ranks: the columns have many ties, and how the paper ranked them is not said.",
@@ -156,5 +159,5 @@ PAPER = Paper(
         Claim("The correlation between original and masked variables is d.", _similar, ("simulated",)),
         Claim("The product moment correlation of the shuffled data is very close to the original.", _close, ("census",)),
     ),
-    figures=figures,
+    figures=shuffling_figures,
 )

@@ -9,14 +9,14 @@ from larvatus.data.release import Release
 from larvatus.data.score import Score
 from larvatus.datasets import relations
 from larvatus.papers.framework.model import Where
-from larvatus.papers.framework.shortcuts import attacked, measured, number, released
+from larvatus.papers.framework.shortcuts import attack_once, column_number, make_releases, measure_once
 from larvatus.pipeline import read
 
-X = ["line", "second_line", "curve", "turn"]
+_X = ["line", "second_line", "curve", "turn"]
 LINES = {("line", "second_line"), ("line", "s"), ("second_line", "s")}
 CURVES = {("line", "curve"), ("second_line", "curve")}
-TURNS = {("turn", "s_squared")}
-NOTHING_LEARNT, SAME, KEPT = 0.01, 1e-9, 0.04
+_TURNS = {("turn", "s_squared")}
+NOTHING_LEARNT, _SAME, _KEPT = 0.01, 1e-9, 0.04
 TECHNIQUES: Mapping[str, Any] = {
     "noise": {"method": "additive_noise", "variance": 0.25},
     "Kim": {"method": "correlated_noise", "variance": 0.25},
@@ -40,28 +40,28 @@ def techniques(seed: int, where: Where) -> dict[str, float]:
     of that kind moves by more than .04, about five standard errors at 4,000 records.
     """
     table = relations(4000, seed)
-    data = read(table.drop_columns(["s_squared"]), confidential=X, non_confidential="s")
-    squared = read(table, confidential=X, non_confidential=["s", "s_squared"])
+    data = read(table.drop_columns(["s_squared"]), confidential=_X, non_confidential="s")
+    squared = read(table, confidential=_X, non_confidential=["s", "s_squared"])
     out: dict[str, float] = {}
-    for name, release in released(data, TECHNIQUES, seed).items():
+    for name, release in make_releases(data, TECHNIQUES, seed).items():
         with_square = release.frame().append_column("s_squared", table["s_squared"])
         kept = _kept(data, release) | {"non-monotonic relationships": _largest(
-            measured(squared, with_square, "correlation", row_order="keep"), TURNS) < KEPT}
+            measure_once(squared, with_square, "correlation", row_order="keep"), _TURNS) < _KEPT}
         out |= {f"1/{what}/{name}": float(yes) for what, yes in kept.items()}
     return out
 
 
 def _kept(data: Any, release: Release) -> dict[str, bool]:
-    value = attacked(data, release, "value_disclosure")
-    correlation, ranks = measured(data, release, "correlation"), measured(data, release, "rank_correlation")
+    value = attack_once(data, release, "value_disclosure")
+    correlation, ranks = measure_once(data, release, "correlation"), measure_once(data, release, "rank_correlation")
     return {
         "disclosure risk minimized": value.value - (value.s_alone or 0.0) < NOTHING_LEARNT,
-        "marginal distributions": all(r["same_values"] for r in measured(data, release, "marginal").by_variable),
-        "sufficient statistics": max(measured(data, release, "moments").value, correlation.value) < SAME,
-        "linear relationships": _largest(correlation, LINES) < KEPT,
-        "monotonic relationships": _largest(ranks, CURVES) < KEPT,
+        "marginal distributions": all(r["same_values"] for r in measure_once(data, release, "marginal").by_variable),
+        "sufficient statistics": max(measure_once(data, release, "moments").value, correlation.value) < _SAME,
+        "linear relationships": _largest(correlation, LINES) < _KEPT,
+        "monotonic relationships": _largest(ranks, CURVES) < _KEPT,
     }
 
 
 def _largest(score: Score, pairs: set[tuple[str, str]]) -> float:
-    return max(number(r["loss"]) for r in score.by_pair if (r["first"], r["second"]) in pairs)
+    return max(column_number(r["loss"]) for r in score.by_pair if (r["first"], r["second"]) in pairs)

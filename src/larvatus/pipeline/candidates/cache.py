@@ -23,17 +23,17 @@ import numpy as np
 import larvatus
 from larvatus.comparison.comparison import Candidate
 from larvatus.core.errors import WriteError
-from larvatus.core.files import folder_in_place, held, moved_in_place
+from larvatus.core.files import folder_in_place, lock, moved_in_place
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.score import Rows, Score, Scores
 from larvatus.documents.manifest import INSIDE
 
-FOLDER, CANDIDATE, FILES, WRITTEN = ".kept", "candidate.json", "files", "written.json"
+FOLDER, _CANDIDATE, FILES, _WRITTEN = ".kept", "candidate.json", "files", "written.json"
 SECRET = "-"  # what comes after it in a key tells which secret was given
 
 
-def key_of(*parts: str) -> str:
+def cache_key(*parts: str) -> str:
     """One name for one meaning: a digest of the package's code and of every part."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (_code(), *parts):
@@ -67,7 +67,7 @@ def data_digest(data: Microdata) -> str:
     groups = [list(data.groups.columns), [list(map(str, label)) for label in data.groups.labels], list(data.groups.sizes)]
     engine = type(data.engine).__name__
     said = json.dumps([engine, held_by, groups, {n: d.hexdigest() for n, d in columns.items()}], sort_keys=True)
-    return key_of(said, records.hexdigest(), data.roles.model_dump_json(), data.sub_groups.model_dump_json())
+    return cache_key(said, records.hexdigest(), data.roles.model_dump_json(), data.sub_groups.model_dump_json())
 
 
 def file_digest(path: str | Path) -> str:
@@ -82,7 +82,7 @@ def file_digest(path: str | Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CandidateCache:
     """The folder with one sub-folder for each finished candidate: its scores, and its files until they are handed over."""
 
     folder: Path
@@ -92,7 +92,7 @@ class Kept:
         """A finished candidate, where its files are still there as they were written."""
         place = self.folder / key
         try:
-            plain = json.loads((place / CANDIDATE).read_text(encoding="utf-8"))
+            plain = json.loads((place / _CANDIDATE).read_text(encoding="utf-8"))
             whole = all(self._whole(place, name, digest) for name, digest in plain["files"].items())
             return candidate_of(plain["candidate"]) if whole else None
         except (OSError, ValueError, KeyError, TypeError):
@@ -125,7 +125,7 @@ class Kept:
         there = sorted(p for p in (place / FILES).rglob("*") if p.is_file() and p.parent.name != INSIDE)
         files = {str(p.relative_to(place / FILES)): file_digest(p) for p in there}
         text = json.dumps({"candidate": plain_of(candidate), "files": files}, ensure_ascii=False)
-        (place / CANDIDATE).write_text(text, encoding="utf-8")
+        (place / _CANDIDATE).write_text(text, encoding="utf-8")
         return candidate_of(json.loads(text)["candidate"])
 
     def hand_over(self, key: str, target: Path) -> None:
@@ -142,7 +142,7 @@ class Kept:
     def written(self) -> Mapping[str, Any]:
         """What an earlier run has written into the output folder: digests of files, and the keys of its releases."""
         try:
-            found: Mapping[str, Any] = json.loads((self.folder / WRITTEN).read_text(encoding="utf-8"))
+            found: Mapping[str, Any] = json.loads((self.folder / _WRITTEN).read_text(encoding="utf-8"))
             return {"files": dict(found["files"]), "keys": list(found["keys"])}
         except (OSError, ValueError, KeyError, TypeError):
             return {"files": {}, "keys": []}
@@ -151,17 +151,17 @@ class Kept:
         """All is handed over: the files here go, and so do candidates that are no longer planned."""
         assert self.out is not None
         said = {"files": {f: file_digest(self.out / f) for f in files}, "keys": list(keys)}
-        with moved_in_place(self.folder / WRITTEN, private=True) as temporary:
+        with moved_in_place(self.folder / _WRITTEN, private=True) as temporary:
             temporary.write_text(json.dumps(said), encoding="utf-8")
         for place in self.folder.iterdir():
-            if place.name not in (*keys, WRITTEN):
+            if place.name not in (*keys, _WRITTEN):
                 shutil.rmtree(place, ignore_errors=True) if place.is_dir() else place.unlink(missing_ok=True)
             elif place.is_dir():
                 shutil.rmtree(place / FILES, ignore_errors=True)
 
 
 @contextmanager
-def kept_in(folder: Path, out: Path | None = None) -> Iterator[Kept]:
+def kept_in(folder: Path, out: Path | None = None) -> Iterator[CandidateCache]:
     """The folder, made where it is not there yet, for one run at a time; gone again where nothing was kept in it."""
     folder = folder.absolute()
     made = [p for p in (folder, *folder.parents) if not p.exists()]
@@ -171,10 +171,10 @@ def kept_in(folder: Path, out: Path | None = None) -> Iterator[Kept]:
     except OSError as error:
         raise WriteError(f"folder {folder} cannot be made: {error.strerror}. Choose another place.") from None
     try:
-        with held(folder) as mine:
+        with lock(folder) as mine:
             if not mine and os.name == "posix":
                 raise WriteError(f"{folder} is in use by another run. Wait for it, or choose another folder.")
-            yield Kept(folder, out.absolute() if out is not None else None)
+            yield CandidateCache(folder, out.absolute() if out is not None else None)
     finally:
         for empty in made:
             with suppress(OSError):

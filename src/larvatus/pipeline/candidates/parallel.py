@@ -19,11 +19,11 @@ from larvatus.core.errors import LarvatusError
 from larvatus.core.memory_size import usable_memory
 from larvatus.core.progress import Clock, Progress
 from larvatus.core.worker_process import Worker, WorkerGone
-from larvatus.data.method_parsing import told_settings
+from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
 
 WORTH = 30.0  # seconds of work left from which a second process pays: it needs a few to start
-ROOM = 12  # times the data that making and scoring one candidate may take at its peak
+_ROOM = 12  # times the data that making and scoring one candidate may take at its peak
 Outcome = Candidate | NotMade
 
 
@@ -41,7 +41,7 @@ def not_made(job: Job, error: Exception) -> NotMade:
     """Why a candidate is not there; of an error that nobody foresaw only its kind, because its text may hold data."""
     foreseen = isinstance(error, LarvatusError)
     reason = str(error) if foreseen else f"unexpected {type(error).__name__}; its text is kept back because it may hold data"
-    return NotMade(job.label, tuple(told_settings(s) for s in getattr(job.given, "steps", ())), reason)
+    return NotMade(job.label, tuple(redacted_settings(s) for s in getattr(job.given, "steps", ())), reason)
 
 
 def can_be_sent(data: Microdata) -> bool:
@@ -53,10 +53,10 @@ def room_for_two(data: Microdata) -> bool:
     """Whether there are cores and memory for two candidates at once."""
     if (os.cpu_count() or 1) < 2:
         return False
-    return 2 * ROOM * 8 * data.rows * max(len(data.released), 1) < usable_memory()
+    return 2 * _ROOM * 8 * data.rows * max(len(data.released), 1) < usable_memory()
 
 
-class Through:
+class CandidateRunner:
     """Goes through jobs in order; `here` does one in this process, `there` is the same as a function of the state."""
 
     def __init__(

@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import get_args
 
-from larvatus.comparison.by_method import About, Candidate, Comparison
+from larvatus.comparison.comparison import Candidate, Comparison
+from larvatus.comparison.subset import ReleaseSubset
 from larvatus.core.errors import LarvatusError, nearest_names
-from larvatus.data.score import Rows
 from larvatus.reporting.editions.internal import internal
 from larvatus.reporting.editions.public import public
 from larvatus.reporting.page.blocks import Edition, Report
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    candidates: tuple[Candidate, ...]
-    about: About
-    whole: Comparison
-
-    def decisions(self, names: Collection[str]) -> Mapping[str, Rows]:
-        return self.whole.decisions(names)
-
-    def held_to_limits(self) -> Mapping[str, Rows]:
-        names = {c.name for c in self.candidates}
-        return {n: rows for n, rows in self.whole.held_to_limits().items() if n in names}
-
-    @property
-    def limits(self) -> object:
-        return self.whole.limits
-
-    def explain(self) -> Rows:
-        names = {c.name for c in self.candidates}
-        return Rows.of(r for r in self.whole.explain() if r["release"] in names or not r["release"])
-
-
-def composed(
+def compose_report(
     comparison: Comparison, edition: Edition, release: str | None = None, chosen: str | None = None, why: Sequence[str] = (),
     warned: Sequence[str] = (),
 ) -> Report:
@@ -50,7 +27,7 @@ def composed(
     if chosen is not None and chosen not in names:
         raise LarvatusError(f"report: chosen is no release {chosen!r}; {nearest_names(chosen, names)}")
     if edition == "internal":
-        whole = _Chosen(candidates, comparison.about, comparison)
+        whole = ReleaseSubset(candidates, comparison.about, comparison)
         return internal(whole, __version__, chosen, tuple(w for w in why if w), tuple(warned))
     if len(candidates) > 1:
         raise LarvatusError(

@@ -9,25 +9,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from larvatus.comparison.by_method import Comparison, by_method
+from larvatus.comparison.by_method import by_method
 from larvatus.comparison.headline import Headline, common_measures, headlines
-from larvatus.comparison.judged_limits import Held, held
-from larvatus.core.number_format import count, listed, of_all, plural, words
+from larvatus.comparison.limits_by_release import JudgedLimits, judge_limits
+from larvatus.comparison.subset import ComparisonLike
+from larvatus.core.number_format import count, list_names, of_all, plural, words
 from larvatus.data.score import Score
 from larvatus.reporting.figures.choice import map_block
 from larvatus.reporting.page.blocks import (
-    Block,
     Fold,
     KeyFigure,
     KeyFigures,
     NotesList,
     Paragraph,
     Report,
+    ReportBlock,
+    ReportTable,
     Section,
     SignOff,
-    Table,
 )
-from larvatus.reporting.page.tables import LONG, folded, summary_table
+from larvatus.reporting.page.tables import LONG, fold_table, summary_table
 from larvatus.reporting.sections.analyses import analyses_section
 from larvatus.reporting.sections.chosen_release import chosen_section, told_blocks
 from larvatus.reporting.sections.exactness import exactness_section
@@ -40,8 +41,8 @@ from larvatus.reporting.sections.rules import rules_section
 from larvatus.reporting.sections.summary import glance
 from larvatus.reporting.sections.verdict import verdict
 
-MOST_NOTES = 200
-KINDS = ("warning", "status", "information")
+_MOST_NOTES = 200
+_KINDS = ("warning", "status", "information")
 DECISIONS = ("Released as it is", "Released on these conditions: ", "Not released")
 BOARD = ("Methodologist", "Data owner", "Chair of the board")
 
@@ -50,31 +51,32 @@ BOARD = ("Methodologist", "Data owner", "Chair of the board")
 class Subject:
     """A comparison with what every section needs of it."""
 
-    comparison: Comparison
+    comparison: ComparisonLike
     heads: tuple[Headline, ...]
     measures: dict[str, list[Score]]
     version: str
     chosen: str | None
     why: tuple[str, ...]
-    limits: Held | None
+    limits: JudgedLimits | None
     warned: tuple[str, ...]
 
 
 def internal(
-    comparison: Comparison, version: str, chosen: str | None = None, why: tuple[str, ...] = (), warned: tuple[str, ...] = (),
+    comparison: ComparisonLike, version: str, chosen: str | None = None, why: tuple[str, ...] = (),
+    warned: tuple[str, ...] = (),
 ) -> Report:
     """The whole internal report; `chosen` is put forward to the board, for the reasons given, `warned` stands above it."""
     candidates = comparison.candidates
-    measures, limits = common_measures(candidates), held(comparison)
+    measures, limits = common_measures(candidates), judge_limits(comparison)
     subject = Subject(comparison, headlines(candidates), measures, version, chosen, why, limits, warned)
-    opening: list[Block] = [Paragraph(verdict(subject.heads, len(subject.measures), limits), "lead")]
+    opening: list[ReportBlock] = [Paragraph(verdict(subject.heads, len(subject.measures), limits), "lead")]
     if comparison.about.purpose:
         opening.append(Paragraph(f"Purpose: {comparison.about.purpose}"))
     closing = (
         f"Made with larvatus {version}. This edition holds figures about the original data and must not leave with the "
         "release. The secret of a release is not part of any report."
     )
-    sections = tuple(made for section in SECTIONS if (made := section(subject)) is not None)
+    sections = tuple(made for section in _SECTIONS if (made := section(subject)) is not None)
     title = "Masked releases compared" if len(subject.heads) > 1 else "A masked release examined"
     return Report(title, "internal", tuple(opening), sections, closing)
 
@@ -83,7 +85,7 @@ def _summary(subject: Subject) -> Section:
     table = summary_table(subject.heads, subject.measures)
     drawn = map_block(subject.comparison.candidates, subject.heads, list(subject.measures))
     seen = glance(subject.comparison.candidates, subject.heads, subject.chosen)
-    return Section("Summary", (*seen, drawn, folded("Releases side by side, as a table", table)))
+    return Section("Summary", (*seen, drawn, fold_table("Releases side by side, as a table", table)))
 
 
 def _decided(subject: Subject) -> Section | None:
@@ -103,20 +105,20 @@ def _data(subject: Subject) -> Section:
         ("Sub-groups", "leave as they are; masking runs, and figures are given, within their combinations", about.sub_groups),
         ("Weight", "leaves as it is; how many people a record stands for", (about.weight,) if about.weight else ()),
     )
-    rows = tuple((role, meaning, count(len(names)), listed(names)) for role, meaning, names in roles if names)
-    table = Table("Columns by role", ("Role", "What it means", "Number", "Names"), rows, frozenset({0, 1, 3}))
+    rows = tuple((role, meaning, count(len(names)), list_names(names)) for role, meaning, names in roles if names)
+    table = ReportTable("Columns by role", ("Role", "What it means", "Number", "Names"), rows, frozenset({0, 1, 3}))
     aim = Paragraph(f"The release is for: {about.purpose}" if about.purpose else "No purpose is stated.")
     rest = Paragraph("Columns of the source that are not named here are not released.", "quiet")
     return Section("Purpose, data and roles", (aim, KeyFigures(tuple(figures)), table, rest, *_sizes(subject)))
 
 
-def _sizes(subject: Subject) -> tuple[Block, ...]:
+def _sizes(subject: Subject) -> tuple[ReportBlock, ...]:
     groups = sorted(subject.comparison.about.group_sizes, key=lambda g: g[1])
     if len(groups) < 2:
         return ()
     total = sum(size for _, size in groups)
     rows = tuple((n, of_all(s, total)) for n, s in groups)
-    table = Table("Sub-groups, smallest first", ("Sub-group", "Records"), rows)
+    table = ReportTable("Sub-groups, smallest first", ("Sub-group", "Records"), rows)
     return (Fold(f"Sizes of all {plural(len(groups), 'sub-group')}", (table,)),)
 
 
@@ -125,7 +127,7 @@ def _intruder(subject: Subject) -> Section:
     about = subject.comparison.about
     known = about.intruder_knows
     whole = {*about.confidential, *about.non_confidential, *about.sub_groups} <= set(known)
-    columns = "all released columns" if whole else f"{listed(known, 20)} ({plural(len(known), 'column')})"
+    columns = "all released columns" if whole else f"{list_names(known, 20)} ({plural(len(known), 'column')})"
     text = (
         f"Somebody who holds the release and wants to learn whose record is whose, or what a value was. "
         f"{about.intruder + ' ' if about.intruder else ''}"
@@ -136,7 +138,7 @@ def _intruder(subject: Subject) -> Section:
         (words(name).capitalize(), next(s.meaning for s in scores if s) or "not described")
         for name, scores in by_method(subject.comparison.candidates, "risk").items()
     ]
-    table = Table("What each attack tries", ("Attack", "Its figure"), tuple(tried), frozenset({0, 1}))
+    table = ReportTable("What each attack tries", ("Attack", "Its figure"), tuple(tried), frozenset({0, 1}))
     return Section("What the intruder is assumed to know", (Paragraph(text), *([table] if tried else [])))
 
 
@@ -194,12 +196,12 @@ def _notes(subject: Subject) -> Section:
         texts = [("information", f"{words(s.method)}: {t}") for s in scores for t in s.notes]
         for item in dict.fromkeys([*((n.kind, str(n)) for n in c.notes), *texts]):
             said.setdefault(item, []).append(c.name)
-    items = sorted(said, key=lambda item: KINDS.index(item[0]))
+    items = sorted(said, key=lambda item: _KINDS.index(item[0]))
     if not items:
         return Section("Statuses and warnings", (Paragraph("No step and no score had anything to add."),))
-    shown = tuple((kind, text + _where(said[kind, text], len(candidates))) for kind, text in items[:MOST_NOTES])
-    more = [Paragraph(f"And {count(len(items) - MOST_NOTES)} more.", "quiet")] if len(items) > MOST_NOTES else []
-    urgent = tuple(item for item in shown if item[0] != KINDS[-1])
+    shown = tuple((kind, text + _where(said[kind, text], len(candidates))) for kind, text in items[:_MOST_NOTES])
+    more = [Paragraph(f"And {count(len(items) - _MOST_NOTES)} more.", "quiet")] if len(items) > _MOST_NOTES else []
+    urgent = tuple(item for item in shown if item[0] != _KINDS[-1])
     if len(shown) - len(urgent) <= LONG:
         return Section("Statuses and warnings", (NotesList(shown), *more))
     first = NotesList(urgent) if urgent else Paragraph("No step and no score gave a warning.")
@@ -210,10 +212,10 @@ def _notes(subject: Subject) -> Section:
 def _where(names: list[str], of: int) -> str:
     if of == 1:
         return ""
-    return " (all releases)" if len(names) == of else f" ({listed(names, 5)})"
+    return " (all releases)" if len(names) == of else f" ({list_names(names, 5)})"
 
 
-SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
+_SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
     _summary, _chosen, _decided, _data, _intruder, _pages, _risk, _loss, _analyses, _exactness, _rules, _notes, _limitations,
     _reproduction, _sign_off,
 )

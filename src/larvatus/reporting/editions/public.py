@@ -13,52 +13,53 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
-from larvatus.comparison.by_method import About, Candidate, by_method
-from larvatus.comparison.release_sentences import named
-from larvatus.core.number_format import NONE, count, listed, number
+from larvatus.comparison.by_method import by_method
+from larvatus.comparison.comparison import About, Candidate
+from larvatus.comparison.release_sentences import plain_name
+from larvatus.core.number_format import NONE, count, finite_number, list_names
 from larvatus.data.score import Score
 from larvatus.reporting.figures.dot_plot import drawn_dots
 from larvatus.reporting.figures.released_histograms import released_histograms
 from larvatus.reporting.page.blocks import (
-    Block,
     Figure,
     KeyFigure,
     KeyFigures,
     Listing,
     Paragraph,
     Report,
+    ReportBlock,
+    ReportTable,
     Section,
-    Table,
 )
 from larvatus.reporting.page.lanes import Lane, lanes_of
-from larvatus.reporting.page.tables import folded, within_budget
-from larvatus.reporting.sections.codebook import codebook
+from larvatus.reporting.page.tables import fold_table, within_budget
+from larvatus.reporting.sections.codebook import codebook_section
 from larvatus.reporting.sections.how_to_analyse import how_to_analyse
-from larvatus.reporting.sections.preserved import preserved
+from larvatus.reporting.sections.preservation import preserved_items
 from larvatus.reporting.sections.public_notes import public_note
 from larvatus.reporting.sections.steps import step_texts
 
-SMALLEST = 10
-DECIMALS = 2
-MOST_LANES = 30
+_SMALLEST = 10
+_DECIMALS = 2
+_MOST_LANES = 30
 NAME = "the release"
 SETTLED = "sub_groups"  # the step that notes on small sub-groups name
-SMALL = f"Sub-groups of fewer than {SMALLEST} records are not shown."
+_SMALL = f"Sub-groups of fewer than {_SMALLEST} records are not shown."
 
 
 def public(candidate: Candidate, about: About, version: str) -> Report:
     """The report on one release for whoever uses it."""
-    kept = preserved(candidate, _as_they_are(about), rounded_text) if candidate.records >= SMALLEST else None
+    kept = preserved_items(candidate, _as_they_are(about), rounded_text) if candidate.records >= _SMALLEST else None
     sections = (
         _done(candidate, about), *([kept] if kept else []), how_to_analyse(candidate, about), _losses(candidate, about),
-        _limitations(candidate, about), codebook(candidate, about),
+        _limitations(candidate, about), codebook_section(candidate, about),
     )
     opening = Paragraph("What was done to protect these data, what analysts lose by it, and what to keep in mind.", "lead")
     closing = f"Made with larvatus {version}."
     return Report("How these data were protected", "public", (opening, _size(candidate, about)), sections, closing)
 
 
-def _size(candidate: Candidate, about: About) -> Block:
+def _size(candidate: Candidate, about: About) -> ReportBlock:
     released = len(about.confidential) + len(_as_they_are(about))
     copies = (KeyFigure("Copies", count(candidate.copies)),) if candidate.copies > 1 else ()
     return KeyFigures((
@@ -84,36 +85,36 @@ def _done(candidate: Candidate, about: About) -> Section:
 def _limits(settings: Mapping[str, Any], about: About) -> str:
     """Whether a step was for some of the columns or records; never which records."""
     named = settings.get("columns") or ()
-    limits = [f"in some columns: {listed(named)}"] if named and set(named) != set(about.confidential) else []
+    limits = [f"in some columns: {list_names(named)}"] if named and set(named) != set(about.confidential) else []
     limits += ["for some of the records"] if settings.get("where") is not None else []
     return f" This was done {', and '.join(limits)}." if limits else ""
 
 
 def _losses(candidate: Candidate, about: About) -> Section:
     losses = by_method([candidate], "loss")
-    there = {name: s for name, (s,) in losses.items() if s and candidate.records >= SMALLEST}
+    there = {name: s for name, (s,) in losses.items() if s and candidate.records >= _SMALLEST}
     if not there:
-        why = "No loss was measured." if not losses else f"Losses of fewer than {SMALLEST} records are not shown."
+        why = "No loss was measured." if not losses else f"Losses of fewer than {_SMALLEST} records are not shown."
         return Section("What analysts lose", (Paragraph(why),))
     rows = tuple((_title(name), s.meaning, rounded_text(s.value)) for name, s in there.items())
-    blocks: list[Block] = [
+    blocks: list[ReportBlock] = [
         Paragraph("A loss of 0 is best. Losses are rounded to two decimals."),
-        Table("Losses in the whole file", ("Measure", "What it is", "Loss"), rows, frozenset({0, 1})),
+        ReportTable("Losses in the whole file", ("Measure", "What it is", "Loss"), rows, frozenset({0, 1})),
     ]
     for name, score in there.items():
         blocks += _by_variable(_title(name), score, about)
         blocks += _histograms(score, about)
     columns = {_title(n): _released(s, about) for n, s in there.items()}
     groups = {_title(n): _large(lanes_of([s], "by_group"), about) for n, s in there.items()}
-    return Section("What analysts lose", (*blocks, *_table("column", columns), *_table("sub-group", groups, SMALL)))
+    return Section("What analysts lose", (*blocks, *_table("column", columns), *_table("sub-group", groups, _SMALL)))
 
 
 def _title(name: str) -> str:
-    said = named(name)
+    said = plain_name(name)
     return f"{said[:1].upper()}{said[1:]}"
 
 
-def _by_variable(title: str, score: Score, about: About) -> list[Block]:
+def _by_variable(title: str, score: Score, about: About) -> list[ReportBlock]:
     lanes = _released(score, about)
     if not lanes:
         return []
@@ -122,9 +123,9 @@ def _by_variable(title: str, score: Score, about: About) -> list[Block]:
     if worst.worst == 0:
         return [Paragraph(f"{caption}: below 0.01 for each of them.", "quiet")]
     sentence = f"The largest loss is that of {worst.name}: {rounded_text(worst.worst)}."
-    if len(lanes) > MOST_LANES:
-        sentence += f" The {MOST_LANES} largest of {count(len(lanes))} are drawn; all are in the table below."
-    return [Figure(caption, sentence, drawn_dots(caption, sentence, [NAME], lanes[:MOST_LANES], "loss"))]
+    if len(lanes) > _MOST_LANES:
+        sentence += f" The {_MOST_LANES} largest of {count(len(lanes))} are drawn; all are in the table below."
+    return [Figure(caption, sentence, drawn_dots(caption, sentence, [NAME], lanes[:_MOST_LANES], "loss"))]
 
 
 def _released(score: Score, about: About) -> list[Lane]:
@@ -133,19 +134,19 @@ def _released(score: Score, about: About) -> list[Lane]:
     return [_rounded(lane) for lane in lanes_of([score], "by_variable") if lane.name in released]
 
 
-def _histograms(score: Score, about: About) -> list[Block]:
+def _histograms(score: Score, about: About) -> list[ReportBlock]:
     """Released histograms beside the rounded loss of each column; never an original count."""
-    losses = {str(row.get("variable")): f"loss {rounded_text(number(row.get('loss')))}" for row in score.by_variable}
-    return released_histograms(score, {*about.confidential, *_as_they_are(about)}, SMALLEST, losses)
+    losses = {str(row.get("variable")): f"loss {rounded_text(finite_number(row.get('loss')))}" for row in score.by_variable}
+    return released_histograms(score, {*about.confidential, *_as_they_are(about)}, _SMALLEST, losses)
 
 
 def _large(lanes: Sequence[Lane], about: About) -> list[Lane]:
     """Sub-groups that may be shown; one whose size is not known may not."""
-    small = {name for name, size in about.group_sizes if size < SMALLEST}
-    return [lane for lane in lanes if lane.records is not None and lane.records >= SMALLEST and lane.name not in small]
+    small = {name for name, size in about.group_sizes if size < _SMALLEST}
+    return [lane for lane in lanes if lane.records is not None and lane.records >= _SMALLEST and lane.name not in small]
 
 
-def _table(what: str, measured: dict[str, list[Lane]], note: str = "") -> list[Block]:
+def _table(what: str, measured: dict[str, list[Lane]], note: str = "") -> list[ReportBlock]:
     """One row per column or sub-group, one column per measure, no counts: a count left out could be had by subtraction."""
     names = sorted({lane.name for lanes in measured.values() for lane in lanes}, key=_in_order)
     if len(names) < 2:
@@ -153,8 +154,8 @@ def _table(what: str, measured: dict[str, list[Lane]], note: str = "") -> list[B
     found = {title: {lane.name: lane.worst for lane in lanes} for title, lanes in measured.items() if lanes}
     rows = [(n, *(rounded_text(values.get(n)) for values in found.values())) for n in names]
     shown, left_out = within_budget(rows, len(found) + 1)
-    table = Table(f"Losses by {what}", (what.capitalize(), *found), tuple(shown), note=f"{left_out} {note}".strip())
-    return [folded(f"Losses by {what}, as a table", table)]
+    table = ReportTable(f"Losses by {what}", (what.capitalize(), *found), tuple(shown), note=f"{left_out} {note}".strip())
+    return [fold_table(f"Losses by {what}, as a table", table)]
 
 
 def _in_order(name: str) -> list[tuple[int, str]]:
@@ -164,12 +165,12 @@ def _in_order(name: str) -> list[tuple[int, str]]:
 
 def _rounded(lane: Lane) -> Lane:
     """Only the rounded loss, in the drawing as in the text."""
-    return replace(lane, records=None, marks=tuple(m and replace(m, value=round(m.value, DECIMALS)) for m in lane.marks))
+    return replace(lane, records=None, marks=tuple(m and replace(m, value=round(m.value, _DECIMALS)) for m in lane.marks))
 
 
 def rounded_text(value: float | None) -> str:
     """Two decimals and no more."""
-    found = number(value)
+    found = finite_number(value)
     if found is None:
         return NONE
     return "below 0.01" if found < 0.005 else f"{found:,.2f}"
@@ -194,7 +195,7 @@ def _limitations(candidate: Candidate, about: About) -> Section:
 
 def _regard(candidate: Candidate, about: About) -> str:
     """Which sub-groups masking had regard to, as they were when it ran: small ones may have been pooled or left out."""
-    names = listed(about.sub_groups)
+    names = list_names(about.sub_groups)
     if not candidate.steps:
         return f"Whether masking had regard to sub-groups formed by {names} is not known here."
     settled = [public_note(replace(n, step="")) for n in candidate.notes if n.public and n.step == SETTLED]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from larvatus.comparison.headline import Headline, unbeaten
-from larvatus.core.number_format import count, loss, plural, quoted, share
+from larvatus.core.number_format import count, loss, plural, quote, share
 from larvatus.reporting.figures.risk_utility_map import MOST_NAMES, Point
 from larvatus.reporting.page.lanes import FEW, Lane
 
@@ -15,13 +15,13 @@ def map_sentence(points: Sequence[Point], left_out: int) -> str:
     """Who has the lowest risk, who the least loss, and which releases no other beats."""
     low, least = min(points, key=lambda p: (p.risk, p.loss)), min(points, key=lambda p: (p.loss, p.risk))
     if len(points) == 1:
-        found = f"{quoted(low.head.name)} has risk {share(low.risk)} and loss {loss(low.loss)}."
+        found = f"{quote(low.head.name)} has risk {share(low.risk)} and loss {loss(low.loss)}."
     elif low is least:
-        found = f"{quoted(low.head.name)} has both the lowest risk ({share(low.risk)}) and the least loss ({loss(low.loss)})."
+        found = f"{quote(low.head.name)} has both the lowest risk ({share(low.risk)}) and the least loss ({loss(low.loss)})."
     else:
         found = (
-            f"Risk is lowest under {quoted(low.head.name)} ({share(low.risk)}, loss {loss(low.loss)}); "
-            f"loss is least under {quoted(least.head.name)} ({loss(least.loss)}, risk {share(least.risk)})."
+            f"Risk is lowest under {quote(low.head.name)} ({share(low.risk)}, loss {loss(low.loss)}); "
+            f"loss is least under {quote(least.head.name)} ({loss(least.loss)}, risk {share(least.risk)})."
         )
     best = unbeaten([p.head for p in points])
     if 1 < len(points) != len(best):
@@ -35,7 +35,7 @@ def risk_sentence(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
     """The worst sub-group, and in how many the whole interval lies above the baselines."""
     worst = max(lanes, key=lambda lane: lane.worst)
     place, mark = max(((i, m) for i, m in enumerate(worst.marks) if m), key=lambda pair: pair[1].value)
-    under = f" under {quoted(heads[place].name)}" if len(heads) > 1 else ""
+    under = f" under {quote(heads[place].name)}" if len(heads) > 1 else ""
     of = f" ({plural(worst.records, 'record')})" if worst.records else ""
     chance = f", against {share(mark.chance)} by chance" if mark.chance is not None else ""
     if mark.s_alone is not None and mark.s_alone != mark.chance:
@@ -55,7 +55,7 @@ def _above(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
     if len(counted) == 1:
         return f"{head} {count(counted[0][0])} of {count(counted[0][1])}."
     if len(counted) <= FEW:
-        return f"{head} " + ", ".join(f"{count(k)} of {count(n)} under {quoted(name)}" for k, n, name in counted) + "."
+        return f"{head} " + ", ".join(f"{count(k)} of {count(n)} under {quote(name)}" for k, n, name in counted) + "."
     clear = sum(k == 0 for k, _, _ in counted)
     if clear == 0:
         return "In every release at least one lies above the baselines" + (" with its whole interval." if ends else ".")
@@ -68,7 +68,7 @@ def loss_sentence(lanes: Sequence[Lane], heads: Sequence[Headline], what: str) -
     """The largest loss and the usual one."""
     worst = max(lanes, key=lambda lane: lane.worst)
     place, mark = max(((i, m) for i, m in enumerate(worst.marks) if m), key=lambda pair: pair[1].value)
-    under = f" under {quoted(heads[place].name)}" if len(heads) > 1 else ""
+    under = f" under {quote(heads[place].name)}" if len(heads) > 1 else ""
     usual = median(m.value for lane in lanes for m in lane.marks if m)
     over = f"{what}s and releases" if len(heads) > 1 else f"{what}s"
     return f"Loss is largest for {worst.name}{under}: {loss(mark.value)}. The median over {over} is {loss(usual)}."

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from larvatus.comparison.by_method import Candidate, by_method
+from larvatus.comparison.by_method import by_method
+from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, excess, unbeaten, under
 from larvatus.core.number_format import EXACT, count, loss, plural, share, words
 from larvatus.reporting.figures.captions import loss_sentence, map_sentence, risk_sentence
-from larvatus.reporting.figures.dot_plot import Tone, drawn_dots
+from larvatus.reporting.figures.dot_plot import DotTone, drawn_dots
 from larvatus.reporting.figures.map_points import live_points
-from larvatus.reporting.figures.risk_utility_map import drawn_map, points_of
+from larvatus.reporting.figures.risk_utility_map import drawn_map, map_points
 from larvatus.reporting.figures.strip_chart import drawn_strips
-from larvatus.reporting.page.blocks import Block, Figure, Fold, LiveMap, Paragraph
-from larvatus.reporting.page.lanes import FEW, Lane, chosen
+from larvatus.reporting.page.blocks import Figure, Fold, LiveMap, Paragraph, ReportBlock
+from larvatus.reporting.page.lanes import FEW, Lane, select_marks
 from larvatus.reporting.page.search_table import search_table
 from larvatus.reporting.page.tables import MOST_ACROSS, lanes_table
 
-MOST_LANES = 20
+_MOST_LANES = 20
 FEWER_LANES = 15
 MOST_STRIPS = 80
 
 
-def map_block(candidates: Sequence[Candidate], heads: Sequence[Headline], measures: Sequence[str]) -> Block:
+def map_block(candidates: Sequence[Candidate], heads: Sequence[Headline], measures: Sequence[str]) -> ReportBlock:
     """The risk–utility map under the attack that goes furthest beyond its baseline anywhere, or why there is none."""
     attacks = by_method(candidates, "risk")
     if not attacks or not measures:
@@ -36,9 +37,9 @@ def map_block(candidates: Sequence[Candidate], heads: Sequence[Headline], measur
     return LiveMap(drawn.title, drawn.sentence, drawn.svg, live_points(candidates, heads, name, measures))
 
 
-def attack_map(name: str, heads: Sequence[Headline], strongest: Sequence[Headline], measures: Sequence[str]) -> Block:
+def attack_map(name: str, heads: Sequence[Headline], strongest: Sequence[Headline], measures: Sequence[str]) -> ReportBlock:
     """The map under one attack; `strongest` are the same releases, each under its own strongest attack."""
-    points = points_of(heads)
+    points = map_points(heads)
     if not points:
         return Paragraph("There is no risk–utility map: no release has both a risk and a loss.", "quiet")
     title = f"Risk and loss of each release: {words(name)}"
@@ -52,8 +53,8 @@ def attack_map(name: str, heads: Sequence[Headline], strongest: Sequence[Headlin
 
 
 def lanes_blocks(
-    name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone, methods: int = 1
-) -> tuple[Block, ...]:
+    name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: DotTone, methods: int = 1
+) -> tuple[ReportBlock, ...]:
     """Figures of the worst lanes and a table of all, or the one sentence that says as much."""
     if not lanes:
         return (Paragraph(f"No figure by {what} is given.", "quiet"),)
@@ -63,44 +64,44 @@ def lanes_blocks(
         return (Paragraph(f"The {tone} is 0 in every {what} of every release.", "quiet"),)
     whole = lanes_table(f"{name}: {tone} by {what}", what, heads, lanes, tone)
     each = search_table(name, what, heads, lanes, tone, methods) if len(heads) > MOST_ACROSS else None
-    tables: tuple[Block, ...] = (whole, each) if each else (whole,)
+    tables: tuple[ReportBlock, ...] = (whole, each) if each else (whole,)
     return (*_drawn(name, what, heads, lanes, tone), Fold(f"All {plural(len(lanes), what)} as a table", tables, "worst"))
 
 
-def _drawn(name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone) -> tuple[Block, ...]:
+def _drawn(name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: DotTone) -> tuple[ReportBlock, ...]:
     if len(heads) <= FEW:
         return (_dots(f"{name}: {tone} by {what}", what, heads, lanes, tone),)
-    out: list[Block] = [_strips(f"{name}: {tone} by {what}, all releases", what, heads, lanes, tone)]
+    out: list[ReportBlock] = [_strips(f"{name}: {tone} by {what}, all releases", what, heads, lanes, tone)]
     places = [h.number - 1 for h in (unbeaten(heads) or heads)[:FEW]]
     if tone == "risk":
         few = [heads[p] for p in places]
-        kept = chosen(lanes, places)
+        kept = select_marks(lanes, places)
         if kept:
             out.append(_dots(f"{name}: {tone} by {what}, releases that no other beats", what, few, kept, tone, FEWER_LANES))
     return tuple(out)
 
 
 def _dots(
-    title: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone, most: int = MOST_LANES
+    title: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: DotTone, most: int = _MOST_LANES
 ) -> Figure:
     shown = lanes[:most]
     sentence = _said(lanes, heads, what, tone) + _more(lanes, what, tone, most)
     return Figure(title, sentence, drawn_dots(title, sentence, [h.name for h in heads], shown, tone))
 
 
-def _strips(title: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: Tone) -> Figure:
+def _strips(title: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: DotTone) -> Figure:
     sentence = _said(lanes, heads, what, tone) + _more(lanes, what, tone)
     if len(heads) > MOST_STRIPS:
         sentence += f" The first {MOST_STRIPS} of {count(len(heads))} releases are drawn."
-    few = chosen(lanes, range(min(len(heads), MOST_STRIPS)))[:MOST_LANES]
+    few = select_marks(lanes, range(min(len(heads), MOST_STRIPS)))[:_MOST_LANES]
     return Figure(title, sentence, drawn_strips(title, sentence, [h.number for h in heads[:MOST_STRIPS]], few, tone))
 
 
-def _said(lanes: Sequence[Lane], heads: Sequence[Headline], what: str, tone: Tone) -> str:
+def _said(lanes: Sequence[Lane], heads: Sequence[Headline], what: str, tone: DotTone) -> str:
     return risk_sentence(lanes, heads) if tone == "risk" else loss_sentence(lanes, heads, what)
 
 
-def _more(lanes: Sequence[Lane], what: str, tone: Tone, most: int = MOST_LANES) -> str:
+def _more(lanes: Sequence[Lane], what: str, tone: DotTone, most: int = _MOST_LANES) -> str:
     if len(lanes) <= most:
         return ""
     rest = lanes[most].worst

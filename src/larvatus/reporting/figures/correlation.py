@@ -7,55 +7,55 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from larvatus.comparison.headline import Headline
-from larvatus.core.number_format import EXACT, loss, number, plural, quoted, words
+from larvatus.core.number_format import EXACT, finite_number, loss, plural, quote, words
 from larvatus.data.score import Rows, Score
-from larvatus.reporting.figures.release_selection import Scored, drawn_releases
+from larvatus.reporting.figures.release_selection import ScoredRelease, drawn_releases
 from larvatus.reporting.figures.small_multiples import WIDTH, heading
-from larvatus.reporting.figures.svg import document, element, shortened, text, text_width
-from larvatus.reporting.page.blocks import Block, Figure, Fold
+from larvatus.reporting.figures.svg import document, element, shorten, text, text_width
+from larvatus.reporting.page.blocks import Figure, Fold, ReportBlock
 from larvatus.reporting.page.lanes import FEW
 
-MOST_COLUMNS, MOST_PLACES = 15, 2
+_MOST_COLUMNS, _MOST_PLACES = 15, 2
 
 
-def correlation_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+def correlation_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """One figure of the columns that changed most, and folded ones of the sub-groups that changed most."""
     drawn, left_out = drawn_releases(heads, scores)
-    places = MOST_PLACES if len(heads) <= FEW else 1
+    places = _MOST_PLACES if len(heads) <= FEW else 1
     inside = [figure for head, score in drawn for figure in _sub_groups(head, score, places)]
     fold = [Fold("The same for the sub-groups that changed most", tuple(inside))] if inside else []
     return [*_figure(drawn, left_out), *fold]
 
 
-def _sub_groups(head: Headline, score: Score, most: int) -> list[Block]:
+def _sub_groups(head: Headline, score: Score, most: int) -> list[ReportBlock]:
     """The correlations inside the sub-groups that changed most under one release."""
     rows = score.details.get("sub_group_pairs", Rows())
     places = [str(p) for p in dict.fromkeys(rows.column("sub_group"))][:most]
-    out: list[Block] = []
+    out: list[ReportBlock] = []
     for place in places:
         there = replace(score, by_pair=Rows.of(r for r in rows if r.get("sub_group") == place))
-        if any((number(r.get("loss")) or 0.0) >= EXACT for r in there.by_pair):
+        if any((finite_number(r.get("loss")) or 0.0) >= EXACT for r in there.by_pair):
             out += _figure([(head, there)], "", f" in {place}")
     return out
 
 
-def _figure(drawn: Sequence[Scored], left_out: str, where: str = "") -> list[Block]:
+def _figure(drawn: Sequence[ScoredRelease], left_out: str, where: str = "") -> list[ReportBlock]:
     """Original, released and difference side by side, or nothing where no pair has both figures."""
     original: dict[tuple[str, str], float] = {}
-    panels: list[Panel] = []
+    panels: list[CorrelationPanel] = []
     for head, score in drawn:
         before, after = _matrices(score)
         original = {**before, **original}
         if after:
-            panels.append(Panel(head.name, after, {pair: after[pair] - before[pair] for pair in after}))
+            panels.append(CorrelationPanel(head.name, after, {pair: after[pair] - before[pair] for pair in after}))
     names = _worst(panels)
     if not names:
         return []
-    kept = names[:MOST_COLUMNS]
+    kept = names[:_MOST_COLUMNS]
     inside = [abs(v) for p in panels for (a, b), v in p.difference.items() if a in kept and b in kept]
     title = f"{words(drawn[0][1].method).capitalize()}{where}: original, released and difference"
-    sentence = _sentence(panels) + (f" The {MOST_COLUMNS} most changed of {plural(len(names), 'column')} are drawn."
-                                    if len(names) > MOST_COLUMNS else "") + left_out
+    sentence = _sentence(panels) + (f" The {_MOST_COLUMNS} most changed of {plural(len(names), 'column')} are drawn."
+                                    if len(names) > _MOST_COLUMNS else "") + left_out
     order = [n for n in dict.fromkeys(c for pair in original for c in pair) if n in kept]
     largest = _scale(max(inside, default=0.0))
     return [Figure(title, sentence, drawn_correlations(title, sentence, order, original, panels, largest))]
@@ -64,14 +64,14 @@ def _figure(drawn: Sequence[Scored], left_out: str, where: str = "") -> list[Blo
 def _matrices(score: Score) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
     before, after = {}, {}
     for row in score.by_pair:
-        was, now = number(row.get("original")), number(row.get("released"))
+        was, now = finite_number(row.get("original")), finite_number(row.get("released"))
         if was is not None and now is not None:
             pair = str(row.get("first")), str(row.get("second"))
             before[pair], after[pair] = was, now
     return before, after
 
 
-def _worst(panels: Sequence[Panel]) -> list[str]:
+def _worst(panels: Sequence[CorrelationPanel]) -> list[str]:
     """All columns, those with the largest change in any pair first."""
     changed: dict[str, float] = {}
     for p in panels:
@@ -81,19 +81,19 @@ def _worst(panels: Sequence[Panel]) -> list[str]:
     return sorted(changed, key=lambda name: -changed[name])
 
 
-def _sentence(panels: Sequence[Panel]) -> str:
+def _sentence(panels: Sequence[CorrelationPanel]) -> str:
     """Who keeps all of them, and the pair that changed most."""
-    exact = [quoted(p.name) for p in panels if _most(p.difference)[0] < EXACT]
+    exact = [quote(p.name) for p in panels if _most(p.difference)[0] < EXACT]
     if len(exact) == len(panels):
         return "Every correlation is the same before and after, but for rounding."
     most, pair, panel = max((*_most(p.difference), p.name) for p in panels)
-    under = f" under {quoted(panel)}" if len(panels) > 1 else ""
+    under = f" under {quote(panel)}" if len(panels) > 1 else ""
     said = f"The largest change is that of {pair[0]} and {pair[1]}{under}: {loss(most)}."
     keeps = "keeps" if len(exact) == 1 else "keep"
     return said + (f" {' and '.join(exact)} {keeps} every correlation, but for rounding." if exact else "")
 
 
-def _most(difference: Matrix) -> tuple[float, tuple[str, str]]:
+def _most(difference: CorrelationCells) -> tuple[float, tuple[str, str]]:
     return max((abs(v), pair) for pair, v in difference.items())
 
 
@@ -105,37 +105,38 @@ def _scale(largest: float) -> float:
     return min(float(f"{step * math.ceil(largest / step):.1g}"), 2.0)
 
 
-GAP, LEFT, TOP, NAMES = 16.0, 150.0, 30.0, 36.0
-WRITTEN = 8  # columns up to which the figures stand in the cells
-LARGEST = 40.0
-LEVELS = 20  # depths of colour
+_GAP, _LEFT, _TOP, _NAMES = 16.0, 150.0, 30.0, 36.0
+_WRITTEN = 8  # columns up to which the figures stand in the cells
+_LARGEST = 40.0
+_LEVELS = 20  # depths of colour
 TIGHT = 26.0
 STRONG = 0.6  # depth from which the figure is written in the colour of the paper
-Matrix = Mapping[tuple[str, str], float]
+CorrelationCells = Mapping[tuple[str, str], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class CorrelationPanel:
     """One release's correlations by pair."""
 
     name: str
-    released: Matrix
-    difference: Matrix
+    released: CorrelationCells
+    difference: CorrelationCells
 
 
 def drawn_correlations(
-    title: str, sentence: str, names: Sequence[str], original: Matrix, panels: Sequence[Panel], largest: float
+    title: str, sentence: str, names: Sequence[str], original: CorrelationCells, panels: Sequence[CorrelationPanel],
+    largest: float
 ) -> str:
     """As many releases in a line as stay legible, their differences below them; columns carry the rows' numbers."""
     each = 4 if len(names) <= 4 else 2
-    left = min(LEFT, max(text_width(f"{len(names)} {n}") for n in names) + 8)
+    left = min(_LEFT, max(text_width(f"{len(names)} {n}") for n in names) + 8)
     beside = min(each, len(panels)) + 1
-    cell = min(LARGEST, (WIDTH - left - GAP * (beside - 1)) / beside / len(names))
-    high = NAMES + cell * len(names) + 22
-    body, y = [_legend(largest)], TOP
+    cell = min(_LARGEST, (WIDTH - left - _GAP * (beside - 1)) / beside / len(names))
+    high = _NAMES + cell * len(names) + 22
+    body, y = [_legend(largest)], _TOP
     for start in range(0, len(panels), each):
         some = panels[start : start + each]
-        wide = cell * len(names) + GAP
+        wide = cell * len(names) + _GAP
         for i, (name, matrix) in enumerate([("original", original), *((p.name, p.released) for p in some)]):
             body.append(_matrix(name, names, matrix, left + i * wide, y, cell, 1.0))
         body += [_names(names, 0, y, cell, left), _names(names, wide, y + high, cell, left)]
@@ -149,40 +150,41 @@ def _names(names: Sequence[str], x: float, y: float, cell: float, left: float) -
     out = []
     for i, name in enumerate(names):
         said = f"{i + 1} {name}"
-        short = shortened(said, left - 8)
-        out.append(text(x, y + NAMES + cell * (i + 0.5) + 4, short, hint=name if short != said else ""))
+        short = shorten(said, left - 8)
+        out.append(text(x, y + _NAMES + cell * (i + 0.5) + 4, short, hint=name if short != said else ""))
     return "".join(out)
 
 
-def _matrix(name: str, names: Sequence[str], matrix: Matrix, x: float, y: float, cell: float, largest: float) -> str:
-    out = [heading(x, y + 14, cell * len(names) + GAP - 6, name)]
+def _matrix(name: str, names: Sequence[str], matrix: CorrelationCells, x: float, y: float, cell: float, largest: float) -> str:
+    out = [heading(x, y + 14, cell * len(names) + _GAP - 6, name)]
     places: dict[tuple[str, int], list[str]] = {}
     texts: list[str] = []
     square = f"h{cell:.2f}v{cell:.2f}h-{cell:.2f}z"
     every = math.ceil((text_width(str(len(names))) + 3) / cell)
     for i, a in enumerate(names):
         if i % every == 0:
-            out.append(text(x + cell * (i + 0.5), y + NAMES - 5, str(i + 1), "tick", "middle"))
+            out.append(text(x + cell * (i + 0.5), y + _NAMES - 5, str(i + 1), "tick", "middle"))
         for j, b in enumerate(names):
             value = matrix.get((a, b), matrix.get((b, a)))
             if value is not None and i != j:
-                places.setdefault(_colour(value, largest), []).append(f"M{x + cell * j:.1f} {y + NAMES + cell * i:.1f}{square}")
-                if len(names) <= WRITTEN:
-                    texts.append(_cell_figure(value, x + cell * j, y + NAMES + cell * i, cell, largest))
-    out += [element("path", d="".join(parts), class_=f"heat {tone}", fill_opacity=f"{depth / LEVELS:.2f}")
+                places.setdefault(_colour(value, largest),
+                                  []).append(f"M{x + cell * j:.1f} {y + _NAMES + cell * i:.1f}{square}")
+                if len(names) <= _WRITTEN:
+                    texts.append(_cell_figure(value, x + cell * j, y + _NAMES + cell * i, cell, largest))
+    out += [element("path", d="".join(parts), class_=f"heat {tone}", fill_opacity=f"{depth / _LEVELS:.2f}")
             for (tone, depth), parts in places.items() if depth]
     out += texts
-    out.append(element("rect", x=x, y=y + NAMES, width=cell * len(names), height=cell * len(names), class_="frame"))
+    out.append(element("rect", x=x, y=y + _NAMES, width=cell * len(names), height=cell * len(names), class_="frame"))
     return "".join(out)
 
 
 def _colour(value: float, largest: float) -> tuple[str, int]:
     """Above or below zero, and one of a few depths, so that a path holds all cells of one colour."""
-    return "above" if value > 0 else "below", round(LEVELS * min(abs(value) / largest, 1.0))
+    return "above" if value > 0 else "below", round(_LEVELS * min(abs(value) / largest, 1.0))
 
 
 def _cell_figure(value: float, x: float, y: float, cell: float, largest: float) -> str:
-    class_ = "in" + " tight" * (cell < TIGHT) + " strong" * (_colour(value, largest)[1] > STRONG * LEVELS)
+    class_ = "in" + " tight" * (cell < TIGHT) + " strong" * (_colour(value, largest)[1] > STRONG * _LEVELS)
     return text(x + cell / 2, y + cell / 2 + 4, hundredths(value), class_, "middle")
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from larvatus.comparison.headline import Headline
-from larvatus.core.number_format import EXACT, plural, quoted, share
+from larvatus.core.number_format import EXACT, plural, quote, share
 from larvatus.data.score import Score
 from larvatus.reporting.figures.ecdf import ecdf_blocks
-from larvatus.reporting.figures.histograms import WHOLE, Histogram, cumulated, histograms_of
+from larvatus.reporting.figures.histograms import WHOLE, Histogram, cumulate, histograms_of
 from larvatus.reporting.figures.release_selection import drawn_releases
 from larvatus.reporting.figures.small_multiples import (
     WIDTH,
@@ -17,21 +17,21 @@ from larvatus.reporting.figures.small_multiples import (
     base_line,
     columns,
     heading,
+    panel_steps,
     rising,
-    steps,
     value_ticks,
 )
-from larvatus.reporting.figures.svg import document, element, line, shortened, text, text_width
-from larvatus.reporting.page.blocks import Block, Figure, Fold, Paragraph
+from larvatus.reporting.figures.svg import document, element, line, shorten, text, text_width
+from larvatus.reporting.page.blocks import Figure, Fold, Paragraph, ReportBlock
 
-MOST_VARIABLES = 6
-MOST_PLACES = 3
-WIDENING = " Bins widen towards the tails, so equal steps along the axis are not equal steps in value."
-OPEN = " The outermost bins hold all that lies beyond."
+_MOST_VARIABLES = 6
+_MOST_PLACES = 3
+_WIDENING = " Bins widen towards the tails, so equal steps along the axis are not equal steps in value."
+_OPEN = " The outermost bins hold all that lies beyond."
 ByPlace = dict[str, dict[str, Histogram]]
 
 
-def distribution_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+def distribution_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """One figure of the whole file with all releases, and the most changed sub-groups of each release on request."""
     drawn, left_out = drawn_releases(heads, scores)
     found = [(head, histograms_of(score)) for head, score in drawn]
@@ -40,7 +40,8 @@ def distribution_figures(heads: Sequence[Headline], scores: Sequence[Score | Non
     if not variables:
         return []
     rows = tuple(
-        Row(v, tuple(Panel(head.name, by[v]) for head, by in whole if v in by)) for v in variables[:MOST_VARIABLES]
+        DistributionRow(v, tuple(DistributionPanel(head.name, by[v]) for head, by in whole if v in by))
+        for v in variables[:_MOST_VARIABLES]
     )
     title = "Original against released distributions"
     sentence = _sentence(rows, len(whole)) + _variables_text(variables) + left_out + _bins_text(rows)
@@ -61,54 +62,54 @@ def _worst(files: Sequence[dict[str, Histogram]]) -> list[str]:
     return sorted(moved, key=lambda name: -moved[name])
 
 
-def _sentence(rows: Sequence[Row], releases: int) -> str:
+def _sentence(rows: Sequence[DistributionRow], releases: int) -> str:
     """The panel that changed most, and the releases in which nothing changed."""
     panels = [(p.histogram.moved, row.heading, p.name) for row in rows for p in row.panels]
     most, variable, name = max(panels)
     if most < EXACT:
         return "Every histogram is the same before and after" + (" in every release." if releases > 1 else ".")
-    under = f" under {quoted(name)}" if releases > 1 else ""
+    under = f" under {quote(name)}" if releases > 1 else ""
     said = f"{variable} changes most{under}: {share(most)} of its records would have to change bin to make both alike."
     names = dict.fromkeys(name for _, _, name in panels)
-    same = [quoted(n) for n in names if all(m < EXACT for m, _, other in panels if other == n)]
+    same = [quote(n) for n in names if all(m < EXACT for m, _, other in panels if other == n)]
     return said + (f" {' and '.join(same)} {'keeps' if len(same) == 1 else 'keep'} every histogram as it was." if same else "")
 
 
 def _variables_text(variables: Sequence[str]) -> str:
-    if len(variables) <= MOST_VARIABLES:
+    if len(variables) <= _MOST_VARIABLES:
         return ""
-    return f" The {MOST_VARIABLES} most changed of {plural(len(variables), 'variable')} are drawn."
+    return f" The {_MOST_VARIABLES} most changed of {plural(len(variables), 'variable')} are drawn."
 
 
-def _bins_text(rows: Sequence[Row]) -> str:
-    return OPEN + (WIDENING if any(p.histogram.axis.widens for row in rows for p in row.panels) else "")
+def _bins_text(rows: Sequence[DistributionRow]) -> str:
+    return _OPEN + (_WIDENING if any(p.histogram.axis.widens for row in rows for p in row.panels) else "")
 
 
-def _sub_groups(head: Headline, places: ByPlace, releases: int) -> list[Block]:
+def _sub_groups(head: Headline, places: ByPlace, releases: int) -> list[ReportBlock]:
     """One release: its most changed sub-groups beside each other, or that none changed."""
-    chosen = [place for place in places if place != WHOLE][:MOST_PLACES]
+    chosen = [place for place in places if place != WHOLE][:_MOST_PLACES]
     variables = _worst([places[place] for place in chosen])
     if not variables:
         return []
     rows = tuple(
-        Row(v, tuple(Panel(place, places[place][v]) for place in chosen if v in places[place]))
-        for v in variables[:MOST_VARIABLES]
+        DistributionRow(v, tuple(DistributionPanel(place, places[place][v]) for place in chosen if v in places[place]))
+        for v in variables[:_MOST_VARIABLES]
     )
     most, variable, place = max((p.histogram.moved, row.heading, p.name) for row in rows for p in row.panels)
     if most < EXACT:
-        return [Paragraph(f"{quoted(head.name)} keeps every histogram as it was in every sub-group.", "quiet")]
+        return [Paragraph(f"{quote(head.name)} keeps every histogram as it was in every sub-group.", "quiet")]
     title = f"{head.name}: " * (releases > 1) + f"the {plural(len(chosen), 'sub-group')} that changed most"
     sentence = f"{variable} changes most in {place}: {share(most)} of the records would have to change bin."
     sentence += _variables_text(variables)
     return [Figure(title, sentence, drawn_distributions(title, sentence, rows))]
 
 
-TOP, NAMES, HIGH, BETWEEN, CUMULATED, FOOT = 34.0, 62.0, 74.0, 10.0, 46.0, 38.0
-BESIDE = 2  # panels up to which cumulated shares stand beside the histogram instead of below it
+_TOP, _NAMES, _HIGH, BETWEEN, CUMULATED, _FOOT = 34.0, 62.0, 74.0, 10.0, 46.0, 38.0
+_BESIDE = 2  # panels up to which cumulated shares stand beside the histogram instead of below it
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class DistributionPanel:
     """A histogram under its name."""
 
     name: str
@@ -116,34 +117,34 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DistributionRow:
     """Panels that share their heading and the height of their scale."""
 
     heading: str
-    panels: tuple[Panel, ...]
+    panels: tuple[DistributionPanel, ...]
 
 
 def drawn_distributions(
-    title: str, sentence: str, rows: Sequence[Row], binned: str = "bin", verb: str = "change bin"
+    title: str, sentence: str, rows: Sequence[DistributionRow], binned: str = "bin", verb: str = "change bin"
 ) -> str:
     """All rows, each on its own scale, so that panels beside each other can be compared."""
     most = max(len(row.panels) for row in rows)
-    high = NAMES + HIGH + FOOT + (0 if most <= BESIDE else BETWEEN + CUMULATED)
-    body = [_legend(most <= BESIDE, binned)]
-    body += [_row(row, TOP + high * i, most, verb) for i, row in enumerate(rows)]
-    return document(title, sentence, WIDTH, TOP + high * len(rows) - 12, "".join(body))
+    high = _NAMES + _HIGH + _FOOT + (0 if most <= _BESIDE else BETWEEN + CUMULATED)
+    body = [_legend(most <= _BESIDE, binned)]
+    body += [_row(row, _TOP + high * i, most, verb) for i, row in enumerate(rows)]
+    return document(title, sentence, WIDTH, _TOP + high * len(rows) - 12, "".join(body))
 
 
-def _row(row: Row, y: float, most: int, verb: str) -> str:
+def _row(row: DistributionRow, y: float, most: int, verb: str) -> str:
     highest = max(h for p in row.panels for side in (p.histogram.original, p.histogram.released)
                   for h in p.histogram.heights(side))
-    out = [line(0, y + 2, WIDTH, y + 2, "grid"), text(0, y + 20, shortened(row.heading, WIDTH), "row", hint=row.heading)]
-    places = columns(2 * most if most <= BESIDE else most)
+    out = [line(0, y + 2, WIDTH, y + 2, "grid"), text(0, y + 20, shorten(row.heading, WIDTH), "row", hint=row.heading)]
+    places = columns(2 * most if most <= _BESIDE else most)
     for i, panel in enumerate(row.panels):
-        beside = most <= BESIDE
+        beside = most <= _BESIDE
         x, wide = places[2 * i if beside else i]
-        upper = Frame(x, y + NAMES, wide, HIGH)
-        lower = Frame(places[2 * i + 1][0], y + NAMES, wide, HIGH) if beside else (
+        upper = Frame(x, y + _NAMES, wide, _HIGH)
+        lower = Frame(places[2 * i + 1][0], y + _NAMES, wide, _HIGH) if beside else (
             Frame(x, upper.base + BETWEEN, wide, CUMULATED)
         )
         out.append(heading(x, y + 39, wide, panel.name, _moved(panel.histogram.moved, verb)))
@@ -159,9 +160,9 @@ def _moved(moved: float, verb: str) -> str:
 def _panel(drawn: Histogram, upper: Frame, lower: Frame, highest: float) -> str:
     ends = drawn.axis.ends
     sides = ((drawn.original, "was"), (drawn.released, "now"))
-    out = [steps(ends, drawn.heights(shares), upper, class_, highest) for shares, class_ in sides]
+    out = [panel_steps(ends, drawn.heights(shares), upper, class_, highest) for shares, class_ in sides]
     out += [line(lower.x, lower.up(p), lower.x + lower.wide, lower.up(p), "grid") for p in (0.5, 1.0)]
-    out += [rising(ends, cumulated(shares), lower, f"{class_} line") for shares, class_ in sides]
+    out += [rising(ends, cumulate(shares), lower, f"{class_} line") for shares, class_ in sides]
     return "".join((*out, base_line(upper), base_line(lower)))
 
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from larvatus.core.number_format import EXACT, plural, quoted, share
-from larvatus.reporting.figures.histograms import Histogram, cumulated
+from larvatus.core.number_format import EXACT, plural, quote, share
+from larvatus.reporting.figures.histograms import Histogram, cumulate
 from larvatus.reporting.figures.small_multiples import WIDTH, Frame, columns, heading, value_ticks
-from larvatus.reporting.figures.svg import document, element, line, shortened, text
+from larvatus.reporting.figures.svg import document, element, line, shorten, text
 from larvatus.reporting.figures.value_axis import short
-from larvatus.reporting.page.blocks import Block, Figure, Fold, Table
+from larvatus.reporting.page.blocks import Figure, Fold, ReportBlock, ReportTable
 
-TITLE = "Differences between the distribution functions"
-TOP, NAMES, HIGH, FOOT = 28.0, 62.0, 64.0, 34.0
-LEGEND = "released less original: above the line, more released records lie below the value"
-MOST_VARIABLES = 6
+_TITLE = "Differences between the distribution functions"
+_TOP, _NAMES, _HIGH, _FOOT = 28.0, 62.0, 64.0, 34.0
+_LEGEND = "released less original: above the line, more released records lie below the value"
+_MOST_VARIABLES = 6
 Named = tuple[str, dict[str, Histogram]]
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class EcdfGap:
     """Differences at the inner edges of a column's bins, and the largest with where it lies."""
 
     at: tuple[float, ...]
@@ -28,30 +28,30 @@ class Gap:
     where: float
 
     @classmethod
-    def of(cls, histogram: Histogram) -> Gap:
-        both = zip(cumulated(histogram.original), cumulated(histogram.released), strict=True)
+    def of(cls, histogram: Histogram) -> EcdfGap:
+        both = zip(cumulate(histogram.original), cumulate(histogram.released), strict=True)
         gaps = tuple(b - a for a, b in both)
         place = max(range(1, len(gaps) - 1), key=lambda i: abs(gaps[i]), default=0)
         return cls(gaps, gaps[place], histogram.axis.edges[place - 1] if place else float("nan"))
 
 
-def ecdf_blocks(files: Sequence[Named], variables: Sequence[str], left_out: str) -> list[Block]:
+def ecdf_blocks(files: Sequence[Named], variables: Sequence[str], left_out: str) -> list[ReportBlock]:
     """A figure of the most changed variables, a panel for each release, and all of them as a table."""
-    gaps = [(name, {v: Gap.of(h) for v, h in by.items() if h.axis.edges}) for name, by in files]
+    gaps = [(name, {v: EcdfGap.of(h) for v, h in by.items() if h.axis.edges}) for name, by in files]
     shown = [v for v in variables if any(v in by for _, by in gaps)]
     if not shown or all(abs(g.largest) < EXACT for _, by in gaps for g in by.values()):
         return []
-    drawn = shown[:MOST_VARIABLES]
+    drawn = shown[:_MOST_VARIABLES]
     sentence = _sentence(gaps, drawn) + left_out
-    if len(shown) > MOST_VARIABLES:
-        sentence += f" The {MOST_VARIABLES} most changed of {plural(len(shown), 'variable')} are drawn."
-    figure = Figure(TITLE, sentence, _drawn(sentence, files, gaps, drawn))
+    if len(shown) > _MOST_VARIABLES:
+        sentence += f" The {_MOST_VARIABLES} most changed of {plural(len(shown), 'variable')} are drawn."
+    figure = Figure(_TITLE, sentence, _drawn(sentence, files, gaps, drawn))
     rows = tuple((v, *(_cell(by.get(v)) for _, by in gaps)) for v in shown)
-    table = Table("Largest difference of each variable, and at which value", ("Variable", *(n for n, _ in gaps)), rows)
+    table = ReportTable("Largest difference of each variable, and at which value", ("Variable", *(n for n, _ in gaps)), rows)
     return [figure, Fold("The largest differences as a table", (table,))]
 
 
-def _cell(gap: Gap | None) -> str:
+def _cell(gap: EcdfGap | None) -> str:
     if gap is None:
         return "–"
     return "none" if abs(gap.largest) < EXACT else f"{_signed(gap.largest)} at {short(gap.where)}"
@@ -61,10 +61,10 @@ def _signed(value: float) -> str:
     return "none" if abs(value) < EXACT else f"{'+' if value > 0 else '−'}{share(abs(value))}"
 
 
-def _sentence(gaps: Sequence[tuple[str, dict[str, Gap]]], drawn: Sequence[str]) -> str:
+def _sentence(gaps: Sequence[tuple[str, dict[str, EcdfGap]]], drawn: Sequence[str]) -> str:
     found = [(abs(g.largest), v, n, g) for n, by in gaps for v, g in by.items() if v in drawn]
     _, variable, name, gap = max(found, key=lambda f: f[0])
-    under = f" under {quoted(name)}" if len(gaps) > 1 else ""
+    under = f" under {quote(name)}" if len(gaps) > 1 else ""
     side = "larger" if gap.largest > 0 else "smaller"
     points = share(abs(gap.largest)).removesuffix("%").strip()
     said = (
@@ -75,30 +75,30 @@ def _sentence(gaps: Sequence[tuple[str, dict[str, Gap]]], drawn: Sequence[str]) 
         most = {n: max((abs(g.largest) for g in by.values()), default=0.0) for n, by in gaps}
         least = min(most, key=lambda n: most[n])
         none = "where there is none" if most[least] < EXACT else f"at most {share(most[least])}"
-        said += f" It is smallest under {quoted(least)}, {none}."
+        said += f" It is smallest under {quote(least)}, {none}."
     return said
 
 
 def _drawn(
-    sentence: str, files: Sequence[Named], gaps: Sequence[tuple[str, dict[str, Gap]]], drawn: Sequence[str]
+    sentence: str, files: Sequence[Named], gaps: Sequence[tuple[str, dict[str, EcdfGap]]], drawn: Sequence[str]
 ) -> str:
-    high = NAMES + HIGH + FOOT
-    body = [text(0, 14, LEGEND, "tick")]
+    high = _NAMES + _HIGH + _FOOT
+    body = [text(0, 14, _LEGEND, "tick")]
     for i, variable in enumerate(drawn):
-        y = TOP + high * i
+        y = _TOP + high * i
         reach = max(max(abs(d) for d in by[variable].at) for _, by in gaps if variable in by) or 1.0
         body += [line(0, y + 2, WIDTH, y + 2, "grid"),
-                 text(0, y + 20, shortened(f"{variable} (up to {share(reach)})", WIDTH), "row", hint=variable)]
+                 text(0, y + 20, shorten(f"{variable} (up to {share(reach)})", WIDTH), "row", hint=variable)]
         for (x, wide), (name, by), (_, histograms) in zip(columns(len(gaps)), gaps, files, strict=True):
             if variable in by:
-                frame = Frame(x, y + NAMES, wide, HIGH)
+                frame = Frame(x, y + _NAMES, wide, _HIGH)
                 body += [heading(x, y + 39, wide, name, f"largest: {_signed(by[variable].largest)}"),
                          _curve(by[variable], histograms[variable], frame, reach),
                          value_ticks(histograms[variable].axis, frame)]
-    return document(TITLE, sentence, WIDTH, TOP + high * len(drawn), "".join(body))
+    return document(_TITLE, sentence, WIDTH, _TOP + high * len(drawn), "".join(body))
 
 
-def _curve(gap: Gap, histogram: Histogram, frame: Frame, reach: float) -> str:
+def _curve(gap: EcdfGap, histogram: Histogram, frame: Frame, reach: float) -> str:
     """The differences as an area around a line at none."""
     zero = frame.up(0.5)
     points = [(frame.along(e), frame.up(0.5 + 0.5 * d / reach)) for e, d in zip(histogram.axis.ends, gap.at, strict=True)]

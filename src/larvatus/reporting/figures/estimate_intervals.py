@@ -5,23 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from larvatus.core.number_format import number
+from larvatus.core.number_format import finite_number
 from larvatus.data.score import Row
-from larvatus.reporting.figures.svg import (
-    diamond,
-    document,
-    dot,
-    element,
-    line,
-    panel_name,
-    shortened,
-    text,
-    text_width,
-)
+from larvatus.reporting.figures.svg import diamond, document, dot, element, line, panel_name, shorten, text, text_width
 
-WIDTH, NAMES, GAP = 760.0, 270.0, 22.0
-TOP, LANE, FURTHEST = 58.0, 26.0, 4.0
-Ends = tuple[float, float, float]
+_WIDTH, _NAMES, _GAP = 760.0, 270.0, 22.0
+_TOP, _LANE, FURTHEST = 58.0, 26.0, 4.0
+IntervalEnds = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +20,8 @@ class IntervalLane:
 
     name: str
     zero: float
-    released: tuple[Ends | None, ...]
-    corrected: tuple[Ends | None, ...]
+    released: tuple[IntervalEnds | None, ...]
+    corrected: tuple[IntervalEnds | None, ...]
 
     @property
     def beyond(self) -> bool:
@@ -42,13 +32,13 @@ class IntervalLane:
 def interval_lane(name: str, rows: Sequence[Row | None]) -> IntervalLane | None:
     """In half widths from the original estimate; none where the original has no interval of some width."""
     first = next((r for r in rows if r), {})
-    centre, low, high = (number(first.get(k)) for k in ("original", "original_low", "original_high"))
+    centre, low, high = (finite_number(first.get(k)) for k in ("original", "original_low", "original_high"))
     if centre is None or low is None or high is None or not high > low:
         return None
     half, middle = (high - low) / 2, (high + low) / 2
 
-    def ends(row: Row | None, side: str) -> Ends | None:
-        found = [number(row.get(k)) for k in (side, f"{side}_low", f"{side}_high")] if row else [None]
+    def ends(row: Row | None, side: str) -> IntervalEnds | None:
+        found = [finite_number(row.get(k)) for k in (side, f"{side}_low", f"{side}_high")] if row else [None]
         there = [(v - middle) / half for v in found if v is not None]
         return (there[0], there[1], there[2]) if len(there) == 3 else None
 
@@ -58,23 +48,23 @@ def interval_lane(name: str, rows: Sequence[Row | None]) -> IntervalLane | None:
 
 def drawn_intervals(title: str, sentence: str, panels: Sequence[str], lanes: Sequence[IntervalLane]) -> str:
     """All lanes in all panels on one scale; what lies outside it stops at the edge."""
-    bottom = TOP + LANE * len(lanes)
-    names = min(NAMES, max(text_width(lane.name) for lane in lanes) + 16)
-    wide = (WIDTH - names - GAP * (len(panels) - 1) - 16) / len(panels)
+    bottom = _TOP + _LANE * len(lanes)
+    names = min(_NAMES, max(text_width(lane.name) for lane in lanes) + 16)
+    wide = (_WIDTH - names - _GAP * (len(panels) - 1) - 16) / len(panels)
     every = [v for lane in lanes for e in (*lane.released, *lane.corrected) if e for v in e]
     reach = min(max([1.5, *(abs(v) for v in every)]) * 1.05, FURTHEST)
     body = [_legend(any(any(lane.corrected) for lane in lanes))]
     for i, lane in enumerate(lanes):
-        y = TOP + LANE * (i + 0.5)
+        y = _TOP + _LANE * (i + 0.5)
         if i % 2 == 0:
-            body.append(element("rect", class_="stripe", x=0.0, y=y - LANE / 2, width=WIDTH, height=LANE))
-        short = shortened(lane.name, names - 16)
+            body.append(element("rect", class_="stripe", x=0.0, y=y - _LANE / 2, width=_WIDTH, height=_LANE))
+        short = shorten(lane.name, names - 16)
         body.append(text(6, y + 4, short, hint=lane.name if short != lane.name else ""))
     for p, panel in enumerate(panels):
-        left = names + p * (wide + GAP)
+        left = names + p * (wide + _GAP)
         body.append(_panel(panel if len(panels) > 1 else "", left, wide, bottom, reach))
-        body += [_marks(lane, p, left, wide, TOP + LANE * (i + 0.5), reach) for i, lane in enumerate(lanes)]
-    return document(title, sentence, WIDTH, bottom + 26, "".join(body))
+        body += [_marks(lane, p, left, wide, _TOP + _LANE * (i + 0.5), reach) for i, lane in enumerate(lanes)]
+    return document(title, sentence, _WIDTH, bottom + 26, "".join(body))
 
 
 def _place(value: float, left: float, wide: float, reach: float) -> float:
@@ -83,10 +73,10 @@ def _place(value: float, left: float, wide: float, reach: float) -> float:
 
 def _panel(name: str, left: float, wide: float, bottom: float, reach: float) -> str:
     ends = [_place(v, left, wide, reach) for v in (-1.0, 1.0)]
-    out = [panel_name(left, TOP - 12, name, wide)] if name else []
-    out.append(element("rect", class_="band", x=ends[0], y=TOP - 4, width=ends[1] - ends[0], height=bottom - TOP + 4))
+    out = [panel_name(left, _TOP - 12, name, wide)] if name else []
+    out.append(element("rect", class_="band", x=ends[0], y=_TOP - 4, width=ends[1] - ends[0], height=bottom - _TOP + 4))
     middle = sum(ends) / 2
-    out.append(line(middle, TOP - 4, middle, bottom, "grid"))
+    out.append(line(middle, _TOP - 4, middle, bottom, "grid"))
     if ends[1] - ends[0] > text_width("original") + 4:
         out.append(text(middle, bottom + 17, "original", "tick", "middle"))
     return "".join(out)

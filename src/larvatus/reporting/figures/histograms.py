@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from larvatus.core.number_format import number
+from larvatus.core.number_format import finite_number
 from larvatus.data.score import Row, Score
 from larvatus.reporting.figures.value_axis import ValueAxis
 
@@ -32,7 +32,7 @@ class Histogram:
         return tuple(s / ((b - a) * self.axis.bins) for s, (a, b) in zip(shares, pairwise(self.axis.ends), strict=True))
 
 
-def cumulated(shares: Shares) -> Shares:
+def cumulate(shares: Shares) -> Shares:
     """The share of records up to each end of a bin, from 0 on."""
     return (0.0, *accumulate(shares))
 
@@ -52,10 +52,10 @@ def histograms_of(score: Score) -> dict[str, dict[str, Histogram]]:
 
 def histogram_of(rows: Sequence[Row]) -> Histogram | None:
     """One histogram of rows in rising order, if they make one."""
-    axis = axis_of([number(row.get("high")) for row in rows[:-1]])
+    axis = axis_of([finite_number(row.get("high")) for row in rows[:-1]])
     if axis is None:
         return None
-    original, released = (_shares([number(row.get(side)) for row in rows]) for side in ("original", "released"))
+    original, released = (_shares([finite_number(row.get(side)) for row in rows]) for side in ("original", "released"))
     return Histogram(axis, original, released) if sum(original) and sum(released) else None
 
 

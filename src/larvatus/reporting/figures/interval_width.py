@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from larvatus.comparison.headline import Headline
-from larvatus.core.number_format import number, plural, quoted, share
+from larvatus.core.number_format import finite_number, plural, quote, share
 from larvatus.data.score import Rows, Score
 from larvatus.reporting.figures.dot_plot import drawn_dots
 from larvatus.reporting.figures.histograms import WHOLE
 from larvatus.reporting.figures.release_selection import drawn_releases
-from larvatus.reporting.page.blocks import Block, Figure
+from larvatus.reporting.page.blocks import Figure, ReportBlock
 from larvatus.reporting.page.lanes import Lane, Mark
 
-MOST_LANES = 15
-WIDE = 0.98
-NAMED = "width with the release, in per cent of the width without it"
-SPREAD = "; the line: narrowest to widest sub-group"
+_MOST_LANES = 15
+_WIDE = 0.98
+_NAMED = "width with the release, in per cent of the width without it"
+_SPREAD = "; the line: narrowest to widest sub-group"
 
 
-def interval_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+def interval_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """A dot for the file and a line over sub-groups, one lane per variable, the narrowest first."""
     drawn, left_out = drawn_releases(heads, scores)
     tables = [(head, score.details.get("interval_width", Rows())) for head, score in drawn]
@@ -31,15 +31,15 @@ def interval_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) 
         return []
     title = "Width of an interval for an original value"
     sentence = _sentence(lanes, [head for head, _ in tables]) + left_out
-    if len(lanes) > MOST_LANES:
-        sentence += f" The {MOST_LANES} narrowest of {plural(len(lanes), 'variable')} are drawn."
-    named = NAMED + (SPREAD if any(m.low is not None for lane in lanes for m in lane.marks if m) else "")
+    if len(lanes) > _MOST_LANES:
+        sentence += f" The {_MOST_LANES} narrowest of {plural(len(lanes), 'variable')} are drawn."
+    named = _NAMED + (_SPREAD if any(m.low is not None for lane in lanes for m in lane.marks if m) else "")
     panels = [head.name for head, _ in tables]
-    return [Figure(title, sentence, drawn_dots(title, sentence, panels, lanes[:MOST_LANES], "risk", named))]
+    return [Figure(title, sentence, drawn_dots(title, sentence, panels, lanes[:_MOST_LANES], "risk", named))]
 
 
 def _mark(rows: Rows, name: str) -> Mark | None:
-    found = {str(row.get("sub_group")): number(row.get(name)) for row in rows}
+    found = {str(row.get("sub_group")): finite_number(row.get(name)) for row in rows}
     whole = found.pop(WHOLE, None)
     inside = [v for v in found.values() if v is not None]
     if whole is None:
@@ -54,10 +54,10 @@ def _narrowest(lane: Lane) -> float:
 def _sentence(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
     """The narrowest interval, and the releases that teach nothing."""
     place, mark = min(((i, m) for i, m in enumerate(lanes[0].marks) if m), key=lambda pair: pair[1].value)
-    under = f" under {quoted(heads[place].name)}" if len(heads) > 1 else ""
-    if mark.value >= WIDE:
+    under = f" under {quote(heads[place].name)}" if len(heads) > 1 else ""
+    if mark.value >= _WIDE:
         return "No interval narrows by more than 2 %" + (" in any release." if len(heads) > 1 else ".")
     said = f"The interval for {lanes[0].name} shrinks most{under}: to {share(mark.value)} of its width without the release."
     marks = [[m for lane in lanes if (m := lane.marks[i])] for i in range(len(heads))]
-    wide = [quoted(h.name) for h, own in zip(heads, marks, strict=True) if own and all(m.value >= WIDE for m in own)]
+    wide = [quote(h.name) for h, own in zip(heads, marks, strict=True) if own and all(m.value >= _WIDE for m in own)]
     return said + (f" Under {' and '.join(wide)} no interval narrows by more than 2 %." if wide else "")

@@ -29,7 +29,7 @@ class Box(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class PlacedLabel:
     """A text that found room: its anchor and baseline."""
 
     said: str
@@ -38,12 +38,12 @@ class Label:
     anchor: str
 
 
-def placed(
+def place_labels(
     points: Sequence[tuple[float, float]], names: Sequence[Sequence[str]], frame: Box
-) -> list[Label | None]:
+) -> list[PlacedLabel | None]:
     """For each point the first of its names that fits in one of the places around it; nothing where none does."""
     busy = [Box(x - 6, y - 6, x + 6, y + 6) for x, y in points]
-    out: list[Label | None] = []
+    out: list[PlacedLabel | None] = []
     for (x, y), wanted in zip(points, names, strict=True):
         found = next(((b, label) for said in wanted for b, label in _around(x, y, said) if _free(b, busy, frame)), None)
         out.append(found[1] if found else None)
@@ -56,11 +56,11 @@ def _free(box: Box, busy: Sequence[Box], frame: Box) -> bool:
     return box.inside(frame) and not any(box.meets(b) for b in busy)
 
 
-def _around(x: float, y: float, said: str) -> Iterable[tuple[Box, Label]]:
+def _around(x: float, y: float, said: str) -> Iterable[tuple[Box, PlacedLabel]]:
     width = text_width(said)
     for dx, dy, anchor in (
         (10, 4, "start"), (-10, 4, "end"), (8, -9, "start"), (8, 17, "start"), (-8, -9, "end"), (-8, 17, "end"),
         (0, -12, "middle"), (0, 21, "middle"),
     ):
         left = x + dx - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
-        yield Box(left, y + dy - 11, left + width, y + dy + 3), Label(said, x + dx, y + dy, anchor)
+        yield Box(left, y + dy - 11, left + width, y + dy + 3), PlacedLabel(said, x + dx, y + dy, anchor)

@@ -6,9 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from larvatus.comparison.by_method import Candidate, by_method
+from larvatus.comparison.by_method import by_method
+from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, baseline
-from larvatus.core.number_format import number, words
+from larvatus.core.number_format import finite_number, words
 from larvatus.data.score import Score
 from larvatus.reporting.page.lanes import anchor
 
@@ -41,5 +42,5 @@ def _axis(key: str, name: str, kind: str, scores: Sequence[Score | None]) -> dic
 
 def _short(value: float | None) -> float | None:
     """Four digits, as many as anybody reads."""
-    found = number(value)
+    found = finite_number(value)
     return None if found is None else float(f"{found:.4g}")

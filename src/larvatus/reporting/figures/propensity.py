@@ -5,28 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from larvatus.comparison.headline import Headline
-from larvatus.core.number_format import EXACT, quoted, share, words
+from larvatus.core.number_format import EXACT, quote, share, words
 from larvatus.data.score import Row as Cells
 from larvatus.data.score import Score
-from larvatus.reporting.figures.distributions import Panel, Row, drawn_distributions
+from larvatus.reporting.figures.distributions import DistributionPanel, DistributionRow, drawn_distributions
 from larvatus.reporting.figures.histograms import Histogram, histogram_of
 from larvatus.reporting.figures.release_selection import drawn_releases
-from larvatus.reporting.page.blocks import Block, Figure
+from larvatus.reporting.page.blocks import Figure, ReportBlock
 
-TITLE = "Propensity scores of original and released records"
-LEGEND = " The further apart the two sides lie, the better a model tells released records from original ones."
+_TITLE = "Propensity scores of original and released records"
+_LEGEND = " The further apart the two sides lie, the better a model tells released records from original ones."
 
 
-def propensity_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+def propensity_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """One figure: a row for each model, a panel for each release."""
     drawn, left_out = drawn_releases(heads, scores)
     found = [(head, _by_model(score)) for head, score in drawn]
     models = list(dict.fromkeys(m for _, by in found for m in by))
-    rows = [Row(words(m), tuple(Panel(head.name, by[m]) for head, by in found if m in by)) for m in models]
+    rows = [DistributionRow(words(m), tuple(DistributionPanel(head.name, by[m]) for head, by in found if m in by))
+            for m in models]
     if not rows:
         return []
-    sentence = _sentence(rows, len(found)) + LEGEND + left_out
-    return [Figure(TITLE, sentence, drawn_distributions(TITLE, sentence, rows, "score", "differ"))]
+    sentence = _sentence(rows, len(found)) + _LEGEND + left_out
+    return [Figure(_TITLE, sentence, drawn_distributions(_TITLE, sentence, rows, "score", "differ"))]
 
 
 def _by_model(score: Score) -> dict[str, Histogram]:
@@ -37,7 +38,7 @@ def _by_model(score: Score) -> dict[str, Histogram]:
     return {model: h for model, h in made.items() if h}
 
 
-def _sentence(rows: Sequence[Row], releases: int) -> str:
+def _sentence(rows: Sequence[DistributionRow], releases: int) -> str:
     """Where the two files are told apart best, and where least."""
     panels = [(p.histogram.moved, p.name, row.heading) for row in rows for p in row.panels]
     most, name, model = max(panels)
@@ -48,6 +49,6 @@ def _sentence(rows: Sequence[Row], releases: int) -> str:
     worst = {n: max(m for m, other, _ in panels if other == n) for _, n, _ in panels}
     least = min(worst, key=lambda n: worst[n])
     return (
-        f"Files are told apart best under {quoted(name)} (by the {model} model, {share(most)} of the scores would have to "
-        f"change to make both sides alike) and least under {quoted(least)} ({share(worst[least])})."
+        f"Files are told apart best under {quote(name)} (by the {model} model, {share(most)} of the scores would have to "
+        f"change to make both sides alike) and least under {quote(least)} ({share(worst[least])})."
     )

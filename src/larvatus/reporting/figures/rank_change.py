@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from larvatus.comparison.headline import Headline
-from larvatus.core.number_format import count, number, plural, quoted, share
+from larvatus.core.number_format import count, finite_number, plural, quote, share
 from larvatus.data.score import Rows, Score
 from larvatus.reporting.figures.release_selection import drawn_releases
-from larvatus.reporting.figures.small_multiples import WIDTH, Frame, base_line, columns, heading, steps
-from larvatus.reporting.figures.svg import document, line, shortened, text, text_width
-from larvatus.reporting.page.blocks import Block, Figure
+from larvatus.reporting.figures.small_multiples import WIDTH, Frame, base_line, columns, heading, panel_steps
+from larvatus.reporting.figures.svg import document, line, shorten, text, text_width
+from larvatus.reporting.page.blocks import Figure, ReportBlock
 
-MOST_VARIABLES = 6
-TOP, NAMES, HIGH, FOOT = 28.0, 62.0, 56.0, 32.0
-ENDS = {"from", "to"}
-NEAR = 5
-LEGEND = "share of records by how many ranks they moved within their sub-group; steps widen to the right"
+_MOST_VARIABLES = 6
+_TOP, _NAMES, _HIGH, _FOOT = 28.0, 62.0, 56.0, 32.0
+_ENDS = {"from", "to"}
+_NEAR = 5
+_LEGEND = "share of records by how many ranks they moved within their sub-group; steps widen to the right"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class Changes:
 
     def near(self, variable: str) -> float:
         """The share of records that moved by few ranks only."""
-        return sum(part for top, part in zip(self.tops, self.shares[variable], strict=True) if top <= NEAR)
+        return sum(part for top, part in zip(self.tops, self.shares[variable], strict=True) if top <= _NEAR)
 
 
-def rank_change_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+def rank_change_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """One figure; the variables most of whose values stay near their rank come first."""
     drawn, left_out = drawn_releases(heads, scores)
     found = [c for head, score in drawn if (c := _changes(head.name, score.details.get("rank_change", Rows()))).shares]
@@ -46,18 +46,18 @@ def rank_change_figures(heads: Sequence[Headline], scores: Sequence[Score | None
     variables = sorted(stays, key=lambda v: -stays[v])
     title = "Change in rank of each record's value"
     sentence = _sentence(found, len(heads)) + left_out
-    if len(variables) > MOST_VARIABLES:
-        sentence += f" The {MOST_VARIABLES} of {plural(len(variables), 'variable')} that change least are drawn."
-    return [Figure(title, sentence, _drawn(title, sentence, variables[:MOST_VARIABLES], found))]
+    if len(variables) > _MOST_VARIABLES:
+        sentence += f" The {_MOST_VARIABLES} of {plural(len(variables), 'variable')} that change least are drawn."
+    return [Figure(title, sentence, _drawn(title, sentence, variables[:_MOST_VARIABLES], found))]
 
 
 def _changes(name: str, rows: Rows) -> Changes:
-    ends = [number(row.get("to")) for row in rows]
+    ends = [finite_number(row.get("to")) for row in rows]
     if not rows or any(e is None for e in ends):
         return Changes(name, (), {})
     shares = {}
-    for variable in (c for c in rows.columns if c not in ENDS):
-        counts = [max(number(row.get(variable)) or 0.0, 0.0) for row in rows]
+    for variable in (c for c in rows.columns if c not in _ENDS):
+        counts = [max(finite_number(row.get(variable)) or 0.0, 0.0) for row in rows]
         if sum(counts):
             shares[variable] = tuple(c / sum(counts) for c in counts)
     return Changes(name, tuple(int(e or 0) for e in ends), shares)
@@ -66,29 +66,29 @@ def _changes(name: str, rows: Rows) -> Changes:
 def _sentence(found: Sequence[Changes], releases: int) -> str:
     """Where values stay nearest to their rank, and where least."""
     most, variable, name = max(((c.near(v), v, c.name) for c in found for v in c.shares), key=lambda known: known[0])
-    said = f"Values of {variable} stay within {NEAR} ranks of the original for {share(most)} of the records"
+    said = f"Values of {variable} stay within {_NEAR} ranks of the original for {share(most)} of the records"
     if releases == 1:
         return f"{said}. The further values move, the less the order gives away."
     least, other = min((max(c.near(v) for v in c.shares), c.name) for c in found)
-    more = f"; under {quoted(other)} no column does so for more than {share(least)}" if least < most else ""
-    return f"{said} under {quoted(name)}{more}. The further values move, the less the order gives away."
+    more = f"; under {quote(other)} no column does so for more than {share(least)}" if least < most else ""
+    return f"{said} under {quote(name)}{more}. The further values move, the less the order gives away."
 
 
 def _drawn(title: str, sentence: str, variables: Sequence[str], found: Sequence[Changes]) -> str:
-    high = NAMES + HIGH + FOOT
-    body = [text(0, 14, LEGEND, "tick")]
+    high = _NAMES + _HIGH + _FOOT
+    body = [text(0, 14, _LEGEND, "tick")]
     tops = max((c.tops for c in found), key=len)
     for i, variable in enumerate(variables):
-        y = TOP + high * i
+        y = _TOP + high * i
         highest = max(max(c.shares[variable]) for c in found if variable in c.shares)
-        body += [line(0, y + 2, WIDTH, y + 2, "grid"), text(0, y + 20, shortened(variable, WIDTH), "row", hint=variable)]
+        body += [line(0, y + 2, WIDTH, y + 2, "grid"), text(0, y + 20, shorten(variable, WIDTH), "row", hint=variable)]
         for (x, wide), c in zip(columns(len(found)), found, strict=True):
             if variable in c.shares:
-                frame = Frame(x, y + NAMES, wide, HIGH)
+                frame = Frame(x, y + _NAMES, wide, _HIGH)
                 ends = [n / len(tops) for n in range(len(c.tops) + 1)]
-                body += [heading(x, y + 39, wide, c.name, f"≤ {NEAR} ranks: {share(c.near(variable))}"),
-                         steps(ends, c.shares[variable], frame, "moved", highest), base_line(frame), _ticks(tops, frame)]
-    return document(title, sentence, WIDTH, TOP + high * len(variables), "".join(body))
+                body += [heading(x, y + 39, wide, c.name, f"≤ {_NEAR} ranks: {share(c.near(variable))}"),
+                         panel_steps(ends, c.shares[variable], frame, "moved", highest), base_line(frame), _ticks(tops, frame)]
+    return document(title, sentence, WIDTH, _TOP + high * len(variables), "".join(body))
 
 
 def _ticks(tops: Sequence[int], frame: Frame) -> str:

@@ -12,10 +12,10 @@ from larvatus.reporting.figures.interval_width import interval_figures
 from larvatus.reporting.figures.propensity import propensity_figures
 from larvatus.reporting.figures.rank_change import rank_change_figures
 from larvatus.reporting.figures.scatter import scatter_figures
-from larvatus.reporting.page.blocks import Block
+from larvatus.reporting.page.blocks import ReportBlock
 
-Draw = Callable[[Sequence[Headline], Sequence[Score | None]], list[Block]]
-PICTURES: dict[str, Draw] = {
+DrawFigure = Callable[[Sequence[Headline], Sequence[Score | None]], list[ReportBlock]]
+PICTURES: dict[str, DrawFigure] = {
     "correlation": correlation_figures, "rank_correlation": correlation_figures, "distributions": distribution_figures,
     "scatter": scatter_figures, "rank_disclosure": rank_change_figures, "value_disclosure": interval_figures,
     "propensity": propensity_figures,
@@ -26,7 +26,7 @@ DRAWN_ONLY = frozenset({
 })
 
 
-def pictures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+def pictures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """The figures made for a method, none where it has none or the scores hold nothing to draw."""
     method = next((s.method for s in scores if s), "")
     return PICTURES[method](heads, scores) if method in PICTURES else []

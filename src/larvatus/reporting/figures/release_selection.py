@@ -9,22 +9,22 @@ from larvatus.core.number_format import count
 from larvatus.data.score import Score
 
 MOST_RELEASES = 6
-Scored = tuple[Headline, Score]
+ScoredRelease = tuple[Headline, Score]
 
 
-def drawn_releases(heads: Sequence[Headline], scores: Sequence[Score | None]) -> tuple[list[Scored], str]:
+def drawn_releases(heads: Sequence[Headline], scores: Sequence[Score | None]) -> tuple[list[ScoredRelease], str]:
     """All that have the score where they are few, else some that no other beats, from the least risk to the least loss."""
     there = [(h, s) for h, s in zip(heads, scores, strict=True) if s]
     if len(there) <= MOST_RELEASES:
         return there, ""
     best = unbeaten([h for h, _ in there])
-    numbers = {h.number for h in spread(best)} or {h.number for h, _ in there[:MOST_RELEASES]}
+    numbers = {h.number for h in evenly_spaced(best)} or {h.number for h, _ in there[:MOST_RELEASES]}
     kept = [(h, s) for h, s in there if h.number in numbers]
     why = "from those that no other beats on both risk and loss" if best else "the first ones"
     return kept, f" {count(len(kept))} of {count(len(there))} releases are drawn, {why}."
 
 
-def spread(best: Sequence[Headline]) -> list[Headline]:
+def evenly_spaced(best: Sequence[Headline]) -> list[Headline]:
     """As many as may be drawn, evenly from the first to the last."""
     if len(best) <= MOST_RELEASES:
         return list(best)

@@ -8,22 +8,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from larvatus.core.number_format import count, number
+from larvatus.core.number_format import count, finite_number
 from larvatus.data.score import Row, Score
 from larvatus.reporting.figures.histograms import WHOLE, axis_of
 from larvatus.reporting.figures.small_multiples import WIDTH, Frame, base_line, columns, heading, value_ticks
 from larvatus.reporting.figures.svg import document, element
 from larvatus.reporting.figures.value_axis import ValueAxis
-from larvatus.reporting.page.blocks import Block, Figure
+from larvatus.reporting.page.blocks import Figure, ReportBlock
 
-MOST_VARIABLES = 12
-BESIDE = 4
-NAMES, HIGH, FOOT = 42.0, 74.0, 34.0
+_MOST_VARIABLES = 12
+_BESIDE = 4
+_NAMES, _HIGH, _FOOT = 42.0, 74.0, 34.0
 FEWEST_BINS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownBins:
     """Heights of the released bins that may be shown, nothing for those that may not, and the rounded loss in words."""
 
     name: str
@@ -32,7 +32,7 @@ class Shown:
     said: str
 
 
-def released_histograms(score: Score, columns_out: Collection[str], smallest: int, losses: dict[str, str]) -> list[Block]:
+def released_histograms(score: Score, columns_out: Collection[str], smallest: int, losses: dict[str, str]) -> list[ReportBlock]:
     """One figure with a panel for each released column that has enough bins to show."""
     found: dict[str, list[Row]] = {}
     for row in score.details.get("histogram", ()):
@@ -46,40 +46,40 @@ def released_histograms(score: Score, columns_out: Collection[str], smallest: in
         f"Each column as it is released; its loss is the share of records that would have to change bin. Bins with fewer than "
         f"{smallest} records, before or after masking, are not drawn."
     )
-    if any(s.axis.widens for s in shown[:MOST_VARIABLES]):
+    if any(s.axis.widens for s in shown[:_MOST_VARIABLES]):
         sentence += " Bins widen towards the tails, so equal steps along the axis are not equal steps in value."
-    if len(shown) > MOST_VARIABLES:
-        sentence += f" The first {MOST_VARIABLES} of {count(len(shown))} columns are drawn."
-    return [Figure(title, sentence, _drawn(title, sentence, shown[:MOST_VARIABLES]))]
+    if len(shown) > _MOST_VARIABLES:
+        sentence += f" The first {_MOST_VARIABLES} of {count(len(shown))} columns are drawn."
+    return [Figure(title, sentence, _drawn(title, sentence, shown[:_MOST_VARIABLES]))]
 
 
-def _shown(name: str, rows: Sequence[Row], smallest: int, said: str) -> Shown | None:
-    counts = [[number(row.get(side)) or 0.0 for row in rows] for side in ("original", "released")]
+def _shown(name: str, rows: Sequence[Row], smallest: int, said: str) -> ShownBins | None:
+    counts = [[finite_number(row.get(side)) or 0.0 for row in rows] for side in ("original", "released")]
     kept = [i for i, pair in enumerate(zip(*counts, strict=True)) if min(pair) >= smallest]
     total = sum(counts[1])
     if len(kept) < FEWEST_BINS or not total:
         return None
     first, last = kept[0], kept[-1]
-    axis = axis_of([number(row.get("high")) for row in rows[first:last]])
+    axis = axis_of([finite_number(row.get("high")) for row in rows[first:last]])
     if axis is None:
         return None
-    return Shown(name, axis, tuple(counts[1][i] / total if i in kept else None for i in range(first, last + 1)), said)
+    return ShownBins(name, axis, tuple(counts[1][i] / total if i in kept else None for i in range(first, last + 1)), said)
 
 
-def _drawn(title: str, sentence: str, shown: Sequence[Shown]) -> str:
-    places = columns(min(BESIDE, len(shown)))
-    high = NAMES + HIGH + FOOT
+def _drawn(title: str, sentence: str, shown: Sequence[ShownBins]) -> str:
+    places = columns(min(_BESIDE, len(shown)))
+    high = _NAMES + _HIGH + _FOOT
     body = []
     for i, panel in enumerate(shown):
-        x, wide = places[i % BESIDE]
-        y = high * (i // BESIDE)
-        frame = Frame(x, y + NAMES, wide, HIGH)
+        x, wide = places[i % _BESIDE]
+        y = high * (i // _BESIDE)
+        frame = Frame(x, y + _NAMES, wide, _HIGH)
         body += [heading(x, y + 14, wide, panel.name, panel.said), _bars(panel, frame), base_line(frame),
                  value_ticks(panel.axis, frame)]
-    return document(title, sentence, WIDTH, high * ((len(shown) + BESIDE - 1) // BESIDE), "".join(body))
+    return document(title, sentence, WIDTH, high * ((len(shown) + _BESIDE - 1) // _BESIDE), "".join(body))
 
 
-def _bars(panel: Shown, frame: Frame) -> str:
+def _bars(panel: ShownBins, frame: Frame) -> str:
     ends = panel.axis.ends
     heights = [None if s is None else s / (b - a) for s, a, b in zip(panel.shares, ends, ends[1:], strict=False)]
     highest = max(h for h in heights if h is not None)

@@ -7,44 +7,46 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from larvatus.comparison.headline import Headline
-from larvatus.core.number_format import EXACT, count, quoted, share
+from larvatus.core.number_format import EXACT, count, quote, share
 from larvatus.data.score import Score
 from larvatus.reporting.figures.release_selection import drawn_releases
-from larvatus.reporting.figures.scatter_grids import Cells, Grid, Pair, chosen_pairs, grids_of, pair_losses
+from larvatus.reporting.figures.scatter_grids import Grid, GridCells, GridPair, chosen_pairs, grids_of, pair_losses
 from larvatus.reporting.figures.small_multiples import WIDTH, Frame, columns, heading, value_ticks
-from larvatus.reporting.figures.svg import document, element, line, shortened, text
+from larvatus.reporting.figures.svg import document, element, line, shorten, text
 from larvatus.reporting.figures.value_axis import ValueAxis
-from larvatus.reporting.page.blocks import Block, Figure
+from larvatus.reporting.page.blocks import Figure, ReportBlock
 
-MOST_PAIRS = 4
-WIDENING = " Cells widen towards the tails, so equal steps along an axis are not equal steps in value."
+_MOST_PAIRS = 4
+_WIDENING = " Cells widen towards the tails, so equal steps along an axis are not equal steps in value."
 
 
-def scatter_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+def scatter_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """One figure: a row for each of the worst pairs, a panel for the original and for each release."""
     drawn, left_out = drawn_releases(heads, scores)
     grids = grids_of([score for _, score in drawn])
     found = [(head, g, pair_losses(score)) for (head, score), g in zip(drawn, grids, strict=True) if g]
-    pairs = chosen_pairs([g for _, g, _ in found], MOST_PAIRS)
+    pairs = chosen_pairs([g for _, g, _ in found], _MOST_PAIRS)
     if not pairs:
         return []
     rows = [
-        Row(*pair, tuple(_panel(head, g[pair], losses.get(pair)) for head, g, losses in found if pair in g)) for pair in pairs
+        ScatterRow(*pair, tuple(_panel(head, g[pair], losses.get(pair)) for head, g, losses in found if pair in g))
+        for pair in pairs
     ]
     title = "Scatter plots of the pairs that changed most"
     sentence = _sentence(found, pairs) + left_out
     if any(len(row.panels) < len(found) for row in rows):
         sentence += " Each release is drawn for the pairs that changed most under it."
     if any(axis.widens for row in rows for axis in (row.panels[0].grid.x, row.panels[0].grid.y)):
-        sentence += WIDENING
+        sentence += _WIDENING
     return [Figure(title, sentence, drawn_scatter(title, sentence, rows))]
 
 
-def _panel(head: Headline, grid: Grid, lost: float | None) -> Panel:
-    return Panel(head.name, "" if lost is None else "the same" if lost < EXACT else f"{share(lost)} change cell", grid)
+def _panel(head: Headline, grid: Grid, lost: float | None) -> ScatterPanel:
+    return ScatterPanel(head.name, "" if lost is None else "the same" if lost < EXACT else f"{share(lost)} change cell", grid)
 
 
-def _sentence(found: Sequence[tuple[Headline, Mapping[Pair, Grid], Mapping[Pair, float]]], pairs: Sequence[Pair]) -> str:
+def _sentence(found: Sequence[tuple[Headline, Mapping[GridPair, Grid], Mapping[GridPair, float]]],
+              pairs: Sequence[GridPair]) -> str:
     """Who moves most and who least, over the drawn pairs."""
     means = []
     for head, _, losses in found:
@@ -58,17 +60,17 @@ def _sentence(found: Sequence[tuple[Headline, Mapping[Pair, Grid], Mapping[Pair,
     if len(means) == 1 or low == high:
         return f"{over}, {share(high)} of the records would have to change cell to make both alike."
     return (
-        f"{over}, the cloud moves least under {quoted(least)} ({share(low)} of the records would have to change cell) "
-        f"and most under {quoted(most)} ({share(high)})."
+        f"{over}, the cloud moves least under {quote(least)} ({share(low)} of the records would have to change cell) "
+        f"and most under {quote(most)} ({share(high)})."
     )
 
 
-TOP, NAMES, FOOT, SIDE, START = 34.0, 62.0, 42.0, 180.0, 44.0
-LEVELS = 8
+_TOP, _NAMES, _FOOT, SIDE, _START = 34.0, 62.0, 42.0, 180.0, 44.0
+_LEVELS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class ScatterPanel:
     """One release's grid with its figure in words."""
 
     name: str
@@ -77,39 +79,39 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScatterRow:
     """A pair of columns in the releases that keep its grid."""
 
     first: str
     second: str
-    panels: tuple[Panel, ...]
+    panels: tuple[ScatterPanel, ...]
 
-def drawn_scatter(title: str, sentence: str, rows: Sequence[Row]) -> str:
+def drawn_scatter(title: str, sentence: str, rows: Sequence[ScatterRow]) -> str:
     """All rows; within a row every panel has the same axes and the same colours."""
-    places = columns(max(len(row.panels) for row in rows) + 1, START)
-    high = NAMES + min(places[0][1], SIDE) + FOOT
-    body = [_legend(), *(_row(row, TOP + high * i, places) for i, row in enumerate(rows))]
-    return document(title, sentence, WIDTH, TOP + high * len(rows) - 10, "".join(body))
+    places = columns(max(len(row.panels) for row in rows) + 1, _START)
+    high = _NAMES + min(places[0][1], SIDE) + _FOOT
+    body = [_legend(), *(_row(row, _TOP + high * i, places) for i, row in enumerate(rows))]
+    return document(title, sentence, WIDTH, _TOP + high * len(rows) - 10, "".join(body))
 
 
-def _row(row: Row, y: float, places: Sequence[tuple[float, float]]) -> str:
+def _row(row: ScatterRow, y: float, places: Sequence[tuple[float, float]]) -> str:
     first, side = row.panels[0].grid, min(places[0][1], SIDE)
     deepest = max(max(cells.values()) for p in row.panels for cells in (p.grid.original, p.grid.released))
     name = f"{row.second} ↑ by {row.first} →"
-    out = [line(0, y + 2, WIDTH, y + 2, "grid"), text(0, y + 20, shortened(name, WIDTH), "row", hint=name)]
+    out = [line(0, y + 2, WIDTH, y + 2, "grid"), text(0, y + 20, shorten(name, WIDTH), "row", hint=name)]
     drawn = [("original", "", first.original, "before"), *((p.name, p.said, p.grid.released, "after") for p in row.panels)]
     for (x, wide), (panel, said, cells, class_) in zip(places, drawn, strict=False):
-        frame = Frame(x, y + NAMES, side, side)
+        frame = Frame(x, y + _NAMES, side, side)
         out += [heading(x, y + 39, wide, panel, said), _cells(first, cells, frame, deepest, class_)]
         out.append(value_ticks(first.x, frame))
-    return "".join((*out, _side_ticks(first.y, Frame(START, y + NAMES, side, side))))
+    return "".join((*out, _side_ticks(first.y, Frame(_START, y + _NAMES, side, side))))
 
 
 def _side_ticks(axis: ValueAxis, frame: Frame) -> str:
     return "".join(text(frame.x - 6, frame.up(part) + 4, said, "tick", "end") for part, said in axis.ticks((0.1, 0.5, 0.9)))
 
 
-def _cells(grid: Grid, cells: Cells, frame: Frame, deepest: float, class_: str) -> str:
+def _cells(grid: Grid, cells: GridCells, frame: Frame, deepest: float, class_: str) -> str:
     """One path for each depth of colour, in units of cells."""
     levels: dict[int, list[str]] = {}
     ends = grid.x.ends, grid.y.ends
@@ -128,11 +130,11 @@ def _square(x: Sequence[float], y: Sequence[float], frame: Frame) -> str:
 
 def _level(share: float, deepest: float) -> int:
     """From 1 to the deepest, by the root of the share, so that thin parts are seen beside thick ones."""
-    return max(1, math.ceil(LEVELS * math.sqrt(share / deepest)))
+    return max(1, math.ceil(_LEVELS * math.sqrt(share / deepest)))
 
 
 def _opacity(level: int) -> str:
-    return f"{0.1 + 0.9 * level / LEVELS:.2f}"
+    return f"{0.1 + 0.9 * level / _LEVELS:.2f}"
 
 
 def _legend() -> str:
@@ -140,5 +142,5 @@ def _legend() -> str:
     for class_, x in (("before", 28), ("after", 28)):
         y = 2 if class_ == "before" else 11
         out += [element("rect", x=x + 14 * (n - 1), y=y, width=14, height=9, class_=f"heat {class_}", fill_opacity=_opacity(n))
-                for n in range(1, LEVELS + 1)]
-    return "".join((*out, text(34 + 14 * LEVELS, 16, "many records in a cell; grey: original, coloured: released", "tick")))
+                for n in range(1, _LEVELS + 1)]
+    return "".join((*out, text(34 + 14 * _LEVELS, 16, "many records in a cell; grey: original, coloured: released", "tick")))

@@ -6,13 +6,13 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from larvatus.core.number_format import number
+from larvatus.core.number_format import finite_number
 from larvatus.data.score import Row, Score
 from larvatus.reporting.figures.histograms import axis_of
 from larvatus.reporting.figures.value_axis import ValueAxis
 
-Pair = tuple[str, str]
-Cells = Mapping[tuple[int, int], float]
+GridPair = tuple[str, str]
+GridCells = Mapping[tuple[int, int], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +21,14 @@ class Grid:
 
     x: ValueAxis
     y: ValueAxis
-    original: Cells
-    released: Cells
+    original: GridCells
+    released: GridCells
 
 
-def grids_of(scores: Sequence[Score]) -> list[dict[Pair, Grid]]:
+def grids_of(scores: Sequence[Score]) -> list[dict[GridPair, Grid]]:
     """For each score its grids by pair, in its own order; a pair has the same axes in all scores."""
     files = [_by_pair(score) for score in scores]
-    axes: dict[Pair, tuple[ValueAxis | None, ValueAxis | None]] = {}
+    axes: dict[GridPair, tuple[ValueAxis | None, ValueAxis | None]] = {}
     for pair in {pair for rows in files for pair in rows}:
         together = [row for rows in files for row in rows.get(pair, ())]
         axes[pair] = _axis(together, "x"), _axis(together, "y")
@@ -36,24 +36,24 @@ def grids_of(scores: Sequence[Score]) -> list[dict[Pair, Grid]]:
     return [{pair: grid for pair, grid in grids.items() if grid} for grids in made]
 
 
-def _by_pair(score: Score) -> dict[Pair, list[Row]]:
-    found: dict[Pair, list[Row]] = {}
+def _by_pair(score: Score) -> dict[GridPair, list[Row]]:
+    found: dict[GridPair, list[Row]] = {}
     for row in score.details.get("grid", ()):
         found.setdefault((str(row.get("first")), str(row.get("second"))), []).append(row)
     return found
 
 
-def pair_losses(score: Score) -> dict[Pair, float]:
+def pair_losses(score: Score) -> dict[GridPair, float]:
     """The loss of every pair that has one."""
-    rows = [((str(r.get("first")), str(r.get("second"))), number(r.get("loss"))) for r in score.by_pair]
+    rows = [((str(r.get("first")), str(r.get("second"))), finite_number(r.get("loss"))) for r in score.by_pair]
     return {pair: loss for pair, loss in rows if loss is not None}
 
 
-def chosen_pairs(files: Sequence[Mapping[Pair, Grid]], most: int) -> list[Pair]:
+def chosen_pairs(files: Sequence[Mapping[GridPair, Grid]], most: int) -> list[GridPair]:
     """Pairs such that every file has one if possible: at each turn the one most files without any hold, then most files."""
     left = list(dict.fromkeys(pair for grids in files for pair in grids))
     without = list(files)
-    out: list[Pair] = []
+    out: list[GridPair] = []
     while left and len(out) < most:
         counts = {pair: (sum(pair in g for g in without), sum(pair in g for g in files)) for pair in left}
         best = max(left, key=lambda pair: counts[pair])
@@ -71,16 +71,16 @@ def _grid(rows: Sequence[Row], x: ValueAxis | None, y: ValueAxis | None) -> Grid
 
 
 def _axis(rows: Sequence[Row], name: str) -> ValueAxis | None:
-    ends = {number(row.get(f"{name}_{end}")) for row in rows for end in ("low", "high")}
+    ends = {finite_number(row.get(f"{name}_{end}")) for row in rows for end in ("low", "high")}
     return axis_of(sorted(e for e in ends if e is not None))
 
 
-def _cells(rows: Sequence[Row], side: str, x: ValueAxis, y: ValueAxis) -> Cells:
+def _cells(rows: Sequence[Row], side: str, x: ValueAxis, y: ValueAxis) -> GridCells:
     counts: dict[tuple[int, int], float] = {}
     for row in rows:
-        n = number(row.get(side)) or 0.0
+        n = finite_number(row.get(side)) or 0.0
         if n > 0:
-            cell = _place(x, number(row.get("x_low"))), _place(y, number(row.get("y_low")))
+            cell = _place(x, finite_number(row.get("x_low"))), _place(y, finite_number(row.get("y_low")))
             counts[cell] = counts.get(cell, 0.0) + n
     total = sum(counts.values())
     return {cell: n / total for cell, n in counts.items()}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from larvatus.reporting.figures.svg import element, line, panel_name, shortened, text, text_width
+from larvatus.reporting.figures.svg import element, line, panel_name, shorten, text, text_width
 from larvatus.reporting.figures.value_axis import ValueAxis
 
 WIDTH = 760.0
-GAP = 18.0
+_GAP = 18.0
 WIDEST = 371.0
 SMALLER = 1.18  # how much more of the smaller type fits
 
@@ -36,16 +36,16 @@ class Frame:
 
 def columns(n: int, start: float = 0.0) -> list[tuple[float, float]]:
     """Left end and width of each of n panels beside each other."""
-    wide = min((WIDTH - start - GAP * (n - 1)) / n, WIDEST)
-    return [(start + i * (wide + GAP), wide) for i in range(n)]
+    wide = min((WIDTH - start - _GAP * (n - 1)) / n, WIDEST)
+    return [(start + i * (wide + _GAP), wide) for i in range(n)]
 
 
 def heading(x: float, y: float, wide: float, name: str, said: str = "") -> str:
     """A panel's name and, below it, its figure in words."""
-    return panel_name(x, y, name, wide) + (text(x, y + 15, shortened(said, SMALLER * (wide + 12)), "tick") if said else "")
+    return panel_name(x, y, name, wide) + (text(x, y + 15, shorten(said, SMALLER * (wide + 12)), "tick") if said else "")
 
 
-def steps(ends: Sequence[float], heights: Sequence[float], frame: Frame, class_: str, highest: float) -> str:
+def panel_steps(ends: Sequence[float], heights: Sequence[float], frame: Frame, class_: str, highest: float) -> str:
     """One column per bin, as one outline from base to base."""
     out = [f"M{frame.x:.1f} {frame.base:.1f}"]
     for end, height in zip(ends[1:], heights, strict=True):

@@ -54,7 +54,7 @@ def document(title: str, description: str, width: float, height: float, body: st
     )
 
 
-def shortened(said: str, width: float) -> str:
+def shorten(said: str, width: float) -> str:
     """As much of a text as fits, the middle left out."""
     most = max(4, int(width / LETTER))
     if len(said) <= most:
@@ -65,7 +65,7 @@ def shortened(said: str, width: float) -> str:
 
 def panel_name(x: float, y: float, name: str, wide: float) -> str:
     """What stands above a panel: as much of its name as the panel is wide, the whole of it on request."""
-    short = shortened(name, wide / BOLD)
+    short = shorten(name, wide / BOLD)
     return text(x, y, short, "panel", hint=name if short != name else "")
 
 
@@ -74,7 +74,7 @@ def text_width(said: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AxisScale:
     """From 0 to a round number at least as high as the highest value, onto pixels."""
 
     high: float
@@ -82,7 +82,7 @@ class Scale:
     end: float
 
     @classmethod
-    def to(cls, highest: float, start: float, end: float, ceiling: float | None = None, steps: int = 5) -> Scale:
+    def to(cls, highest: float, start: float, end: float, ceiling: float | None = None, steps: int = 5) -> AxisScale:
         top = highest if highest > EXACT else 1.0
         step = _round_step(top, steps)
         high = step * math.ceil(round(top / step, 9))

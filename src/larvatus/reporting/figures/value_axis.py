@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 WIDENS = 5.0  # ratio of widths beyond which every bin is drawn equally wide
-UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class ValueAxis:
 def short(value: float) -> str:
     """A value in as few letters as an axis of a small figure has room for."""
     size = abs(value)
-    unit, letter = next(((u, s) for u, s in UNITS if size >= 0.9995 * u), (1.0, ""))
+    unit, letter = next(((u, s) for u, s in _UNITS if size >= 0.9995 * u), (1.0, ""))
     if size and (size < 1e-3 or size >= 1e15):
         return f"{value:.0e}".replace("-", "−")
     scaled = float(f"{value / unit:.3g}")

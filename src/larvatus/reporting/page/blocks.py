@@ -47,7 +47,7 @@ class KeyFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """Cells as text; the first column names the row, and columns listed in `words` are not figures."""
 
     kind: ClassVar[str] = "table"
@@ -168,7 +168,7 @@ class Fold:
 
     kind: ClassVar[str] = "fold"
     summary: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[ReportBlock, ...]
     paper: Literal["line", "worst", "whole"] = "line"  # in print: its summary, the first rows of its tables, or all of it
 
 
@@ -179,7 +179,7 @@ class Page:
     kind: ClassVar[str] = "page"
     anchor: str
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[ReportBlock, ...]
     paper: bool = False  # whether print holds it
 
 
@@ -189,11 +189,11 @@ class Section:
 
     kind: ClassVar[str] = "section"
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[ReportBlock, ...]
 
 
-Block: TypeAlias = (
-    Paragraph | Listing | KeyFigures | Table | SearchTable | HeatTable | Figure | LiveMap | Code | SignOff | NotesList
+ReportBlock: TypeAlias = (
+    Paragraph | Listing | KeyFigures | ReportTable | SearchTable | HeatTable | Figure | LiveMap | Code | SignOff | NotesList
     | Findings | Fold | Page | Section
 )
 
@@ -204,7 +204,7 @@ class Report:
 
     title: str
     edition: Edition
-    opening: tuple[Block, ...]
+    opening: tuple[ReportBlock, ...]
     sections: tuple[Section, ...]
     closing: str
     styles: tuple[str, ...] = ()  # beyond report.css, for blocks that few reports have

@@ -24,7 +24,7 @@ def _ids() -> Iterator[str]:
     return (f"p{n}" for n in count(1))
 
 
-def rendered(report: Report) -> str:
+def render(report: Report) -> str:
     """The page. All text is escaped; only drawings, whose text is escaped where they are made, go in as they are."""
     ids = _ids()
     page = _environment().get_template("report.html.j2")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from larvatus.comparison.headline import Headline
-from larvatus.core.number_format import number
+from larvatus.core.number_format import finite_number
 from larvatus.data.score import Row, Score
 
 FEW = 4  # releases that are named one by one
@@ -60,13 +60,13 @@ def lanes_of(scores: Sequence[Score | None], part: Literal["by_group", "by_varia
 
 
 def _mark(row: Row) -> Mark | None:
-    value = number(row.get("value", row.get("loss")))
+    value = finite_number(row.get("value", row.get("loss")))
     if value is None:
         return None
-    return Mark(value, *(number(row.get(k)) for k in ("low", "high", "chance", "s_alone")))
+    return Mark(value, *(finite_number(row.get(k)) for k in ("low", "high", "chance", "s_alone")))
 
 
-def chosen(lanes: Sequence[Lane], places: Sequence[int]) -> tuple[Lane, ...]:
+def select_marks(lanes: Sequence[Lane], places: Sequence[int]) -> tuple[Lane, ...]:
     """The lanes with the marks of some releases only, the worst of those first."""
     kept = (replace(lane, marks=tuple(lane.marks[p] for p in places)) for lane in lanes)
     return tuple(sorted((lane for lane in kept if any(lane.marks)), key=lambda lane: -lane.worst))

@@ -11,8 +11,8 @@ from larvatus.reporting.page.blocks import SearchTable
 from larvatus.reporting.page.lanes import Lane
 
 MOST_FIGURES = 200_000  # in the whole report
-UNIT = 10_000
-NOTE = "Type words of a {what} and of a release to find its figure; the largest come first. This needs a browser with scripts."
+_UNIT = 10_000
+_NOTE = "Type words of a {what} and of a release to find its figure; the largest come first. This needs a browser with scripts."
 
 
 def search_table(
@@ -27,9 +27,9 @@ def search_table(
         "values": [[None if m is None else _short(m.value) for m in lane.marks] for lane in lanes],
     }, ensure_ascii=False, separators=(",", ":"))
     caption = f"{name}: {tone} by {what} and release, {count(found)} figures"
-    return SearchTable(caption, figures, NOTE.format(what=what) + left_out)
+    return SearchTable(caption, figures, _NOTE.format(what=what) + left_out)
 
 
 def _short(value: float) -> float:
     """In ten-thousandths, whole ones but for small figures: as many digits as are shown, in few letters."""
-    return round(value * UNIT) if abs(value) >= 0.001 else float(f"{value * UNIT:.2g}")
+    return round(value * _UNIT) if abs(value) >= 0.001 else float(f"{value * _UNIT:.2g}")

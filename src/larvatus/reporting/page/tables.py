@@ -14,7 +14,7 @@ from larvatus.core.number_format import (
     Cell,
     count,
     in_cell,
-    interval,
+    interval_text,
     loss,
     of_all,
     share,
@@ -22,10 +22,10 @@ from larvatus.core.number_format import (
     words,
 )
 from larvatus.data.score import Row, Rows, Score
-from larvatus.reporting.page.blocks import Block, Fold, Table
+from larvatus.reporting.page.blocks import Fold, ReportBlock, ReportTable
 from larvatus.reporting.page.lanes import FEW, Lane, Mark, anchor
 
-MOST_CELLS = 10_000
+_MOST_CELLS = 10_000
 DETAIL_CELLS = 3_000
 MOST_ACROSS = 12
 OVER_RELEASES = "Figures are over all releases; each release's own can be searched below, and the comparison's table has them."
@@ -47,12 +47,12 @@ NOTES = {
 SHARES = frozenset({"value", "chance", "s_alone", "x_alone"})
 
 
-def folded(summary: str, table: Table) -> Block:
+def fold_table(summary: str, table: ReportTable) -> ReportBlock:
     """The table itself where it is short, else behind its summary."""
     return Fold(summary, (table,)) if len(table.rows) > LONG else table
 
 
-def within_budget(rows: Sequence[Any], columns: int, cells: int = MOST_CELLS) -> tuple[Sequence[Any], str]:
+def within_budget(rows: Sequence[Any], columns: int, cells: int = _MOST_CELLS) -> tuple[Sequence[Any], str]:
     """The first rows that a table may hold, and a sentence on those left out."""
     most = max(10, cells // max(columns, 1))
     if len(rows) <= most:
@@ -67,7 +67,7 @@ def release_title(head: Headline, of: int) -> str:
     return f"{head.number}. {head.name[:39] + '…' if len(head.name) > 40 else head.name}"
 
 
-def summary_table(heads: Sequence[Headline], measures: dict[str, list[Score]]) -> Table:
+def summary_table(heads: Sequence[Headline], measures: dict[str, list[Score]]) -> ReportTable:
     """One row per release: strongest attack beside its baselines, then the losses."""
     risks = any(h.attack for h in heads)
     columns = ["Release"]
@@ -84,26 +84,26 @@ def summary_table(heads: Sequence[Headline], measures: dict[str, list[Score]]) -
     note = "S alone: what an intruder gets from the non-confidential columns without the masked ones. A loss of 0 is best."
     note += MEAN_LOSS if len(measures) > 1 else ""
     links = tuple(f"#{anchor(h)}" for h in heads)
-    return Table("Releases side by side", tuple(columns), tuple(rows), frozenset({0, 2} if risks else {0}), note, links)
+    return ReportTable("Releases side by side", tuple(columns), tuple(rows), frozenset({0, 2} if risks else {0}), note, links)
 
 
 def _risk_cells(head: Headline) -> list[str]:
     if head.attack is None:
         return [NONE] * 5
     a = head.attack
-    return [words(a.method), share(a.value), interval(*(a.interval or (None, None))), share(a.chance), share(a.s_alone)]
+    return [words(a.method), share(a.value), interval_text(*(a.interval or (None, None))), share(a.chance), share(a.s_alone)]
 
 
-def attack_table(caption: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Table:
+def attack_table(caption: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> ReportTable:
     """One attack: one row per release."""
     rows = tuple(
-        (h.name, share(s.value), interval(*(s.interval or (None, None))), share(s.chance), share(s.s_alone))
+        (h.name, share(s.value), interval_text(*(s.interval or (None, None))), share(s.chance), share(s.s_alone))
         for h, s in zip(heads, scores, strict=True) if s
     )
-    return Table(caption, ("Release", "Risk", "Interval", "Chance", S_ALONE), rows)
+    return ReportTable(caption, ("Release", "Risk", "Interval", "Chance", S_ALONE), rows)
 
 
-def lanes_table(caption: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: str) -> Table:
+def lanes_table(caption: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: str) -> ReportTable:
     """One row per sub-group or variable, one column per release; the baselines once."""
     sizes = any(lane.records is not None for lane in lanes)
     total = sum(lane.records or 0 for lane in lanes) if what == "sub-group" else 0
@@ -122,7 +122,7 @@ def lanes_table(caption: str, what: str, heads: Sequence[Headline], lanes: Seque
         rows.append(tuple(row))
     text = {0, len(columns) - 1} if many else {0}
     note = f"{note} {OVER_RELEASES}".strip() if many else note
-    return Table(caption, tuple(columns), tuple(rows), frozenset(text), note)
+    return ReportTable(caption, tuple(columns), tuple(rows), frozenset(text), note)
 
 
 def _range(lane: Lane, heads: Sequence[Headline], risk: bool) -> list[str]:
@@ -137,12 +137,12 @@ def _mark_text(mark: Mark | None, risk: bool, ends: bool) -> str:
         return NONE
     if not risk:
         return loss(mark.value)
-    return share(mark.value) + (f" ({interval(mark.low, mark.high)})" if ends and mark.low is not None else "")
+    return share(mark.value) + (f" ({interval_text(mark.low, mark.high)})" if ends and mark.low is not None else "")
 
 
 def rows_table(
     caption: str, parts: Sequence[tuple[str, Rows]], kind: str, variables: Collection[str] = ()
-) -> Table:
+) -> ReportTable:
     """Rows of any score, one release after another; lower and upper ends become one interval; variables keep their names."""
     named = [(release, row) for release, rows in parts for row in rows]
     names = list(dict.fromkeys(name for _, row in named for name in row))
@@ -159,7 +159,7 @@ def rows_table(
     columns = (*(["Release"] if several else []), *(n if n in variables else _title(n, kind, both) for n in kept))
     text = [i + several for i, n in enumerate(kept) if any(isinstance(row.get(n), str) for _, row in named)]
     said = " ".join([note, *(NOTES[n] for n in kept if n in NOTES)]).strip()
-    return Table(caption, columns, rows, frozenset({0, *text}), said)
+    return ReportTable(caption, columns, rows, frozenset({0, *text}), said)
 
 
 def _title(name: str, kind: str, both: bool) -> str:
@@ -173,7 +173,7 @@ def _title(name: str, kind: str, both: bool) -> str:
 def _cell(row: Row, name: str, kind: str, both: bool, variable: bool = False) -> str:
     value: Cell = row.get(name)
     if both and name == "low":
-        return interval(value, row.get("high"))
+        return interval_text(value, row.get("high"))
     if kind == "risk" and (name in SHARES or (isinstance(value, float) and (variable or " within " in name))):
         return share(value)
     if name == "loss" or (kind == "loss" and name == "value"):

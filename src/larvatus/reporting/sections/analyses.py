@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from larvatus.comparison.by_method import Candidate, by_method
+from larvatus.comparison.by_method import by_method
+from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline
-from larvatus.core.number_format import NONE, SPACE, count, loss, minus, number, plural, quoted, words
+from larvatus.core.number_format import NONE, SPACE, count, finite_number, loss, minus, plural, quote, words
 from larvatus.data.score import Row, Rows, Score
 from larvatus.measures.analyses.display import side_by_side
 from larvatus.measures.analyses.spec import METHOD
 from larvatus.reporting.figures.estimate_intervals import drawn_intervals, interval_lane
 from larvatus.reporting.figures.release_selection import drawn_releases
-from larvatus.reporting.page.blocks import Block, Figure, Paragraph, Section, Table
+from larvatus.reporting.page.blocks import Figure, Paragraph, ReportBlock, ReportTable, Section
 from larvatus.reporting.page.lanes import FEW
-from larvatus.reporting.page.tables import folded, within_budget
+from larvatus.reporting.page.tables import fold_table, within_budget
 
-MOST_LANES = 15
-TITLE = "The analyses you named"
+_MOST_LANES = 15
+_TITLE = "The analyses you named"
 
 
 def analyses_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section | None:
@@ -31,12 +32,12 @@ def analyses_section(candidates: Sequence[Candidate], heads: Sequence[Headline])
         "It says whether an analyst of the release would come to the same conclusion."
     )
     names = dict.fromkeys(str(r["variable"]) for s in scores if s for r in s.by_variable)
-    return Section(TITLE, (opening, *(_analysis(name, heads, scores) for name in names)))
+    return Section(_TITLE, (opening, *(_analysis(name, heads, scores) for name in names)))
 
 
 def _analysis(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Section:
     every = [_rows(s, name) for s in scores]
-    blocks: list[Block] = [*_figure(name, heads, scores), _table(name, heads, every)]
+    blocks: list[ReportBlock] = [*_figure(name, heads, scores), _table(name, heads, every)]
     if len(blocks) == 1:
         blocks.insert(0, Paragraph(_sentence(heads, every)))
     return Section(name, tuple(blocks))
@@ -46,7 +47,7 @@ def _rows(score: Score | None, name: str) -> list[Row]:
     return [r for r in score.details.get("estimates", Rows()) if r["analysis"] == name] if score else []
 
 
-def _figure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+def _figure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     drawn, left_out = drawn_releases(heads, scores)
     tables = [{str(r["quantity"]): r for r in _rows(s, name)} for _, s in drawn]
     quantities = list(dict.fromkeys(q for rows in tables for q in rows))
@@ -55,9 +56,9 @@ def _figure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]
     if not kept:
         return []
     sentence = _sentence([h for h, _ in drawn], [list(rows.values()) for rows in tables]) + left_out
-    if len(kept) > MOST_LANES:
-        sentence += f" The {MOST_LANES} of {plural(len(kept), 'quantity', 'quantities')} with the least overlap are drawn."
-        kept = sorted(kept, key=lambda pair: pair[1])[:MOST_LANES]
+    if len(kept) > _MOST_LANES:
+        sentence += f" The {_MOST_LANES} of {plural(len(kept), 'quantity', 'quantities')} with the least overlap are drawn."
+        kept = sorted(kept, key=lambda pair: pair[1])[:_MOST_LANES]
     sentence += " Every lane is in half widths of its original interval" + (
         "; what stands at the edge lies further out." if any(lane.beyond for lane, _ in kept) else "."
     )
@@ -66,7 +67,7 @@ def _figure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]
 
 
 def _least(quantity: str, tables: Sequence[dict[str, Row]]) -> float:
-    found = [number(rows[quantity].get("overlap")) for rows in tables if quantity in rows]
+    found = [finite_number(rows[quantity].get("overlap")) for rows in tables if quantity in rows]
     return min((v if v is not None else 0.0 for v in found), default=0.0)
 
 
@@ -79,12 +80,12 @@ def _sentence(heads: Sequence[Headline], tables: Sequence[Sequence[Row]]) -> str
         said = _changes(there[0][1])
         return f"{said[:1].upper()}{said[1:]}"
     if len(there) <= FEW:
-        return " ".join(f"Under {quoted(h.name)}: {_changes(rows)}" for h, rows in there)
+        return " ".join(f"Under {quote(h.name)}: {_changes(rows)}" for h, rows in there)
     worst = max(there, key=lambda pair: (sum(bool(r["sign"]) + bool(r["significance"]) for r in pair[1]), -pair[0].number))
     same = sum(not any(r["sign"] or r["significance"] for r in rows) for _, rows in there)
     return (
         f"Signs and significance are those of the original in {count(same)} of {count(len(there))} releases. "
-        f"Worst is {quoted(worst[0].name)}: {_changes(worst[1])}"
+        f"Worst is {quote(worst[0].name)}: {_changes(worst[1])}"
     )
 
 
@@ -95,14 +96,14 @@ def _changes(rows: Sequence[Row]) -> str:
     what = plural(len(counted), _word(counted))
     signs = [str(r["quantity"]) for r in counted if r["sign"]]
     turned = [f"{r['quantity']} ({r['significance']})" for r in counted if r["significance"]]
-    level = number(counted[0]["level"]) or 0.0
+    level = finite_number(counted[0]["level"]) or 0.0
     said = [_named(signs, "changed sign")] if counted[0]["sign"] is not None else []
     if counted[0]["significance"] is not None:
         said.append(f"{_named(turned, 'changed significance')} at the {100 * level:g}{SPACE}% level")
     lost = sum(r["released"] is None for r in counted)
     if lost:
         said.append(f"{count(lost)} cannot be estimated from the release")
-    overlap = [v for r in counted if (v := number(r["overlap"])) is not None]
+    overlap = [v for r in counted if (v := finite_number(r["overlap"])) is not None]
     mean = f"the mean overlap is {loss(sum(overlap) / len(overlap))}{_better(counted)}" if overlap else ""
     text = ", and ".join([", ".join(said[:-1]), said[-1]]) if len(said) > 1 else "".join(said)
     return f"of {what}, {'; '.join(part for part in (text, mean) if part)}."
@@ -119,7 +120,7 @@ def _word(rows: Sequence[Row]) -> str:
 
 def _better(rows: Sequence[Row]) -> str:
     """What the correction does for the quantities that have one."""
-    pairs = [(number(r["overlap"]), number(r["corrected_overlap"])) for r in rows]
+    pairs = [(finite_number(r["overlap"]), finite_number(r["corrected_overlap"])) for r in rows]
     both = [(a, b) for a, b in pairs if a is not None and b is not None]
     if not both:
         return ""
@@ -134,7 +135,7 @@ def _named(names: Sequence[str], what: str) -> str:
     return f"{count(len(names))} {what}" + (f" ({', '.join(names)})" if len(names) <= 3 else "")
 
 
-def _table(name: str, heads: Sequence[Headline], tables: Sequence[Sequence[Row]]) -> Block:
+def _table(name: str, heads: Sequence[Headline], tables: Sequence[Sequence[Row]]) -> ReportBlock:
     lines = [(h.name, line) for h, rows in zip(heads, tables, strict=True) for line in side_by_side(rows)]
     columns = [c for c in ("quantity", "original", "released", "corrected", "overlap", "sign", "significance", "said")
                if any(c in line for _, line in lines)]
@@ -145,11 +146,12 @@ def _table(name: str, heads: Sequence[Headline], tables: Sequence[Sequence[Row]]
     )
     titles = (*(["Release"] if several else []), *("Remark" if c == "said" else words(c).capitalize() for c in columns))
     text = frozenset({0, *(i + several for i, c in enumerate(columns) if c in ("quantity", "sign", "significance", "said"))})
-    return folded("Estimates and intervals, as a table", Table(f"{name}: estimates and intervals", titles, rows, text, note))
+    return fold_table("Estimates and intervals, as a table",
+                      ReportTable(f"{name}: estimates and intervals", titles, rows, text, note))
 
 
 def _cell(value: object, column: str) -> str:
     if column == "overlap":
-        found = number(value if isinstance(value, int | float) else None)
+        found = finite_number(value if isinstance(value, int | float) else None)
         return NONE if found is None else loss(found)
     return minus(str(value)) if value not in ("", None) else NONE

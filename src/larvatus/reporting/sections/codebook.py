@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from larvatus.comparison.by_method import About, Candidate
+from larvatus.comparison.comparison import About, Candidate
 from larvatus.core.number_format import NONE, words
-from larvatus.reporting.page.blocks import Section, Table
+from larvatus.reporting.page.blocks import ReportTable, Section
 
-HEADS: Mapping[str, str] = {
+_HEADS: Mapping[str, str] = {
     "column": "Column", "label": "Label", "type": "Type", "missing": "Missing values", "masked": "Masked", "how": "How",
     "levels": "Levels",
 }
-KINDS = {"number": "number", "nominal": "category", "text": "text"}
+_KINDS = {"number": "number", "nominal": "category", "text": "text"}
 
 
-def codebook(candidate: Candidate, about: About) -> Section:
+def codebook_section(candidate: Candidate, about: About) -> Section:
     """One row per released column; no range, no count, and no level that few records hold."""
     whole = codebook_table(candidate.codebook)
     if whole is not None:
@@ -26,12 +26,13 @@ def codebook(candidate: Candidate, about: About) -> Section:
     rows = [(n, _kind(kinds.get(n)), "yes", _how(n, candidate)) for n in about.confidential]
     beside = dict.fromkeys((*about.sub_groups, *about.non_confidential, *weight))
     rows += [(n, _kind(kinds.get(n)), "no", _as_it_is(n, about)) for n in beside if n not in about.confidential]
-    table = Table("Columns of the released file", ("Column", "Type", "Masked", "How"), tuple(rows), frozenset({0, 1, 2, 3}))
+    table = ReportTable("Columns of the released file", ("Column", "Type", "Masked", "How"), tuple(rows),
+                        frozenset({0, 1, 2, 3}))
     return Section("Codebook", (table,))
 
 
 def _kind(kind: str | None) -> str:
-    return NONE if kind is None else KINDS.get(kind, kind)
+    return NONE if kind is None else _KINDS.get(kind, kind)
 
 
 def _how(name: str, candidate: Candidate) -> str:
@@ -49,10 +50,10 @@ def _as_it_is(name: str, about: About) -> str:
     return "released as it is" + (": masking ran within its levels" if name in about.sub_groups else "")
 
 
-def codebook_table(rows: Sequence[Mapping[str, Any]]) -> Table | None:
+def codebook_table(rows: Sequence[Mapping[str, Any]]) -> ReportTable | None:
     """The table, without columns that would be empty; nothing where there is no codebook."""
-    shown = [k for k in HEADS if any(row.get(k) for row in rows)]
+    shown = [k for k in _HEADS if any(row.get(k) for row in rows)]
     if not shown:
         return None
     cells = tuple(tuple(str(row.get(k) or "") for k in shown) for row in rows)
-    return Table("Codebook of the release", tuple(HEADS[k] for k in shown), cells, frozenset(range(len(shown))))
+    return ReportTable("Codebook of the release", tuple(_HEADS[k] for k in shown), cells, frozenset(range(len(shown))))

@@ -6,22 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.release_sentences import KEPT
-from larvatus.core.number_format import EXACT, NONE, count, loss, number, quoted, words
+from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, quote, words
 from larvatus.data.score import Row, Score
-from larvatus.reporting.page.blocks import Block, Fold, HeatCell, HeatTable, Listing, Section
+from larvatus.reporting.page.blocks import Fold, HeatCell, HeatTable, Listing, ReportBlock, Section
 from larvatus.reporting.page.lanes import FEW
 
-SHIFT = "mean_shift"
-SLIGHT = 0.1
+_SHIFT = "mean_shift"
+_SLIGHT = 0.1
 MOST_PARTS = 40
-NOTE = (
+_NOTE = (
     "A record's part is that of its original values. Cells are coloured by their size beside the largest in their column; "
     "the worst parts come first. Shifts of means are in standard deviations of the whole file."
 )
 Losses = Mapping[str, Sequence[Score | None]]
 
 
-def domain_blocks(heads: Sequence[Headline], methods: Losses) -> tuple[Block, ...]:
+def domain_blocks(heads: Sequence[Headline], methods: Losses) -> tuple[ReportBlock, ...]:
     """A sentence on each release, and a table of domain by measure; nothing where no domain was asked for."""
     found = [(h, {n: s for n, scores in methods.items() if (s := scores[i]) and len(s.by_domain)}) for i, h in enumerate(heads)]
     there = [(h, scores) for h, scores in found if scores]
@@ -30,8 +30,8 @@ def domain_blocks(heads: Sequence[Headline], methods: Losses) -> tuple[Block, ..
     tables = [_table(h, scores, len(heads) > 1) for h, scores in there]
     if len(tables) == 1:
         return (Section("Inside domains", (tables[0],)),)
-    said = Listing(tuple(f"{quoted(h.name)}: {table.sentence}" for (h, _), table in zip(there, tables, strict=True)))
-    shown: tuple[Block, ...] = tuple(Fold(t.caption, (t,)) for t in tables)
+    said = Listing(tuple(f"{quote(h.name)}: {table.sentence}" for (h, _), table in zip(there, tables, strict=True)))
+    shown: tuple[ReportBlock, ...] = tuple(Fold(t.caption, (t,)) for t in tables)
     more = shown if len(shown) <= FEW else (Fold(f"Domains of {count(len(shown))} releases as tables", shown),)
     return (Section("Inside domains", (said, *more)),)
 
@@ -39,9 +39,9 @@ def domain_blocks(heads: Sequence[Headline], methods: Losses) -> tuple[Block, ..
 def domain_sentence(scores: Sequence[Score]) -> str:
     """Where means moved most and by how much, held against the sub-groups; another measure where no means were compared."""
     for score in scores:
-        shifts = _figures(score.by_domain, SHIFT)
+        shifts = _figures(score.by_domain, _SHIFT)
         if shifts:
-            return _said("Means", "moved by up to", shifts, [v for v, _ in _figures(score.by_group, SHIFT)], " SD", "they are")
+            return _said("Means", "moved by up to", shifts, [v for v, _ in _figures(score.by_group, _SHIFT)], " SD", "they are")
     for score in scores:
         losses = _figures(score.by_domain, "value")
         if losses:
@@ -55,7 +55,7 @@ def _said(what: str, verb: str, found: Sequence[tuple[float, Row]], inside: Sequ
     most, row = max(found, key=lambda f: f[0])
     if most < EXACT:
         return f"{what} are the same, but for rounding, in every part of every domain."
-    place = quoted(f"{row['domain']}: {row['part']}")
+    place = quote(f"{row['domain']}: {row['part']}")
     head = f"{what} inside {place} {verb} {loss(most)}{unit}"
     if not inside:
         return f"{head}."
@@ -67,7 +67,7 @@ def _said(what: str, verb: str, found: Sequence[tuple[float, Row]], inside: Sequ
 
 
 def _figures(rows: Iterable[Row], name: str) -> list[tuple[float, Row]]:
-    return [(v, row) for row in rows if (v := number(row.get(name))) is not None]
+    return [(v, row) for row in rows if (v := finite_number(row.get(name))) is not None]
 
 
 def _table(head: Headline, scores: Mapping[str, Score], several: bool) -> HeatTable:
@@ -75,21 +75,21 @@ def _table(head: Headline, scores: Mapping[str, Score], several: bool) -> HeatTa
     cells: list[dict[str, float]] = []
     for name, score in scores.items():
         title = words(name).capitalize()
-        for figure, column in (("value", title), (SHIFT, "Largest shift of a mean, SD")):
+        for figure, column in (("value", title), (_SHIFT, "Largest shift of a mean, SD")):
             values = {f"{r['domain']}: {r['part']}": v for v, r in _figures(score.by_domain, figure)}
             if values:
-                columns.append((column, "" if figure == SHIFT else f"file: {loss(score.value)}"))
+                columns.append((column, "" if figure == _SHIFT else f"file: {loss(score.value)}"))
                 cells.append(values)
-    largest = [max([SLIGHT, *values.values()]) for values in cells]
+    largest = [max([_SLIGHT, *values.values()]) for values in cells]
     parts = list(dict.fromkeys(p for values in cells for p in values))
     parts.sort(key=lambda p: -sum(values.get(p, 0.0) / most for values, most in zip(cells, largest, strict=True)))
     rows = tuple(
         (p, tuple(_cell(values.get(p), most) for values, most in zip(cells, largest, strict=True))) for p in parts[:MOST_PARTS]
     )
     more = f" The worst {MOST_PARTS} of {count(len(parts))} parts are shown." if len(parts) > MOST_PARTS else ""
-    caption = f"Loss inside domains{f' of {quoted(head.name)}' if several else ''}"
+    caption = f"Loss inside domains{f' of {quote(head.name)}' if several else ''}"
     said = domain_sentence(list(scores.values()))
-    return HeatTable(caption, said, (("Loss", len(columns)),), tuple(columns), rows, NOTE + more, "Domain part")
+    return HeatTable(caption, said, (("Loss", len(columns)),), tuple(columns), rows, _NOTE + more, "Domain part")
 
 
 def _cell(value: float | None, most: float) -> HeatCell:

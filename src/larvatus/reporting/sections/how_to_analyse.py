@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from larvatus.comparison.by_method import About, Candidate
-from larvatus.core.number_format import count, quoted, words
-from larvatus.reporting.page.blocks import Block, Code, Fold, Listing, Paragraph, Section
+from larvatus.comparison.comparison import About, Candidate
+from larvatus.core.number_format import count, quote, words
+from larvatus.reporting.page.blocks import Code, Fold, Listing, Paragraph, ReportBlock, Section
 from larvatus.reporting.sections.analysis_code import (
     COPIES_PYTHON,
     COPIES_R,
@@ -18,8 +18,8 @@ from larvatus.reporting.sections.analysis_code import (
     noise_r,
 )
 
-NOISES = ("additive_noise", "correlated_noise", "bias_and_noise")
-KEPT = (
+_NOISES = ("additive_noise", "correlated_noise", "bias_and_noise")
+_KEPT = (
     "The masking is made to keep means and covariances, or values and rank correlations, so that these need no correction: "
     "analyse the file as if it were the collected one, and keep the losses in mind."
 )
@@ -34,7 +34,7 @@ NO_CODE = "No ready-made correction for this is given here: analyse the file wit
 
 def how_to_analyse(candidate: Candidate, about: About) -> Section:
     """Advice and code for this release: combining copies, taking published noise off, or nothing special."""
-    blocks: list[Block] = []
+    blocks: list[ReportBlock] = []
     columns = tuple(n for n, kind in about.kinds if kind == "number" and n in about.confidential) or tuple(about.confidential)
     if candidate.copies > 1:
         blocks += _copies(candidate.copies, columns)
@@ -46,11 +46,11 @@ def how_to_analyse(candidate: Candidate, about: About) -> Section:
     else:
         blocks += _plain(candidate, about, columns)
     if about.weight:
-        blocks.append(Paragraph(f"Estimates for the population need the weights in the column {quoted(about.weight)}."))
+        blocks.append(Paragraph(f"Estimates for the population need the weights in the column {quote(about.weight)}."))
     return Section("How to analyse the file", tuple(blocks))
 
 
-def _copies(copies: int, columns: tuple[str, ...]) -> list[Block]:
+def _copies(copies: int, columns: tuple[str, ...]) -> list[ReportBlock]:
     said = Paragraph(
         f"The release comes in {count(copies)} copies. Make every estimate once from each copy, with its variance, and combine "
         "them: the estimate is the mean over copies; its variance is the mean of the copies' variances plus the variance "
@@ -59,14 +59,14 @@ def _copies(copies: int, columns: tuple[str, ...]) -> list[Block]:
     return [said, *_both(COPIES_PYTHON, COPIES_R, columns[0], copies=copies)]
 
 
-def _plain(candidate: Candidate, about: About, columns: tuple[str, ...]) -> list[Block]:
-    said: list[Block] = _changed(candidate, about) if candidate.publishable else [
+def _plain(candidate: Candidate, about: About, columns: tuple[str, ...]) -> list[ReportBlock]:
+    said: list[ReportBlock] = _changed(candidate, about) if candidate.publishable else [
         Paragraph("The masking is not described here, so that no correction can be given.")
     ]
-    return [*(said or [Paragraph(KEPT)]), *(_both(PLAIN_PYTHON, PLAIN_R, columns[0]) if columns else [])]
+    return [*(said or [Paragraph(_KEPT)]), *(_both(PLAIN_PYTHON, PLAIN_R, columns[0]) if columns else [])]
 
 
-def _changed(candidate: Candidate, about: About) -> list[Block]:
+def _changed(candidate: Candidate, about: About) -> list[ReportBlock]:
     """What each step changes by its own account, without code that corrects for it; nothing where all keep what is analysed."""
     told = [str(step.get("method", "step")) for step in candidate.publishable]
     clauses = [*candidate.altered, *[UNKNOWN] * (len(told) - len(candidate.altered))]
@@ -83,7 +83,7 @@ def _partly(step: Mapping[str, Any], about: About) -> bool:
     return some or step.get("where") is not None or step.get("zeros") == "keep" or bool(step.get("positive"))
 
 
-def _noise(noise: Mapping[str, Any], columns: tuple[str, ...], about: About, within: bool) -> list[Block]:
+def _noise(noise: Mapping[str, Any], columns: tuple[str, ...], about: About, within: bool) -> list[ReportBlock]:
     groups = tuple(about.sub_groups) if within else ()
     said = Paragraph(
         "Noise does not move means, but inflates variances and weakens correlations and regression slopes. Its size is "
@@ -93,7 +93,7 @@ def _noise(noise: Mapping[str, Any], columns: tuple[str, ...], about: About, wit
     return [said, Code("Python", python), Fold("The same in R", (Code("R", r),), "whole")]
 
 
-def _both(python: str, r: str, column: str, **more: int) -> list[Block]:
+def _both(python: str, r: str, column: str, **more: int) -> list[ReportBlock]:
     names = {"column": column, "quoted": in_r(column), **more}
     return [Code("Python", python.format(**names)), Fold("The same in R", (Code("R", r.format(**names)),), "whole")]
 
@@ -109,7 +109,7 @@ def _published_noise(candidate: Candidate, columns: tuple[str, ...]) -> Mapping[
     step, told = candidate.steps[0], candidate.publishable[0]
     method = told.get("method")
     changed = step.get("zeros") == "keep" or step.get("positive") or step.get("where") is not None or step.get("columns")
-    if method not in NOISES or changed:
+    if method not in _NOISES or changed:
         return None
     wanted = ("bias_sd", "noise_ratio") if method == "bias_and_noise" else ("variance",)
     found = {name: _by_column(told.get(name), columns) for name in wanted}

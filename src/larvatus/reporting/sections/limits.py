@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from larvatus.comparison.by_method import Comparison
-from larvatus.comparison.judged_limits import limit_figure, of_attack
-from larvatus.core.number_format import Cell, loss, plural, quoted, share, words
+from larvatus.comparison.limits_by_release import limit_figure, of_attack
+from larvatus.comparison.subset import ComparisonLike
+from larvatus.core.number_format import Cell, loss, plural, quote, share, words
 from larvatus.data.score import Rows
-from larvatus.reporting.page.blocks import Block, Fold, Section, Table
+from larvatus.reporting.page.blocks import Fold, ReportBlock, ReportTable, Section
 
-NAMED = ("combined", "part")  # columns that hold names of scores
+_NAMED = ("combined", "part")  # columns that hold names of scores
 
 
-def decided_section(comparison: Comparison) -> Section | None:
+def decided_section(comparison: ComparisonLike) -> Section | None:
     """A table each for limits, combined scores and releases that were not made; nothing where there is none of them."""
     names = {c.name for c in comparison.candidates}
-    blocks: list[Block] = [_table(title, rows) for title, rows in comparison.decisions(names).items() if len(rows)]
+    blocks: list[ReportBlock] = [_table(title, rows) for title, rows in comparison.decisions(names).items() if len(rows)]
     judged = comparison.held_to_limits()
     if len(judged) > 1:
         tables = tuple(limits_table(rows, name) for name, rows in judged.items())
@@ -22,11 +22,11 @@ def decided_section(comparison: Comparison) -> Section | None:
     return Section("Limits and choices", tuple(blocks)) if blocks else None
 
 
-def _table(title: str, rows: Rows) -> Table:
+def _table(title: str, rows: Rows) -> ReportTable:
     risks = {row.get("combined") for row in rows if of_attack(row.get("part"))}
     texts = tuple(tuple(_text(n, row.get(n), row.get("combined") in risks) for n in rows.columns) for row in rows)
     plain = frozenset(i for i, n in enumerate(rows.columns) if not all(_figure(row.get(n)) for row in rows))
-    return Table(title, tuple(n.replace("_", " ").capitalize() for n in rows.columns), texts, plain | {0})
+    return ReportTable(title, tuple(n.replace("_", " ").capitalize() for n in rows.columns), texts, plain | {0})
 
 
 def _figure(value: Cell) -> bool:
@@ -35,7 +35,7 @@ def _figure(value: Cell) -> bool:
 
 def _text(column: str, value: Cell, risk: bool) -> str:
     if value is None or isinstance(value, str):
-        return words(value or "") if column in NAMED else value or ""
+        return words(value or "") if column in _NAMED else value or ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, float):
@@ -43,7 +43,7 @@ def _text(column: str, value: Cell, risk: bool) -> str:
     return share(value) if risk else loss(value)
 
 
-def limits_table(rows: Rows, name: str) -> Table:
+def limits_table(rows: Rows, name: str) -> ReportTable:
     """Every limit with the figure that was judged."""
     cells = tuple(
         (words(str(r["score"])), str(r["figure"]), limit_figure(r, r["judged"]), limit_figure(r, r["limit"]),
@@ -52,4 +52,4 @@ def limits_table(rows: Rows, name: str) -> Table:
     whole = any(c[-1] for c in cells)
     heads = ("Score", "Figure", "Reached", "Limit", "Verdict", *(["Why"] if whole else []))
     told = tuple(c if whole else c[:-1] for c in cells)
-    return Table(f"{quoted(name)} against the limits", heads, told, frozenset({0, 1, 4, 5}))
+    return ReportTable(f"{quote(name)} against the limits", heads, told, frozenset({0, 1, 4, 5}))

@@ -10,17 +10,17 @@ import re
 
 from larvatus.data.notes import Note
 
-NUMBER = r"[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w,]|\.\d)"
-FIGURE = re.compile(rf"(?<![\w.,]){NUMBER}")
-STATED = re.compile(rf"(?<=\babove |\bbelow )({NUMBER})|(?<=\bis )({NUMBER})")
-DIGITS = 3
-LEAST = 2
-LONG = 5  # digits that a figure needs to be taken for a value
+_NUMBER = r"[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w,]|\.\d)"
+_FIGURE = re.compile(rf"(?<![\w.,]){_NUMBER}")
+STATED = re.compile(rf"(?<=\babove |\bbelow )({_NUMBER})|(?<=\bis )({_NUMBER})")
+_DIGITS = 3
+_LEAST = 2
+_LONG = 5  # digits that a figure needs to be taken for a value
 
 
 def public_note(note: Note) -> str:
     """The note's text; counts have separators and stay as they are."""
-    said = FIGURE.sub(lambda found: _rounded(found.group()) if _digits(found.group()) >= LONG else found.group(), str(note))
+    said = _FIGURE.sub(lambda found: _rounded(found.group()) if _digits(found.group()) >= _LONG else found.group(), str(note))
     return STATED.sub(lambda found: _rounded(found.group()), said) if note.promise else said
 
 
@@ -29,7 +29,7 @@ def _digits(figure: str) -> int:
 
 
 def _rounded(figure: str) -> str:
-    digits = min(DIGITS, max(LEAST, _digits(figure) - 1))
+    digits = min(_DIGITS, max(_LEAST, _digits(figure) - 1))
     value = float(f"{float(figure.replace('−', '-')):.{digits}g}")
-    said = f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.{DIGITS}g}"
+    said = f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.{_DIGITS}g}"
     return f"about {said}"

@@ -4,38 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from larvatus.comparison.by_method import Candidate
+from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, baseline
-from larvatus.comparison.release_sentences import at_baseline, in_words
-from larvatus.core.number_format import NONE, Cell, count, interval, loss, number, plural, share, words
+from larvatus.comparison.release_sentences import at_baseline, release_in_words
+from larvatus.core.number_format import NONE, Cell, count, finite_number, interval_text, loss, plural, share, words
 from larvatus.data.score import Score
 from larvatus.reporting.page.blocks import (
-    Block,
     Fold,
     KeyFigure,
     KeyFigures,
     NotesList,
     Page,
     Paragraph,
+    ReportBlock,
+    ReportTable,
     Section,
-    Table,
 )
 from larvatus.reporting.page.lanes import anchor
 from larvatus.reporting.page.tables import S_ALONE
 from larvatus.reporting.sections.null_distributions import P95, null_of
 from larvatus.reporting.sections.rules import rules_block
-from larvatus.reporting.sections.steps import made
+from larvatus.reporting.sections.steps import steps_section
 from larvatus.reporting.sections.summary import first_seen
-from larvatus.reporting.sections.verdict import preferred
+from larvatus.reporting.sections.verdict import preferred_release
 
-MOST_NOTES = 60
-MOST_GROUPS = 5
-KINDS = ("warning", "status", "information")
+_MOST_NOTES = 60
+_MOST_GROUPS = 5
+_KINDS = ("warning", "status", "information")
 
 
 def pages(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None = None) -> Section:
     """A page each, closed until it is asked for; print holds that of the release put forward."""
-    best = preferred(heads)
+    best = preferred_release(heads)
     paper = chosen or (best.name if best else None)
     others = len(heads) - (paper is not None)
     rest = [Paragraph(f"{plural(others, 'page')} of other releases: in the HTML file.", "paper")] if others else []
@@ -50,8 +50,8 @@ def pages(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: st
 
 def _page(candidate: Candidate, head: Headline, paper: bool) -> Page:
     risks, losses = candidate.of_kind("risk"), candidate.of_kind("loss")
-    said = in_words(risks, losses)
-    blocks: list[Block] = [_figures(head), *([Paragraph(said)] if said else []), *made(candidate)]
+    said = release_in_words(risks, losses)
+    blocks: list[ReportBlock] = [_figures(head), *([Paragraph(said)] if said else []), *steps_section(candidate)]
     blocks += [_risks(risks), *_worst(head)] if risks else [Paragraph("No attack was run.", "quiet")]
     blocks += [_losses(losses)] if losses else [Paragraph("No loss was measured.", "quiet")]
     blocks += [*rules_block(candidate), _notes(candidate)]
@@ -67,17 +67,17 @@ def _figures(head: Headline) -> KeyFigures:
     return KeyFigures(tuple(items))
 
 
-def _risks(risks: Sequence[Score]) -> Table:
+def _risks(risks: Sequence[Score]) -> ReportTable:
     rows = tuple(
-        (words(s.method), share(s.value), interval(*(s.interval or (None, None))), share(s.chance), share(s.s_alone),
+        (words(s.method), share(s.value), interval_text(*(s.interval or (None, None))), share(s.chance), share(s.s_alone),
          _beyond(s)) for s in risks
     )
     columns = ("Attack", "Risk", "Interval", "Chance", S_ALONE, "Beside what is had without the release")
-    return Table("Risk under every attack", columns, rows, frozenset({0, 5}))
+    return ReportTable("Risk under every attack", columns, rows, frozenset({0, 5}))
 
 
 def _beyond(score: Score) -> str:
-    value, base = number(score.value), baseline(score)
+    value, base = finite_number(score.value), baseline(score)
     if value is None:
         return NONE
     if at_baseline(score):
@@ -85,42 +85,42 @@ def _beyond(score: Score) -> str:
     return "more" if not base else f"{value / base:,.1f} times"
 
 
-def _worst(head: Headline) -> list[Block]:
+def _worst(head: Headline) -> list[ReportBlock]:
     """The sub-groups where the strongest attack does best."""
-    found = [(v, r) for r in (head.attack.by_group if head.attack else ()) if (v := number(r.get("value"))) is not None]
+    found = [(v, r) for r in (head.attack.by_group if head.attack else ()) if (v := finite_number(r.get("value"))) is not None]
     if len(found) < 2 or head.attack is None:
         return []
-    worst = sorted(found, key=lambda f: -f[0])[:MOST_GROUPS]
+    worst = sorted(found, key=lambda f: -f[0])[:_MOST_GROUPS]
     rows = tuple(
         (str(r.get("sub_group")), _size(r.get("records")), share(v), share(r.get("chance"))) for v, r in worst
     )
     caption = f"Where {words(head.attack.method)} does best: {len(rows)} of {plural(len(found), 'sub-group')}"
-    return [Table(caption, ("Sub-group", "Records", "Risk", "Chance"), rows)]
+    return [ReportTable(caption, ("Sub-group", "Records", "Risk", "Chance"), rows)]
 
 
 def _size(value: Cell) -> str:
     return count(value) if isinstance(value, int) else NONE
 
 
-def _losses(losses: Sequence[Score]) -> Table:
+def _losses(losses: Sequence[Score]) -> ReportTable:
     nulls = [null_of(s) for s in losses]
     beside = any(nulls)
     rows = []
     for score, null in zip(losses, nulls, strict=True):
-        worst = max(((number(r.get("loss")) or 0.0, str(r.get("variable"))) for r in score.by_variable), default=None)
+        worst = max(((finite_number(r.get("loss")) or 0.0, str(r.get("variable"))) for r in score.by_variable), default=None)
         named = f"{worst[1]} ({loss(worst[0])})" if worst and worst[0] > 0 else NONE
         own = [loss(null["p95"]) if null else NONE] if beside else []
         rows.append((words(score.method), loss(score.value), *own, named))
     columns = ("Measure", "Loss", *([P95] if beside else []), "Worst of its columns")
-    return Table("Loss under every measure", columns, tuple(rows), frozenset({0, len(columns) - 1}))
+    return ReportTable("Loss under every measure", columns, tuple(rows), frozenset({0, len(columns) - 1}))
 
 
-def _notes(candidate: Candidate) -> Block:
+def _notes(candidate: Candidate) -> ReportBlock:
     scores = (*candidate.of_kind("risk"), *candidate.of_kind("loss"))
     said = [*((n.kind, str(n)) for n in candidate.notes)]
     said += [("information", f"{words(s.method)}: {t}") for s in scores for t in s.notes]
-    items = sorted(dict.fromkeys(said), key=lambda item: KINDS.index(item[0]))
+    items = sorted(dict.fromkeys(said), key=lambda item: _KINDS.index(item[0]))
     if not items:
         return Paragraph("No step and no score had anything to add.", "quiet")
-    more = [("information", f"and {count(len(items) - MOST_NOTES)} more")] if len(items) > MOST_NOTES else []
-    return NotesList((*items[:MOST_NOTES], *more))
+    more = [("information", f"and {count(len(items) - _MOST_NOTES)} more")] if len(items) > _MOST_NOTES else []
+    return NotesList((*items[:_MOST_NOTES], *more))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from larvatus.comparison.by_method import Comparison
-from larvatus.reporting.page.blocks import Block, Code, Listing, Paragraph, Section
+from larvatus.comparison.subset import ComparisonLike
+from larvatus.reporting.page.blocks import Code, Listing, Paragraph, ReportBlock, Section
 
 COMMANDS = """\
 pip install larvatus=={version}
@@ -13,7 +13,7 @@ larvatus run study.toml -o out/ --secret-file SECRET
 """
 
 
-def reproduction_section(comparison: Comparison, version: str) -> Section:
+def reproduction_section(comparison: ComparisonLike, version: str) -> Section:
     """The study file where there was one, else what can be told of it from the comparison."""
     study = comparison.about.study
     said = (
@@ -26,14 +26,14 @@ def reproduction_section(comparison: Comparison, version: str) -> Section:
         "The secret is in no report and has to be kept apart by whoever may see the original data.",
         "Records named by id stand as their number only.",
     )
-    blocks: tuple[Block, ...] = (
+    blocks: tuple[ReportBlock, ...] = (
         Listing(items), Code("Commands", COMMANDS.format(version=version)), Paragraph(said),
         Code("Study", study or _told(comparison)),
     )
     return Section("How to reproduce this", blocks)
 
 
-def _told(comparison: Comparison) -> str:
+def _told(comparison: ComparisonLike) -> str:
     """A study with the roles, steps, attacks and measures that the comparison shows."""
     import tomli_w
 

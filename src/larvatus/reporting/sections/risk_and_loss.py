@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from larvatus.comparison.by_method import Candidate, by_method
+from larvatus.comparison.by_method import by_method
+from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, under
-from larvatus.core.number_format import EXACT, loss, number, quoted, words
+from larvatus.core.number_format import EXACT, finite_number, loss, quote, words
 from larvatus.data.score import Rows, Score
 from larvatus.measures.analyses.spec import METHOD
 from larvatus.measures.scoring.null_placement import NULL
 from larvatus.reporting.figures.choice import lanes_blocks
 from larvatus.reporting.figures.registry import DRAWN_ONLY, pictures
-from larvatus.reporting.page.blocks import Block, Fold, Paragraph, Section
+from larvatus.reporting.page.blocks import Fold, Paragraph, ReportBlock, Section
 from larvatus.reporting.page.lanes import lanes_of
-from larvatus.reporting.page.tables import MOST_ACROSS, attack_table, folded, rows_table
+from larvatus.reporting.page.tables import MOST_ACROSS, attack_table, fold_table, rows_table
 from larvatus.reporting.sections.domains import domain_blocks
 from larvatus.reporting.sections.null_distributions import null_blocks
 from larvatus.reporting.sections.steps import setting_text
 
-MOST_PAIRS = 60
-WORST = 3
+_MOST_PAIRS = 60
+_WORST = 3
 OUTLIERS = "outliers"  # read by boards, so that it stands open
 
 
@@ -40,7 +41,7 @@ def _attack(name: str, own: Sequence[Headline], scores: Sequence[Score | None], 
     title = words(name).capitalize()
     heads = under(own, scores)
     overall = attack_table(f"{title}: all releases", heads, scores)
-    blocks: list[Block] = [_meaning(scores), folded("All releases, as a table", overall)]
+    blocks: list[ReportBlock] = [_meaning(scores), fold_table("All releases, as a table", overall)]
     blocks += pictures(heads, scores)
     blocks += _details(title, heads, scores)
     blocks += lanes_blocks(title, "sub-group", heads, lanes_of(scores, "by_group"), "risk", methods)
@@ -69,7 +70,7 @@ def _count(candidates: Sequence[Candidate]) -> int:
 
 def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None], methods: int) -> Section:
     title = words(name).capitalize()
-    blocks: list[Block] = [_meaning(scores), Paragraph(_range(heads, scores))]
+    blocks: list[ReportBlock] = [_meaning(scores), Paragraph(_range(heads, scores))]
     blocks += null_blocks(title, heads, scores)
     blocks += pictures(heads, scores)
     if any(s and len(s.by_variable) for s in scores):
@@ -96,27 +97,27 @@ def _meaning(scores: Sequence[Score | None]) -> Paragraph:
 
 
 def _range(heads: Sequence[Headline], scores: Sequence[Score | None]) -> str:
-    found = [(v, h.name) for h, s in zip(heads, scores, strict=True) if s and (v := number(s.value)) is not None]
+    found = [(v, h.name) for h, s in zip(heads, scores, strict=True) if s and (v := finite_number(s.value)) is not None]
     if not found:
         return "It has no finite value for any release."
     low, high = (end(found, key=lambda known: known[0]) for end in (min, max))
     if low[0] == high[0]:
         return f"The loss is {loss(low[0])}." if len(found) == 1 else f"The loss is {loss(low[0])} for every release."
     least = "0, but for rounding" if abs(low[0]) < EXACT else loss(low[0])
-    return f"The loss runs from {least} ({quoted(low[1])}) to {loss(high[0])} ({quoted(high[1])})."
+    return f"The loss runs from {least} ({quote(low[1])}) to {loss(high[0])} ({quote(high[1])})."
 
 
-def _details(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+def _details(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """The tables a score brings along that are not drawn, under their own names; long ones fold."""
     names = dict.fromkeys(name for s in scores if s for name in s.details if (s.method, name) not in DRAWN_ONLY)
     variables = {str(row.get("variable")) for s in scores if s for row in s.by_variable}
-    out: list[Block] = []
+    out: list[ReportBlock] = []
     for name in (n for n in names if n != NULL):
         parts = _parts(heads, [s.details.get(name, Rows()) if s else Rows() for s in scores])
         table = rows_table(f"{title}: {words(name)}", parts, next(s.kind for s in scores if s), variables)
         if table.rows:
             summary = f"{words(name).capitalize()}, as a table"
-            out.append(folded(summary, table) if name == OUTLIERS else Fold(summary, (table,)))
+            out.append(fold_table(summary, table) if name == OUTLIERS else Fold(summary, (table,)))
     return out
 
 
@@ -124,22 +125,23 @@ def _parts(heads: Sequence[Headline], rows: Sequence[Rows]) -> list[tuple[str, R
     return [(h.name, r) for h, r in zip(heads, rows, strict=True)]
 
 
-def _wide_variables(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[Block]:
+def _wide_variables(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
     """The whole rows by variable where they say more than the loss."""
     rows = [s.by_variable if s else Rows() for s in scores]
     if all(set(r.columns) <= {"variable", "loss"} for r in rows):
         return []
     if len(heads) <= MOST_ACROSS:
         return [Fold("All figures by variable", (rows_table(f"{title}: by variable", _parts(heads, rows), "loss"),))]
-    worst = [Rows(tuple(sorted(r, key=lambda row: -(number(row.get("loss")) or 0.0))[:WORST])) for r in rows]
-    table = rows_table(f"{title}: the {WORST} variables of each release that lost most", _parts(heads, worst), "loss")
+    worst = [Rows(tuple(sorted(r, key=lambda row: -(finite_number(row.get("loss")) or 0.0))[:_WORST])) for r in rows]
+    table = rows_table(f"{title}: the {_WORST} variables of each release that lost most", _parts(heads, worst), "loss")
     return [Fold("All figures of the variables that lost most", (table,))]
 
 
-def _pairs(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> Block:
-    each = max(3, MOST_PAIRS // len(heads) // 2)
+def _pairs(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> ReportBlock:
+    each = max(3, _MOST_PAIRS // len(heads) // 2)
     worst = [
-        Rows(tuple(sorted(s.by_pair, key=lambda r: -(number(r.get("loss")) or 0.0))[:each])) if s else Rows() for s in scores
+        Rows(tuple(sorted(s.by_pair, key=lambda r: -(finite_number(r.get("loss")) or 0.0))[:each])) if s else Rows()
+        for s in scores
     ]
     table = rows_table(f"{title}: the pairs that lost most", _parts(heads, worst), "loss")
     return Fold("The pairs that lost most", (table,), "worst" if len(heads) == 1 else "line")

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from larvatus.comparison.by_method import Candidate
+from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline
-from larvatus.core.number_format import count, listed, plural, quoted, share
-from larvatus.reporting.page.blocks import Block, Paragraph, Section, Table
+from larvatus.core.number_format import count, list_names, plural, quote, share
+from larvatus.reporting.page.blocks import Paragraph, ReportBlock, ReportTable, Section
 from larvatus.reporting.page.lanes import anchor
 
-SIDES = ("original", "after_steps", "released")
+_SIDES = ("original", "after_steps", "released")
 
 
-def rules_block(candidate: Candidate) -> tuple[Block, ...]:
+def rules_block(candidate: Candidate) -> tuple[ReportBlock, ...]:
     """How many records break each rule: in the original, as the steps left them, and in the release."""
     if not candidate.rules:
         return ()
-    rows = tuple((str(r["rule"]), *(_broken(r, k, candidate.records) for k in SIDES), _word(r)) for r in candidate.rules)
+    rows = tuple((str(r["rule"]), *(_broken(r, k, candidate.records) for k in _SIDES), _word(r)) for r in candidate.rules)
     columns = ("Rule", "Original", "After the steps", "Release", "In the release")
-    return (Table("Rules, and how many records break them", columns, rows, frozenset({0, 4})),)
+    return (ReportTable("Rules, and how many records break them", columns, rows, frozenset({0, 4})),)
 
 
 def _broken(row: Mapping[str, Any], side: str, records: int) -> str:
@@ -40,14 +40,14 @@ def rules_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) ->
         return Section(title, (Paragraph("No rule that values have to meet was stated in the study."),))
     rows, links = [], []
     for c, h in stated:
-        broken = [str(r["rule"]) for r in c.rules if int(r["released"])]
+        broken = [str(r["rule"]) for r in c.rules if r["released"]]
         rows.append((h.name, count(len(c.rules) - len(broken)), count(len(broken)), "; ".join(broken) or "none"))
         links.append(f"#{anchor(h)}")
     bad = [h for (_, h), row in zip(stated, rows, strict=True) if row[2] != "0"]
     many = plural(len(candidates), "release")
     said = f"Every rule is kept in every release ({many})."
     if bad:
-        said = f"Rules are broken in {count(len(bad))} of {many}: {listed([quoted(h.name) for h in bad], 4)}."
-    table = Table("Rules by release", ("Release", "Kept", "Broken", "Which are broken"), tuple(rows), frozenset({0, 3}),
+        said = f"Rules are broken in {count(len(bad))} of {many}: {list_names([quote(h.name) for h in bad], 4)}."
+    table = ReportTable("Rules by release", ("Release", "Kept", "Broken", "Which are broken"), tuple(rows), frozenset({0, 3}),
                   links=tuple(links))
     return Section(title, (Paragraph(said), table))

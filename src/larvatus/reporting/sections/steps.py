@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from larvatus.comparison.by_method import Candidate
+from larvatus.comparison.comparison import Candidate
 from larvatus.core.number_format import count, plural, words
-from larvatus.reporting.page.blocks import Block, Listing, Paragraph
+from larvatus.reporting.page.blocks import Listing, Paragraph, ReportBlock
 
 ELSEWHERE = "This release was masked elsewhere; its steps are not known here."
-MOST_VALUES = 12
+_MOST_VALUES = 12
 
 
-def made(candidate: Candidate) -> tuple[Block, ...]:
+def steps_section(candidate: Candidate) -> tuple[ReportBlock, ...]:
     """The steps of a release in order, and how many records and copies it has."""
     copies = (
         f", in {plural(candidate.copies, 'copy', 'copies')}: risk is that of the worst copy or of their average, loss the mean"
@@ -53,5 +53,5 @@ def setting_text(name: str, value: Any) -> str:
 
 
 def _joined(parts: Sequence[str], by: str) -> str:
-    more = f"{by}… ({count(len(parts))} in all)" if len(parts) > MOST_VALUES else ""
-    return by.join(parts[:MOST_VALUES]) + more
+    more = f"{by}… ({count(len(parts))} in all)" if len(parts) > _MOST_VALUES else ""
+    return by.join(parts[:_MOST_VALUES]) + more

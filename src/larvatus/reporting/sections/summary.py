@@ -5,27 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from larvatus.comparison.by_method import Candidate, by_method
+from larvatus.comparison.by_method import by_method
+from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, baseline, excess, unbeaten
-from larvatus.comparison.release_sentences import WITHOUT, at_baseline, in_words
-from larvatus.core.number_format import EXACT, NONE, count, loss, number, plural, quoted, share, shares, words
+from larvatus.comparison.release_sentences import WITHOUT, at_baseline, release_in_words
+from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, plural, quote, share, shares, words
 from larvatus.data.score import Score
-from larvatus.reporting.figures.release_selection import MOST_RELEASES, spread
-from larvatus.reporting.page.blocks import Block, Fold, HeatCell, HeatTable, Listing
+from larvatus.reporting.figures.release_selection import MOST_RELEASES, evenly_spaced
+from larvatus.reporting.page.blocks import Fold, HeatCell, HeatTable, Listing, ReportBlock
 from larvatus.reporting.page.tables import release_title
 from larvatus.reporting.sections.null_distributions import null_beside
-from larvatus.reporting.sections.verdict import preferred
+from larvatus.reporting.sections.verdict import preferred_release
 
 MOST_SEEN = 12
-SLIGHT = 0.1  # losses below this share of the full loss never get the deepest colour, however small all of them are
-NOTE = (
+_SLIGHT = 0.1  # losses below this share of the full loss never get the deepest colour, however small all of them are
+_NOTE = (
     f"Risk is coloured where an attack does better than {WITHOUT}: by chance or from the non-confidential columns alone. "
     "Loss is coloured by its size beside the largest in its column; “exact” is 0, but for rounding. "
     "All are figures of the whole file; sub-groups are shown further below."
 )
 
 
-def glance(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None = None) -> tuple[Block, ...]:
+def glance(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None = None) -> tuple[ReportBlock, ...]:
     """A table with a row per release, and a sentence or two on each where they are few; nothing without scores.
 
     Of many releases some stand first and all in a fold.
@@ -41,12 +42,12 @@ def glance(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: s
     first = first_seen(heads, chosen)
     named = tuple(rows[h.number - 1] for h in first)
     few = f" {_which(first, heads, chosen)}" if len(first) < len(heads) else ""
-    table = HeatTable("At a glance", _sentence(candidates, heads) + few, spans, tuple(columns), named, NOTE)
-    whole = HeatTable("All releases at a glance", _sentence(candidates, heads), spans, tuple(columns), rows, NOTE)
+    table = HeatTable("At a glance", _sentence(candidates, heads) + few, spans, tuple(columns), named, _NOTE)
+    whole = HeatTable("All releases at a glance", _sentence(candidates, heads), spans, tuple(columns), rows, _NOTE)
     more = (Fold(f"All {plural(len(heads), 'release')} at a glance", (whole,)),) if few else ()
     shown = heads if len(heads) <= MOST_RELEASES else _named(heads, chosen)[:MOST_RELEASES]
-    items = [(h, in_words(*(candidates[h.number - 1].of_kind(kind) for kind in ("risk", "loss")))) for h in shown]
-    said = tuple(f"{quoted(h.name)}: {text}" for h, text in items if text)
+    items = [(h, release_in_words(*(candidates[h.number - 1].of_kind(kind) for kind in ("risk", "loss")))) for h in shown]
+    said = tuple(f"{quote(h.name)}: {text}" for h, text in items if text)
     return (table, *([Listing(said)] if said else []), *more)
 
 
@@ -56,14 +57,14 @@ def first_seen(heads: Sequence[Headline], chosen: str | None) -> tuple[Headline,
 
 
 def _named(heads: Sequence[Headline], chosen: str | None) -> list[Headline]:
-    best = preferred(heads)
-    named = [*(h for h in heads if h.name == chosen), *([best] if best else []), *spread(unbeaten(heads) or heads)]
+    best = preferred_release(heads)
+    named = [*(h for h in heads if h.name == chosen), *([best] if best else []), *evenly_spaced(unbeaten(heads) or heads)]
     return list({h.number: h for h in named}.values())
 
 
 def _which(first: Sequence[Headline], heads: Sequence[Headline], chosen: str | None) -> str:
     named = ["the chosen one"] if chosen else []
-    named += ["the one that the rule of the first paragraph names"] if preferred(heads) else []
+    named += ["the one that the rule of the first paragraph names"] if preferred_release(heads) else []
     named += ["some that no other beats on both risk and loss" if unbeaten(heads) else "the first of them"]
     return f"{count(len(first))} of {count(len(heads))} stand here: {', '.join(named)}. All are in the tables further below."
 
@@ -83,15 +84,15 @@ def _risk_cells(scores: Sequence[Score | None]) -> list[HeatCell]:
 
 def _risk_depth(score: Score) -> float:
     """None at the baseline, pale near it, then deeper with the order of magnitude."""
-    if number(score.value) is None or at_baseline(score):
+    if finite_number(score.value) is None or at_baseline(score):
         return 0.0
     beyond = min(excess(score), 1e3)
     return 0.15 if beyond <= 1 else min(0.4 + 0.35 * math.log10(beyond), 1.0)
 
 
 def _loss_cells(scores: Sequence[Score | None]) -> list[HeatCell]:
-    values = [number(s.value) if s else None for s in scores]
-    slight = SLIGHT * max((s.full or 1.0 for s in scores if s), default=1.0)
+    values = [finite_number(s.value) if s else None for s in scores]
+    slight = _SLIGHT * max((s.full or 1.0 for s in scores if s), default=1.0)
     largest = max([slight, *(abs(v) for v in values if v is not None)])
     return [HeatCell(_loss_text(v), 0.0 if v is None else abs(v) / largest, "loss") for v in values]
 
@@ -111,9 +112,9 @@ def _sentence(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> str
     if not safe:
         return f"Against every release some attack does better than {WITHOUT}."
     few = len(safe) <= MOST_RELEASES
-    named = " and ".join(quoted(h.name) for h in safe) if few else f"{count(len(safe))} of {count(len(heads))} releases"
+    named = " and ".join(quote(h.name) for h in safe) if few else f"{count(len(safe))} of {count(len(heads))} releases"
     said = f"{apart}o attack on {named} does better than {WITHOUT}"
     others = len(attacked) - len(safe)
     said += f"; on {'the other' if others == 1 else 'each of the others'} some attack does." if others else "."
     known = [(h.loss, h.name) for h in safe if h.loss is not None]
-    return said + (f" Of these, {quoted(min(known)[1])} has the least mean loss." if len(known) > 1 else "")
+    return said + (f" Of these, {quote(min(known)[1])} has the least mean loss." if len(known) > 1 else "")

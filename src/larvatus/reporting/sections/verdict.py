@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from larvatus.comparison.headline import AT_MOST_ABOVE, AT_MOST_TIMES, Headline, excess
-from larvatus.comparison.judged_limits import Held
-from larvatus.core.number_format import count, loss, number, plural, quoted, share, times, words
+from larvatus.comparison.limits_by_release import JudgedLimits
+from larvatus.core.number_format import count, finite_number, loss, plural, quote, share, times, words
 from larvatus.data.score import Row
 
 NEAR = (
@@ -17,7 +17,7 @@ NEAR = (
 ENDING = "This rule weighs whole-file figures of the attacks and measures that were run; it does not decide for you."
 
 
-def verdict(heads: Sequence[Headline], measures: int, limits: Held | None = None) -> str:
+def verdict(heads: Sequence[Headline], measures: int, limits: JudgedLimits | None = None) -> str:
     """By the rule: the least loss among releases that keep the limits, or every attack near its baseline where none are."""
     scored = [h for h in heads if h.risk is not None]
     if not scored:
@@ -26,52 +26,52 @@ def verdict(heads: Sequence[Headline], measures: int, limits: Held | None = None
         return f"No attack was run, so nothing can be said about disclosure risk.{kept} {_least_loss(fit or heads, measures)}"
     if len(heads) == 1:
         return _said(_alone(heads[0], limits), "The strongest attack", scored[0], measures, limits)
-    chosen = preferred(heads, limits)
+    chosen = preferred_release(heads, limits)
     if chosen is None:
         closest = min(scored, key=lambda h: (len(limits.broken(h.name)) if limits else 0, _beyond(h)))
         found = f"None of the {count(len(heads))} releases keeps {_rule(limits)}."
-        lead = f"{quoted(closest.name)} comes closest; its strongest attack"
+        lead = f"{quote(closest.name)} comes closest; its strongest attack"
         if limits:
-            lead = f"{quoted(closest.name)} breaks the fewest and {limits.in_words(closest.name)}; its strongest attack"
+            lead = f"{quote(closest.name)} breaks the fewest and {limits.in_words(closest.name)}; its strongest attack"
         return _said(found, lead, closest, measures, limits)
     best = "has the least loss" if chosen.loss is not None else "has the lowest risk"
-    lead = f"Among these, {quoted(chosen.name)} {best}; its strongest attack"
+    lead = f"Among these, {quote(chosen.name)} {best}; its strongest attack"
     if sum(_fit(h, limits) for h in heads) == 1:
-        lead = f"It is {quoted(chosen.name)}; its strongest attack"
+        lead = f"It is {quote(chosen.name)}; its strongest attack"
     return _said(_counted(heads, limits), lead, chosen, measures, limits)
 
 
-def preferred(heads: Sequence[Headline], limits: Held | None = None) -> Headline | None:
+def preferred_release(heads: Sequence[Headline], limits: JudgedLimits | None = None) -> Headline | None:
     """The least loss among releases that keep the limits, or every attack near its baseline where none are; if any does."""
     fit = [h for h in heads if h.risk is not None and _fit(h, limits)]
     return min(fit, key=lambda h: (h.loss if h.loss is not None else 0.0, _beyond(h)), default=None)
 
 
-def _fit(head: Headline, limits: Held | None) -> bool:
+def _fit(head: Headline, limits: JudgedLimits | None) -> bool:
     """Limits that speak of an attack stand in place of the baselines; limits to losses alone come on top of them."""
     if limits is None:
         return _near(head)
     return limits.kept(head.name) and (limits.of_attacks or _near(head))
 
 
-def _rule(limits: Held | None) -> str:
+def _rule(limits: JudgedLimits | None) -> str:
     if limits is None:
         return f"every attack {NEAR}"
     return "every stated limit" if limits.of_attacks else f"every stated limit and every attack {NEAR}"
 
 
-def _counted(heads: Sequence[Headline], limits: Held | None) -> str:
+def _counted(heads: Sequence[Headline], limits: JudgedLimits | None) -> str:
     fit = sum(_fit(h, limits) for h in heads)
     of = f"{count(len(heads))} release{'' if len(heads) == 1 else 's'}"
     return f"{count(fit)} of {of} {'keeps' if fit == 1 else 'keep'} {_rule(limits)}."
 
 
-def _alone(head: Headline, limits: Held | None) -> str:
+def _alone(head: Headline, limits: JudgedLimits | None) -> str:
     keeps = "keeps" if _near(head) else "does not keep"
     if limits is None:
-        return f"{quoted(head.name)} {keeps} every attack {NEAR}."
+        return f"{quote(head.name)} {keeps} every attack {NEAR}."
     near = "" if limits.of_attacks else f" It {keeps} every attack {NEAR}."
-    return f"{quoted(head.name)} {limits.in_words(head.name)}.{near}"
+    return f"{quote(head.name)} {limits.in_words(head.name)}.{near}"
 
 
 def _beyond(head: Headline) -> float:
@@ -82,7 +82,7 @@ def _near(head: Headline) -> bool:
     return _beyond(head) <= 1
 
 
-def _said(found: str, lead: str, head: Headline, measures: int, limits: Held | None) -> str:
+def _said(found: str, lead: str, head: Headline, measures: int, limits: JudgedLimits | None) -> str:
     lost = f"It costs {_lost(head, measures)}." if head.loss is not None else ""
     far = f"That is not {NEAR}." if limits is not None and limits.of_attacks and not _near(head) else ""
     parts = [found, f"{lead}, {_risk(head)}.", far, _upper_end(head), _worst_sub_group(head), lost, ENDING]
@@ -94,7 +94,7 @@ def _least_loss(heads: Sequence[Headline], measures: int) -> str:
     if not known:
         return "No loss is known for every release either."
     low = min(known, key=lambda h: h.loss or 0.0)
-    return f"{quoted(low.name)} has {'' if len(heads) == 1 else 'the least '}loss: {_lost(low, measures)}."
+    return f"{quote(low.name)} has {'' if len(heads) == 1 else 'the least '}loss: {_lost(low, measures)}."
 
 
 def _lost(head: Headline, measures: int) -> str:
@@ -120,16 +120,16 @@ def _upper_end(head: Headline) -> str:
     """A warning where the figure passes but its interval does not."""
     if head.attack is None or head.attack.interval is None or not _near(head):
         return ""
-    high = number(head.attack.interval[1])
+    high = finite_number(head.attack.interval[1])
     if high is None or excess(replace(head.attack, value=high)) <= 1:
         return ""
     return f"The upper end of its interval, {share(high)}, is no longer near the baseline."
 
 
 def _worst_sub_group(head: Headline) -> str:
-    rows: list[Row] = [r for r in head.attack.by_group if number(r.get("value")) is not None] if head.attack else []
+    rows: list[Row] = [r for r in head.attack.by_group if finite_number(r.get("value")) is not None] if head.attack else []
     if len(rows) < 2:
         return ""
-    worst = max(rows, key=lambda r: number(r["value"]) or 0.0)
-    chance = f", by chance {share(worst.get('chance'))}" if number(worst.get("chance")) is not None else ""
+    worst = max(rows, key=lambda r: finite_number(r["value"]) or 0.0)
+    chance = f", by chance {share(worst.get('chance'))}" if finite_number(worst.get("chance")) is not None else ""
     return f"In its worst sub-group ({worst.get('sub_group')}) the attack reaches {share(worst['value'])}{chance}."

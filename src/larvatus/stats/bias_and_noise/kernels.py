@@ -15,11 +15,11 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 
 BIAS = {"normal": 0, "lognormal": 1, "gamma": 2}
-NOISE = {"normal": 0, "uniform": 1, "laplace": 2, "mixture": 3}
+NOISE_CODES = {"normal": 0, "uniform": 1, "laplace": 2, "mixture": 3}
 LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 REACH, APART = 9.0, 4.5  # standard deviations that are integrated over; log odds against a value missing on one side only
-IMPOSSIBLE = -1e6
-NARROW = 1.0 / math.sqrt(2.5)  # of the mixture's parts, as stats.noise draws them
+_IMPOSSIBLE = -1e6
+_NARROW = 1.0 / math.sqrt(2.5)  # of the mixture's parts, as stats.noise draws them
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
@@ -49,7 +49,7 @@ def log_bias(t: float, sd: float, law: int) -> float:
         u = (t - 1.0) / sd
         return -0.5 * u * u - math.log(sd) - LOG_ROOT_TWO_PI
     if t <= 0:
-        return IMPOSSIBLE
+        return _IMPOSSIBLE
     if law == 1:
         v = math.log1p(sd * sd)
         u = math.log(t) + 0.5 * v
@@ -66,13 +66,13 @@ def log_noise(e: float, sd: float, law: int) -> float:
         return -0.5 * u * u - math.log(sd) - LOG_ROOT_TWO_PI
     if law == 1:
         inside = abs(u) <= math.sqrt(3.0)
-        return -math.log(2.0 * math.sqrt(3.0) * sd) if inside else IMPOSSIBLE * (1.0 + min(abs(u), 1e6) * 1e-6)
+        return -math.log(2.0 * math.sqrt(3.0) * sd) if inside else _IMPOSSIBLE * (1.0 + min(abs(u), 1e6) * 1e-6)
     if law == 2:
         return -math.sqrt(2.0) * abs(u) - math.log(math.sqrt(2.0) * sd)
-    u /= NARROW
+    u /= _NARROW
     narrow, wide = math.log(0.9) - 0.5 * u * u, math.log(0.1 / 4.0) - u * u / 32.0
     top = max(narrow, wide)
-    return top + math.log(math.exp(narrow - top) + math.exp(wide - top)) - math.log(NARROW * sd) - LOG_ROOT_TWO_PI
+    return top + math.log(math.exp(narrow - top) + math.exp(wide - top)) - math.log(_NARROW * sd) - LOG_ROOT_TWO_PI
 
 
 @kernel(error_model="numpy")
@@ -100,13 +100,13 @@ def law_pair(x: float, z: float, bias_sd: float, noise_sd: float, bias: int, noi
     if bias_sd * abs(x) <= 1e-7 * noise_sd:
         like = log_noise(z - x, noise_sd, noise)
         return like, like
-    wide = (REACH, math.sqrt(3.0), 28.0, 4.0 * REACH * NARROW)[noise] * noise_sd
-    at, half, core = z / x, wide / abs(x), (3.0 if noise < 3 else 3.0 * NARROW) * noise_sd / abs(x)
+    wide = (REACH, math.sqrt(3.0), 28.0, 4.0 * REACH * _NARROW)[noise] * noise_sd
+    at, half, core = z / x, wide / abs(x), (3.0 if noise < 3 else 3.0 * _NARROW) * noise_sd / abs(x)
     first, last = _bias_window(bias_sd, bias)
     low, high = max(first, at - half), min(last, at + half)
     if low >= high:  # far apart: what little mass there is lies between the two
         if noise == 1:
-            like = IMPOSSIBLE * (1.0 + min(abs(z - x) / noise_sd, 1e6) * 1e-6)
+            like = _IMPOSSIBLE * (1.0 + min(abs(z - x) / noise_sd, 1e6) * 1e-6)
             return like, like
         low, high = (last, at - half) if at > last else (at + half, first)
         if bias > 0:

@@ -14,10 +14,10 @@ from larvatus.stats.bias_and_noise.links import normal_background
 from larvatus.stats.bias_and_noise.matching_chains import average_over, begin, propose_from, walk_on
 from larvatus.stats.bias_and_noise.priors import SpreadPrior
 
-Key = tuple[np.uint64, np.uint64]
+_Key = tuple[np.uint64, np.uint64]
 LARGEST_R_HAT, FEWEST_DRAWS = 1.01, 400.0
-FIRST, ROUNDS, SLICES, INNER = 500, 4, 10, 10
-KEPT, KEPT_MATCHINGS = 256, 1024  # draws that targets outside the chains are held against: of spreads too, or not
+_FIRST, _ROUNDS, SLICES, INNER = 500, 4, 10, 10
+_KEPT, KEPT_MATCHINGS = 256, 1024  # draws that targets outside the chains are held against: of spreads too, or not
 ROOM = 4_000_000  # pairs of known and released records that proposals are held for
 
 
@@ -114,7 +114,7 @@ class Chains:
     """Several chains from dispersed starts, carried on until they agree or have gone as far as they may."""
 
     problem: Problem
-    key: Key
+    key: _Key
     count: int = 4
     sweeps: int = 16_000
     tell: Callable[[str, int, int], None] = lambda doing, done, total: None
@@ -126,8 +126,8 @@ class Chains:
     def run(self, counted: bool) -> Diagnosis:
         """Walk until the last stretch has converged; a stretch that has not is forgotten, and the next is twice as long."""
         chains = [self._begun(c) for c in range(self.count)]
-        size = min(FIRST, self.sweeps)
-        for _ in range(ROUNDS):
+        size = min(_FIRST, self.sweeps)
+        for _ in range(_ROUNDS):
             for c, chain in enumerate(chains):
                 self._walked(chain, c, max(size // 4, 25), adapt=True, counted=False, what="settling")
                 if self.problem.unknown:
@@ -171,7 +171,7 @@ class Chains:
         prior = np.array([[b.shape, b.scale, s.shape, s.scale] for b, s in zip(q.bias_prior, q.noise_prior, strict=True)])
         prior = prior.reshape(-1, 4) if q.unknown else np.empty((0, 4))
         absent, background, usual = q.absent(q.x), q.background, q.usual
-        every = max(sweeps // max((KEPT if q.unknown else KEPT_MATCHINGS) // self.count, 1), 1)
+        every = max(sweeps // max((_KEPT if q.unknown else KEPT_MATCHINGS) // self.count, 1), 1)
         made: list[tuple[Floats, Floats, Floats, Floats]] = []
         slices = [len(part) for part in np.array_split(np.arange(sweeps // every), SLICES) if len(part)]
         for k, part in enumerate(slices):

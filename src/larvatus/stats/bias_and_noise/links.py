@@ -15,8 +15,8 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 
 KERNELS = ("likelihood", "paper", "coherent")
-PAIRS, TIE = 1_000_000, 1e-11
-FAR = 60.0  # log odds against the best beyond which a record adds nothing: a billion of them, less than 1e-17
+_PAIRS, TIE = 1_000_000, 1e-11
+_FAR = 60.0  # log odds against the best beyond which a record adds nothing: a billion of them, less than 1e-17
 Fill = Callable[[Floats, Floats, Floats], None]
 
 
@@ -62,7 +62,7 @@ def weigh(
         at = logs[t, own[t]] if own[t] >= 0 else np.inf
         above = at + TIE * (1.0 + abs(at)) if own[t] >= 0 else np.inf
         below = at - TIE * (1.0 + abs(at)) if own[t] >= 0 else np.inf
-        least = min(best - FAR, below)
+        least = min(best - _FAR, below)
         for i in range(n):
             here = logs[t, i]
             if here < least or cells[i] != cell[t]:
@@ -134,7 +134,7 @@ def linked_by(pool: Pool, fill: Fill, step: Callable[[int], None] = lambda done:
     background = normal_background(pool.z, pool.correlated)
     candidates = np.bincount(pool.cells, minlength=int(pool.cell.max(initial=0)) + 1)[pool.cell].astype(np.float64)
     absent = [pool.absent(k, background, np.maximum(candidates, 1.0)) for k in KERNELS]
-    size = max(1, PAIRS // max(n, 1))
+    size = max(1, _PAIRS // max(n, 1))
     blocks = [slice(start, min(start + size, targets)) for start in range(0, targets, size)]
     workers = min(os.cpu_count() or 1, len(blocks))
     spare: SimpleQueue[tuple[Floats, Floats]] = SimpleQueue()

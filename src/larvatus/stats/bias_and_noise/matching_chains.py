@@ -20,7 +20,7 @@ from larvatus.stats.bias_and_noise.kernels import APART, law_pair
 
 Hints = NDArray[np.int32]
 UNIFORM_SHARE, AWAY_SHARE = 0.1, 0.1
-UNIT = 2.0**-53
+_UNIT = 2.0**-53
 WANTED = 0.35
 
 
@@ -33,7 +33,7 @@ def four(a: Any, b: Any, c: Any, d: Any, k0: Any, k1: Any) -> Any:
 @kernel(inline="always")
 def unit(word: np.uint64) -> float:
     """A word as a number in the open unit interval."""
-    return (float(word >> np.uint64(11)) + 0.5) * UNIT
+    return (float(word >> np.uint64(11)) + 0.5) * _UNIT
 
 
 @kernel(error_model="numpy")
@@ -92,7 +92,7 @@ def propose_from(
 
 
 @kernel(inline="always")
-def chosen(summed: Floats, m: int, i: int) -> float:
+def proposal_weight(summed: Floats, m: int, i: int) -> float:
     """How likely record m proposes released record i: the difference of two sums, so that one table is held, not two."""
     found: float = summed[m, i] - summed[m, i - 1] if i > 0 else summed[m, 0]
     return found
@@ -116,7 +116,7 @@ def begin(summed: Floats, cell: Ints, cells: Ints, match: Ints, taken: Ints, awa
 
 
 @kernel()
-def proposed(hint: Hints, summed: Floats, m: int, u: float, away: bool) -> int:
+def propose(hint: Hints, summed: Floats, m: int, u: float, away: bool) -> int:
     """The released record that record m proposes, or -1, to be absent; one it cannot have where its cell holds none.
 
     The search begins where an n-th of the way leads: one or two places are looked at, however many there are.
@@ -127,7 +127,7 @@ def proposed(hint: Hints, summed: Floats, m: int, u: float, away: bool) -> int:
     go: int = hint[m, min(int(u * n), n - 1)]
     while go < n - 1 and summed[m, go] <= u:
         go += 1
-    while go > 0 and chosen(summed, m, go) <= 0:  # rounding at the end of the cell
+    while go > 0 and proposal_weight(summed, m, go) <= 0:  # rounding at the end of the cell
         go -= 1
     return go
 
@@ -151,15 +151,16 @@ def match_once(
         w = four(now, step, 2 * chain, 2 + inner, k0, k1)
         m = min(int(unit(w[0]) * known), known - 1)
         i = match[m]
-        go = proposed(hint, summed, m, unit(w[1]), away)
+        go = propose(hint, summed, m, unit(w[1]), away)
         other = taken[go] if go >= 0 else -1
-        nothing = go >= 0 and chosen(summed, m, go) <= 0
-        if nothing or go == i or (other >= 0 and (i < 0 or chosen(summed, other, i) <= 0)):  # stays, or may not have it so
+        nothing = go >= 0 and proposal_weight(summed, m, go) <= 0
+        if nothing or go == i or (other >= 0
+                                  and (i < 0 or proposal_weight(summed, other, i) <= 0)):  # stays, or may not have it so
             if len(counts):
                 counts[m, i] += 1.0
         else:
-            here = chosen(summed, m, i) if i >= 0 else AWAY_SHARE
-            there = chosen(summed, m, go) if go >= 0 else AWAY_SHARE
+            here = proposal_weight(summed, m, i) if i >= 0 else AWAY_SHARE
+            there = proposal_weight(summed, m, go) if go >= 0 else AWAY_SHARE
             mine = absent[m]
             if go >= 0:
                 mine = pair_weight(x, m, z, go, bias_sd, noise_sd, bias, noise, carried, usual) - background[go]
@@ -189,12 +190,12 @@ def match_once(
             continue
         w = four(now, known + step, 2 * chain, 2 + inner, k0, k1)
         m = min(int(unit(w[0]) * known), known - 1)
-        go = proposed(hint, summed, m, unit(w[1]), away) if match[m] < 0 else -1
-        if go >= 0 and taken[go] >= 0 and chosen(summed, m, go) > 0:
+        go = propose(hint, summed, m, unit(w[1]), away) if match[m] < 0 else -1
+        if go >= 0 and taken[go] >= 0 and proposal_weight(summed, m, go) > 0:
             other = taken[go]
             mine = pair_weight(x, m, z, go, bias_sd, noise_sd, bias, noise, carried, usual) - background[go]
             log_ratio = mine + absent[other] - absent[m] - current[other]
-            log_ratio += math.log(chosen(summed, other, go) / chosen(summed, m, go))
+            log_ratio += math.log(proposal_weight(summed, other, go) / proposal_weight(summed, m, go))
             if unit(w[2]) < math.exp(min(log_ratio, 0.0)):
                 match[m], current[m], taken[go] = go, mine, m
                 match[other], current[other] = -1, absent[other]

@@ -21,7 +21,7 @@ from larvatus.core.kernels import kernel
 from larvatus.stats.bias_and_noise.kernels import LOG_ROOT_TWO_PI, add_column, law_pair
 
 BIAS_CENTRE, NOISE_CENTRE, VARIATION, NODES = 1 / 12, 1 / 6, 1 / 20, 8
-WIDE, CUT = 0.2, 1e-8  # coefficient of variation from which the log scale is used, and the mass left out on either side of it
+_WIDE, CUT = 0.2, 1e-8  # coefficient of variation from which the log scale is used, and the mass left out on either side of it
 TOLERANCE, FEWEST_NODES, MOST_NODES = 1e-6, 4, 64
 PROBED_TARGETS, PROBED_RECORDS = 8, 50
 
@@ -51,7 +51,7 @@ class SpreadPrior:
 
     def rule(self, nodes: int) -> tuple[Floats, Floats]:
         """Standard deviations and their weights (of sum one)."""
-        if self.variation <= WIDE:
+        if self.variation <= _WIDE:
             points, weights = gamma_rule(self.shape, nodes)
             return self.scale / points, weights
         sd = np.exp(np.linspace(math.log(self.quantile(CUT)), math.log(self.quantile(1 - CUT)), nodes))

@@ -41,7 +41,7 @@ TABLE_3 = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ScenarioOutcome:
     """Correct links (ties shared) and the mean and SD of their posterior probability."""
 
     correct: float
@@ -49,7 +49,7 @@ class Outcome:
     deviation: float
 
 
-def masked(x: Floats, bias_sd: float, noise_ratio: float, random: RecordRandom) -> tuple[Floats, Floats]:
+def mask_columns(x: Floats, bias_sd: float, noise_ratio: float, random: RecordRandom) -> tuple[Floats, Floats]:
     """z = xθ + ε for columns × records, and the SD of the noise in each column."""
     record = np.arange(x.shape[1])
     noise_sd = noise_ratio * x.std(axis=1, ddof=1)
@@ -80,9 +80,9 @@ def paper_priors(z: Floats) -> tuple[list[SpreadPrior], list[SpreadPrior]]:
 
 def scenario(
     x: Floats, bias_sd: float, noise_ratio: float, released: bool, random: RecordRandom, nodes: int = NODES
-) -> dict[str, Outcome]:
+) -> dict[str, ScenarioOutcome]:
     """One of the 36 scenarios, for columns × records: what each kernel finds; Tables 2 and 3 are those of "paper"."""
-    z, noise_sd = masked(x, bias_sd, noise_ratio, random)
+    z, noise_sd = mask_columns(x, bias_sd, noise_ratio, random)
     n = x.shape[1]
     everybody = np.zeros(n, dtype=np.int64)
     pool = Pool(np.ascontiguousarray(x), np.ascontiguousarray(z), everybody, everybody, np.arange(n))
@@ -90,11 +90,11 @@ def scenario(
     return outcomes(linked_by(pool, stated if released else fill_nodes(z, nodes_of(*paper_priors(z), nodes))))
 
 
-def outcomes(links: Links) -> dict[str, Outcome]:
+def outcomes(links: Links) -> dict[str, ScenarioOutcome]:
     """What each kernel finds at threshold 0."""
     found = {}
     for i, (name, credit) in enumerate(zip(KERNELS, links.credit(), strict=True)):
         right = links.own[i][credit > 0]
         mean = float(right.mean()) if len(right) else float("nan")
-        found[name] = Outcome(float(credit.sum()), mean, float(right.std(ddof=1)) if len(right) > 1 else float("nan"))
+        found[name] = ScenarioOutcome(float(credit.sum()), mean, float(right.std(ddof=1)) if len(right) > 1 else float("nan"))
     return found

@@ -23,7 +23,7 @@ from larvatus.stats.bias_and_noise.links import KERNELS, TIE, Links, Pool, norma
 LEFT_OUT, AT_ONCE = 1e-12, 2_000
 
 
-def fits(pool: Pool, bias_sd: Floats, noise_sd: Floats) -> bool:
+def window_fits(pool: Pool, bias_sd: Floats, noise_sd: Floats) -> bool:
     """Whether there is one complete column in order of z, one spread of each kind, and nothing else to tell records apart."""
     x, z = pool.x, pool.z
     if len(z) != 1 or z.shape[1] < 2 or np.ptp(bias_sd) > 0 or np.ptp(noise_sd) > 0 or float(noise_sd[0, 0]) <= 0:

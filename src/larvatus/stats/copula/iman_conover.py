@@ -6,7 +6,7 @@ import numpy as np
 
 from larvatus.core.arrays import Matrix
 
-THIN = 1e-6
+_THIN = 1e-6
 
 
 def re_pairing(found: Matrix, target: Matrix) -> Matrix:
@@ -14,7 +14,7 @@ def re_pairing(found: Matrix, target: Matrix) -> Matrix:
 
     Scores so few that some depend on others cannot have it; they are taken as if they were uncorrelated.
     """
-    lower = np.linalg.cholesky(found) if np.linalg.eigvalsh(found).min(initial=1.0) > THIN else np.eye(len(found))
+    lower = np.linalg.cholesky(found) if np.linalg.eigvalsh(found).min(initial=1.0) > _THIN else np.eye(len(found))
     values, vectors = np.linalg.eigh((target + target.T) / 2)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     return np.asarray(np.linalg.solve(lower.T, root.T))

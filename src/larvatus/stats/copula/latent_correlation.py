@@ -8,11 +8,11 @@ import numpy as np
 
 from larvatus.core.arrays import Matrix
 
-TERMS = 160
+_TERMS = 160
 FLAT = 1e-6
-GRID = 512
-PLACES = np.linspace(-6.0, 6.0, 121)
-LARGEST, NEARLY = 0.999, 0.999
+_GRID = 512
+_PLACES = np.linspace(-6.0, 6.0, 121)
+_LARGEST, NEARLY_ALL = 0.999, 0.999
 HALVINGS = 48
 
 
@@ -41,7 +41,7 @@ def tied_runs(rank: Matrix, count: Matrix, n: int) -> Ties:
     return Ties((rank - (count - 1) / 2 - 1) / n, (rank + (count - 1) / 2) / n)
 
 
-def steps(ties: Ties, grid: int) -> tuple[Matrix, Matrix]:
+def step_edges(ties: Ties, grid: int) -> tuple[Matrix, Matrix]:
     """At which shares of the records average rank (over n) rises, and by how much.
 
     It jumps at both ends of every run by half the run's length; elsewhere it follows the share itself, which a grid of
@@ -65,8 +65,8 @@ def hermite_weights(ties: Ties) -> Matrix:
 
     from larvatus.stats.copula.hermite import coefficients
 
-    place, rise = steps(ties, GRID)
-    out = np.zeros((1, TERMS))
+    place, rise = step_edges(ties, _GRID)
+    out = np.zeros((1, _TERMS))
     coefficients(ndtri(place)[None], rise, out)
     return np.asarray(out[0])
 
@@ -79,12 +79,12 @@ def latent_with_indicator(observed: Matrix, share: Matrix, ties: Ties) -> Matrix
     ties, or wholly beside the others, fits any large correlation: the least that gives nearly the same is taken.
     """
     spread = np.sqrt(np.maximum(share * (1 - share), 1e-300))
-    low, high = -np.full(len(share), LARGEST), np.full(len(share), LARGEST)
+    low, high = -np.full(len(share), _LARGEST), np.full(len(share), _LARGEST)
 
     def difference(rho: Matrix) -> Matrix:
         return _rank_difference(rho / spread / np.sqrt(1 - rho * rho), share, ties)
 
-    target = NEARLY * np.clip(observed * np.sqrt(ties.variance) / spread, difference(low), difference(high))
+    target = NEARLY_ALL * np.clip(observed * np.sqrt(ties.variance) / spread, difference(low), difference(high))
     for _ in range(HALVINGS // 2 - 4):
         rho = (low + high) / 2
         above = difference(rho) > target
@@ -96,9 +96,9 @@ def _rank_difference(apart: Matrix, share: Matrix, ties: Ties) -> Matrix:
     """By how much mean average rank (over n) differs between two normals of variance 1, `apart` and mixed in these shares."""
     from scipy.special import ndtr
 
-    own, apart, share = ndtr(PLACES), apart[:, None], share[:, None]
-    with_it = _mean_rank(share * own + (1 - share) * ndtr(PLACES + apart), np.diff(own), ties)
-    without = _mean_rank(share * ndtr(PLACES - apart) + (1 - share) * own, np.diff(own), ties)
+    own, apart, share = ndtr(_PLACES), apart[:, None], share[:, None]
+    with_it = _mean_rank(share * own + (1 - share) * ndtr(_PLACES + apart), np.diff(own), ties)
+    without = _mean_rank(share * ndtr(_PLACES - apart) + (1 - share) * own, np.diff(own), ties)
     return with_it - without
 
 
@@ -125,10 +125,10 @@ def latent_correlation(spearman: float, one: Ties, other: Ties) -> float:
     if len(one.low) == 0 and len(other.low) == 0:
         return float(latent_of_untied(np.array(spearman)))
     product = hermite_weights(one) * hermite_weights(other)
-    return float(solved(np.array([spearman]), product[None], np.sqrt(one.variance * other.variance))[0])
+    return float(solve_latent(np.array([spearman]), product[None], np.sqrt(one.variance * other.variance))[0])
 
 
-def solved(spearman: Matrix, products: Matrix, scale: Matrix | float) -> Matrix:
+def solve_latent(spearman: Matrix, products: Matrix, scale: Matrix | float) -> Matrix:
     """For each pair, the latent correlation that yields the rank correlation; rows of `products` are the series in it."""
     low, high = -np.ones(len(spearman)), np.ones(len(spearman))
     target = spearman * scale
@@ -153,7 +153,7 @@ def latent_matrix(spearman: Matrix, ties: list[Ties]) -> Matrix:
         i, j = i[chosen], j[chosen]
         weights = np.array([hermite_weights(t) for t in ties])
         scale = np.sqrt(np.array([t.variance for t in ties]))
-        found = solved(r[i, j], weights[i] * weights[j], scale[i] * scale[j])
+        found = solve_latent(r[i, j], weights[i] * weights[j], scale[i] * scale[j])
         varies = (scale[i] > FLAT) & (scale[j] > FLAT)
         out[i, j] = out[j, i] = np.where(varies, found, 0.0)
     np.fill_diagonal(out, 1.0)
@@ -173,14 +173,14 @@ def inverse(r: Matrix) -> Matrix:
     return np.asarray(np.linalg.pinv(r, rcond=1e-10), dtype=np.float64)
 
 
-def fitted(cross: Matrix, given: Matrix, variance: Matrix) -> tuple[Matrix, Matrix]:
+def fit_weights(cross: Matrix, given: Matrix, variance: Matrix) -> tuple[Matrix, Matrix]:
     """Weights of S for each column of X, and what they explain of its variance: at most nearly all.
 
     Correlations found pair by pair may not fit together, and then S seems to explain more than there is.
     """
     weights = inverse(given) @ cross.swapaxes(-1, -2)
     explained = np.maximum((cross.swapaxes(-1, -2) * weights).sum(axis=-2), 0.0)
-    most = LARGEST**2 * variance
+    most = _LARGEST**2 * variance
     shrink = np.sqrt(np.where(explained > most, most / np.where(explained > most, explained, 1.0), 1.0))
     return weights * shrink[..., None, :], np.minimum(explained, most)
 
@@ -199,7 +199,7 @@ def conditionals(latent: Matrix, cross: Matrix, given: Matrix) -> tuple[Matrix, 
     """The same for a stack of matrices."""
     each = np.arange(latent.shape[-1])
     variance = latent[:, each, each]
-    weights, explained = fitted(cross, given, variance)
+    weights, explained = fit_weights(cross, given, variance)
     by_s = weights.swapaxes(-1, -2) @ given @ weights
     rest = latent - by_s
     rest[:, each, each] = variance - explained

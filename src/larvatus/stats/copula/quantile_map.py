@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
 
-EVEN, FINER, DEEPEST = 512, 4, 30
-LEVELS = (0.05, 0.95)
+_EVEN, FINER, _DEEPEST = 512, 4, 30
+_LEVELS = (0.05, 0.95)
 
 
 def knot_probabilities() -> Matrix:
     """Even steps in the middle, ever smaller ones towards both ends, so that tails are followed in files of any size."""
-    even = np.linspace(0.0, 1.0, EVEN + 1)
-    tail = 2.0 ** (-np.arange(1, FINER * DEEPEST + 1) / FINER) / EVEN
+    even = np.linspace(0.0, 1.0, _EVEN + 1)
+    tail = 2.0 ** (-np.arange(1, FINER * _DEEPEST + 1) / FINER) / _EVEN
     return np.unique(np.concatenate([even, tail, 1.0 - tail]))
 
 
@@ -65,7 +65,7 @@ def _bends(places: Matrix, values: Matrix, share: Matrix, quantile: Matrix) -> M
     width, rise = np.diff(places), np.diff(values)
     mean = np.divide(np.diff(np.interp(places, share, summed)), width, out=values[:-1].copy(), where=width > 0)
     level = np.divide(mean - values[:-1], rise, out=np.full(len(rise), 0.5), where=(rise > 0) & (width > 0))
-    return np.asarray(1.0 / np.clip(level, *LEVELS) - 1.0)
+    return np.asarray(1.0 / np.clip(level, *_LEVELS) - 1.0)
 
 
 def _apart(share: Matrix, least: float) -> NDArray[np.int64]:

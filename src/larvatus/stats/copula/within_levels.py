@@ -11,15 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from larvatus.core.arrays import Matrix
-from larvatus.stats.copula.latent_correlation import FLAT, NEARLY, Ties, solved, steps
+from larvatus.stats.copula.latent_correlation import FLAT, NEARLY_ALL, Ties, solve_latent, step_edges
 
-TERMS, GRID, PLACES = 80, 128, 300
-THINNEST = 1e-4
-NEWTON, CLOSE, SURE, FARTHEST = 30, 1e-7, 1e-4, 10.0
+_TERMS, _GRID, _PLACES = 80, 128, 300
+_THINNEST = 1e-4
+NEWTON, _CLOSE, _SURE, FARTHEST = 30, 1e-7, 1e-4, 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
+class LevelTable:
     """Shares of the levels, latent means of every column at them (levels × columns), and variances inside them."""
 
     share: Matrix
@@ -31,7 +31,7 @@ def _standing(place: Matrix, mean: Matrix, spread: float, share: Matrix) -> Matr
     """Levels × places: where quantiles of the mixture stand on the scale of each level."""
     from scipy.special import ndtr
 
-    t = np.linspace(mean.min() - 7 * spread, mean.max() + 7 * spread, PLACES)
+    t = np.linspace(mean.min() - 7 * spread, mean.max() + 7 * spread, _PLACES)
     below = share @ ndtr((t - mean[:, None]) / spread)
     return np.asarray((np.interp(place, below, t) - mean[:, None]) / spread)
 
@@ -45,21 +45,21 @@ def level_effects(target: Matrix, rows: Matrix, share: Matrix, ties: Ties) -> Ma
     """
     from scipy.special import ndtr
 
-    place, rise = steps(ties, GRID)
+    place, rise = step_edges(ties, _GRID)
     effect = np.zeros(rows.shape[1])
     held = rows.T * share
-    wanted = NEARLY * target * held.sum(axis=1)
+    wanted = NEARLY_ALL * target * held.sum(axis=1)
     for _ in range(NEWTON):
         z = _standing(place, rows @ effect, 1.0, share)
         mean = ndtr(-z) @ rise
         left = wanted - held @ (mean - share @ mean)
-        if np.abs(left).max(initial=0.0) < CLOSE:
+        if np.abs(left).max(initial=0.0) < _CLOSE:
             break
         density = np.exp(-0.5 * z * z)
         local = (held @ density) / np.maximum(share @ density, 1e-300)
         weighted = rise * density / np.sqrt(2 * np.pi)
         slope = (held * weighted.sum(axis=1)) @ rows - (held @ weighted) @ local.T
-        slope += SURE * np.diag(held.sum(axis=1))
+        slope += _SURE * np.diag(held.sum(axis=1))
         effect += np.clip(np.linalg.lstsq(slope, left, rcond=1e-9)[0], -1.0, 1.0)
     return np.clip(effect, -FARTHEST, FARTHEST)
 
@@ -70,33 +70,33 @@ def rank_series(mean: Matrix, spread: float, share: Matrix, ties: Ties) -> Matri
 
     from larvatus.stats.copula.hermite import coefficients
 
-    place, rise = steps(ties, GRID)
+    place, rise = step_edges(ties, _GRID)
     z = _standing(place, mean, spread, share)
-    found = np.zeros((len(mean), TERMS))
+    found = np.zeros((len(mean), _TERMS))
     coefficients(z, rise, found)
     return np.hstack([(ndtr(-z) @ rise)[:, None], found])
 
 
-def inside_covariance(spearman: Matrix, count: Matrix, ties: list[Ties], levels: Levels, masked: int) -> Matrix:
+def inside_covariance(spearman: Matrix, count: Matrix, ties: list[Ties], levels: LevelTable, masked: int) -> Matrix:
     """Covariances inside levels that yield the rank correlations of the first `masked` columns with all columns.
 
     Where columns vary at different levels, ranks say next to nothing of their correlation inside levels, and next to nothing
     is taken: what is found counts by its precision, with so many records, against none.
     """
     share, columns = levels.share, len(ties)
-    spread = np.sqrt(np.maximum(levels.variance, THINNEST**2))
+    spread = np.sqrt(np.maximum(levels.variance, _THINNEST**2))
     series = [rank_series(levels.mean[:, j], spread[j], share, ties[j]) for j in range(columns)]
     scale = np.sqrt(np.array([t.variance for t in ties]))
     out = np.diag(levels.variance)
     i, j = np.triu_indices(columns, 1)
     i, j = i[i < masked], j[i < masked]
-    products = np.array([share @ (series[a] * series[b]) for a, b in zip(i, j, strict=True)]).reshape(len(i), TERMS + 1)
+    products = np.array([share @ (series[a] * series[b]) for a, b in zip(i, j, strict=True)]).reshape(len(i), _TERMS + 1)
     centre = np.array([share @ s[:, 0] for s in series])
     between = products[:, 0] - centre[i] * centre[j]
     varies = (scale[i] > FLAT) & (scale[j] > FLAT)
     both = np.where(varies, scale[i] * scale[j], 1.0)
-    found = solved(spearman[i, j] * both - between, products[:, 1:], 1.0)
-    moves = (products[:, 1:] * found[:, None] ** np.arange(TERMS)).sum(axis=1) / both
+    found = solve_latent(spearman[i, j] * both - between, products[:, 1:], 1.0)
+    moves = (products[:, 1:] * found[:, None] ** np.arange(_TERMS)).sum(axis=1) / both
     sure = moves**2 / (moves**2 + 1 / np.maximum(count[i, j], 1.0))
     out[i, j] = out[j, i] = np.where(varies, sure * found, 0.0) * np.sqrt(levels.variance[i] * levels.variance[j])
     return out

@@ -25,7 +25,7 @@ def wilson(share: float, n: float, z: float = 1.959963984540054) -> tuple[float,
     return low, high
 
 
-def paired(differences: NDArray[np.float64], z: float = 2.5758293035489004) -> tuple[float, float]:
+def paired_interval(differences: NDArray[np.float64], z: float = 2.5758293035489004) -> tuple[float, float]:
     """An interval for the mean of n differences in [-1, 1], of two credits of the same target each; 99 % by default.
 
     Agresti and Min's (2005) for matched pairs: two pairs more, which half agree and half differ either way, so that pairs that
@@ -38,8 +38,8 @@ def paired(differences: NDArray[np.float64], z: float = 2.5758293035489004) -> t
     return max(mean - half, -1.0), min(mean + half, 1.0)
 
 
-LEAST = -1.0  # overlap of intervals that lie as far apart as they are wide, or further
-SAME = 1e-6
+LEAST_OVERLAP = -1.0  # overlap of intervals that lie as far apart as they are wide, or further
+_SAME = 1e-6
 
 
 def overlaps(one: tuple[Floats, Floats], other: tuple[Floats, Floats], scale: Floats | float = 0.0) -> Floats:
@@ -54,6 +54,6 @@ def overlaps(one: tuple[Floats, Floats], other: tuple[Floats, Floats], scale: Fl
     shared = np.minimum(high, other_high) - np.maximum(low, other_low)
     parts = []
     for width in (high - low, other_high - other_low):
-        inside = np.where(shared >= -SAME * size, 1.0, LEAST)
+        inside = np.where(shared >= -_SAME * size, 1.0, LEAST_OVERLAP)
         parts.append(np.divide(shared, width, out=inside, where=width > 1e-12 * size))
-    return np.asarray(np.maximum((parts[0] + parts[1]) / 2, LEAST))
+    return np.asarray(np.maximum((parts[0] + parts[1]) / 2, LEAST_OVERLAP))

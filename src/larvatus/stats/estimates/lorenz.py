@@ -8,8 +8,8 @@ import numpy as np
 
 from larvatus.core.arrays import Floats
 
-LOW, HIGH = 0.1, 0.9
-SLACK = 1e-9
+_LOW, _HIGH = 0.1, 0.9
+_SLACK = 1e-9
 
 
 class Lorenz(NamedTuple):
@@ -27,8 +27,8 @@ class Lorenz(NamedTuple):
         reached = self.weight + np.cumsum(weight)
         before = np.concatenate([[self.total], total[:-1]])
         low, high = (
-            found if not np.isnan(found) else _first(values, reached, share * whole * (1 - SLACK))
-            for found, share in ((self.low, LOW), (self.high, HIGH))
+            found if not np.isnan(found) else _first(values, reached, share * whole * (1 - _SLACK))
+            for found, share in ((self.low, _LOW), (self.high, _HIGH))
         )
         return Lorenz(float(reached[-1]), float(total[-1]), self.area + float((weight * (before + total)).sum()), low, high)
 

@@ -17,7 +17,7 @@ from larvatus.core.kernels import kernel
 STRETCH = 512
 
 
-def clustered(centre: Floats, size: Floats, scatter: Floats, groups: Sequence[int]) -> list[Ints]:
+def cluster_points(centre: Floats, size: Floats, scatter: Floats, groups: Sequence[int]) -> list[Ints]:
     """For each number of clusters, the cluster of every point (points × axes, with its size and mean squared radius)."""
     first, second, height = _merged(np.ascontiguousarray(centre.T), size.astype(np.float64), scatter.astype(np.float64))
     order = np.argsort(height, kind="stable")

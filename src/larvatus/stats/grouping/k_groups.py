@@ -12,28 +12,28 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 from larvatus.stats.ranks.ranks import keyed_order
 
-Words = Callable[[Ints], NDArray[np.uint64]]
+KeyedWords = Callable[[Ints], NDArray[np.uint64]]
 Grouping = Literal["mdav", "fixed", "optimal", "projection"]
 
 
-def grouped(x: Floats, record: Ints, words: Words, grouping: Grouping, k: int, part: int | None = None) -> Ints:
+def form_groups(x: Floats, record: Ints, words: KeyedWords, grouping: Grouping, k: int, part: int | None = None) -> Ints:
     """The group of each record, rows × columns without missing values; ties are settled by keyed words."""
     if grouping == "mdav":
         from larvatus.stats.grouping.mdav import mdav, mdav_in_parts
 
         order = np.lexsort((record, words(record)))
-        points = np.ascontiguousarray(standardised(x)[order])
+        points = np.ascontiguousarray(standardise_columns(x)[order])
         found = mdav(points, k) if part is None else mdav_in_parts(points, k, part)
         group = np.empty(len(x), dtype=np.int64)
         group[order] = found
         return group
-    along = x[:, 0] if x.shape[1] == 1 else projected(x)
+    along = x[:, 0] if x.shape[1] == 1 else project(x)
     order = keyed_order(along, record, words)
     starts = least_cost_starts(along[order], k) if grouping == "optimal" else even_starts(len(x), k)
     return _numbered(order, starts)
 
 
-def standardised(x: Floats) -> Floats:
+def standardise_columns(x: Floats) -> Floats:
     """Each column with mean 0 and variance 1; a column that does not vary becomes zeros."""
     if len(x) == 0:
         return x
@@ -44,9 +44,9 @@ def standardised(x: Floats) -> Floats:
     return np.where(varies, d / np.where(varies, d.std(axis=0), 1.0), 0.0)
 
 
-def projected(x: Floats) -> Floats:
+def project(x: Floats) -> Floats:
     """The sum of standardised columns, by which records are put in one order."""
-    return np.asarray(standardised(x).sum(axis=1))
+    return np.asarray(standardise_columns(x).sum(axis=1))
 
 
 def even_starts(n: int, k: int) -> Ints:

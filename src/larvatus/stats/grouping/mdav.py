@@ -20,7 +20,7 @@ from larvatus.stats.grouping.median_cuts import cut_in_leaves
 
 LEAF = 8
 OUTER = 8.0
-SLACK = 1e-9
+_SLACK = 1e-9
 
 
 def mdav(points: Floats, k: int) -> Ints:
@@ -30,7 +30,7 @@ def mdav(points: Floats, k: int) -> Ints:
     left, size = np.arange(n), 0
     while len(left) >= 2 * k:
         if size == 0 or 2 * len(left) < size:
-            tree, size = grown(points, left, LEAF), len(left)
+            tree, size = grow_point_tree(points, left, LEAF), len(left)
         if np.array_equal(tree.low[0], tree.high[0]):
             break
         centre = total / len(left)
@@ -66,7 +66,7 @@ def _outermost(points: Floats, left: Ints, centre: Floats) -> tuple[Ints, Floats
     return left[outer], gaps[outer], float(limit)
 
 
-class Tree(NamedTuple):
+class PointTree(NamedTuple):
     """Node i has children 2i + 1 and 2i + 2, leaves are the last; a leaf's points lie together, those that left last."""
 
     points: Floats
@@ -84,7 +84,7 @@ class Tree(NamedTuple):
     bound: Floats
 
 
-def grown(points: Floats, numbers: Ints, size: int) -> Tree:
+def grow_point_tree(points: Floats, numbers: Ints, size: int) -> PointTree:
     """A tree over the points with these numbers, at most `size` of them in a leaf."""
     order = numbers.copy()
     starts = cut_in_leaves(points, order, size)
@@ -94,7 +94,7 @@ def grown(points: Floats, numbers: Ints, size: int) -> Tree:
     place[order] = np.arange(len(order))
     start, left = np.zeros(nodes, dtype=np.int64), np.zeros(nodes, dtype=np.int64)
     start[leaves - 1 :], left[leaves - 1 :] = starts[:-1], np.diff(starts)
-    tree = Tree(
+    tree = PointTree(
         held, order, place, np.repeat(np.arange(leaves - 1, nodes), np.diff(starts)), start, left,
         np.zeros(nodes, dtype=np.int64), np.empty((nodes, d)), np.empty((nodes, d)), held.mean(axis=0), np.zeros(nodes),
         np.empty(80, dtype=np.int64), np.empty(80),
@@ -104,7 +104,7 @@ def grown(points: Floats, numbers: Ints, size: int) -> Tree:
 
 
 @kernel(inline="always")
-def apart(points: Floats, i: int, to: Floats) -> Any:
+def squared_distance(points: Floats, i: int, to: Floats) -> Any:
     """Squared distance, summed in the order of the columns."""
     total = 0.0
     for c in range(len(to)):
@@ -114,7 +114,7 @@ def apart(points: Floats, i: int, to: Floats) -> Any:
 
 
 @kernel()
-def _fit(tree: Tree, node: int) -> Any:
+def _fit(tree: PointTree, node: int) -> Any:
     """Draw a node's box around what is left in it; whether it changed."""
     changed = False
     inner = 2 * node + 2 < len(tree.left)
@@ -134,14 +134,14 @@ def _fit(tree: Tree, node: int) -> Any:
         span = max(tree.span[2 * node + 1], tree.span[2 * node + 2])
     else:
         for i in range(tree.start[node], tree.start[node] + tree.left[node]):
-            least, span = min(least, tree.number[i]), max(span, apart(tree.points, i, tree.middle))
+            least, span = min(least, tree.number[i]), max(span, squared_distance(tree.points, i, tree.middle))
     changed |= least != tree.least[node] or span != tree.span[node]
     tree.least[node], tree.span[node] = least, span
     return changed
 
 
 @kernel()
-def _fit_all(tree: Tree) -> None:
+def _fit_all(tree: PointTree) -> None:
     for node in range(len(tree.left) - 1, -1, -1):
         if 2 * node + 2 < len(tree.left):
             tree.left[node] = tree.left[2 * node + 1] + tree.left[2 * node + 2]
@@ -149,7 +149,7 @@ def _fit_all(tree: Tree) -> None:
 
 
 @kernel()
-def removed(tree: Tree, number: Any) -> None:
+def remove_point(tree: PointTree, number: Any) -> None:
     """Take a point out."""
     here = tree.place[number]
     node = tree.leaf[here]
@@ -169,7 +169,7 @@ def removed(tree: Tree, number: Any) -> None:
 
 
 @kernel(inline="always")
-def _nearest_in(tree: Tree, node: int, to: Floats) -> Any:
+def _nearest_in(tree: PointTree, node: int, to: Floats) -> Any:
     total = 0.0
     for c in range(len(to)):
         gap = max(tree.low[node, c] - to[c], to[c] - tree.high[node, c], 0.0)
@@ -178,7 +178,7 @@ def _nearest_in(tree: Tree, node: int, to: Floats) -> Any:
 
 
 @kernel(inline="always")
-def _farthest_in(tree: Tree, node: int, to: Floats, beside: float) -> Any:
+def _farthest_in(tree: PointTree, node: int, to: Floats, beside: float) -> Any:
     """No point of a node is farther than its box's farthest corner, nor than one as far from the middle as the farthest is.
 
     With m the middle, |x - t|² = |x - m|² + |t - m|² - 2 (x - m)·(t - m), the last term bounded over the box.
@@ -190,11 +190,11 @@ def _farthest_in(tree: Tree, node: int, to: Floats, beside: float) -> Any:
         total += gap * gap
         lean = tree.middle[c] - to[c]
         along += lean * ((high if lean > 0 else low) - tree.middle[c])
-    return min(total, (tree.span[node] + beside + 2.0 * along) + SLACK * (tree.span[node] + beside))
+    return min(total, (tree.span[node] + beside + 2.0 * along) + _SLACK * (tree.span[node] + beside))
 
 
 @kernel()
-def nearest(tree: Tree, to: Floats, found: Ints, distance: Floats) -> None:
+def nearest(tree: PointTree, to: Floats, found: Ints, distance: Floats) -> None:
     """Fill in the numbers of the nearest points left, as many as there is room for."""
     k, leaves = len(found), (len(tree.left) + 1) // 2
     distance[:] = np.inf
@@ -207,7 +207,7 @@ def nearest(tree: Tree, to: Floats, found: Ints, distance: Floats) -> None:
         while bound < distance[k - 1] or (bound == distance[k - 1] and tree.least[node] < found[k - 1]):
             if node >= leaves - 1:
                 for i in range(tree.start[node], tree.start[node] + tree.left[node]):
-                    gap, number = apart(tree.points, i, to), tree.number[i]
+                    gap, number = squared_distance(tree.points, i, to), tree.number[i]
                     if gap < distance[k - 1] or (gap == distance[k - 1] and number < found[k - 1]):
                         at = k - 1
                         while at > 0 and (gap < distance[at - 1] or (gap == distance[at - 1] and number < found[at - 1])):
@@ -226,7 +226,7 @@ def nearest(tree: Tree, to: Floats, found: Ints, distance: Floats) -> None:
 
 
 @kernel()
-def farthest(tree: Tree, to: Floats) -> Any:
+def farthest(tree: PointTree, to: Floats) -> Any:
     """The number of the farthest point left."""
     leaves = (len(tree.left) + 1) // 2
     best, found = -1.0, np.int64(np.iinfo(np.int64).max)
@@ -241,7 +241,7 @@ def farthest(tree: Tree, to: Floats) -> Any:
         while tree.left[node] > 0 and (bound > best or (bound == best and tree.least[node] < found)):
             if node >= leaves - 1:
                 for i in range(tree.start[node], tree.start[node] + tree.left[node]):
-                    gap, number = apart(tree.points, i, to), tree.number[i]
+                    gap, number = squared_distance(tree.points, i, to), tree.number[i]
                     if gap > best or (gap == best and number < found):
                         best, found = gap, number
                 break
@@ -267,12 +267,12 @@ def _farthest_listed(
         number = listed[i]
         if group[number] >= 0:
             continue
-        if best >= 0.0 and (reach[i] + shift) * (1.0 + SLACK) < np.sqrt(best):
+        if best >= 0.0 and (reach[i] + shift) * (1.0 + _SLACK) < np.sqrt(best):
             return found
-        gap = apart(points, number, centre)
+        gap = squared_distance(points, number, centre)
         if gap > best or (gap == best and number < found):
             best, found = gap, number
-    if best >= 0.0 and (beyond < 0.0 or (beyond + shift) * (1.0 + SLACK) < np.sqrt(best)):
+    if best >= 0.0 and (beyond < 0.0 or (beyond + shift) * (1.0 + _SLACK) < np.sqrt(best)):
         return found
     return np.int64(-1)
 
@@ -290,7 +290,7 @@ def _still_listed(group: Ints, listed: Ints, reach: Floats, many: int) -> Any:
 
 @kernel()
 def _turns(
-    points: Floats, k: int, group: Ints, total: Floats, done: Ints, tree: Tree, listed: Ints, reach: Floats, beyond: float,
+    points: Floats, k: int, group: Ints, total: Floats, done: Ints, tree: PointTree, listed: Ints, reach: Floats, beyond: float,
     anchor: Floats, fewest: int,
 ) -> None:
     """Turns until fewer than 2k points, or than `fewest`, are left, all are alike, or the list cannot tell the farthest.
@@ -321,13 +321,13 @@ def _turns(
         for again in range(1 if remaining < 3 * k else 2):
             if again:
                 head = farthest(tree, points[head])
-            removed(tree, head)
+            remove_point(tree, head)
             nearest(tree, points[head], near, gaps)
             group[head] = done[0]
             for c in range(d):
                 total[c] -= points[head, c]
             for number in near:
-                removed(tree, number)
+                remove_point(tree, number)
                 group[number] = done[0]
                 for c in range(d):
                     total[c] -= points[number, c]

@@ -16,7 +16,7 @@ MOST_SETS = 100
 
 
 @dataclass(slots=True)
-class Pieces:
+class KeyPieces:
     """Records that share a combination and a fate: the combination's number, how many they are, and what they lose."""
 
     origin: Ints
@@ -27,7 +27,7 @@ class Pieces:
         return np.where(self.blank, 0, rows[self.origin])
 
 
-def suppressed(rows: Ints, part: Ints, counts: Ints, k: int, cost: NDArray[np.float64]) -> Pieces:
+def suppress(rows: Ints, part: Ints, counts: Ints, k: int, cost: NDArray[np.float64]) -> KeyPieces:
     """Combinations (codes from 1; 0 is missing, and a level like any other) in pieces that each hold k records or more.
 
     Only combinations of the same `part` can become alike. Sets of one column are tried first, then of two and so on; of
@@ -35,14 +35,14 @@ def suppressed(rows: Ints, part: Ints, counts: Ints, k: int, cost: NDArray[np.fl
     that: they are joined by a few records of a frequent combination, which lose the same values. A part of fewer than k
     records cannot be helped and loses every value.
     """
-    pieces = Pieces(np.arange(len(rows)), counts.astype(np.int64), np.zeros(rows.shape, dtype=bool))
+    pieces = KeyPieces(np.arange(len(rows)), counts.astype(np.int64), np.zeros(rows.shape, dtype=bool))
     for size in range(1, rows.shape[1] + 1):
         while _settle_some(pieces, rows, part, k, cost, size):
             pass
     return _recruited(pieces, rows, part, k, cost)
 
 
-def cells(keys: Ints, part: Ints, count: Ints) -> tuple[Ints, Ints]:
+def suppressed_cells(keys: Ints, part: Ints, count: Ints) -> tuple[Ints, Ints]:
     """The number of the cell that each piece is in, and how many records are in its cell."""
     code = part.astype(np.int64)
     for column in keys.T:
@@ -64,11 +64,11 @@ def _sets(keys: Ints, rare: Bools, cost: NDArray[np.float64], size: int) -> Iter
     yield from combinations(sorted(np.argsort(telling, kind="stable")[:few].tolist()), size)
 
 
-def _settle_some(pieces: Pieces, rows: Ints, part: Ints, k: int, cost: NDArray[np.float64], size: int) -> bool:
+def _settle_some(pieces: KeyPieces, rows: Ints, part: Ints, k: int, cost: NDArray[np.float64], size: int) -> bool:
     """Blank sets of columns, the best first, in the rare pieces that they make frequent enough; whether any did."""
     where = part[pieces.origin]
     keys = pieces.keys(rows)
-    rare = cells(keys, where, pieces.count)[1] < k
+    rare = suppressed_cells(keys, where, pieces.count)[1] < k
     if not rare.any():
         return False
     sets = list(_sets(keys, rare, cost, size))
@@ -93,24 +93,24 @@ def _settled(
     after = keys[near]
     open_ = rare[near] & (after[:, columns] != 0).any(axis=1)
     after[np.flatnonzero(rare[near])[:, None], columns] = 0
-    moved = near[open_ & (cells(after, where[near], count[near])[1] >= k)]
+    moved = near[open_ & (suppressed_cells(after, where[near], count[near])[1] >= k)]
     paid = float(count[moved] @ ((keys[moved][:, columns] != 0) @ cost[columns]))
     return (int(count[moved].sum()) ** 2 / paid if len(moved) else 0.0), moved
 
 
-def _recruited(pieces: Pieces, rows: Ints, part: Ints, k: int, cost: NDArray[np.float64]) -> Pieces:
+def _recruited(pieces: KeyPieces, rows: Ints, part: Ints, k: int, cost: NDArray[np.float64]) -> KeyPieces:
     """What is still rare, joined by records of frequent combinations of the same part."""
-    total = cells(pieces.keys(rows), part[pieces.origin], pieces.count)[1]
+    total = suppressed_cells(pieces.keys(rows), part[pieces.origin], pieces.count)[1]
     for home in np.unique(part[pieces.origin[total < k]]).tolist():
         pieces = _help(pieces, rows, part, home, k, cost)
     return pieces
 
 
-def _help(pieces: Pieces, rows: Ints, part: Ints, home: int, k: int, cost: NDArray[np.float64]) -> Pieces:
+def _help(pieces: KeyPieces, rows: Ints, part: Ints, home: int, k: int, cost: NDArray[np.float64]) -> KeyPieces:
     while True:
         inside = np.flatnonzero(part[pieces.origin] == home)
         keys = pieces.keys(rows)[inside]
-        cell, total = cells(keys, np.zeros(len(inside), dtype=np.int64), pieces.count[inside])
+        cell, total = suppressed_cells(keys, np.zeros(len(inside), dtype=np.int64), pieces.count[inside])
         rare = total < k
         if not rare.any():
             return pieces
@@ -159,7 +159,7 @@ def _one_column(
     return best[1] if best else None
 
 
-def _split(pieces: Pieces, donors: Ints, need: int, columns: Sequence[int]) -> Pieces:
+def _split(pieces: KeyPieces, donors: Ints, need: int, columns: Sequence[int]) -> KeyPieces:
     """Some records of the donors as pieces of their own that lose these columns too."""
     count, added = pieces.count.copy(), []
     for i in donors.tolist():
@@ -168,7 +168,7 @@ def _split(pieces: Pieces, donors: Ints, need: int, columns: Sequence[int]) -> P
         need -= added[-1]
     blank = pieces.blank[donors].copy()
     blank[:, list(columns)] = True
-    return Pieces(
+    return KeyPieces(
         np.concatenate([pieces.origin, pieces.origin[donors]]),
         np.concatenate([count, np.array(added, dtype=np.int64)]), np.concatenate([pieces.blank, blank]),
     )

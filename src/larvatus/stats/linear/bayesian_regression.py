@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 
-THIN, DETERMINED = 1e-10, 1e-12
+_THIN, DETERMINED = 1e-10, 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RegressionRow:
     """Least squares of one column on terms over the records that have it: through `centre` at the terms' means `at`."""
 
     centre: float
@@ -32,7 +32,7 @@ class Regression:
     `fixed` marks columns that the terms determine; `repaired` how far pairwise correlations were from a covariance.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[RegressionRow, ...]
     factor: Matrix
     basis: Matrix
     freedom: float
@@ -50,7 +50,7 @@ class Regression:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class RegressionDraw:
     """One draw of intercepts, slopes (terms × columns) and a root of the covariance (directions × columns)."""
 
     intercept: Matrix
@@ -58,31 +58,31 @@ class Drawn:
     root: Matrix
 
 
-def spread_basis(moments: Moments, first: int = 0) -> Matrix:
+def spread_basis(moments: SampleMoments, first: int = 0) -> Matrix:
     """For the columns from `first` on, B with B·Bᵀ the inverse of their scatter, thin directions left out."""
     square = np.diag(moments.square)[first:]
     scale = np.where(moments.constant[first:], 1.0, np.sqrt(np.maximum(square, 1e-300)))
     varies = ~moments.constant[first:]
     r = moments.scatter[first:, first:] / np.outer(scale, scale) * np.outer(varies, varies)
     values, vectors = np.linalg.eigh(r) if len(r) else (np.zeros(0), np.zeros((0, 0)))
-    kept = values > THIN
+    kept = values > _THIN
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) / scale[:, None])
 
 
-def line_of(moments: Moments, column: int, first: int) -> Line:
+def line_of(moments: SampleMoments, column: int, first: int) -> RegressionRow:
     """The line of one column on the columns from `first` on."""
     count = float(moments.present[column])
     at = np.nan_to_num(moments.mean[first:])
     if count == 0:
-        return Line(0.0, at, np.zeros(len(at)), 0.0, 0.0)
+        return RegressionRow(0.0, at, np.zeros(len(at)), 0.0, 0.0)
     basis = spread_basis(moments, first)
     slope = basis @ (basis.T @ moments.scatter[first:, column])
     if moments.constant[column]:
         slope = np.zeros(len(at))
-    return Line(float(moments.mean[column]), at, slope, count, float(np.nan_to_num(moments.variance[column])))
+    return RegressionRow(float(moments.mean[column]), at, slope, count, float(np.nan_to_num(moments.variance[column])))
 
 
-def regression(lines: tuple[Line, ...], residuals: Moments, basis: Matrix) -> Regression:
+def regress(lines: tuple[RegressionRow, ...], residuals: SampleMoments, basis: Matrix) -> Regression:
     """The regression from its lines, the moments of its residuals and the basis of its terms."""
     used = 1 + basis.shape[1]
     square = np.diag(residuals.square)
@@ -94,7 +94,7 @@ def regression(lines: tuple[Line, ...], residuals: Moments, basis: Matrix) -> Re
     r = np.nan_to_num(residuals.correlation) * np.outer(~fixed, ~fixed)
     np.fill_diagonal(r, np.where(fixed, 0.0, 1.0))
     values, vectors = np.linalg.eigh(r)
-    kept = values > THIN
+    kept = values > _THIN
     factor = vectors[:, kept] * np.sqrt(values[kept])
     length = np.sqrt((factor**2).sum(axis=1))
     factor = factor * np.divide(scale, length, out=np.zeros_like(scale), where=length > 0)[:, None]
@@ -113,7 +113,7 @@ def wishart_root(normals: Matrix, uniforms: Matrix, freedom: float) -> Matrix:
     return out
 
 
-def posterior_draw(fit: Regression, normals: Matrix, uniforms: Matrix) -> Drawn:
+def posterior_draw(fit: Regression, normals: Matrix, uniforms: Matrix) -> RegressionDraw:
     """Coefficients and covariance from their joint posterior: inverse Wishart, then normal given the covariance.
 
     `normals` holds as many as `draws_needed` says. Columns with missing values have lines of their own, whose
@@ -129,7 +129,7 @@ def posterior_draw(fit: Regression, normals: Matrix, uniforms: Matrix) -> Drawn:
     slope = fit.slope + tilt * np.sqrt(count.max(initial=1.0) / count)
     at = np.array([line.at for line in fit.lines]).reshape(p, len(fit.basis))
     centre = np.array([line.centre for line in fit.lines]) + shift / np.sqrt(count)
-    return Drawn(centre - (at * slope.T).sum(axis=1), slope, root)
+    return RegressionDraw(centre - (at * slope.T).sum(axis=1), slope, root)
 
 
 def draws_needed(fit: Regression) -> tuple[int, int]:

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 from larvatus.stats.linear.sufficiency import THIN, independent
 
-LEAST, ROUNDING = 1e-12, 64 * np.finfo(float).eps
+_LEAST, _ROUNDING = 1e-12, 64 * np.finfo(float).eps
 
 
 @dataclass(frozen=True, slots=True)
-class Centred:
+class CentredRows:
     """Rows of complete data in brief: how many, their mean, and the triangle R with RᵀR the sum of products of deviations.
 
     The mean is kept in two parts, since far from zero its own rounding would look like a direction of the data.
@@ -31,7 +31,7 @@ class Centred:
     triangle: Matrix
 
     @classmethod
-    def of(cls, x: Matrix) -> Centred | None:
+    def of(cls, x: Matrix) -> CentredRows | None:
         """Of a block, rows × columns; None where a value is missing."""
         if x.shape[1] == 0:
             return cls(len(x), np.zeros(0), np.zeros(0), np.zeros((0, 0)))
@@ -44,17 +44,17 @@ class Centred:
         return cls(len(x), mean, more, np.asarray(np.linalg.qr(d, mode="r")))
 
     @staticmethod
-    def merge(one: Centred | None, other: Centred | None) -> Centred | None:
+    def merge(one: CentredRows | None, other: CentredRows | None) -> CentredRows | None:
         """Of both sets of rows together; None where either has missing values."""
         if one is None or other is None:
             return None
         count = one.count + other.count
         if len(one.near) == 0:
-            return Centred(count, one.near, one.offset, one.triangle)
+            return CentredRows(count, one.near, one.offset, one.triangle)
         step = (other.near - one.near) + (other.offset - one.offset)
         between = np.sqrt(one.count * (other.count / count)) * step
         triangle = np.linalg.qr(np.vstack([one.triangle, other.triangle, between]), mode="r")
-        return Centred(count, one.near, one.offset + step * (other.count / count), np.asarray(triangle))
+        return CentredRows(count, one.near, one.offset + step * (other.count / count), np.asarray(triangle))
 
     @property
     def mean(self) -> Matrix:
@@ -65,7 +65,7 @@ class Centred:
     def constant(self) -> NDArray[np.bool_]:
         """Columns that do not vary, but for rounding."""
         square = (self.triangle**2).sum(axis=0)
-        return np.asarray(square <= self.count * (ROUNDING * self.mean) ** 2)
+        return np.asarray(square <= self.count * (_ROUNDING * self.mean) ** 2)
 
     @property
     def scale(self) -> Matrix:
@@ -97,7 +97,7 @@ class Root:
         return np.asarray(self.weights.T @ self.weights)
 
 
-def root_of(rows: Centred) -> Root:
+def root_of(rows: CentredRows) -> Root:
     """The triangular factor of complete rows; columns that depend on those before them add no direction."""
     r = rows.standardised
     freedom = np.sqrt(max(rows.count - 1, 1))
@@ -107,13 +107,13 @@ def root_of(rows: Centred) -> Root:
     return Root(rows.mean, rows.constant, weights)
 
 
-def repaired_root(m: Moments) -> Root:
+def repaired_root(m: SampleMoments) -> Root:
     """The symmetric factor of pairwise-complete correlations, moved to the nearest ones that fit together, times the SDs."""
     sd = np.sqrt(np.where(m.constant, 0.0, np.nan_to_num(m.variance)))
     r = np.where(np.isnan(m.correlation), 0.0, m.correlation)
     np.fill_diagonal(r, np.where(m.constant, 0.0, 1.0))
     values, vectors = np.linalg.eigh(r)
-    half = (vectors * np.sqrt(np.where(values > LEAST, values, 0.0))) @ vectors.T
+    half = (vectors * np.sqrt(np.where(values > _LEAST, values, 0.0))) @ vectors.T
     length = np.sqrt((half**2).sum(axis=0))
     half = np.divide(half, length, out=np.zeros_like(half), where=length > 0)
     return Root(np.nan_to_num(m.mean), m.constant, half * sd, max(0.0, -float(values.min(initial=0.0))))

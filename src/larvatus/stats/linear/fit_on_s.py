@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
-from larvatus.stats.linear.covariance_factors import Centred
+from larvatus.stats.linear.covariance_factors import CentredRows
 from larvatus.stats.linear.row_maps import mapped_rows, solved_rows
 from larvatus.stats.linear.sufficiency import THIN, independent, noise_root
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class FitOnS:
     """Standardised X is `on_given` of the basis of S plus a rest whose covariance is restᵀ rest.
 
     Row i of the rest first enters column `lanes[i]` of X, and takes the draw of that number.
@@ -60,7 +60,7 @@ class Fit:
         return np.asarray(beta * spread / spread[:, None])
 
 
-def fit_of(rows: Centred, q: int) -> Fit:
+def fit_of(rows: CentredRows, q: int) -> FitOnS:
     """From [S, X] with q columns of S."""
     r = np.ascontiguousarray(rows.standardised)
     freedom = np.sqrt(max(rows.count - 1, 1))
@@ -69,6 +69,6 @@ def fit_of(rows: Centred, q: int) -> Fit:
     given = int((kept < q).sum())
     k = directions[:rank] @ r[:, q:]
     triangle = np.triu(directions[:given] @ r[:, kept[:given]])
-    return Fit(
+    return FitOnS(
         rows.mean, rows.scale, kept[:given], triangle, k[:given], k[given:] / freedom, kept[given:] - q, ~rows.constant[q:],
     )

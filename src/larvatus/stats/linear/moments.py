@@ -13,7 +13,7 @@ from larvatus.core.arrays import Matrix
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class SampleMoments:
     """Element [i, j] speaks of column i over the rows in which columns i and j are both present.
 
     `scatter` is the sum of products of deviations, `square` the sum of squared deviations of column i. With weights, every
@@ -27,7 +27,7 @@ class Moments:
     scatter: Matrix
 
     @classmethod
-    def of(cls, x: Matrix, weight: Matrix | None = None) -> Moments:
+    def of(cls, x: Matrix, weight: Matrix | None = None) -> SampleMoments:
         """Of a block, rows × columns, NaN where missing; weighted where weights are given."""
         n, p = x.shape
         if weight is not None:
@@ -53,7 +53,7 @@ class Moments:
         return cls(count, np.where(count > 0, centre[:, None] + first, 0.0), np.maximum(square, 0.0), scatter)
 
     @classmethod
-    def _weighted(cls, x: Matrix, weight: Matrix) -> Moments:
+    def _weighted(cls, x: Matrix, weight: Matrix) -> SampleMoments:
         missing = np.isnan(x)
         there = (~missing).astype(np.float64)
         w = weight[:, None]
@@ -68,13 +68,13 @@ class Moments:
         return cls(count, np.where(count > 0, centre[:, None] + first, 0.0), np.maximum(square, 0.0), scatter)
 
     @staticmethod
-    def merge(a: Moments, b: Moments) -> Moments:
+    def merge(a: SampleMoments, b: SampleMoments) -> SampleMoments:
         """Moments of both sets of rows together."""
         count = a.count + b.count
         step = b.mean_pair - a.mean_pair
         share = _divide(b.count, count)
         weight = a.count * share
-        return Moments(
+        return SampleMoments(
             count,
             a.mean_pair + step * share,
             a.square + b.square + weight * step**2,
@@ -82,14 +82,14 @@ class Moments:
         )
 
     @staticmethod
-    def total(parts: Sequence[Moments]) -> Moments:
+    def total(parts: Sequence[SampleMoments]) -> SampleMoments:
         """All parts together, merged in order."""
-        return reduce(Moments.merge, parts)
+        return reduce(SampleMoments.merge, parts)
 
     @staticmethod
-    def stacked(parts: Sequence[Moments]) -> Moments:
+    def stacked(parts: Sequence[SampleMoments]) -> SampleMoments:
         """Many as one, with one more axis in front: what can be asked of one can be asked of all at once."""
-        return Moments(*(np.array([getattr(m, f) for m in parts]) for f in ("count", "mean_pair", "square", "scatter")))
+        return SampleMoments(*(np.array([getattr(m, f) for m in parts]) for f in ("count", "mean_pair", "square", "scatter")))
 
     @property
     def present(self) -> Matrix:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from larvatus.core.arrays import Floats, Matrix
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 
-THIN = 1e-10
+_THIN = 1e-10
 
 
-def unexplained(covariance: Matrix, targets: list[int], given: list[int]) -> Matrix:
+def unexplained_variance(covariance: Matrix, targets: list[int], given: list[int]) -> Matrix:
     """Variance of each target that a linear fit on the given columns leaves, by a pivotless sweep on the correlation scale.
 
     Columns that depend on those before them are left out; a target that is itself given keeps nothing.
@@ -26,7 +26,7 @@ def unexplained(covariance: Matrix, targets: list[int], given: list[int]) -> Mat
     rest = np.diag(r)[targets].copy()
     for _ in range(len(given)):
         j = int(np.argmax(np.diag(left)))
-        if left[j, j] <= THIN:
+        if left[j, j] <= _THIN:
             break
         column, pivot = left[:, j].copy(), left[j, j]
         rest -= cross[:, j] ** 2 / pivot
@@ -49,19 +49,19 @@ def slopes(covariance: Matrix, targets: list[int], given: list[int]) -> Matrix:
     scale = np.where(sd > 0, sd, 1.0)
     r = np.nan_to_num(covariance) / np.outer(scale, scale)
     values, vectors = np.linalg.eigh(r[np.ix_(given, given)]) if given else (np.zeros(0), np.zeros((0, 0)))
-    good = values > THIN * values.max(initial=0.0)
+    good = values > _THIN * values.max(initial=0.0)
     turned = vectors[:, good] / values[good] @ vectors[:, good].T
     fitted = turned @ r[np.ix_(given, targets)]
     return np.asarray(fitted * scale[targets] / scale[given][:, None])
 
 
-COLLINEAR = 1e-10  # of an eigenvalue on the correlation scale
-EXACT = 1e-12  # of the outcome's sum of squares
-ROUNDING = 1e-6  # of the unit of a coefficient
+_COLLINEAR = 1e-10  # of an eigenvalue on the correlation scale
+_EXACT = 1e-12  # of the outcome's sum of squares
+_ROUNDING = 1e-6  # of the unit of a coefficient
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class LeastSquaresFit:
     """Coefficients, the intercept first where there is one; NaN where they are not determined by the data.
 
     `unit` is how large a coefficient could be: the spread of the outcome over that of the column. Where the columns give
@@ -81,7 +81,7 @@ class Fit:
         return self.estimate - half, self.estimate + half
 
 
-def fitted(moments: Moments, outcome: int, on: Sequence[int], intercept: bool = True) -> Fit:
+def least_squares(moments: SampleMoments, outcome: int, on: Sequence[int], intercept: bool = True) -> LeastSquaresFit:
     """Regress one column on others by least squares, with the usual standard errors; complete records only.
 
     A coefficient that some other combination of columns could take the place of is not determined, whatever the order of
@@ -95,13 +95,13 @@ def fitted(moments: Moments, outcome: int, on: Sequence[int], intercept: bool = 
         scatter = scatter + n * np.outer(mean, mean)
         still = np.diag(scatter)[1:] <= 0
     lacking = np.full(k + intercept, np.nan)
-    nothing = Fit(lacking, lacking, 0, np.zeros(k + intercept))
+    nothing = LeastSquaresFit(lacking, lacking, 0, np.zeros(k + intercept))
     if n < 2 or not scatter[0, 0] > 0 or (intercept and moments.constant[outcome]):
         return nothing
     scale = np.where(still, 1.0, np.sqrt(np.maximum(np.diag(scatter)[1:], 0.0)))
     gram = np.where(np.outer(~still, ~still), scatter[1:, 1:] / np.outer(scale, scale), 0.0)
     roots, axes = np.linalg.eigh(gram) if k else (np.zeros(0), np.zeros((0, 0)))
-    free = roots > COLLINEAR
+    free = roots > _COLLINEAR
     inverse = (axes[:, free] / roots[free]) @ axes[:, free].T
     lost = axes[:, ~free]
     slopes = inverse @ (scatter[1:, 0] / scale)
@@ -109,7 +109,7 @@ def fitted(moments: Moments, outcome: int, on: Sequence[int], intercept: bool = 
     freedom = int(n) - int(free.sum()) - intercept
     if freedom < 1:
         return nothing
-    variance = rest / freedom if rest > EXACT * float(scatter[0, 0]) else 0.0
+    variance = rest / freedom if rest > _EXACT * float(scatter[0, 0]) else 0.0
     estimate, spread = slopes / scale, np.maximum(np.diag(inverse), 0.0) / scale**2
     known = (np.abs(lost) < 1e-6).all(axis=1) if k else np.ones(0, dtype=bool)
     if intercept:
@@ -120,5 +120,6 @@ def fitted(moments: Moments, outcome: int, on: Sequence[int], intercept: bool = 
     unit = float(np.sqrt(scatter[0, 0])) / scale
     unit = np.r_[abs(mean[0]) + float(np.sqrt(scatter[0, 0] / n)), unit] if intercept else unit
     if variance == 0:
-        estimate = np.where(np.abs(estimate) < ROUNDING * unit, 0.0, estimate)
-    return Fit(np.where(known, estimate, np.nan), np.where(known, np.sqrt(variance * spread), np.nan), freedom, unit)
+        estimate = np.where(np.abs(estimate) < _ROUNDING * unit, 0.0, estimate)
+    return LeastSquaresFit(np.where(known, estimate, np.nan), np.where(known, np.sqrt(variance * spread), np.nan), freedom,
+                           unit)

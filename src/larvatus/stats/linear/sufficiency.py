@@ -26,11 +26,11 @@ from larvatus.stats.linear.row_maps import solved_rows
 Status = Literal["exact", "rotated", "reflected", "forced", "constant"]
 THIN = 1e-13
 LEAST_NOISE = 1e-9
-SLACK = 1e-9
+_SLACK = 1e-9
 FAR = 1e7
 
 
-class Outcome(NamedTuple):
+class MaskedGroup(NamedTuple):
     """What became of a group: status, columns of X that could be moved, columns too far from zero for floats to hold their
     moments exactly, and whether the sign of one direction is all that was drawn."""
 
@@ -106,11 +106,11 @@ def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
     inverse = np.linalg.pinv(k, rcond=THIN)
     m = inverse @ beta @ k
     left = beta @ k - k @ m
-    if np.abs(left).max(initial=0.0) > SLACK * max(np.abs(k).max(initial=0.0), 1e-300):
+    if np.abs(left).max(initial=0.0) > _SLACK * max(np.abs(k).max(initial=0.0), 1e-300):
         worst = left[:, np.argmax((left**2).sum(axis=0))]
         raise Infeasible(worst, -float(worst @ worst) / max(float((k * k).sum()), 1e-300))
     values, vectors = np.linalg.eigh(np.eye(rank) - m @ m.T)
-    if rank and values[0] < -SLACK:
+    if rank and values[0] < -_SLACK:
         raise Infeasible(inverse.T @ vectors[:, 0], float(values[0]))
     if rank and values[0] < LEAST_NOISE:
         raise Infeasible(inverse.T @ vectors[:, 0], 0.0)
@@ -164,7 +164,7 @@ def _standardise(values: Matrix, scale: Matrix, far: NDArray[np.bool_]) -> None:
             column[i] /= scale[c]
 
 
-def standardised(values: Matrix) -> tuple[Matrix, Matrix]:
+def standardise(values: Matrix) -> tuple[Matrix, Matrix]:
     """Columns less their mean, over their standard deviation, and these; 0 and 1 where a column does not vary."""
     out, scale = np.array(values, dtype=np.float64, order="C"), np.empty(len(values))
     _standardise(out, scale, np.empty(len(values), dtype=bool))
@@ -172,7 +172,7 @@ def standardised(values: Matrix) -> tuple[Matrix, Matrix]:
 
 
 @kernel()
-def grown(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
+def extend_basis(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
     """Add to an orthonormal basis what each column has outside it; how many rows it has then.
 
     A column is projected again for as long as a projection takes away more than half of it: then digits were lost.
@@ -202,8 +202,8 @@ def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix,
     a[1 + q :] = x
     _standardise(a[1:], scale, far)
     basis = np.empty((min(1 + q + 2 * p, n), n))
-    given = grown(basis, 0, a[: 1 + q], thin)
-    filled = grown(basis, given, a[1 + q :], thin)
+    given = extend_basis(basis, 0, a[: 1 + q], thin)
+    filled = extend_basis(basis, given, a[1 + q :], thin)
     k = a[1 + q :] @ basis[given:filled].T
     return basis, given, filled, k, scale[q:], far[q:], not a[1 + q :].any()
 
@@ -211,7 +211,7 @@ def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix,
 @kernel()
 def _changed(x: Matrix, scale: Matrix, basis: Matrix, first: int, filled: int, w: Matrix, weights: Matrix) -> Matrix:
     """X and, on its scale, a combination of rows of the basis from the first on, after noise filled it up."""
-    last = grown(basis, filled, w, 0.0)
+    last = extend_basis(basis, filled, w, 0.0)
     y = weights @ basis[first:last]
     for j in range(len(x)):
         for i in range(x.shape[1]):
@@ -240,8 +240,8 @@ def _based_by_weight(
     a[1:] /= scale[:, None]
     a *= root
     basis = np.empty((min(1 + q + 2 * p, n), n))
-    given = grown(basis, 0, a[: 1 + q], thin)
-    filled = grown(basis, given, a[1 + q :], thin)
+    given = extend_basis(basis, 0, a[: 1 + q], thin)
+    filled = extend_basis(basis, given, a[1 + q :], thin)
     k = a[1 + q :] @ basis[given:filled].T
     far = ~flat & (np.abs(centre) > FAR * scale)
     return basis, given, filled, k, scale[q:], far[q:], not a[1 + q :].any()
@@ -249,7 +249,7 @@ def _based_by_weight(
 
 def mask_group(
     x: Matrix, s: Matrix, w: Matrix, beta: Matrix, rotate: bool = False, weight: Matrix | None = None
-) -> tuple[Matrix, Outcome]:
+) -> tuple[Matrix, MaskedGroup]:
     """Y for one group held whole, and what became of it.
 
     `w` holds a column of noise for each of X; where the status is neither exact nor rotated, Y is X. With `rotate` no
@@ -270,25 +270,25 @@ def _thin(x: Matrix) -> float:
 def _mask_based(
     x: Matrix, w: Matrix, beta: Matrix, rotate: bool,
     based: tuple[Matrix, int, int, Matrix, Matrix, NDArray[np.bool_], bool],
-) -> tuple[Matrix, Outcome]:
+) -> tuple[Matrix, MaskedGroup]:
     n, p = x.shape[1], len(x)
     thin = _thin(x)
     basis, given, filled, k, scale, far, flat = based
     rank = filled - given
     if rank == 0:
-        return x, Outcome("constant" if flat else "forced", np.zeros(p, dtype=bool), far)
+        return x, MaskedGroup("constant" if flat else "forced", np.zeros(p, dtype=bool), far)
     free = np.asarray((k * k).sum(axis=1) > thin * thin)
     m, root = noise_root(k, in_units(beta, scale))
     status = status_of(n - given, rank, root.shape[1])
     if status == "exact" and rotate:
         status = "rotated"
-    outcome = Outcome(status, free, far, status == "exact" and n - given - rank == 1)
+    outcome = MaskedGroup(status, free, far, status == "exact" and n - given - rank == 1)
     if status == "exact":
         weights = np.hstack([k @ m - k, k @ root])
         return _changed(x, scale, basis, given, filled, w[: root.shape[1]], weights), outcome
     if status == "rotated":
         own = basis[given:filled].copy()
-        change = k @ (basis[given : grown(basis, given, w[:rank], 0.0)] - own)
+        change = k @ (basis[given : extend_basis(basis, given, w[:rank], 0.0)] - own)
         return x + change * scale[:, None], outcome
     return x, outcome
 
@@ -319,7 +319,7 @@ def _mask_many(
         two[g] = n - given - rank == 1
 
 
-def mask_groups(x: Matrix, s: Matrix, w: Matrix, starts: NDArray[np.int64], beta: Matrix) -> tuple[Matrix, list[Outcome]]:
+def mask_groups(x: Matrix, s: Matrix, w: Matrix, starts: NDArray[np.int64], beta: Matrix) -> tuple[Matrix, list[MaskedGroup]]:
     """The same for groups that lie one after the other, with one similarity for all columns, in one compiled pass."""
     d = one_similarity(beta)
     if d is None:
@@ -328,7 +328,7 @@ def mask_groups(x: Matrix, s: Matrix, w: Matrix, starts: NDArray[np.int64], beta
     y, (exact, two) = np.empty(x.shape), np.zeros((2, groups), dtype=bool)
     free, far = np.zeros((2, groups, p), dtype=bool)
     _mask_many(x, s, w, starts, d, y, exact, free, far, two)
-    out = [Outcome("exact", free[g], far[g], bool(two[g])) for g in range(groups)]
+    out = [MaskedGroup("exact", free[g], far[g], bool(two[g])) for g in range(groups)]
     for g in np.flatnonzero(~exact):
         rows = slice(starts[g], starts[g + 1])
         part, given, noise = (np.ascontiguousarray(v[:, rows]) for v in (x, s, w))

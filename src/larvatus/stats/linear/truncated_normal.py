@@ -6,14 +6,14 @@ import numpy as np
 
 from larvatus.core.arrays import Matrix
 
-FAR, THIN = 100.0, 1e-12
+_FAR, _THIN = 100.0, 1e-12
 
 
 def truncated_normal(u: Matrix, low: Matrix, high: Matrix) -> Matrix:
     """The normal value with probability u below it among those between low and high (on logarithms, so no tail is lost)."""
     from scipy.special import log_ndtr, ndtri_exp
 
-    low, high = np.clip(low, -FAR, FAR), np.clip(high, -FAR, FAR)
+    low, high = np.clip(low, -_FAR, _FAR), np.clip(high, -_FAR, _FAR)
     flip = low + high < 0
     a, b = np.where(flip, -high, low), np.where(flip, -low, high)
     v = np.where(flip, 1.0 - u, u)
@@ -47,7 +47,7 @@ def _triangle(r: Matrix) -> Matrix:
     out = np.zeros((k, k))
     for j in range(k):
         pivot = r[j, j] - out[j, :j] @ out[j, :j]
-        if pivot > THIN:
+        if pivot > _THIN:
             out[j, j] = np.sqrt(pivot)
             out[j + 1 :, j] = (r[j + 1 :, j] - out[j + 1 :, :j] @ out[j, :j]) / out[j, j]
     return out

@@ -7,9 +7,9 @@ import numpy as np
 from larvatus.core.arrays import Floats, Ints
 from larvatus.stats.linkage.paired_points import blocks_along, row_codes, with_indicators
 
-FAR = 100.0  # squared standard deviations
+_FAR = 100.0  # squared standard deviations
 BLANK = 0.25  # what a missing value of y costs where not every row of y is given away
-TIES, FEWER_TIES, FEW = 12, 3, 400  # assignments tried among those of equal cost, and the rows above which there are fewer
+TIES, FEWER_TIES, _FEW = 12, 3, 400  # assignments tried among those of equal cost, and the rows above which there are fewer
 NUDGE = 1e-9
 VARIED = 0.9
 
@@ -25,7 +25,7 @@ def assignment_credit(x: Floats, y: Floats, most: int, own: Ints | None = None) 
 
     own = np.arange(len(x)) if own is None else own
     mine, theirs = row_codes(x), row_codes(y)
-    tries = 1 if _varied(x) and _varied(y) else TIES if len(y) <= FEW else FEWER_TIES
+    tries = 1 if _varied(x) and _varied(y) else TIES if len(y) <= _FEW else FEWER_TIES
     out = np.zeros(len(x))
     width = int(theirs.max()) + 1
     wanted = mine * width + theirs[own]
@@ -63,7 +63,7 @@ def _costs(x: Floats, y: Floats) -> Floats:
     for u, v in zip(x.T, y.T, strict=True):
         there, also = ~np.isnan(u), ~np.isnan(v)
         cost[np.ix_(there, also)] += (u[there][:, None] - v[also]) ** 2
-        cost[np.ix_(~there, also)] += FAR
+        cost[np.ix_(~there, also)] += _FAR
         if len(x) < len(y):
             cost[np.ix_(there, ~also)] += BLANK
     return cost

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, Ints
 
-THINNEST = 1e-9
+_THINNEST = 1e-9
 MOST_INDICATORS = 50
 
 
@@ -42,18 +42,18 @@ def name_keys(x: Ints, y: Ints, power: int) -> tuple[list[Floats], list[Floats]]
     return [height * (x == v) for v in levels], [height * (y == v) for v in levels]
 
 
-def stacked(columns: Sequence[Floats], n: int) -> Floats:
+def stack_coordinates(columns: Sequence[Floats], n: int) -> Floats:
     """Rows × coordinates."""
     return np.array(columns, dtype=np.float64).reshape(len(columns), n).T
 
 
-def whitened(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+def whiten(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Both sides in the directions in which released values vary, each in its own standard deviation."""
     if len(y) < 2 or y.shape[1] == 0:
         return x, y
     centre = y.mean(axis=0)
     values, vectors = np.linalg.eigh((y - centre).T @ (y - centre) / len(y))
-    kept = values > THINNEST * values.max(initial=0.0)
+    kept = values > _THINNEST * values.max(initial=0.0)
     turn = vectors[:, kept] / np.sqrt(values[kept])
     return (x - centre) @ turn, (y - centre) @ turn
 
@@ -67,7 +67,7 @@ def same_rows(columns: Sequence[NDArray[np.generic]], n: int) -> Ints:
     return code
 
 
-def linked(x: Floats, y: Floats, own: Ints, same: Ints, guesses: Sequence[int], power: int = 2) -> Floats:
+def link_nearest(x: Floats, y: Floats, own: Ints, same: Ints, guesses: Sequence[int], power: int = 2) -> Floats:
     """Guesses × targets: the credit of each target; one more coordinate keeps records of another pool out of reach."""
     from larvatus.stats.linkage.nearest_counts import credit_within, nearer_and_tied
 

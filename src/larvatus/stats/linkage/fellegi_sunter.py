@@ -12,11 +12,11 @@ from larvatus.core.kernels import kernel
 from larvatus.stats.linkage.paired_points import canonical_order
 from larvatus.stats.linkage.row_hash import combination
 
-EDGES = np.array([1e-9, 0.01, 0.03, 0.1, 0.3, 1.0])  # how far apart two values are, in standard deviations
-AGREE = len(EDGES) + 1  # levels of agreement; then: missing on both sides, in x alone, in y alone
-LEVELS = AGREE + 3
+_EDGES = np.array([1e-9, 0.01, 0.03, 0.1, 0.3, 1.0])  # how far apart two values are, in standard deviations
+AGREE = len(_EDGES) + 1  # levels of agreement; then: missing on both sides, in x alone, in y alone
+AGREEMENT_LEVELS = AGREE + 3
 STARTS = (0.5, 0.8, 0.3)  # how much rarer each level is among matching pairs than the one before it, to begin with
-FITTED, PAIRS, ROUNDS, LEAST = 400, 1_000_000, 100, 1e-9
+FITTED, _PAIRS, _ROUNDS, _LEAST = 400, 1_000_000, 100, 1e-9
 
 
 def weights_of(x: Floats, y: Floats) -> Floats:
@@ -26,7 +26,7 @@ def weights_of(x: Floats, y: Floats) -> Floats:
     what they agree on is found by EM over the pairs of at most 400 targets (fewer in large files), spread evenly over all.
     """
     order = canonical_order(np.nan_to_num(x))
-    most = min(FITTED, len(order), max(20, PAIRS // len(y)))
+    most = min(FITTED, len(order), max(20, _PAIRS // len(y)))
     some = order[np.unique(np.linspace(0, len(order) - 1, most).round().astype(np.int64))]
     pairs = np.array([_levels(x[some, j], y[:, j]).ravel() for j in range(y.shape[1])], dtype=np.int8)
     _, first, times = np.unique(combination(list(pairs), pairs.shape[1]), return_index=True, return_counts=True)
@@ -41,46 +41,46 @@ def _fitted(levels: NDArray[np.int8], times: Ints, u: Floats, share: float, star
     What is missing says nothing of agreement while that is learnt: else pairs that are both incomplete would pass for the
     matching ones. How matching pairs go missing is then read off the pairs that agree.
     """
-    m = np.repeat(_present(start ** np.arange(1.0, LEVELS + 1)[None, :]), len(levels), axis=0)
-    base = np.maximum(_present(u), LEAST)
+    m = np.repeat(_present(start ** np.arange(1.0, AGREEMENT_LEVELS + 1)[None, :]), len(levels), axis=0)
+    base = np.maximum(_present(u), _LEAST)
     match, likelihood = np.zeros(levels.shape[1]), -np.inf
     weight = np.zeros_like(u)
-    for _ in range(ROUNDS):
-        weight = np.where(_present(u) > 0, np.log(np.maximum(m, LEAST)) - np.log(base), 0.0)
+    for _ in range(_ROUNDS):
+        weight = np.where(_present(u) > 0, np.log(np.maximum(m, _LEAST)) - np.log(base), 0.0)
         ratio = np.exp(np.clip(sum(weight[j, row] for j, row in enumerate(levels)), -600, 600))
         match = share * ratio / (share * ratio + 1 - share)
         likelihood = float((times * np.log(share * ratio + 1 - share)).sum())
-        new = _present(np.maximum(_shares(levels, times * match), LEAST))
-        done, m = float(np.abs(new - m).max()) < LEAST, new
+        new = _present(np.maximum(_shares(levels, times * match), _LEAST))
+        done, m = float(np.abs(new - m).max()) < _LEAST, new
         if done:
             break
-    return np.where(np.arange(LEVELS) < AGREE, weight, _of_missing(levels, times, match, u)), likelihood
+    return np.where(np.arange(AGREEMENT_LEVELS) < AGREE, weight, _of_missing(levels, times, match, u)), likelihood
 
 
 def _of_missing(levels: NDArray[np.int8], times: Ints, match: Floats, u: Floats) -> Floats:
     """Weights of the levels of missing cells. Of the pairs taken to match, a share does: the others are like any pair."""
-    total = max(float((times * match).sum()), LEAST)
+    total = max(float((times * match).sum()), _LEAST)
     true = float((times * match**2).sum()) / total
     seen = _shares(levels, times * match)
-    m = np.clip((seen - (1 - true) * u) / max(true, LEAST), LEAST, 1.0)
-    return np.asarray(np.where(u > 0, np.log(m) - np.log(np.maximum(u, LEAST)), 0.0))
+    m = np.clip((seen - (1 - true) * u) / max(true, _LEAST), _LEAST, 1.0)
+    return np.asarray(np.where(u > 0, np.log(m) - np.log(np.maximum(u, _LEAST)), 0.0))
 
 
 def _present(shares: Floats) -> Floats:
     """Shares of the levels of agreement among the pairs that can agree."""
-    there = np.where(np.arange(LEVELS) < AGREE, shares, 0.0)
+    there = np.where(np.arange(AGREEMENT_LEVELS) < AGREE, shares, 0.0)
     total = there.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(there, total, out=np.zeros_like(there), where=total > 0))
 
 
 def _shares(levels: NDArray[np.int8], weight: Floats) -> Floats:
     """Columns × levels: how the weight is spread over levels."""
-    return np.asarray(np.array([np.bincount(row, weights=weight, minlength=LEVELS) for row in levels]) / weight.sum())
+    return np.asarray(np.array([np.bincount(row, weights=weight, minlength=AGREEMENT_LEVELS) for row in levels]) / weight.sum())
 
 
 def _levels(x: Floats, y: Floats) -> Ints:
     """How well each x agrees with each y: 0 is equal; what is missing has levels of its own."""
-    out = np.searchsorted(EDGES, np.nan_to_num(np.abs(x[:, None] - y)))
+    out = np.searchsorted(_EDGES, np.nan_to_num(np.abs(x[:, None] - y)))
     absent, blank = np.isnan(x)[:, None], np.isnan(y)[None, :]
     out = np.where(blank & ~absent, AGREE + 2, out)
     return np.where(absent, np.where(blank, AGREE, AGREE + 1), out)
@@ -93,7 +93,7 @@ def linkage_credit(x: Floats, y: Floats, weights: Floats, same: Ints, own: Ints,
     order = np.argsort(same, kind="stable")
     start = np.searchsorted(same[order], same[own], "left")
     stop = np.searchsorted(same[order], same[own], "right")
-    heavier, tied = _heavier(x, np.ascontiguousarray(y), weights, EDGES, order, start, stop, own, max(guesses))
+    heavier, tied = _heavier(x, np.ascontiguousarray(y), weights, _EDGES, order, start, stop, own, max(guesses))
     return np.array([credit_within(heavier, tied, k) for k in guesses])
 
 
@@ -142,4 +142,4 @@ def _heavier(
 
 def names_apart(values: Floats, named: Sequence[bool]) -> Floats:
     """Codes of names so far apart that different ones never agree."""
-    return np.asarray(values * np.where(np.array(named, dtype=bool), 2 * EDGES[-1], 1.0))
+    return np.asarray(values * np.where(np.array(named, dtype=bool), 2 * _EDGES[-1], 1.0))

@@ -85,7 +85,7 @@ def semi_definite(covariance: Floats) -> Floats:
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T * np.outer(sd, sd))
 
 
-def completed(rows: Floats, covariance: Floats) -> Floats:
+def complete_cells(rows: Floats, covariance: Floats) -> Floats:
     """Deviations with missing ones replaced by what the others lead one to expect."""
     missing = np.isnan(rows)
     if not missing.any():

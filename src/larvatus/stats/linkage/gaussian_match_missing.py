@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Bools, Floats
-from larvatus.stats.linkage.gaussian_match import SURE, THINNEST, UNRELATED, Joint, completed
-from larvatus.stats.linkage.missing_patterns import Patterned, patterns_of
+from larvatus.stats.linkage.gaussian_match import SURE, THINNEST, UNRELATED, Joint, complete_cells
+from larvatus.stats.linkage.missing_patterns import PatternedPoints, patterns_of
 
-MOST = 40_000_000  # numbers in the matrices of all pairs of patterns; beyond, missing cells of targets are filled in
+_MOST = 40_000_000  # numbers in the matrices of all pairs of patterns; beyond, missing cells of targets are filled in
 
 
-def patterned(
+def by_pattern(
     joint: Joint, rule: Literal["posterior", "likelihood"], x: Floats, y: Floats, wanted: Bools
-) -> tuple[Patterned, Bools, Bools]:
+) -> tuple[PatternedPoints, Bools, Bools]:
     """Both sides, as deviations with NaN where missing, ready to be linked by f(x | y) or f(y | x) of the cells there are.
 
     The patterns of held and of released cells come along, for what is known of how cells go missing.
@@ -28,11 +28,11 @@ def patterned(
     held, mine = patterns_of(here)
     shown, theirs = patterns_of(~np.isnan(y))
     width = len(xx) if rule == "posterior" else len(yy)
-    few = len(held) * len(shown) * width**2 <= MOST
+    few = len(held) * len(shown) * width**2 <= _MOST
     x, y = np.where(wanted[:, None], x, 0.0) / a, y / b
     used = held if few else np.ones((1, len(xx)), dtype=bool)
     if not few:
-        x = completed(x, xx)
+        x = complete_cells(x, xx)
     code = mine if few else np.zeros_like(mine)
     if rule == "posterior":
         right, left_of = _expected(y, theirs, shown, xy, yy, xx)
@@ -45,7 +45,7 @@ def patterned(
         pairs = np.broadcast_to(left_of[:, None], (len(used), len(shown), *yy.shape))
         turn, constant = _whitened(pairs, np.broadcast_to(yy, pairs.shape), shown[None, :, :])
     whole = constant if few else np.repeat(constant, len(held), axis=0)
-    return Patterned(left, right, mine, theirs, turn, whole), held, shown
+    return PatternedPoints(left, right, mine, theirs, turn, whole), held, shown
 
 
 def _expected(

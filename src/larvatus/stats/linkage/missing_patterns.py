@@ -10,12 +10,12 @@ import numpy as np
 from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.kernels import kernel
 
-SAME = 1e-9
-DENSE = 2_000_000_000  # pairs beyond which trees are asked instead
+_SAME = 1e-9
+_DENSE = 2_000_000_000  # pairs beyond which trees are asked instead
 
 
 @dataclass(frozen=True, slots=True)
-class Patterned:
+class PatternedPoints:
     """Points of both sides with a code for the pattern of cells they have; missing coordinates hold any finite number.
 
     The cost of a pair is `constant` of its two patterns plus the squared length of `turn` of the two times the difference of
@@ -38,7 +38,7 @@ class Patterned:
         if not len(own):
             return np.zeros((len(guesses), 0))
         mine = self._costs_of_own(own)
-        dense = float(np.bincount(same)[same[own]].sum()) <= DENSE
+        dense = float(np.bincount(same)[same[own]].sum()) <= _DENSE
         nearer, tied = self._dense(own, same, mine) if dense else self._by_trees(own, same, mine, max(guesses))
         return np.array([credit_within(nearer, np.maximum(tied, 1.0), k) for k in guesses])
 
@@ -64,7 +64,7 @@ class Patterned:
         from scipy.spatial import cKDTree
 
         nearer, tied = np.zeros(len(own)), np.zeros(len(own))
-        slack = SAME * np.maximum(1.0, np.abs(mine))
+        slack = _SAME * np.maximum(1.0, np.abs(mine))
         for a in np.unique(self.mine[own]):
             rows = np.flatnonzero(self.mine[own] == a)
             for b in np.unique(self.theirs):
@@ -81,7 +81,7 @@ class Patterned:
                 tree = cKDTree(np.column_stack([y, apart * same[there]]), balanced_tree=False)
                 asked = np.column_stack([x[near], apart * same[own[rows[near]]]])
                 found = np.asarray(tree.query(asked, k=min(deepest + 8, len(there)), p=self.power,
-                                              distance_upper_bound=float(reach.max()) * (1 + SAME), workers=-1)[0])
+                                              distance_upper_bound=float(reach.max()) * (1 + _SAME), workers=-1)[0])
                 cost = found.reshape(len(near), -1)
                 cost = cost**2 if self.power == 2 else cost
                 low = (limit - slack[rows])[near][:, None]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats
 
-SAME = 1e-12
+_SAME = 1e-12
 
 
 def nearer_and_tied(
@@ -27,7 +27,7 @@ def nearer_and_tied(
     tree = cKDTree(points, balanced_tree=False)
     depth = min(deepest + 1, len(points))
     found, index = (np.asarray(a).reshape(len(targets), depth) for a in tree.query(targets, k=depth, p=power, workers=-1))
-    low, high = reach * (1 - SAME), reach * (1 + SAME)
+    low, high = reach * (1 - _SAME), reach * (1 + _SAME)
     weight = copies[index]
     nearer = (weight * (found < low[:, None])).sum(axis=1)
     tied = (weight * ((found >= low[:, None]) & (found <= high[:, None]))).sum(axis=1)

@@ -26,7 +26,7 @@ def with_indicators(values: Floats, columns: Any) -> Floats:
     return np.hstack([np.nan_to_num(values), np.isnan(values[:, columns]).astype(np.float64)])
 
 
-def cells(same: Ints) -> Iterator[Ints]:
+def rows_by_code(same: Ints) -> Iterator[Ints]:
     """The rows of each code."""
     order = np.argsort(same, kind="stable")
     yield from np.split(order, np.flatnonzero(np.diff(same[order])) + 1)

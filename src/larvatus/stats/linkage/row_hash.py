@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats, UInts
 
-KEPT = 40  # binary digits of a number: two that agree to twelve decimal digits are the same value
+_KEPT = 40  # binary digits of a number: two that agree to twelve decimal digits are the same value
 
 
 def combination(columns: Sequence[NDArray[Any]], n: int) -> Floats:
@@ -29,7 +29,7 @@ def _bits(column: NDArray[Any]) -> UInts:
     if column.dtype.kind != "f":
         return column.astype(np.int64).view(np.uint64)
     share, power = np.frexp(np.where(np.isnan(column), 0.0, column))
-    kept = np.ldexp(np.rint(share * 2.0**KEPT), power - KEPT) + 0.0
+    kept = np.ldexp(np.rint(share * 2.0**_KEPT), power - _KEPT) + 0.0
     return np.where(np.isnan(column), np.uint64(0x7FF8DEADBEEF0001), kept.view(np.uint64))
 
 

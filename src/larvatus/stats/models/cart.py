@@ -14,7 +14,7 @@ DEEPEST = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class ClassTree:
     """The pruned tree: where each row ends up, and what each split gained by column, both in units of N·U_p."""
 
     share: Floats
@@ -23,7 +23,7 @@ class Tree:
     leaves: int
 
 
-def grown(codes: NDArray[np.int32], first: Ints, second: Ints, smallest: int, price: float) -> Tree:
+def grow_tree(codes: NDArray[np.int32], first: Ints, second: Ints, smallest: int, price: float) -> ClassTree:
     """Grow on columns × rows of codes 0, 1, … with counts of both classes per row, and prune.
 
     Every split is the best there is (cuts between codes, at least `smallest` of the counts on either side); a branch stays
@@ -57,7 +57,7 @@ def grown(codes: NDArray[np.int32], first: Ints, second: Ints, smallest: int, pr
             top[left[i]] = top[left[i] + 1] = top[i]
     leaf = top[node]
     size = counts.sum(axis=1)
-    return Tree((counts[:, 1] / np.maximum(size, 1))[leaf], departure if leaves > 1 else 0.0, gain, leaves)
+    return ClassTree((counts[:, 1] / np.maximum(size, 1))[leaf], departure if leaves > 1 else 0.0, gain, leaves)
 
 
 @kernel()

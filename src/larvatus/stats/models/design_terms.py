@@ -28,7 +28,7 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class DesignTerm:
     """A row of the design after the intercept: the variables in it, and how early it is wanted where records are few."""
 
     name: str
@@ -45,7 +45,7 @@ class Recipe:
     first: int
     left: NDArray[np.int64]
     right: NDArray[np.int64]
-    terms: tuple[Term, ...]
+    terms: tuple[DesignTerm, ...]
     left_out: int
 
     @property
@@ -77,7 +77,7 @@ def recipe_of(
     given, masked = [a for a in atoms if not a.masked], [a for a in atoms if a.masked]
     order = (*given, *masked)
     row = {a.name: i if i < len(given) else i + 1 for i, a in enumerate(order)}
-    terms = [Term(a.name, frozenset({a.variable}), 2 if a.part == "bend" else 1) for a in masked]
+    terms = [DesignTerm(a.name, frozenset({a.variable}), 2 if a.part == "bend" else 1) for a in masked]
     left: list[int] = []
     right: list[int] = []
     left_out = 0
@@ -88,7 +88,7 @@ def recipe_of(
         row[name] = len(order) + 1 + len(left)
         left.append(row[one])
         right.append(row[other])
-        terms.append(Term(name, of, tier, grouped))
+        terms.append(DesignTerm(name, of, tier, grouped))
     return Recipe(
         order, len(given), np.array(left, dtype=np.int64), np.array(right, dtype=np.int64), tuple(terms), left_out
     )

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 
-CONSTANT, COLLINEAR = 1e-12, 1e-9
-DONE, DONE_APART, COMPLETE = 1e-9, 1e-4, 1e-6
-FLAT, ROUNDING = 1e-6, 1e-13
+CONSTANT, _COLLINEAR = 1e-12, 1e-9
+DONE, DONE_APART, _COMPLETE = 1e-9, 1e-4, 1e-6
+_FLAT, _ROUNDING = 1e-6, 1e-13
 MOST_STEPS, MOST_HALVINGS = 60, 40
 
 
@@ -68,7 +68,7 @@ def _passed(
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class LogisticFit:
     """A fitted regression: mean square departure of the scores from c, and how it ended."""
 
     coefficient: Floats
@@ -106,7 +106,7 @@ class Newton:
         self._scale, self._halvings, self._last = 1.0, 0, False
         self._apart = False
         self.steps = 0
-        self.fit: Fit | None = None
+        self.fit: LogisticFit | None = None
 
     def asks(self) -> Floats:
         """The coefficients at which the sums are wanted next."""
@@ -116,7 +116,7 @@ class Newton:
         """Take the sums at the coefficients asked for: step on, halve the step, or end."""
         if self._basis is None or self._now is None:
             self._prepare(sums)
-        elif sums.likelihood < self._now.likelihood - ROUNDING * sums.rows and not self._last:
+        elif sums.likelihood < self._now.likelihood - _ROUNDING * sums.rows and not self._last:
             self._halve()
             return
         self._at, self._now = self._trial, sums
@@ -139,11 +139,11 @@ class Newton:
         information = self._basis.T @ sums.information @ self._basis
         flat, turn = np.linalg.eigh(information)
         usual = sums.rows * self._share * (1 - self._share)
-        self._apart = bool(flat[0] < FLAT * usual)
+        self._apart = bool(flat[0] < _FLAT * usual)
         direction = turn @ ((turn.T @ gradient) / np.maximum(flat, 1e-14 * usual))
         gain = float(gradient @ direction)
         self._step = self._basis @ direction
-        if -sums.likelihood < COMPLETE * sums.rows:
+        if -sums.likelihood < _COMPLETE * sums.rows:
             self._end(sums, True)
         elif gain <= (DONE_APART if self._apart and self.steps > 8 else DONE):
             self._last = True
@@ -170,9 +170,9 @@ class Newton:
 
     def _end(self, sums: Sums, converged: bool) -> None:
         c = self._share
-        complete = -sums.likelihood < COMPLETE * sums.rows
+        complete = -sums.likelihood < _COMPLETE * sums.rows
         departure = sums.rows * c * (1 - c) if complete else sums.departure
-        self.fit = Fit(
+        self.fit = LogisticFit(
             self._at, self._kept, sums.rows, departure, self.steps, self._apart or complete, complete, converged,
             self._mean, self._covariance, self._shift,
         )
@@ -200,7 +200,7 @@ def orthogonal_basis(mean: Floats, covariance: Floats, square: Floats) -> tuple[
 
             row = solve_triangular(factor[:r, :r], correlation[kept, j], lower=True, check_finite=False)
         left = correlation[j, j] - float(row @ row)
-        if left > COLLINEAR:
+        if left > _COLLINEAR:
             factor[r, :r], factor[r, r] = row, np.sqrt(left)
             kept.append(j)
     r = len(kept)
@@ -212,7 +212,7 @@ def orthogonal_basis(mean: Floats, covariance: Floats, square: Floats) -> tuple[
     return np.array(kept, dtype=np.int64), basis
 
 
-def fitted(terms: Floats, label: NDArray[np.bool_]) -> Fit:
+def fit_logistic(terms: Floats, label: NDArray[np.bool_]) -> LogisticFit:
     """The regression of a label on terms × rows, the intercept among them as the first, held in memory."""
     sides = [np.ascontiguousarray(terms[:, label == which]) for which in (False, True)]
     rooms = [np.empty_like(s) for s in sides]

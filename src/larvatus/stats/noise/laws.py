@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Matrix
 from larvatus.core.randomness import RecordRandom
 
-Bias = Literal["normal", "lognormal", "gamma"]
-TRIES = 64
+_Bias = Literal["normal", "lognormal", "gamma"]
+_TRIES = 64
 
 
 def factors(
-    law: Bias, sd: Matrix, random: RecordRandom, record: NDArray[np.int64], attempt: int = 0
+    law: _Bias, sd: Matrix, random: RecordRandom, record: NDArray[np.int64], attempt: int = 0
 ) -> Matrix:
     """Columns × records, the factor of column j with standard deviation sd[j]; a factor of SD 0 is exactly one."""
     spread = sd[:, None]
@@ -38,8 +38,8 @@ def _gamma(sd: Matrix, random: RecordRandom, record: NDArray[np.int64], attempt:
     c = 1.0 / np.sqrt(9.0 * d)
     out = np.zeros((len(sd), len(record)))
     left = np.arange(len(record))
-    for again in range(TRIES):
-        turn = attempt * TRIES + again
+    for again in range(_TRIES):
+        turn = attempt * _TRIES + again
         z = random.normal(record[left], len(sd), purpose="bias", attempt=turn)
         u = random.uniform(record[left], len(sd), purpose="bias taken", attempt=turn)
         v = (1.0 + c * z) ** 3
@@ -53,12 +53,12 @@ def _gamma(sd: Matrix, random: RecordRandom, record: NDArray[np.int64], attempt:
     raise AssertionError("a rejection of a few per cent cannot happen this often")
 
 
-Shape = Literal["normal", "uniform", "laplace", "mixture"]
+NoiseShape = Literal["normal", "uniform", "laplace", "mixture"]
 MIXTURE_SHARE, MIXTURE_WIDE = 0.1, 4.0
 
 
 def standard_noise(
-    shape: Shape, random: RecordRandom, record: NDArray[np.int64], lanes: int, attempt: int = 0
+    shape: NoiseShape, random: RecordRandom, record: NDArray[np.int64], lanes: int, attempt: int = 0
 ) -> NDArray[np.float64]:
     """Lanes × records draws of the named law; `mixture` is a tenth of the draws with four times the spread of the rest."""
     if shape == "normal":
@@ -75,7 +75,7 @@ def standard_noise(
 
 
 def coloured_noise(
-    shape: Shape, random: RecordRandom, record: NDArray[np.int64], weights: NDArray[np.float64], attempt: int = 0
+    shape: NoiseShape, random: RecordRandom, record: NDArray[np.int64], weights: NDArray[np.float64], attempt: int = 0
 ) -> NDArray[np.float64]:
     """Columns × records of independent draws of the law, mixed by a covariance factor (rank × columns)."""
     from larvatus.stats.linear.row_maps import mapped_rows

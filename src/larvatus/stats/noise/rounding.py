@@ -8,12 +8,12 @@ import numpy as np
 
 from larvatus.core.arrays import Floats
 
-EXACT = 2**53
+_EXACT = 2**53
 MOST_DECIMALS = 22
 MOST_SLACK = 1e-3
 
 
-def rounded(values: Floats, base: float) -> Floats:
+def round_to_base(values: Floats, base: float) -> Floats:
     """The nearest multiple of the base, halves away from zero; missing stays missing.
 
     A base with decimals is taken as the fraction it is written as, so that 0.15 to base 0.1 is 0.2 although neither is a
@@ -37,7 +37,7 @@ def _fraction(base: float) -> tuple[float, float]:
     digits = Decimal(repr(float(base))).normalize()
     decimals = max(0, -int(digits.as_tuple().exponent))
     whole = digits.scaleb(decimals)
-    if decimals > MOST_DECIMALS or whole > EXACT:
+    if decimals > MOST_DECIMALS or whole > _EXACT:
         return float(base), 1.0
     return float(whole), float(10**decimals)
 
@@ -56,6 +56,6 @@ def half_step(values: Floats, base: float | None = None, decimals: int = 6) -> f
     for d in range(decimals + 1):
         scaled = distinct * 10.0**d
         whole = np.rint(scaled)
-        if float(whole.max()) < EXACT and np.all(np.abs(scaled - whole) <= 1e-9 * np.maximum(1.0, scaled)):
+        if float(whole.max()) < _EXACT and np.all(np.abs(scaled - whole) <= 1e-9 * np.maximum(1.0, scaled)):
             return float(np.gcd.reduce(whole.astype(np.int64))) / 10.0**d / 2
     return 0.0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Matrix
 
 
-def plain(stay: float, there: NDArray[np.bool_]) -> Matrix:
+def plain_transitions(stay: float, there: NDArray[np.bool_]) -> Matrix:
     """Stay with one probability, else go to any other level that is there; a lone level stays."""
     n = int(there.sum())
     out = np.eye(len(there))
@@ -35,7 +35,7 @@ def invariant(first: Matrix, counts: NDArray[Any]) -> Matrix:
     return np.asarray(both / both.sum(axis=1, keepdims=True))
 
 
-def drawn(codes: NDArray[np.int32], moves: Matrix, draws: NDArray[np.float64]) -> NDArray[np.int32]:
+def draw_codes(codes: NDArray[np.int32], moves: Matrix, draws: NDArray[np.float64]) -> NDArray[np.int32]:
     """A new code for every code, by its row of probabilities; missing (-1) stays."""
     upper = np.cumsum(moves, axis=1)[:, :-1]
     upper[np.cumsum(moves[:, ::-1], axis=1)[:, -2::-1] == 0] = np.inf  # rounding of the sum never opens a level

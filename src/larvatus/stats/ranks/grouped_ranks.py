@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats, Ints, UInts
 from larvatus.core.kernels import kernel
 
-SIGN, ALL = np.uint64(1 << 63), np.uint64(0xFFFFFFFFFFFFFFFF)
-DIGITS, VALUES = 4, 256
-BYTE, LOW = np.uint64(8), np.uint64(255)
-FEW, PATIENCE = 48, 4
+_SIGN, _ALL = np.uint64(1 << 63), np.uint64(0xFFFFFFFFFFFFFFFF)
+_DIGITS, VALUES = 4, 256
+BYTE, _LOW = np.uint64(8), np.uint64(255)
+_FEW, _PATIENCE = 48, 4
 
 
 @kernel()
@@ -43,12 +43,12 @@ def _by_bytes(key: UInts, position: Ints, spare_key: UInts, spare: Ints, count: 
     count[:] = 0
     for i in range(n):
         k = key[i] >> np.uint64(lowest)
-        count[np.int64(k & LOW)] += 1
-        count[VALUES + np.int64((k >> BYTE) & LOW)] += 1
-        count[2 * VALUES + np.int64((k >> BYTE + BYTE) & LOW)] += 1
-        count[3 * VALUES + np.int64((k >> BYTE + BYTE + BYTE) & LOW)] += 1
+        count[np.int64(k & _LOW)] += 1
+        count[VALUES + np.int64((k >> BYTE) & _LOW)] += 1
+        count[2 * VALUES + np.int64((k >> BYTE + BYTE) & _LOW)] += 1
+        count[3 * VALUES + np.int64((k >> BYTE + BYTE + BYTE) & _LOW)] += 1
     here, there, a, b = key, spare_key, position, spare
-    for d in range(DIGITS):
+    for d in range(_DIGITS):
         first = VALUES * d
         below = 0
         for v in range(first, first + VALUES):
@@ -57,7 +57,7 @@ def _by_bytes(key: UInts, position: Ints, spare_key: UInts, spare: Ints, count: 
             below += c
         shift = np.uint64(lowest + 8 * d)
         for i in range(n):
-            value = first + np.int64((here[i] >> shift) & LOW)
+            value = first + np.int64((here[i] >> shift) & _LOW)
             at = count[value]
             count[value] = at + 1
             there[at], b[at] = here[i], a[i]
@@ -71,7 +71,7 @@ def _ascending(key: UInts, position: Ints, spare_key: UInts, spare: Ints, count:
     Where insertion would take long, because many keys differ in the lower half only, by all bytes.
     """
     n = len(key)
-    if n <= FEW:
+    if n <= _FEW:
         _inserted(key, position, n)
         return
     least, most = key[0], key[0]
@@ -83,7 +83,7 @@ def _ascending(key: UInts, position: Ints, spare_key: UInts, spare: Ints, count:
     for i in range(n):
         key[i] -= least
     _by_bytes(key, position, spare_key, spare, count, max(bits - 32, 0))
-    if bits > 32 and not _inserted(key, position, PATIENCE):
+    if bits > 32 and not _inserted(key, position, _PATIENCE):
         _by_bytes(key, position, spare_key, spare, count, 0)
         _by_bytes(key, position, spare_key, spare, count, 32)
 
@@ -96,7 +96,7 @@ def _orders(values: Floats, starts: Ints, order: Ints, present: Ints) -> None:
         size = max(size, starts[g + 1] - starts[g])
     key, spare_key = np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.uint64)
     position, spare = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-    count = np.empty(DIGITS * VALUES, dtype=np.int64)
+    count = np.empty(_DIGITS * VALUES, dtype=np.int64)
     for g in range(len(starts) - 1):
         low, n = starts[g], starts[g + 1] - starts[g]
         bits = (values[low : low + n] + 0.0).view(np.uint64)
@@ -104,10 +104,10 @@ def _orders(values: Floats, starts: Ints, order: Ints, present: Ints) -> None:
         for i in range(n):
             position[i] = low + i
             if np.isnan(values[low + i]):
-                key[i] = ALL
+                key[i] = _ALL
                 there -= 1
             else:
-                key[i] = ~bits[i] if bits[i] & SIGN else bits[i] | SIGN
+                key[i] = ~bits[i] if bits[i] & _SIGN else bits[i] | _SIGN
         _ascending(key[:n], position[:n], spare_key[:n], spare[:n], count)
         order[low : low + n] = position[:n]
         present[g] = there
@@ -185,21 +185,21 @@ def keyed_orders(
     return order, present
 
 
-def average_ranks(values: Floats, starts: Ints) -> Floats:
+def grouped_average_ranks(values: Floats, starts: Ints) -> Floats:
     """Ranks within each sub-group, tied values sharing their mean, NaN where missing."""
     out = np.empty(len(values))
     _averaged(values, *_with(orders(values, starts), starts), out)
     return out
 
 
-def keyed_ranks(values: Floats, starts: Ints, record: Ints, words: Callable[[Ints], NDArray[np.uint64]]) -> Floats:
+def grouped_keyed_ranks(values: Floats, starts: Ints, record: Ints, words: Callable[[Ints], NDArray[np.uint64]]) -> Floats:
     """Ranks within each sub-group, each rank once, NaN where missing."""
     out = np.empty(len(values))
     _numbered(*_with(keyed_orders(values, starts, record, words), starts), out)
     return out
 
 
-def placed(ordered: tuple[Ints, Ints], starts: Ints, given: Floats, given_starts: Ints) -> Floats:
+def place_in_groups(ordered: tuple[Ints, Ints], starts: Ints, given: Floats, given_starts: Ints) -> Floats:
     """Given values by the order of others, within each sub-group."""
     out = np.empty(len(ordered[0]))
     sorting, given_present = orders(given, given_starts)

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 
-Codes = NDArray[np.int32]
-WORDS = 16
-BLOCK = 64 * WORDS
+_Codes = NDArray[np.int32]
+_WORDS = 16
+BLOCK = 64 * _WORDS
 
 
-class Gap(NamedTuple):
+class JointGap(NamedTuple):
     """Between two distribution functions, over the points of both samples: the largest difference and the mean square."""
 
     largest: float
@@ -32,25 +32,25 @@ class Gap(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedPoints:
     """Points of two samples, the first `first` rows those of the first one, each column as dense ranks with their order."""
 
-    codes: tuple[Codes, ...]
+    codes: tuple[_Codes, ...]
     orders: tuple[Ints, ...]
     first: int
 
     @classmethod
-    def of(cls, one: Floats, other: Floats) -> Ranked:
+    def of(cls, one: Floats, other: Floats) -> RankedPoints:
         """From rows × columns of either sample; a missing value counts as larger than all others."""
         ranked = [_dense(np.concatenate([one[:, j], other[:, j]])) for j in range(one.shape[1])]
         return cls(tuple(c for c, _ in ranked), tuple(o for _, o in ranked), len(one))
 
-    def gap(self, columns: Sequence[int]) -> Gap:
+    def gap(self, columns: Sequence[int]) -> JointGap:
         """How far apart the joint distribution functions of these columns are."""
         n = len(self.codes[0])
         sizes = self.first, n - self.first
         if min(sizes) == 0:
-            return Gap(float("nan"), float("nan"))
+            return JointGap(float("nan"), float("nan"))
         shared = gcd(*sizes)
         plus, minus = sizes[1] // shared, sizes[0] // shared
         codes = [self.codes[j] for j in columns]
@@ -62,10 +62,10 @@ class Ranked:
         else:
             found = _by_bits(codes, self.first, plus, minus)
         size = found.astype(np.float64) / (plus * sizes[0])
-        return Gap(float(np.abs(size).max()), float(np.mean(size**2)))
+        return JointGap(float(np.abs(size).max()), float(np.mean(size**2)))
 
 
-def _dense(values: Floats) -> tuple[Codes, Ints]:
+def _dense(values: Floats) -> tuple[_Codes, Ints]:
     values = np.where(np.isnan(values), np.inf, values)
     order = np.argsort(values)
     ranked = values[order]
@@ -74,14 +74,14 @@ def _dense(values: Floats) -> tuple[Codes, Ints]:
     return codes, order
 
 
-def _along(steps: Ints, codes: Codes, order: Ints) -> Ints:
+def _along(steps: Ints, codes: _Codes, order: Ints) -> Ints:
     total = np.cumsum(steps[order])
     last = np.searchsorted(codes[order], np.arange(codes.max() + 1), side="right") - 1
     return np.asarray(total[last][codes])
 
 
 @kernel()
-def _in_the_plane(order: Ints, a: Codes, b: Codes, first: int, plus: int, minus: int) -> Ints:
+def _in_the_plane(order: Ints, a: _Codes, b: _Codes, first: int, plus: int, minus: int) -> Ints:
     """At every point, the weighted count of points at most as large in both columns; rows in order of the first column."""
     n = len(order)
     levels = 0
@@ -112,7 +112,7 @@ def _in_the_plane(order: Ints, a: Codes, b: Codes, first: int, plus: int, minus:
     return out
 
 
-def _by_bits(codes: Sequence[Codes], first: int, plus: int, minus: int) -> Ints:
+def _by_bits(codes: Sequence[_Codes], first: int, plus: int, minus: int) -> Ints:
     """The same for any number of columns: blocks of near points of one sample at a time, on all cores, in whole numbers."""
     points = np.array(codes)
     n = points.shape[1]
@@ -137,7 +137,7 @@ def _by_bits(codes: Sequence[Codes], first: int, plus: int, minus: int) -> Ints:
     return out
 
 
-def _near(points: Codes, rows: Ints, depth: int = 0) -> list[Ints]:
+def _near(points: _Codes, rows: Ints, depth: int = 0) -> list[Ints]:
     """Rows in blocks of points near each other: halved along one column after the other."""
     if len(rows) <= BLOCK:
         return [rows]
@@ -147,7 +147,7 @@ def _near(points: Codes, rows: Ints, depth: int = 0) -> list[Ints]:
 
 
 @kernel()
-def _counts_below(out: NDArray[np.uint16], codes: Codes) -> None:
+def _counts_below(out: NDArray[np.uint16], codes: _Codes) -> None:
     """For every code there is, how many of a block's points have it or a smaller one."""
     out[:] = 0
     for c in codes:
@@ -167,12 +167,12 @@ def _ones(word: np.uint64) -> np.int64:
 
 
 @kernel()
-def _count_blocks(table: Codes, ends: Ints, weight: Ints, low: Codes, high: Codes, mine: Ints, total: Ints) -> None:
+def _count_blocks(table: _Codes, ends: Ints, weight: Ints, low: _Codes, high: _Codes, mine: Ints, total: Ints) -> None:
     """For some blocks of points: sets of those at most as large, by column, met for every query that they do not settle."""
     d, n = table.shape
     below = np.empty((d, n), dtype=np.uint16)
-    sets = np.zeros((d, BLOCK + 1, WORDS), dtype=np.uint64)
-    met = np.empty(WORDS, dtype=np.uint64)
+    sets = np.zeros((d, BLOCK + 1, _WORDS), dtype=np.uint64)
+    met = np.empty(_WORDS, dtype=np.uint64)
     open_columns = np.empty(d, dtype=np.int64)
     one = np.uint64(1)
     for block in mine:
@@ -212,8 +212,8 @@ def _count_blocks(table: Codes, ends: Ints, weight: Ints, low: Codes, high: Code
                     for c in range(left):
                         j = open_columns[c]
                         row = sets[j, below[j, table[j, q]]]
-                        for w in range(WORDS):
+                        for w in range(_WORDS):
                             met[w] &= row[w]
-                    for w in range(WORDS):
+                    for w in range(_WORDS):
                         count += _ones(met[w])
                 total[q] += weight[block] * count

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 
-FEW = 32
+_FEW = 32
 
 
 def present_order(values: Floats) -> Ints:
@@ -61,7 +61,7 @@ def _settled(rows: Ints, words: NDArray[np.uint64], record: Ints, starts: Ints) 
     """Rows of every run in the order of their words, and of their record ids where words are the same."""
     for r in range(len(starts) - 1):
         low, high = starts[r], starts[r + 1]
-        if high - low > FEW:
+        if high - low > _FEW:
             order = np.argsort(words[low:high])
             rows[low:high] = rows[low:high][order]
             record[low:high] = record[low:high][order]

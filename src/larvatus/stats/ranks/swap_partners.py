@@ -10,9 +10,9 @@ import numpy as np
 from larvatus.core.arrays import Floats, Ints, UInts
 from larvatus.core.kernels import kernel
 
-TO_UNIT = 2.0**-53
-BLOCK = 4096
-TRIES = 6
+_TO_UNIT = 2.0**-53
+_BLOCK = 4096
+_TRIES = 6
 MULTIPLIER, INCREMENT = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
 
 
@@ -31,10 +31,10 @@ def _all_free(n: int) -> Any:
     bits = np.full((n + 63) // 64, ~np.uint64(0))
     if n % 64:
         bits[-1] = (np.uint64(1) << np.uint64(n % 64)) - np.uint64(1)
-    blocks = (n + BLOCK - 1) // BLOCK
+    blocks = (n + _BLOCK - 1) // _BLOCK
     tree = np.zeros(blocks + 1, dtype=np.int64)
     for i in range(1, blocks + 1):
-        tree[i] += min(BLOCK, n - (i - 1) * BLOCK)
+        tree[i] += min(_BLOCK, n - (i - 1) * _BLOCK)
         above = i + (i & -i)
         if above <= blocks:
             tree[above] += tree[i]
@@ -49,7 +49,7 @@ def _is_free(bits: UInts, i: int) -> Any:
 @kernel(inline="always")
 def _take(bits: UInts, tree: Ints, i: Any) -> None:
     bits[i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
-    at = i // BLOCK + 1
+    at = i // _BLOCK + 1
     while at < len(tree):
         tree[at] -= 1
         at += at & -at
@@ -58,8 +58,8 @@ def _take(bits: UInts, tree: Ints, i: Any) -> None:
 @kernel()
 def _free_below(bits: UInts, tree: Ints, i: int) -> Any:
     """How many free ranks there are under i."""
-    at, total = i // BLOCK, np.int64(0)
-    for word in range(at * (BLOCK // 64), i >> 6):
+    at, total = i // _BLOCK, np.int64(0)
+    for word in range(at * (_BLOCK // 64), i >> 6):
         total += _ones(bits[word])
     if i & 63:
         total += _ones(bits[i >> 6] & ((np.uint64(1) << np.uint64(i & 63)) - np.uint64(1)))
@@ -80,7 +80,7 @@ def _free_at(bits: UInts, tree: Ints, count: int) -> Any:
             at += step
             count -= tree[at]
         step >>= 1
-    at *= BLOCK // 64
+    at *= _BLOCK // 64
     inside = _ones(bits[at])
     while inside <= count:
         count -= inside
@@ -131,7 +131,7 @@ def _shuffled(words: UInts) -> Any:
     """Ranks in random order (Fisher and Yates)."""
     order = np.arange(len(words))
     for i in range(len(words) - 1, 0, -1):
-        j = np.int64(float(words[i] >> np.uint64(11)) * TO_UNIT * (i + 1))
+        j = np.int64(float(words[i] >> np.uint64(11)) * _TO_UNIT * (i + 1))
         order[i], order[j] = order[j], order[i]
     return order
 
@@ -146,8 +146,8 @@ def _paired(order: Ints, reach: int, low_too: bool, choice: UInts, into: Ints) -
         _take(bits, tree, i)
         low, high = max(i - reach, 0) if low_too else i, min(i + reach + 1, n)
         word, j = choice[i], np.int64(-1)
-        for _ in range(TRIES):
-            at = low + np.int64(float(word >> np.uint64(11)) * TO_UNIT * (high - low))
+        for _ in range(_TRIES):
+            at = low + np.int64(float(word >> np.uint64(11)) * _TO_UNIT * (high - low))
             if _is_free(bits, at):
                 j = at
                 break
@@ -157,7 +157,7 @@ def _paired(order: Ints, reach: int, low_too: bool, choice: UInts, into: Ints) -
             among = _free_below(bits, tree, high) - below
             if among == 0:
                 continue
-            j = _free_at(bits, tree, below + np.int64(float(word >> np.uint64(11)) * TO_UNIT * among))
+            j = _free_at(bits, tree, below + np.int64(float(word >> np.uint64(11)) * _TO_UNIT * among))
         _take(bits, tree, j)
         into[i], into[j] = j, i
 

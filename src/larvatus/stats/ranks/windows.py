@@ -53,11 +53,11 @@ def _held(ordered: Floats, values: Floats) -> tuple[Floats, Floats]:
     return first + 1, np.maximum(last, first + 1)
 
 
-Scale = Literal["rank", "relative", "standard_deviation"]
-ROOM = 1e-12
+WindowScale = Literal["rank", "relative", "standard_deviation"]
+_ROOM = 1e-12
 
 
-def close_limits(values: Floats, window: float, scale: Scale, sd: float) -> tuple[Floats, Floats]:
+def close_limits(values: Floats, window: float, scale: WindowScale, sd: float) -> tuple[Floats, Floats]:
     """The smallest and the largest released value in whose interval each original lies.
 
     On the rank scale values are shares of ranks and the interval reaches `window` of them to both sides; in standard
@@ -65,10 +65,10 @@ def close_limits(values: Floats, window: float, scale: Scale, sd: float) -> tupl
     """
     if scale == "relative":
         size = np.abs(values)
-        near = size / (1 + window) * (1 - ROOM)
-        far = size / (1 - window) * (1 + ROOM) if window < 1 else np.where(size > 0, np.inf, 0.0)
+        near = size / (1 + window) * (1 - _ROOM)
+        far = size / (1 - window) * (1 + _ROOM) if window < 1 else np.where(size > 0, np.inf, 0.0)
         return np.where(values < 0, -far, near), np.where(values < 0, -near, far)
-    half = (window if scale == "rank" else window * sd) + ROOM * (1.0 if scale == "rank" else sd)
+    half = (window if scale == "rank" else window * sd) + _ROOM * (1.0 if scale == "rank" else sd)
     return values - half, values + half
 
 

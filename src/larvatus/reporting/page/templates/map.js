@@ -60,11 +60,10 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     };
   }
   function unbeaten(points) {
-    var best = [], least = Infinity;
-    points.slice().sort(function (a, b) { return a.y - b.y || a.x - b.x; }).forEach(function (point) {
-      if (point.x < least) { best.push(point); least = point.x; }
+    var best = points.filter(function (p) {
+      return !points.some(function (q) { return q.x <= p.x && q.y <= p.y && (q.x < p.x || q.y < p.y); });
     });
-    return best;
+    return best.sort(function (a, b) { return a.y - b.y || a.x - b.x; });
   }
   function told(point, x, y) {
     var ends = y.ends && y.ends[point.place], without = y.without && y.without[point.place];

@@ -12,7 +12,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedFigure:
     """One printed figure."""
 
     table: str
@@ -66,14 +66,14 @@ def column(paper: str, table: str, name: str) -> list[float]:
     return [float(v) for v in _file(paper)[table]["columns"][name]]
 
 
-def published(paper: str, table: str, symmetric: bool = False) -> list[Published]:
+def published_figures(paper: str, table: str, symmetric: bool = False) -> list[PublishedFigure]:
     """Every printed figure of a table, column by column, dashes left out.
 
     Of a symmetric table each is given once, but both where they differ.
     """
     found = _file(paper)[table]
     out = [
-        Published(table, str(c), str(r), str(v))
+        PublishedFigure(table, str(c), str(r), str(v))
         for c, values in found["columns"].items() for r, v in zip(found["rows"], values, strict=True) if v != "-"
     ]
     if not symmetric:
@@ -81,7 +81,7 @@ def published(paper: str, table: str, symmetric: bool = False) -> list[Published
     mirrored = {(p.column, p.row): p.text for p in out}
     order = {r: i for i, r in enumerate(rows(paper, table))}
 
-    def once(p: Published) -> bool:
+    def once(p: PublishedFigure) -> bool:
         *before, last = p.column.rpartition("pairs of ")
         a, b = order[last], order[p.row]
         return a < b or (a > b and mirrored.get(("".join(before) + p.row, last)) != p.text) or (a == b and p.digits == 0)

@@ -12,12 +12,12 @@ from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.datasets import reverse_mapping_example
 from larvatus.papers.framework.model import Where
-from larvatus.papers.framework.published import column, rows
-from larvatus.papers.framework.shortcuts import attacked, measured, number, released
+from larvatus.papers.framework.published_figures import column, rows
+from larvatus.papers.framework.shortcuts import attack_once, column_number, make_releases, measure_once
 from larvatus.pipeline import read
 
 METHODS = ("ADD", "IMP", "MIC", "SWP")
-OWN: Mapping[str, list[Any]] = {
+_OWN: Mapping[str, list[Any]] = {
     "ADD": [{"method": "additive_noise", "variance": 0.25}, "reverse_map"],
     "IMP": [{"method": "multiple_imputation", "copies": 1}, "reverse_map"],
     "MIC": [{"method": "microaggregation", "k": 5, "grouping": "fixed"}, "reverse_map"],
@@ -59,25 +59,25 @@ def _ranks(data: Microdata, name: str) -> list[float]:
     return [float(v) for v in ranked.reduce(["rank"], lambda g, b: b["rank"], lambda a, b: np.append(a, b))[0]]
 
 
-def printed(seed: int, where: Where) -> dict[str, float]:
+def from_printed_values(seed: int, where: Where) -> dict[str, float]:
     """Everything that follows from what is printed: ranks, Z from Y, variances, correlations and changes in rank."""
     data = _data()
     out = {f"1/{c}/{i}": v for c in ("S", "X") for i, v in enumerate(column("001", "1", c), 1)}
     example = column("001", "1", "Y")
-    typed = released(data, {"Y": _Typed(values=tuple(example)), "Z": [_Typed(values=tuple(example)), "reverse_map"]}, seed)
+    typed = make_releases(data, {"Y": _Typed(values=tuple(example)), "Z": [_Typed(values=tuple(example)), "reverse_map"]}, seed)
     out |= _named("1", "Y", _values(typed["Y"])) | _named("1", "Z", _values(typed["Z"]))
     out |= _named("1", "rank of S", _ranks(data, "S")) | _named("1", "rank of X", _ranks(data, "X"))
     out |= _named("1", "rank of Y", _ranks(typed["Y"].data, "X"))
-    micro = released(data, {"MIC": OWN["MIC"][:1]}, seed)["MIC"]
-    moments = measured(data, micro, "moments").by_variable[0]
-    out |= _named("text", "variance", [number(moments[f"sd_{side}"]) ** 2 for side in ("original", "released")])
+    micro = make_releases(data, {"MIC": _OWN["MIC"][:1]}, seed)["MIC"]
+    moments = measure_once(data, micro, "moments").by_variable[0]
+    out |= _named("text", "variance", [column_number(moments[f"sd_{side}"]) ** 2 for side in ("original", "released")])
     out |= _named("2", "MIC Y", _values(micro))
     for name in ("S", "X", "ADD Y", "IMP Y"):
         out |= _named("2", name, column("001", "2", name))
     for method in METHODS:
         source = "Y" if method in ("ADD", "IMP") else "Z"
         steps: list[Any] = [_Typed(values=tuple(column("001", "2", f"{method} {source}")))]
-        release = released(data, {method: steps if source == "Z" else [*steps, "reverse_map"]}, seed)[method]
+        release = make_releases(data, {method: steps if source == "Z" else [*steps, "reverse_map"]}, seed)[method]
         out |= _named("2", f"{method} Z", _values(release))
         out |= _scored(data, release, method)
     return out
@@ -85,22 +85,22 @@ def printed(seed: int, where: Where) -> dict[str, float]:
 
 def _scored(data: Microdata, release: Any, method: str) -> dict[str, float]:
     """Rank correlations with X and with S, and how many records moved by how many ranks."""
-    risk = attacked(data, release, "rank_disclosure")
-    pair = measured(data, release, "rank_correlation").by_pair[0]
+    risk = attack_once(data, release, "rank_disclosure")
+    pair = measure_once(data, release, "rank_correlation").by_pair[0]
     changes = risk.details["rank_change"]
     moved = dict(zip(changes.column("to"), changes.column("X"), strict=True))
-    out = {f"3/correlation/{method}": risk.value, f"4/correlation/{method}": number(pair["released"])}
-    out["4/correlation/X"] = number(pair["original"])
+    out = {f"3/correlation/{method}": risk.value, f"4/correlation/{method}": column_number(pair["released"])}
+    out["4/correlation/X"] = column_number(pair["original"])
     for row in rows("001", "5"):
-        out[f"5/{method}/{row}"] = number(moved.get(int(row.rpartition(" ")[2]), 0))
+        out[f"5/{method}/{row}"] = column_number(moved.get(int(row.rpartition(" ")[2]), 0))
     return out
 
 
-def drawn(seed: int, where: Where) -> dict[str, float]:
+def from_own_draws(seed: int, where: Where) -> dict[str, float]:
     """The same four mechanisms with draws of our own, reverse-mapped: what another set of random numbers gives."""
     data = _data()
     out: dict[str, float] = {}
-    for method, release in released(data, OWN, seed).items():
+    for method, release in make_releases(data, _OWN, seed).items():
         out |= {f"own {k}": v for k, v in _scored(data, release, method).items()}
     loss = {m: abs(out[f"own 4/correlation/{m}"] - out["own 4/correlation/X"]) for m in METHODS}
     risk = {m: out[f"own 3/correlation/{m}"] for m in METHODS}

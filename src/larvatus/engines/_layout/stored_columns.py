@@ -23,7 +23,7 @@ WIDE = 1 << 19
 Scattered = Iterable[tuple[Ints, Sequence[Array]]]
 
 
-class Stored:
+class StoredColumn:
     """One column on disk, in some order of rows; its file goes when nothing refers to it any more."""
 
     def __init__(self, folder: WorkFolder, dtype: Any, rows: int = 0) -> None:
@@ -97,7 +97,7 @@ def blank_value(dtype: Any) -> float | int:
     return np.nan if np.dtype(dtype).kind == "f" else -1
 
 
-def scatter(parts: Scattered, into: Sequence[Stored], low: int, high: int, bucket: int) -> int:
+def scatter_on_disk(parts: Scattered, into: Sequence[StoredColumn], low: int, high: int, bucket: int) -> int:
     """Put values at stated rows (counted from `low`) of the columns; rows that nothing is put at become missing.
 
     In memory where a bucket of rows holds all of it; else values go to a file for each bucket of rows first. Returns how
@@ -115,7 +115,7 @@ def scatter(parts: Scattered, into: Sequence[Stored], low: int, high: int, bucke
         return put
     folder = into[0].folder
     dtypes = [np.dtype(np.int64), *(c.dtype for c in into)]
-    buckets = [[Stored(folder, d) for d in dtypes] for _ in range(-(-n // bucket))]
+    buckets = [[StoredColumn(folder, d) for d in dtypes] for _ in range(-(-n // bucket))]
     for rows, values in parts:
         put += len(rows)
         which = (rows // bucket).astype(np.int32)

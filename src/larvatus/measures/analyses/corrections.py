@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from larvatus.analysis.noise_correction import Corrected, Estimates, corrected
+from larvatus.analysis.noise_correction import CorrectedMoments, Estimates, correct
 from larvatus.analysis.published_noise import Noise, additive, correlated, multiplicative
 from larvatus.core.errors import AnalysisError, LarvatusWarning
 from larvatus.data.contracts import Array, Mask
 from larvatus.data.per_column import per_column
 from larvatus.data.release import Release
 from larvatus.data.step_columns import taken_by
-from larvatus.measures.analyses.columns import Columns
+from larvatus.measures.analyses.columns import AnalysisColumns
 from larvatus.measures.analyses.estimates import Levels, by_levels, level_text
-from larvatus.measures.analyses.formulas import Formula, Part, term_text
+from larvatus.measures.analyses.formulas import Formula, FormulaPart, term_text
 from larvatus.measures.analyses.spec import Analysis
 
-NOISES = ("additive_noise", "correlated_noise", "bias_and_noise")
-GROUP = " sub-group"
+_NOISES = ("additive_noise", "correlated_noise", "bias_and_noise")
+_GROUP = " sub-group"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class Correction:
     why: str = ""
 
 
-def correction(analysis: Analysis, release: Release, columns: Columns, levels: Levels, weighted: bool) -> Correction | None:
+def correction(analysis: Analysis, release: Release, columns: AnalysisColumns, levels: Levels,
+               weighted: bool) -> Correction | None:
     """None where no published noise touches the analysis, or it does not move what is estimated (means)."""
     step = _noise_step(release)
     if step is None or analysis.kind == "mean":
@@ -55,7 +56,7 @@ def correction(analysis: Analysis, release: Release, columns: Columns, levels: L
 
 
 def _noise_step(release: Release) -> Mask | None:
-    return next((s for s in release.steps if s.name() in NOISES), None)
+    return next((s for s in release.steps if s.name() in _NOISES), None)
 
 
 def _cannot(analysis: Analysis, release: Release, step: Mask, masked: Sequence[str], weighted: bool) -> str:
@@ -72,8 +73,8 @@ def _cannot(analysis: Analysis, release: Release, step: Mask, masked: Sequence[s
         return "the noise was scaled by all records, and the analysis is about some"
     if analysis.kind == "formula":
         asked = analysis.regression
-        plain = all(len(t) == 1 and (t[0].column not in masked or t[0] == Part(t[0].column)) for t in asked.terms)
-        if not asked.intercept or not asked.terms or not plain or asked.outcome != Part(asked.outcome.column):
+        plain = all(len(t) == 1 and (t[0].column not in masked or t[0] == FormulaPart(t[0].column)) for t in asked.terms)
+        if not asked.intercept or not asked.terms or not plain or asked.outcome != FormulaPart(asked.outcome.column):
             return "there is a correction for masked columns as they are, and with an intercept, only"
     return ""
 
@@ -94,13 +95,13 @@ def _published(step: Mask, masked: Sequence[str], used: Sequence[str]) -> Noise:
     return multiplicative(each("bias_sd"), each("noise_ratio"), told["noise"], told["bias"])
 
 
-def _moments(step: Mask, masked: Sequence[str], frame: dict[str, Array], group: Array) -> Corrected:
-    inside = (GROUP,) if step.scope == "sub_group" else ()
+def _moments(step: Mask, masked: Sequence[str], frame: dict[str, Array], group: Array) -> CorrectedMoments:
+    inside = (_GROUP,) if step.scope == "sub_group" else ()
     noise = _published(step, masked, list(frame))
-    return corrected({**frame, GROUP: group}, noise, [n for n in frame if n not in noise.columns], inside)
+    return correct({**frame, _GROUP: group}, noise, [n for n in frame if n not in noise.columns], inside)
 
 
-def _correlations(analysis: Analysis, step: Mask, masked: Sequence[str], columns: Columns) -> Correction:
+def _correlations(analysis: Analysis, step: Mask, masked: Sequence[str], columns: AnalysisColumns) -> Correction:
     estimate, error = {}, {}
     for pair in analysis.correlation or ():
         if not set(pair) & set(masked) or pair[0] == pair[1]:
@@ -111,7 +112,7 @@ def _correlations(analysis: Analysis, step: Mask, masked: Sequence[str], columns
     return Correction(estimate, error)
 
 
-def _regression(asked: Formula, step: Mask, masked: Sequence[str], columns: Columns, levels: Levels) -> Correction:
+def _regression(asked: Formula, step: Mask, masked: Sequence[str], columns: AnalysisColumns, levels: Levels) -> Correction:
     frame: dict[str, Array] = {asked.outcome.column: columns.values[asked.outcome.column].astype(np.float64)}
     for (part,) in asked.terms:
         if by_levels(part, columns):
@@ -123,7 +124,7 @@ def _regression(asked: Formula, step: Mask, masked: Sequence[str], columns: Colu
             frame[name] = np.asarray(part.of(columns.values), dtype=np.float64)
     outcome, *on = frame
     found: Estimates = _moments(step, masked, frame, columns.group).regression(outcome, on)
-    shown = {n: str(Part(n)) if n in columns.values else n for n in found.names}
+    shown = {n: str(FormulaPart(n)) if n in columns.values else n for n in found.names}
     return Correction(
         {shown[n]: float(v) for n, v in zip(found.names, found.estimate, strict=True)},
         {shown[n]: float(v) for n, v in zip(found.names, found.error, strict=True)},

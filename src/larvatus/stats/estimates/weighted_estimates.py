@@ -13,11 +13,11 @@ import numpy as np
 
 from larvatus.core.arrays import Floats
 
-Scale = Literal["plain", "correlation", "share"]
-Ends = tuple[float, float]
+VarianceScale = Literal["plain", "correlation", "share"]
+EstimateEnds = tuple[float, float]
 
 
-def linearised(influence: Floats, weight: Floats) -> float:
+def linearised_variance(influence: Floats, weight: Floats) -> float:
     """Variance of a weighted mean of influences around its own mean."""
     n = len(influence)
     return float(((weight * influence) ** 2).sum() / weight.sum() ** 2 * n / (n - 1)) if n > 1 else np.nan
@@ -31,7 +31,7 @@ def effective(weight: Floats) -> float:
 def mean(x: Floats, weight: Floats) -> tuple[float, float]:
     """Estimate and variance."""
     m = float(weight @ x / weight.sum())
-    return m, linearised(x - m, weight)
+    return m, linearised_variance(x - m, weight)
 
 
 def correlation(x: Floats, y: Floats, weight: Floats) -> tuple[float, float]:
@@ -43,10 +43,10 @@ def correlation(x: Floats, y: Floats, weight: Floats) -> tuple[float, float]:
         return np.nan, np.nan
     a, b = a / sds[0], b / sds[1]
     r = float(np.clip(weight @ (a * b) / total, -1, 1))
-    return r, linearised(a * b - r * (a**2 + b**2) / 2, weight)
+    return r, linearised_variance(a * b - r * (a**2 + b**2) / 2, weight)
 
 
-def quantile(x: Floats, weight: Floats, probability: float, cover: Callable[[float], float]) -> tuple[float, Ends]:
+def quantile(x: Floats, weight: Floats, probability: float, cover: Callable[[float], float]) -> tuple[float, EstimateEnds]:
     """Estimate and Woodruff's interval: the quantiles at both ends of the interval of the share below the estimate.
 
     `cover` gives the half width of an interval for a variance.
@@ -59,14 +59,14 @@ def quantile(x: Floats, weight: Floats, probability: float, cover: Callable[[flo
         return float(x[min(int(np.searchsorted(reached, p - 1e-12)), len(x) - 1)])
 
     value = at(probability)
-    half = cover(linearised(np.asarray((x <= value) - probability, dtype=np.float64), weight))
+    half = cover(linearised_variance(np.asarray((x <= value) - probability, dtype=np.float64), weight))
     if not np.isfinite(half):
         return value, (np.nan, np.nan)
     return value, (at(max(probability - half, 0.0)), at(min(probability + half, 1.0)))
 
 
-def interval(
-    estimate: Floats, variance: Floats, freedom: Floats, level: float, scale: Scale = "plain", size: float = 1.0
+def estimate_interval(
+    estimate: Floats, variance: Floats, freedom: Floats, level: float, scale: VarianceScale = "plain", size: float = 1.0
 ) -> tuple[Floats, Floats]:
     """Ends at a level by Student's t: of a correlation on Fisher's scale, of a share by Wilson's rule.
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from larvatus.comparison.by_method import Comparison
 from larvatus.core.discovery import file_names
 from larvatus.core.number_format import EXACT, NONE, SPACE, count, minus, plural, words
 from larvatus.data.score import Row, Rows
+
+if TYPE_CHECKING:
+    from larvatus.comparison.subset import ComparisonLike
 
 MOST_NAMED = 4
 
@@ -23,7 +26,7 @@ def broken_in_words(row: Row) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class JudgedLimits:
     """Every limit of every release on a row; `of_attacks` where an attack is among what is limited."""
 
     rows: Mapping[str, Rows]
@@ -49,14 +52,14 @@ def _kept(rows: Rows) -> str:
     return f" ({broken_in_words(rows[0])})"
 
 
-def held(comparison: Comparison) -> Held | None:
+def judge_limits(comparison: ComparisonLike) -> JudgedLimits | None:
     """The releases of a comparison against its limits; nothing where none are stated."""
     rows = comparison.held_to_limits()
     if not rows:
         return None
     attacks = {s.method for c in comparison.candidates for s in c.of_kind("risk")}
     limited = {r["score"] for own in rows.values() for r in own}
-    return Held(rows, bool(limited & {*attacks, "every_attack"}))
+    return JudgedLimits(rows, bool(limited & {*attacks, "every_attack"}))
 
 
 

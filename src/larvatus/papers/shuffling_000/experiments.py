@@ -13,20 +13,27 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.datasets import households
 from larvatus.papers.framework.model import Where
-from larvatus.papers.framework.published import column, rows
-from larvatus.papers.framework.shortcuts import attacked, correlation_pairs, counts, measured, number, released
+from larvatus.papers.framework.published_figures import column, rows
+from larvatus.papers.framework.shortcuts import (
+    attack_once,
+    column_number,
+    correlation_pairs,
+    counts,
+    make_releases,
+    measure_once,
+)
 from larvatus.pipeline import read
-from larvatus.stats.linear.moments import Moments
+from larvatus.stats.linear.moments import SampleMoments
 
 LIKELIHOOD = {"method": "posterior_match", "rule": "likelihood", "law": "in_sample", "within": 1}
-MASKS: Mapping[str, Any] = {
+SHUFFLING_MASKS: Mapping[str, Any] = {
     "shuffled": "data_shuffling", "d = 0": {"method": "sufficiency_based", "similarity": 0.0},
     "d = 0.5": {"method": "sufficiency_based", "similarity": 0.5},
     "d = 0.9": {"method": "sufficiency_based", "similarity": 0.9},
 }
 HOME, MORTGAGE, ASSETS = MONEY = ("home_value", "mortgage_balance", "net_assets")
-PAIRS = {"home, mortgage": (HOME, MORTGAGE), "home, assets": (HOME, ASSETS), "mortgage, assets": (MORTGAGE, ASSETS)}
-X = ["AGI", "FEDTAX", "STATETAX", "TAXINC", "INTVAL", "FICA", "WSALVAL", "ERNVAL"]
+_PAIRS = {"home, mortgage": (HOME, MORTGAGE), "home, assets": (HOME, ASSETS), "mortgage, assets": (MORTGAGE, ASSETS)}
+_X = ["AGI", "FEDTAX", "STATETAX", "TAXINC", "INTVAL", "FICA", "WSALVAL", "ERNVAL"]
 CODED = {"weight low": "AFNLWGT", "contribution low": "EMCONTRB", "income low": "PTOTVAL"}
 KS = (3, 10, 50, 100, 200)
 DEDUCTION = ("FICA", "WSALVAL")
@@ -47,7 +54,7 @@ def census_data(file: Path, income: str = "PTOTVAL", above: bool = False) -> Mic
     for name, source in {**CODED, "income low": income}.items():
         below = compute.less(table[source], compute.mean(table[source]))
         table = table.append_column(name, compute.cast(compute.invert(below) if above else below, pa.int64()))
-    return read(table, confidential=X, sub_groups=list(CODED), engine="memory")
+    return read(table, confidential=_X, sub_groups=list(CODED), engine="memory")
 
 
 def _census_file(where: Where) -> Path:
@@ -58,7 +65,7 @@ def _census_file(where: Where) -> Path:
 
 def _identified(table: str, data: Microdata, release: Release, name: str, whole: bool) -> dict[str, float]:
     """Records identified, by sub-group and, where the table has it, in all."""
-    found = counts(attacked(data, release, LIKELIHOOD))
+    found = counts(attack_once(data, release, LIKELIHOOD))
     return _named(table, name, [*found, sum(found)] if whole else found)
 
 
@@ -82,17 +89,17 @@ def _correlated(
     return out | {f"{table}/furthest of linear models": furthest}
 
 
-def simulated(seed: int, where: Where) -> dict[str, float]:
+def tables_2_to_4(seed: int, where: Where) -> dict[str, float]:
     """Tables 2 to 4 on a stand-in population drawn afresh for every seed."""
     data = household_data(seed)
-    releases = released(data, MASKS, seed)
+    releases = make_releases(data, SHUFFLING_MASKS, seed)
     out = _named("2", "records", data.groups.sizes)
     for name, release in releases.items():
         out |= _identified("2", data, release, name, False)
-    out |= _correlated("3", data, releases, PAIRS, False) | _correlated("4", data, releases, PAIRS, True)
+    out |= _correlated("3", data, releases, _PAIRS, False) | _correlated("4", data, releases, _PAIRS, True)
     for name in rows("000", "5.1.1"):
-        widths = attacked(data, releases[name], "value_disclosure").details["interval_width"]
-        out[f"5.1.1/ratio/{name}"] = number(widths[1][HOME])
+        widths = attack_once(data, releases[name], "value_disclosure").details["interval_width"]
+        out[f"5.1.1/ratio/{name}"] = column_number(widths[1][HOME])
     return out | _value_disclosure(data, releases["d = 0.5"])
 
 
@@ -106,32 +113,32 @@ def _value_disclosure(data: Microdata, release: Release) -> dict[str, float]:
     home = parts[0][:, 0]
     away = np.abs(home - home.mean()) / home.std(ddof=1)
     out = {f"within {k}": float((away <= k).mean()) for k in (1.5, 3)}
-    inside = [np.diag(Moments.of(p).correlation[:3, 3:]) for p in parts]
+    inside = [np.diag(SampleMoments.of(p).correlation[:3, 3:]) for p in parts]
     out["d within, least"], out["d within, most"] = float(np.min(inside)), float(np.max(inside))
-    whole = np.diag(Moments.of(np.vstack(parts)).correlation[:3, 3:])
+    whole = np.diag(SampleMoments.of(np.vstack(parts)).correlation[:3, 3:])
     return out | {f"d over the file/{n}": float(r) for n, r in zip(MONEY, whole, strict=True)}
 
 
 def census(seed: int, where: Where) -> dict[str, float]:
     """Tables 5 to 7."""
     data = census_data(_census_file(where))
-    releases = released(data, MASKS, seed)
+    releases = make_releases(data, SHUFFLING_MASKS, seed)
     sizes = data.groups.sizes
     out = _named("5", "records", [*sizes, sum(sizes)])
     for name, release in releases.items():
         out |= _identified("5", data, release, name, True)
     out |= _correlated("6", data, releases, {"": DEDUCTION}, False) | _correlated("7", data, releases, {"": DEDUCTION}, True)
-    changed = measured(data, releases["shuffled"], {"method": "correlation", "shown": 1000})
+    changed = measure_once(data, releases["shuffled"], {"method": "correlation", "shown": 1000})
     out["shuffled, mean change"] = changed.value
-    out["shuffled, largest change"] = max(number(r["loss"]) for r in changed.by_pair)
-    out["shuffled, largest change in a sub-group"] = max(number(r["loss"]) for r in changed.details["sub_group_pairs"])
+    out["shuffled, largest change"] = max(column_number(r["loss"]) for r in changed.by_pair)
+    out["shuffled, largest change in a sub-group"] = max(column_number(r["loss"]) for r in changed.details["sub_group_pairs"])
     for name in ("d = 0", "d = 0.5", "d = 0.9"):
-        score = attacked(data, releases[name], "value_disclosure")
-        out[f"width/{name}"] = number(score.details["interval_width"][1]["AGI"])
+        score = attack_once(data, releases[name], "value_disclosure")
+        out[f"width/{name}"] = column_number(score.details["interval_width"][1]["AGI"])
     return out
 
 
-def aggregated(seed: int, where: Where) -> dict[str, float]:
+def census_aggregates(seed: int, where: Where) -> dict[str, float]:
     """Variance that microaggregation leaves of the Census columns; sizes of the sub-groups by the words of the text."""
     file = _census_file(where)
     data = census_data(file)
@@ -142,8 +149,8 @@ def aggregated(seed: int, where: Where) -> dict[str, float]:
             sizes = census_data(file, income, side == "above").groups.sizes
             out[f"sizes/{income}/{side}"] = sum(map(float.__eq__, map(float, sizes), printed))
     for k in KS:
-        release = released(data, {"m": {"method": "microaggregation", "k": k, "scope": "file"}}, seed)["m"]
-        moments = measured(data, release, "moments").by_variable
-        left = [(number(r["sd_released"]) / number(r["sd_original"])) ** 2 for r in moments]
+        release = make_releases(data, {"m": {"method": "microaggregation", "k": k, "scope": "file"}}, seed)["m"]
+        moments = measure_once(data, release, "moments").by_variable
+        left = [(column_number(r["sd_released"]) / column_number(r["sd_original"])) ** 2 for r in moments]
         out |= {f"least variance/{k}": min(left), f"mean variance/{k}": float(np.mean(left))}
     return out

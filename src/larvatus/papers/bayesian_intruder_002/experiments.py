@@ -12,23 +12,23 @@ from larvatus.core.errors import RiskError
 from larvatus.data.microdata import Microdata
 from larvatus.datasets import key_variables
 from larvatus.papers.framework.model import Where
-from larvatus.papers.framework.published import column, rows
-from larvatus.papers.framework.shortcuts import attacked, number, released
+from larvatus.papers.framework.published_figures import column, rows
+from larvatus.papers.framework.shortcuts import attack_once, column_number, make_releases
 from larvatus.pipeline import read
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 DATA = ("DATA1", "DATA2")
-LEVELS = ("minimum", "medium", "maximum")
-BIAS_SD = dict(zip(LEVELS, (0.01 / 6, 0.2 / 6, 1 / 6), strict=True))
-NOISE_RATIO = dict(zip(LEVELS, (1 / 100, 1 / 6, 1.0), strict=True))
+_LEVELS = ("minimum", "medium", "maximum")
+_BIAS_SD = dict(zip(_LEVELS, (0.01 / 6, 0.2 / 6, 1 / 6), strict=True))
+_NOISE_RATIO = dict(zip(_LEVELS, (1 / 100, 1 / 6, 1.0), strict=True))
 CASES = {"2": "released", "3": "unknown"}
 REPLICATIONS = 100
 VAGUE: Mapping[str, Any] = {
     "bias_centre": 0.02, "noise_centre": 0.02, "bias_cv": 2.0, "noise_cv": 2.0, "nodes": 24, "kernel": "likelihood",
 }
-KNOWN = (0, 50, 99)
+KNOWN_COUNTS = (0, 50, 99)
 WHAT = {"links": "correct", "probability": "probability", "deviation": "deviation"}
 WIDER = 1 / 4  # of the range of z, where the text centres the prior of the noise at a sixth
 
@@ -40,36 +40,37 @@ def _drawn(name: str, seed: int) -> pa.Table:
 
 
 def _step(bias: str, noise: str) -> dict[str, Any]:
-    return {"method": "bias_and_noise", "bias_sd": BIAS_SD[bias], "noise_ratio": NOISE_RATIO[noise]}
+    return {"method": "bias_and_noise", "bias_sd": _BIAS_SD[bias], "noise_ratio": _NOISE_RATIO[noise]}
 
 
-def cells() -> Iterator[tuple[str, str, str]]:
+def scenario_cells() -> Iterator[tuple[str, str, str]]:
     """Row of Tables 2 and 3, bias and noise."""
-    return ((f"{b} bias, {n} noise", b, n) for b in LEVELS for n in LEVELS)
+    return ((f"{b} bias, {n} noise", b, n) for b in _LEVELS for n in _LEVELS)
 
 
 def _links(data: Microdata, release: Any, **settings: Any) -> dict[str, Mapping[str, Any]]:
     """What every kernel finds."""
-    score = attacked(data, release, {"method": "bayesian_intruder", **settings})
+    score = attack_once(data, release, {"method": "bayesian_intruder", **settings})
     return {str(r["kernel"]): r for r in score.details["kernels"]}
 
 
-def scenarios(seed: int, where: Where) -> dict[str, float]:
+def paper_scenarios(seed: int, where: Where) -> dict[str, float]:
     """The 36 scenarios on data drawn afresh: links by the paper's kernel, and those of the strongest."""
     out: dict[str, float] = {}
     for name in DATA:
         data = read(_drawn(name, seed), confidential="x1")
-        for row, bias, noise in cells():
-            release = released(data, {row: _step(bias, noise)}, seed)[row]
+        for row, bias, noise in scenario_cells():
+            release = make_releases(data, {row: _step(bias, noise)}, seed)[row]
             for table, parameters in CASES.items():
                 found = _links(data, release, parameters=parameters)
                 mine = found["paper"]
-                out |= {f"{table}/{name} {what}/{row}": number(mine[key]) for what, key in WHAT.items()
+                out |= {f"{table}/{name} {what}/{row}": column_number(mine[key]) for what, key in WHAT.items()
                         if mine[key] is not None}
-                out[f"strongest {table}/{name}/{row}"] = max(number(k["correct"]) for k in found.values())
-                out[f"likelihood {table}/{name}/{row}"] = number(found["likelihood"]["correct"])
+                out[f"strongest {table}/{name}/{row}"] = max(column_number(k["correct"]) for k in found.values())
+                out[f"likelihood {table}/{name}/{row}"] = column_number(found["likelihood"]["correct"])
             wider = _links(data, release, parameters="unknown", noise_centre=WIDER, kernel="paper")["paper"]
-            out |= {f"wider 3/{name} {what}/{row}": number(wider[key]) for what, key in WHAT.items() if wider[key] is not None}
+            out |= {f"wider 3/{name} {what}/{row}": column_number(wider[key]) for what,
+                    key in WHAT.items() if wider[key] is not None}
     return out
 
 
@@ -83,7 +84,7 @@ def records(seed: int, where: Where) -> dict[str, float]:
         typed = column("002", "1", f"{name} original")
         out |= {f"1/{name} original/{r}": v for r, v in zip(rows("002", "1"), drawn, strict=False)}
         data = read(pa.table({"x1": [*typed, *drawn[len(typed):]]}), confidential="x1")
-        for level, release in released(data, {v: _step(v, v) for v in LEVELS}, seed).items():
+        for level, release in make_releases(data, {v: _step(v, v) for v in _LEVELS}, seed).items():
             values = release.frame()["x1"].to_pylist()
             out |= {f"1/{name} {level}/{r}": float(v) for r, v in zip(rows("002", "1"), values, strict=False)}
     return out
@@ -92,13 +93,13 @@ def records(seed: int, where: Where) -> dict[str, float]:
 def others_known(seed: int, where: Where) -> dict[str, float]:
     """Links per hundred targets, DATA2 with least bias and noise, where values of other records are known as well."""
     data = read(key_variables(like="DATA2", seed=seed), confidential="x1")
-    release = released(data, {"least": _step("minimum", "minimum")}, seed)["least"]
+    release = make_releases(data, {"least": _step("minimum", "minimum")}, seed)["least"]
     out: dict[str, float] = {}
     for known in (0, 99):
         found = _links(data, release, parameters="released", known_records=known, kernel="likelihood")
-        out[f"released/{known}"] = 100 * number(found["likelihood"]["value"])
-    for known in KNOWN:
+        out[f"released/{known}"] = 100 * column_number(found["likelihood"]["value"])
+    for known in KNOWN_COUNTS:
         with suppress(RiskError):  # chains that have not converged are refused, and give no figure
-            out[f"vague/{known}"] = 100 * number(_links(
+            out[f"vague/{known}"] = 100 * column_number(_links(
                 data, release, parameters="unknown", known_records=known, **VAGUE)["likelihood"]["value"])
     return out

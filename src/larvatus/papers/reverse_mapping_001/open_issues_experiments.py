@@ -12,12 +12,12 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.datasets.shapes import Shape, shapes
 from larvatus.papers.framework.model import Figures, Where
-from larvatus.papers.framework.shortcuts import attacked, measured, number, secret
+from larvatus.papers.framework.shortcuts import attack_once, column_number, measure_once, secret
 from larvatus.pipeline import mask, read
 
 SIZES = {25: 50, 100: 50, 1000: 25, 10_000: 10, 100_000: 3}  # records, and most seeds
 QUICK_MOST = 100
-STEPS: Mapping[str, list[Any]] = {
+_STEPS: Mapping[str, list[Any]] = {
     "multiple_imputation": [{"method": "multiple_imputation", "copies": 1}],
     "restore_covariance": ["microaggregation", "restore_covariance"],
 }
@@ -29,14 +29,14 @@ LOSSES: Mapping[str, Any] = {
     "marginal": "marginal", "correlation": "correlation", "rank correlation": "rank_correlation", "joint": "ecdf_max",
 }
 WHO = {"linked": {"intruder": Intruder(known=("x1", "x2"))}}  # S would single every record out by itself
-MEASURES = (*RISKS, *LOSSES)
+STUDY_SCORES = (*RISKS, *LOSSES)
 LEFT_ALONE = {"reverse_map"}
-SAME = 1e-9
+SAME_FIGURE = 1e-9
 
 
 def steps_of(name: str, n: int) -> list[Any]:
     """The steps by which a mask is studied: its defaults, after a step it needs."""
-    steps = STEPS.get(name, [name])
+    steps = _STEPS.get(name, [name])
     return [LARGE.get(s, s) if isinstance(s, str) and n > 10_000 else s for s in steps]
 
 
@@ -45,14 +45,14 @@ def masks() -> tuple[str, ...]:
     return tuple(n for n in file_names("larvatus.masks") if n not in LEFT_ALONE)
 
 
-def data_of(n: int, shape: Shape, seed: int) -> Microdata:
+def open_issue_data(n: int, shape: Shape, seed: int) -> Microdata:
     return read(shapes(n, seed, shape), confidential=["x1", "x2"], non_confidential="s", engine="memory")
 
 
 @cache
 def refusals() -> dict[str, str]:
     """Masks that are not studied, and why: they cannot mask numbers, or reverse mapping after them is refused."""
-    data = data_of(100, "normal", 0)
+    data = open_issue_data(100, "normal", 0)
     out: dict[str, str] = {}
     for name in masks():
         for more in ([], ["reverse_map"]):
@@ -63,14 +63,14 @@ def refusals() -> dict[str, str]:
     return out
 
 
-def studied(n: int, kinds: Sequence[Shape], seed: int, where: Where) -> Figures:
+def study_masks(n: int, kinds: Sequence[Shape], seed: int, where: Where) -> Figures:
     """Risk and loss of Y and of Z for every mask at one size and of these shapes; what cannot be measured is left out."""
     if where.quick and n > QUICK_MOST:
         return {}
     out: dict[str, float] = {}
     refused = refusals()
     for shape in kinds:
-        data = data_of(n, shape, seed)
+        data = open_issue_data(n, shape, seed)
         for name in masks():
             if name not in refused:
                 out |= _both(data, name, n, f"{n}/{shape}/{name}", seed)
@@ -84,17 +84,17 @@ def _both(data: Microdata, name: str, n: int, head: str, seed: int) -> dict[str,
     except MaskError:
         return {}
     out: dict[str, float] = {}
-    for what in MEASURES:
+    for what in STUDY_SCORES:
         found = {}
         for version, release in releases.items():
             try:
                 if what in RISKS:
-                    score = attacked(data, release, RISKS[what], **WHO.get(what, {}))
+                    score = attack_once(data, release, RISKS[what], **WHO.get(what, {}))
                 else:
-                    score = measured(data, release, LOSSES[what])
+                    score = measure_once(data, release, LOSSES[what])
             except LarvatusError:
                 break
-            found[version] = number(score.value)
+            found[version] = column_number(score.value)
         if len(found) == len(releases):
             out |= {f"{head}/{what}/{v}": value for v, value in found.items()}
             out[f"{head}/{what}"] = found["Z"] - found["Y"]
