@@ -175,7 +175,7 @@ def test_no_confidential_value_is_quoted():
 
 def test_the_command_writes_a_study_that_can_be_read_again(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
     (tmp_path / "plans").mkdir()
     people(200).to_csv("people.csv", index=False)
     asked = ["advise", "people.csv", "--confidential", "income,wealth", "--sub-groups", "region", "-o", "plans/study.toml"]

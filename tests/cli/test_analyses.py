@@ -20,7 +20,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     frame.assign(income=frame.income * 1.1)[["age", "job", "income", "wealth"]].to_csv(tmp_path / "out.csv", index=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "150")
-    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
     return tmp_path
 
 

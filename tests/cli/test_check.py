@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
     made = lv.mask(data, "additive_noise(variance=0.5)", secret=SECRET)
     made.write(tmp_path / "released.parquet", pairing=tmp_path / "pairs.parquet")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
     return tmp_path
 
 

@@ -23,7 +23,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     (tmp_path / "secret").write_text(SECRET + "\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
     return tmp_path
 
 

@@ -29,7 +29,7 @@ def lines(page: str, heading: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("out", "*.csv", "*.parquet"))
     monkeypatch.chdir(tmp_path / "examples")
     subprocess.run([sys.executable, "make_people.py"], check=True)

@@ -14,7 +14,7 @@ from sample import people
 def folder(tmp_path, monkeypatch):
     people(120).to_csv(tmp_path / "in.csv", index=False)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
     return tmp_path
 
 

@@ -113,7 +113,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     (tmp_path / "key").write_bytes(SECRET)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
     return tmp_path
 
 

@@ -23,7 +23,8 @@ MODULES = sorted({sys.modules[getattr(e.run, "func", e.run).__module__] for p in
 def test_modules_of_experiments_import_nothing_of_papers_that_a_mark_leaves_out(module):
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     used = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and str(n.module).startswith("larvatus.papers")}
-    assert used <= {f"larvatus.papers.framework.{name.removesuffix('.py')}" for name in SHARED} | {"larvatus.papers.framework.model"}
+    shared = {name.removesuffix(".py") for name in SHARED} | {"model"}
+    assert used <= {f"larvatus.papers.framework.{name}" for name in shared}
 
 
 def test_a_mark_changes_with_the_own_module_the_package_and_the_hurry_alone(tmp_path, monkeypatch):

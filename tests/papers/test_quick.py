@@ -17,7 +17,7 @@ PAPERS = ("000", "001", "001-6", "002", "003", "004")
 @pytest.fixture
 def quick(tmp_path, monkeypatch, capsys, request):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
 
     def run(number: str) -> tuple[dict, str]:
         assert main(["reproduce", number, "--quick", "--jobs", "1", "--kept", "kept", "-o", "out.html", "--json"]) == 0

@@ -327,7 +327,7 @@ method = "moments"
 
 def test_the_command_writes_what_was_tried_and_the_chosen_release(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
     people(200, missing=False).to_csv("people.csv", index=False)
     (tmp_path / "study.toml").write_text(STUDY.replace("LIMIT", "0.15"), encoding="utf-8")
     study = lv.Study.read("study.toml")

@@ -162,7 +162,7 @@ def test_work_goes_on_without_the_other_process():
 
 def test_the_study_that_a_search_writes_can_be_run_and_checked(study, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("larvatus.cli.output.terminal._PATIENCE", 600.0)
+    monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
     (tmp_path / "key").write_bytes(SECRET)
     assert main(["search", "study.toml", "-o", "out", "--format", "csv", "--secret-file", "key"]) == 0
     again = lv.Study.read(tmp_path / "out" / "study.toml")
