@@ -107,8 +107,8 @@ class LinearModel(Mask):
 
     def public_sentence(self) -> str:
         return (
-            "Confidential values were replaced by values from a linear model. On average their means, variances and correlations, "
-            "with each other and with the unmasked columns, equal those of the original."
+            "Confidential values were replaced by values from a linear model. On average their means, variances and "
+            "correlations, with each other and with the unmasked columns, equal those of the original."
         )
 
     def _beta(self, names: Sequence[str]) -> NDArray[np.float64]:

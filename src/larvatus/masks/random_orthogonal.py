@@ -76,7 +76,7 @@ class RandomOrthogonal(Mask):
 
 
 def _settled(data: Microdata, outcomes: Mapping[int, _Outcome], terms: int) -> list[Note]:
-    """Raise an error if only the original values keep the moments of a sub-group; notes on columns that cannot change."""
+    """Raise an error if only the original values keep the moments of a sub-group; else notes on fixed columns."""
     for g, (status, _) in sorted(outcomes.items()):
         if status in _REFUSED:
             raise MaskError(

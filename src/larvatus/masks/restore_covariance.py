@@ -97,7 +97,7 @@ class RestoreCovariance(Mask):
         return paired.moments([*before, *current.confidential])
 
     def _losses(self, current: Microdata, moments: Sequence[SampleMoments]) -> list[Loss]:
-        """The covariance lost in each sub-group; an error if it is not positive semi-definite, or if nothing was lost."""
+        """The covariance lost in each sub-group; an error if it is indefinite, or if nothing was lost."""
         from larvatus.stats.linear.covariance_restoration import covariance_loss
 
         names = current.confidential
@@ -182,4 +182,4 @@ def _moved_means(data: Microdata, moments: Sequence[SampleMoments]) -> list[Note
         spread = np.sqrt(np.nan_to_num(np.split(m.variance, 2)[0]))
         moved |= np.abs(now - was) > _MOVED * spread + _MOVED**2 * np.abs(was)
     told = ", ".join(n for n, far in zip(names, moved, strict=True) if far)
-    return [Note(f"the earlier steps changed the means of {told}; these are not restored", "warning")] if told else []
+    return [Note(f"earlier steps changed the means of {told}; these are not restored", "warning")] if told else []

@@ -79,7 +79,7 @@ def fits_of(data: Microdata, present: Sequence[tuple[str, ...]], design: Design)
 def rotate_residuals(
     data: Microdata, present: Sequence[tuple[str, ...]], design: Design, random: RecordRandom
 ) -> tuple[Microdata, dict[int, tuple[str, tuple[str, ...]]]]:
-    """X with its residuals on the design rotated at random; for each sub-group, the status and the columns that did not change."""
+    """X with its residuals on the design rotated at random; for each sub-group, the status and the unchanged columns."""
     from larvatus.stats.linear.sufficiency import mask_group
 
     names = data.confidential
