@@ -1,8 +1,9 @@
 """Draw X given S from a normal copula and map it back through smoothed marginals (Sarathy, Muralidhar and Parsa 2002).
 
-    u_i ~ N(R_XS R_SS⁻¹ s*_i, R_XX − R_XS R_SS⁻¹ R_SX),      y_ij = F_j⁻¹(rank(u_ij) / n)
+    u_i ~ N(R_XS R_SS⁻¹ s*_i, R_XX − R_XS R_SS⁻¹ R_SX),      y_ij = F_j⁻¹(v_(rank(u_ij)))
 
-where s* are the normal scores of S, R the latent correlations, and F_j the smoothed distribution function of column j.
+where s* are the normal scores of S, R the latent correlations, F_j the smoothed distribution function of column j, and v_(r)
+the r-th smallest of n uniform draws.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class CopulaPerturbation(Mask):
 
     Marginal distributions are kept up to sampling and smoothing; rank correlations among X and with S are kept in expectation.
     Non-monotone relations are lost. Each value is interpolated between quantiles several records apart, so it belongs to no
-    single record. Exceptions are values shared by at least one percent of a sub-group (zeros, codes). Given S the new values are
-    independent of the original ones, so an intruder learns S only.
+    single record, except for values shared by at least one percent of a sub-group (zeros, codes). Given S the new values
+    are independent of the original ones, so an intruder learns S only.
 
     Parameters:
         smooth: least number of records between the quantiles used for interpolation; more records smooth the marginal more.
@@ -121,7 +122,7 @@ class CopulaPerturbation(Mask):
             for name, k in zip(names, kept, strict=True) if k
         ]
         whole = [n for n in names if data.table.columns[n].integer]
-        return [*notes, Note(f"new values are rounded to whole numbers, like the original ones: {', '.join(whole)}")] if whole else notes
+        return [*notes, Note(f"rounded to whole numbers, like the original values: {', '.join(whole)}")] if whole else notes
 
 
 def _counts(data: Microdata) -> list[NDArray[np.float64]]:

@@ -29,8 +29,8 @@ class CorrelatedNoise(Mask):
 
     Parameters:
         variance: noise covariance as a fraction of the covariance of X; one value for all columns, which keeps correlations.
-        noise: distribution of the independent draws (normal, uniform, laplace, mixture). The triangular factor of the covariance
-            mixes them, so with a distribution other than normal only the first column has exactly that distribution.
+        noise: distribution of the independent draws (normal, uniform, laplace, mixture). The triangular factor of the
+            covariance mixes them, so only the first column follows a distribution other than normal exactly.
         zeros: "mask" adds noise to zeros too; "keep" releases zeros unchanged, which breaks identities among the columns, and
             uses the covariance of the other values.
         positive: redraw a record's noise until its masked values are above zero; the columns must have no negative values.

@@ -70,8 +70,8 @@ class RandomOrthogonal(Mask):
 
     def public_sentence(self) -> str:
         return (
-            "The records of the confidential columns were mixed by a random rotation. This step keeps their means, variances and "
-            "correlations, with each other and with the unmasked columns, exactly."
+            "The records of the confidential columns were mixed by a random rotation. This step keeps their means, variances "
+            "and correlations, with each other and with the unmasked columns, exactly."
         )
 
 

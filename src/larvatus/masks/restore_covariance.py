@@ -113,7 +113,7 @@ class RestoreCovariance(Mask):
                 )
         if all(loss.nothing for loss in losses):
             raise MaskError(
-                "restore_covariance: the earlier steps kept every covariance, so there is nothing to restore. Leave this step out."
+                "restore_covariance: the earlier steps kept every covariance, so there is nothing to restore. Leave it out."
             )
         return losses
 
@@ -170,7 +170,7 @@ def _notes(data: Microdata, losses: Sequence[Loss], exact: bool) -> list[Note]:
         ))
     worst = min((loss.smallest for loss in losses if loss.patchy), default=0.0)
     if worst < _ROUNDING:
-        notes.append(Note(f"missing values: the lost pairwise covariance is not quite positive semi-definite (eigenvalue {worst:.2g})"))
+        notes.append(Note(f"missing values: the lost pairwise covariance is slightly indefinite (eigenvalue {worst:.2g})"))
     return notes
 
 
