@@ -203,7 +203,7 @@ def _determined(names: Sequence[str], spreads: Sequence[Array]) -> list[Note]:
         )
         if where:
             notes.append(Note(
-                f"{name} is determined by other columns in {where} sub-groups: if blanked alone, it gets its original value back",
+                f"{name} is determined by other columns in {where} sub-groups: blanked alone, it gets its original value back",
                 "warning",
             ))
     return notes

@@ -2,7 +2,7 @@
 
     y_i = mean{x_l : l in G(i)},      k ≤ |G(i)| ≤ 2k − 1
 
-where G(i) is the group of record i, or its median. MDAV is due to Domingo-Ferrer and Mateo-Sanz (2002), the optimal
+where G(i) is the group of record i, or its median. MDAV is due to Domingo-Ferrer and Torra (2005), the optimal
 univariate grouping to Hansen and Mukherjee (2003).
 """
 
@@ -55,7 +55,7 @@ class Microaggregation(Mask):
 
     k: Annotated[int, Field(ge=2)] = Field(default=3, description="smallest size of a group")
     grouping: Literal["mdav", "fixed", "optimal", "projection"] = Field(
-        default="mdav", description="group nearby records, or cut the order of one column (evenly, at least cost) or of a projection"
+        default="mdav", description="mdav: nearby records; projection: by a sum of columns; fixed, optimal: by one column"
     )
     centre: Literal["mean", "median"] = Field(default="mean", description="value that replaces those of a group")
     together: Literal["all", "each", "correlated"] | tuple[str, ...] | tuple[tuple[str, ...], ...] | None = Field(
@@ -171,7 +171,7 @@ class Microaggregation(Mask):
             )
         return Note(
             f"probabilistic k-anonymity: at least {self.k} records share their values, so linkage by them succeeds with "
-            f"probability at most 1/{self.k}; this also holds after a reverse map, which breaks ties in each column at random",
+            f"probability at most 1/{self.k}; this also holds after a reverse map, which breaks ties at random",
             promise=True,
         )
 

@@ -108,7 +108,7 @@ class RandomSwap(Mask):
         beside = [c.name for c in (*before, *after)]
         swapped = split.holding(table.map_rows(choose, [*names, *beside, _PLACE]))
         named = ", ".join(names)
-        notes = [Note(f"{int(moved.sum()):,} of {int(sizes.sum()):,} values of {named} were swapped to another record")]
+        notes = [Note(f"{int(moved.sum()):,} of {int(sizes.sum()):,} values of {named} were swapped with another record")]
         still = int(np.count_nonzero((moved == 0) & (sizes > 0)))
         if still:
             alike = "records with the same values missing" if len(names) > 1 else "values"
@@ -127,7 +127,7 @@ def _unmodified(data: Microdata) -> list[Note]:
         of = "every column" if not plain else ", ".join(ends)
         notes.append(Note(f"the smallest and the largest value of {of} are released unchanged", "warning"))
     if plain:
-        notes.append(Note(f"every category of {', '.join(plain)} is released as often as it occurs, the rarest included", "warning"))
+        notes.append(Note(f"every category of {', '.join(plain)} is released as often as it occurs, rare ones too", "warning"))
     return notes
 
 

@@ -31,13 +31,14 @@ class RankSwap(Mask):
     """Exchange every value with one of nearby rank in its sub-group, each value at most once.
 
     Every column keeps exactly its values. Correlations shrink as the window grows. Values stay near their original ranks. An
-    intruder who knows the window can intersect the candidates of several columns until one record is left; drawing the distances
-    from a distribution prevents that. The smallest and largest values are released unchanged, though perhaps in other records.
+    intruder who knows the window can intersect the candidates of several columns until one record is left. Drawing the
+    distances from a distribution prevents that. The smallest and largest values are released unchanged, though perhaps in
+    other records.
     Categorical columns are swapped too if their levels have an order: a stated one, or that of a taxonomy.
 
     Parameters:
         window: greatest distance of a swap, as a share of the ranks; one value, a list in role order, or by column name.
-        tails: "one_sided" visits ranks from the lowest and looks upwards; "two_sided" visits them at random and looks both ways.
+        tails: "one_sided" visits ranks from the lowest and looks upwards; "two_sided" visits them at random, looking both ways.
         distance: "window" draws evenly from the free ranks in the window; "distribution" draws a normal distance, with mean and
             SD of half the window, and takes the nearest free rank, so that no distance is excluded.
         columns: confidential columns to mask (default: all that the mask can handle).
@@ -78,7 +79,7 @@ class RankSwap(Mask):
         notes = [
             Note(f"{there[n] - left[n]:,} of {there[n]:,} values of {n} were exchanged with another record") for n in names
         ]
-        notes += [Note(f"{count:,} values of {n} found no free partner and stay in place") for n, count in left.items() if count]
+        notes += [Note(f"{count:,} values of {n} have no free partner and stay") for n, count in left.items() if count]
         notes.append(Note("the smallest and the largest value of every column are released unchanged", "warning"))
         return Masked(numbers_to_levels(swapped, current, original, names), notes)
 
@@ -92,7 +93,7 @@ class RankSwap(Mask):
         return per_column("rank_swap.window", self.window, names)
 
     def _partners(self, data: Microdata, random: RecordRandom) -> Partners:
-        """The swap partner of each rank, by column and sub-group; it depends on the number of values only, not on the values."""
+        """The swap partner of each rank, by column and sub-group; it depends on the number of values, not on the values."""
         from larvatus.stats.ranks.swap_partners import distance_partners, reach_of, window_partners
 
         counts, both = data.present(), self.tails == "two_sided"

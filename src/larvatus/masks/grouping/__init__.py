@@ -1,1 +1,1 @@
-"""Groups of columns and of records: columns masked together, patterns of missing values and zeros, group means in two passes."""
+"""Groups of columns and of records: columns masked together, patterns of missing values and zeros, streamed group means."""

@@ -1,4 +1,4 @@
-"""Use the pattern of missing values, or of zeros, as one more sub-group level: records with the same pattern are masked together."""
+"""Patterns of missing values or zeros as one more sub-group level: records with the same pattern are masked together."""
 
 from __future__ import annotations
 

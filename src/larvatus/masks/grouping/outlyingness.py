@@ -15,7 +15,7 @@ _THINNEST = 1e-8
 
 
 def with_distance(data: Microdata, names: Sequence[str]) -> Microdata:
-    """Add the squared Mahalanobis distance: (x − μ)ᵀ Σ⁻¹ (x − μ). Missing values count as the mean; thin directions are dropped."""
+    """Add the squared Mahalanobis distance (x − μ)ᵀ Σ⁻¹ (x − μ); missing values count as μ, thin directions are dropped."""
     figures = [_whitening(np.nan_to_num(m.mean), np.nan_to_num(m.covariance)) for m in data.moments(names)]
 
     def distance(group: int, block: Block) -> Mapping[str, Array]:
