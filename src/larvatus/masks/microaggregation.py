@@ -159,8 +159,8 @@ class Microaggregation(Mask):
         """A note on how far the groups limit linkage by these columns."""
         if len(parts) > 1:
             return Note(
-                f"the columns are grouped in {len(parts)} sets: records of a group in one set differ in another, so an intruder "
-                "who intersects the sets may single out a record", "warning",
+                f"the columns are grouped in {len(parts)} sets: records of a group in one set differ in another, so an "
+                "intruder who intersects the sets may single out a record", "warning",
             )
         apart = {n for n in data.table.columns if not n.startswith(" ")} - {*parts[0], *data.roles.identifiers}
         apart -= {data.roles.record_id, *(() if mixed else data.groups.columns)}

@@ -82,8 +82,8 @@ class PostRandomisation(Mask):
         if self.invariant:
             return f"frequencies are kept on average, but {weaker}, and the probabilities used are not published"
         undone = "" if self.where is not None else (
-            "; the probabilities are published: on average the shares after this step are the shares before it times the matrix "
-            "of probabilities, so the original shares can be estimated by solving this equation"
+            "; the probabilities are published: on average the shares after this step are the shares before it times the "
+            "matrix of probabilities, so the original shares can be estimated by solving this equation"
         )
         return f"frequencies have changed, and {weaker}{undone}"
 
@@ -119,7 +119,7 @@ class PostRandomisation(Mask):
         matrix = np.array(rows, dtype=np.float64)
         worst = float(np.abs(matrix.sum(axis=1) - 1).max(initial=0.0))
         if worst > 1e-9:
-            raise MaskError(f"post_randomisation.matrix: a row for {name!r} differs from 1 by {worst:.2g}. Each row must add up to 1.")
+            raise MaskError(f"post_randomisation.matrix: a row for {name!r} adds up to 1 ± {worst:.2g}. It must add up to 1.")
         return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
 
 
@@ -145,7 +145,7 @@ def _notes(
         kept = sum(float(c[j] @ np.diag(m)) for c, m in zip(counts, moves[j], strict=True)) / there
         if kept > 1 - 1e-12:
             raise MaskError(
-                f"post_randomisation: no value of {name!r} could change: it has a single level, or the matrix keeps every level. "
+                f"post_randomisation: no value of {name!r} could change: it has one level, or the matrix keeps every level. "
                 "Reduce stay, use scope = \"file\", or leave the column out."
             )
         notes.append(Note(f"a value of {name} stays unchanged with probability {kept:.3f} on average"))

@@ -28,8 +28,8 @@ Cuts = tuple[Annotated[float, Field(ge=-1e300, le=1e300)], ...]
 class Recoding(Mask):
     """Join levels of categorical columns, and put numbers into classes that are released as a mean, a midpoint or a label.
 
-    Frequencies of the new categories are exact. With the mean of each class the totals of a numeric column are kept (weighted if
-    there is a weight). Differences inside a category are lost. An intruder knows the category of every record with certainty.
+    Frequencies of the new categories are exact. With the mean of each class the totals of a numeric column are kept (weighted
+    if there is a weight). Differences inside a category are lost. An intruder knows the category of every record with certainty.
     Joined categories are protected by the number of records that share them; rare categories that are not joined stay rare.
 
     Parameters:
@@ -78,7 +78,7 @@ class Recoding(Mask):
         return Masked(data, notes)
 
     def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
-        """Settings for the public that had an effect. Classes released as labels are categorical now; only their cuts are given."""
+        """Settings that had an effect, for the public. Labelled classes make a categorical column; only their cuts are given."""
         labelled = self.replacement == "label"
         unused = set() if "number" in kinds or labelled else {"cuts", "bins", "replacement"}
         if "nominal" not in kinds or labelled or self.rare == 1:
@@ -134,7 +134,7 @@ class Recoding(Mask):
         cuts = self.cuts.get(name) if isinstance(self.cuts, Mapping) else self.cuts
         weight = data.roles.weight if self.replacement == "mean" else None
         if cuts is not None and (not cuts or any(a >= b for a, b in pairwise(cuts))):
-            raise MaskError(f"recoding.cuts: the cuts for {name!r} do not ascend. Give at least one, each above the one before.")
+            raise MaskError(f"recoding.cuts: cuts for {name!r} do not ascend. Give at least one, each above the one before.")
         found = by_cuts(data, name, cuts, weight) if cuts else by_counts(data, name, self.bins, weight)
         if not found.count.any():
             return data, []
@@ -174,7 +174,7 @@ class Recoding(Mask):
         outside = int(count[:, 0].sum() + count[:, -1].sum())
         if outside:
             raise MaskError(
-                f"recoding: {outside:,} values of {name!r} lie below the first cut or above the last, where a class has no "
+                f"recoding: {outside:,} values of {name!r} lie below the first cut, or at or above the last, where a class has no "
                 "midpoint. Add outer cuts, or use \"mean\" or \"label\"."
             )
         middle = (np.array(cuts[1:]) + np.array(cuts[:-1])) / 2

@@ -78,8 +78,8 @@ class Sampling(Mask):
                 break
         else:
             raise MaskError(
-                f"sampling: in {_MOST_DRAWS} samples of {int(wanted.sum()):,} records the means of {', '.join(self.hold)} "
-                f"were never all within {self.tolerance:g} standard deviations. Increase tolerance or rate, or hold fewer columns."
+                f"sampling: in {_MOST_DRAWS} samples of {int(wanted.sum()):,} records the means of {', '.join(self.hold)} were "
+                f"never all within {self.tolerance:g} standard deviations. Increase tolerance or rate, or hold fewer columns."
             )
         sizes = dict(zip(taken.groups.labels, taken.groups.sizes, strict=True))
         share = {label: sizes.get(label, 0) / n for label, n in zip(current.groups.labels, current.groups.sizes, strict=True)}

@@ -3,7 +3,7 @@
     y = b  if x > b,  else x            (replacement = "bound")
     y = mean(x | x > b)  if x > b,  else x      (replacement = "mean")
 
-and likewise below a lower bound. With a period column the same share is cut in every period (Burkhauser and others 2010).
+and likewise below a lower bound. With a period column the same share is cut in every period (Burkhauser and others 2007).
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class TopCoding(Mask):
         free = [s for s in _SIDES[self.side] if s not in bounded]
         if bounded and self.tail is not None and not free:
             raise ValueError(
-                "tail and a bound are given for the same side. Leave one of them out, or set side to the other side, which tail "
-                "then cuts"
+                "tail and a bound are given for the same side. Leave one of them out, or set side to the other side for "
+                "tail to cut"
             )
         if bounded and self.tail is None and free and self.side != "top":
             lacking = "bound" if free[0] == 1 else "lower_bound"
@@ -216,7 +216,7 @@ class TopCoding(Mask):
             return None
         if name is None or name not in data.table.columns:
             raise MaskError(
-                "top_coding: weighted = true, but no column has the role weight. Name one (roles.weight), or leave weighted out."
+                "top_coding: weighted = true, but no column has the role weight. Name one (roles.weight), or remove weighted."
             )
         if data.table.columns[name].kind != "number":
             raise MaskError(f"top_coding: the weight {name!r} is not numeric. Name another column, or set weighted = false.")
