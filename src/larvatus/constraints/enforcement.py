@@ -223,8 +223,8 @@ class ConstraintEnforcer:
 
         left = sum(done.reduce(_and_mark(lines.used, done), count, int.__add__))
         return [Note(
-            f"{left:,} records that no step masks (where) break a rule or are not rounded; they are released unchanged", "warning",
-            "rules",
+            f"{left:,} records that no step masks (where) break a rule or are not rounded; they are released unchanged",
+            "warning", "rules",
         )] if left else []
 
     def _notes(self, before: Ints, raw: Ints, after: Ints, done: Microdata) -> list[Note]:
@@ -271,7 +271,7 @@ class ConstraintEnforcer:
             notes.append(Note(f"{turned:,} values were rounded ({which})", step="rules"))
         if moved and self.asked.repair == "nearest":
             notes.append(Note(
-                f"{moved:,} values in {records:,} of {done.rows:,} records were changed, as little as possible, to obey the rules",
+                f"{moved:,} values in {records:,} of {done.rows:,} records were changed as little as possible to obey rules",
                 step="rules",
             ))
         if moved or turned:
@@ -288,7 +288,7 @@ class ConstraintEnforcer:
                             step="rules"))
             gone = sum(original.reduce([name, *parts.columns], _parts_missing(name, parts), int.__add__))
             if gone:
-                out.append(Note(f"{gone:,} values of {name} are released as missing, because a part is missing", "warning", "rules"))
+                out.append(Note(f"{gone:,} values of {name} become missing, because a part is missing", "warning", "rules"))
         return out
 
     def _table(self, before: Ints, raw: Ints, after: Ints) -> Rows:

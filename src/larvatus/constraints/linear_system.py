@@ -164,7 +164,7 @@ class LinearRules:
         return {**values, name: np.where(able, meant, values[name])}
 
     def _moved(self, values: Values, system: System) -> dict[str, Array]:
-        """Move each row that breaks a rule to the nearest point that breaks none; conditions are checked again after each move."""
+        """Move each row that breaks a rule to the nearest point that breaks none; conditions are checked after each move."""
         from larvatus.stats.linear.nearest_feasible import nearest_obeying
 
         out = dict(values)

@@ -176,7 +176,7 @@ def _lines(node: ast.expr, names: Mapping[str, str], said: str) -> tuple[LinearT
         elif isinstance(sign, ast.GtE):
             lines.append(LinearTerm(right, "<=", left))
         else:
-            raise RuleProblem(f"{said}: only =, <= and >= are supported. For A < B write A + 1 <= B, or use the smallest difference")
+            raise RuleProblem(f"{said}: only =, <= and >= are supported. For A < B write A + 1 <= B, or another step")
     return tuple(lines)
 
 

@@ -51,7 +51,7 @@ class ColumnBounds(BaseModel):
 
 
 class Constraints(BaseModel):
-    """The constraints that every released record must obey, and how records that break them are repaired."""
+    """The constraints that every released record must obey, and how to repair records that break them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -61,7 +61,7 @@ class Constraints(BaseModel):
     decimals: dict[str, Annotated[int, Field(ge=0, le=15)]] = Field(
         default_factory=dict, description="number of decimals that a column is rounded to, by name"
     )
-    rules: tuple[RuleText, ...] = Field(default=(), description="identities, inequalities and if … then … rules between columns")
+    rules: tuple[RuleText, ...] = Field(default=(), description="identities, inequalities, and if … then … between columns")
     repair: Repair = Field(default="nearest", description="how records that break a rule are repaired")
     attempts: Annotated[int, Field(ge=1, le=1000)] = Field(default=20, description="most redraws of a record")
     tolerance: Annotated[float, Field(ge=0)] = Field(

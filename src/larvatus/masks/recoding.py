@@ -28,9 +28,10 @@ Cuts = tuple[Annotated[float, Field(ge=-1e300, le=1e300)], ...]
 class Recoding(Mask):
     """Join levels of categorical columns, and put numbers into classes that are released as a mean, a midpoint or a label.
 
-    Frequencies of the new categories are exact. With the mean of each class the totals of a numeric column are kept (weighted
-    if there is a weight). Differences inside a category are lost. An intruder knows the category of every record with certainty.
-    Joined categories are protected by the number of records that share them; rare categories that are not joined stay rare.
+    Frequencies of the new categories are exact. With the mean of each class the totals of a numeric column are kept
+    (weighted if there is a weight). Differences inside a category are lost. An intruder knows the category of every record
+    with certainty. Joined categories are protected by the number of records that share them; rare categories that
+    are not joined stay rare.
 
     Parameters:
         levels: new labels of levels, by column: {job = {baker = "food", cook = "food"}}; other levels keep their label.
@@ -78,7 +79,7 @@ class Recoding(Mask):
         return Masked(data, notes)
 
     def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
-        """Settings that had an effect, for the public. Labelled classes make a categorical column; only their cuts are given."""
+        """Settings that had an effect, for the public. Labelled classes make a categorical column; only cuts are given."""
         labelled = self.replacement == "label"
         unused = set() if "number" in kinds or labelled else {"cuts", "bins", "replacement"}
         if "nominal" not in kinds or labelled or self.rare == 1:
@@ -174,8 +175,8 @@ class Recoding(Mask):
         outside = int(count[:, 0].sum() + count[:, -1].sum())
         if outside:
             raise MaskError(
-                f"recoding: {outside:,} values of {name!r} lie below the first cut, or at or above the last, where a class has no "
-                "midpoint. Add outer cuts, or use \"mean\" or \"label\"."
+                f"recoding: {outside:,} values of {name!r} lie below the first cut, or at or above the last, where a class has "
+                "no midpoint. Add outer cuts, or use \"mean\" or \"label\"."
             )
         middle = (np.array(cuts[1:]) + np.array(cuts[:-1])) / 2
         return np.tile([np.nan, *middle, np.nan], (len(count), 1)), replace(column, integer=False)
