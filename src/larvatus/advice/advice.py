@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from larvatus.advice.column_profile import ColumnProfile, own_values, record_numbering, sights
+from larvatus.advice.column_profile import ColumnProfile, column_profiles, own_values, record_numbering
 from larvatus.advice.column_relations import Relation, find_relations
 from larvatus.advice.draft_constraints import DraftConstraints, advised_constraints
 from larvatus.advice.mask_reasons import (
@@ -19,8 +19,8 @@ from larvatus.advice.mask_reasons import (
     SMALL_GROUP,
     TAIL,
     Opinion,
+    categorical_opinions,
     first_names,
-    of_names,
     opinions,
     percent,
 )
@@ -77,7 +77,7 @@ class Advice:
 
 def advice(data: Microdata) -> Advice:
     """Examine the data and recommend masks."""
-    columns, related, rules = sights(data), find_relations(data), guessed_rules(data)
+    columns, related, rules = column_profiles(data), find_relations(data), guessed_rules(data)
     running, few = record_numbering(data, data.non_confidential)
     rules = DetectedRules(rules.identities, tuple(r for r in rules.inequalities if not {*parse_rule(r).columns} & {*running}))
     names = [n for n in data.confidential if n not in data.numeric(data.confidential)]
@@ -89,10 +89,10 @@ def advice(data: Microdata) -> Advice:
     maskable = [n for n in names if n not in odd]
     kept = {role: [n for n in getattr(data.roles, role) if n not in odd] for role in ("confidential", "non_confidential")}
     pooling = _pooling(data, rules, kept)
-    said = [*opinions(data, columns, related, bool(constraints.seen), pooling), *of_names(written, maskable)]
+    said = [*opinions(data, columns, related, bool(constraints.seen), pooling), *categorical_opinions(written, maskable)]
     perhaps = constraints.guessed.get("rules", ())
     seen = [*_shapes(data, columns), *_related(related), *([pooling.sentence()] if pooling else [])]
-    seen += _told_rules(rules.identities, perhaps)
+    seen += _rule_sentences(rules.identities, perhaps)
     seen += _names(data, written, odd)
     seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= _TELLING and n not in running})
     seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])
@@ -120,8 +120,8 @@ def _shapes(data: Microdata, columns: Sequence[ColumnProfile]) -> list[str]:
     for field, words, least in facts:
         found = [(c.name, getattr(c, field)) for c in columns if getattr(c, field) > least]
         if found:
-            told = first_names([f"{name} {percent(share)}" for name, share in found])
-            out.append(f"{'Many' if least else 'Some'} {words}: {told}.")
+            listed = first_names([f"{name} {percent(share)}" for name, share in found])
+            out.append(f"{'Many' if least else 'Some'} {words}: {listed}.")
     return out + _kinds(columns)
 
 
@@ -179,7 +179,7 @@ def _smallest(data: Microdata) -> int:
     return max(data.sub_groups.smallest, min(SMALL_GROUP, data.rows))
 
 
-def _told_rules(identities: Sequence[str], perhaps: Sequence[str]) -> list[str]:
+def _rule_sentences(identities: Sequence[str], perhaps: Sequence[str]) -> list[str]:
     out = [f"Holds in every record: {rule}. If masked separately, the columns would no longer add up." for rule in identities]
     return [*out, f"Also holds in every record, perhaps by chance: {', '.join(perhaps)}."] if perhaps else out
 
@@ -200,8 +200,8 @@ def _levels(data: Microdata, name: str) -> int:
 
 def _telling(own: Mapping[str, float]) -> list[str]:
     """A sentence on unmasked columns whose values single out records."""
-    told = first_names([f"{n} {percent(s)}" for n, s in own.items()])
-    return [f"Not masked, with values that no other record has: {told} of the records. An intruder who knows such a value "
+    listed = first_names([f"{n} {percent(s)}" for n, s in own.items()])
+    return [f"Not masked, with values that no other record has: {listed} of the records. An intruder who knows such a value "
             "finds its record under any mask: round the column, put it into classes, or do not release it."] if own else []
 
 

@@ -57,12 +57,12 @@ class ColumnProfile:
     @property
     def not_normal(self) -> str:
         """The first departure from normality found, with its figure."""
-        told = [
+        departures = [
             (abs(self.skewness) > SKEWED, f"skewness {self.skewness:.2f}"),
             (self.kurtosis > LONG_TAILS, f"kurtosis {self.kurtosis:.2f}"), (self.zeros > ZEROS, f"{self.zeros:.0%} zeros"),
             (self.coarse, f"{_most(self.tied)} tied"), (self.kurtosis < SHORT_TAILS, f"kurtosis {self.kurtosis:.2f}"),
         ]
-        return next((words for there, words in told if there), "")
+        return next((words for there, words in departures if there), "")
 
     @property
     def few(self) -> bool:
@@ -92,7 +92,7 @@ def _normal_below(z: float) -> float:
     return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
-def sights(data: Microdata) -> tuple[ColumnProfile, ...]:
+def column_profiles(data: Microdata) -> tuple[ColumnProfile, ...]:
     """The profile of every confidential numeric column."""
     names = data.numeric(data.confidential)
     if not names:

@@ -155,12 +155,12 @@ def _aggregated(count: int) -> str:
             f"link on these columns alone is right with probability at most 1/{K}.")
 
 
-def of_names(texts: Sequence[Text], names: Sequence[str]) -> list[Opinion]:
+def categorical_opinions(texts: Sequence[Text], names: Sequence[str]) -> list[Opinion]:
     """Opinions on masks for categorical columns."""
     if not names:
         return []
     levels = {t.name: t.distinct for t in texts}
-    told = [f"{n} ({levels[n]} different)" if n in levels else n for n in names]
-    why = (f"changes the categories of {first_names(told)} at random and keeps frequencies in expectation. The "
+    listed = [f"{n} ({levels[n]} different)" if n in levels else n for n in names]
+    why = (f"changes the categories of {first_names(listed)} at random and keeps frequencies in expectation. The "
            "probabilities can be published and corrected for.")
     return [Opinion("post_randomisation", True, why)]

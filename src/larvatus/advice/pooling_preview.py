@@ -39,7 +39,7 @@ class Pooling:
         if not self.merged:
             return "in every sub-group"
         if self.left > 1:
-            return "in every sub-group that pooling leaves"
+            return "in every sub-group after pooling"
         return "in the whole file and not in each declared sub-group"
 
     @property
@@ -56,7 +56,7 @@ class Pooling:
         said += f"{self.few} {'has' if self.few == 1 else 'have'} fewer than {self.limit}"
         if not self.left:
             return f"{said}, and pooling cannot help: in some column the whole file has fewer. Leave that column out."
-        left = f"{_groups(self.left)} {'is' if self.left == 1 else 'are'} left"
+        left = f"{_groups(self.left)} remain{'s' * (self.left == 1)}"
         said += f", and the study pools them: {left}, and {self._lost()}."
         if self.share <= _MOST:
             return said

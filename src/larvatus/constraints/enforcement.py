@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.constraints.linear_system import LinearRules
-from larvatus.constraints.public_notes import told_of_rules, with_noise
+from larvatus.constraints.public_notes import rule_notes, with_noise
 from larvatus.constraints.rules import Linear, Rule
 from larvatus.constraints.settings import Constraints, constraint_problems, derived_order, step_problems
 from larvatus.core.arrays import Ints
@@ -86,28 +86,28 @@ class ConstraintEnforcer:
             masked = _with_mark(masked, chosen)
             raw = self._counts(lines, self._derived_only(masked, lines))
             done = self._finished(masked, lines)
-            told: list[Note] = []
+            redrawn: list[Note] = []
             if self.asked.repair == "redraw" and any(not r.identity for r in self.rules):
                 def attempt(k: int, copy: int = c) -> Microdata:
                     if k not in drawn:
                         drawn[k] = again(k)
                     return _with_mark(drawn[k][copy], chosen)
 
-                done, told = self._redrawn(done, lines, attempt)
+                done, redrawn = self._redrawn(done, lines, attempt)
             after = self._counts(lines, done)
             copies.append(done.with_confidential(original.roles.confidential))
             counts.append((raw, after))
             left = self._left_alone(done, lines) if chosen else []
             moves, names = self._moves(masked, done, lines)
             moved |= dict.fromkeys(names)
-            said.append([*self._notes(before, raw, after, done), *told, *moves, *left])
+            said.append([*self._notes(before, raw, after, done), *redrawn, *moves, *left])
         worst = np.max([np.array([raw, after]) for raw, after in counts], axis=0)
         obeyed = [r.text for r, now in zip(self.rules, worst[1], strict=True) if not now]
         noisy = {n for s in steps if with_noise(s) for n in taken_by(s, self.seen(original))}
-        told_outside = told_of_rules(
+        for_public = rule_notes(
             self.asked, self.derived, original.roles.confidential, obeyed, moved, noisy
         )
-        notes = [*self._derived_notes(original), *said_of_copies(said), *told_outside]
+        notes = [*self._derived_notes(original), *said_of_copies(said), *for_public]
         return copies, notes, self._table(before, worst[0], worst[1])
 
     def _lines(self, data: Microdata, original: Microdata) -> LinearRules:

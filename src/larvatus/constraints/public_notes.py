@@ -19,7 +19,7 @@ def with_noise(step: Mask) -> bool:
     return bool(STATES_NOISE & step.publishable)
 
 
-def told_of_rules(
+def rule_notes(
     asked: Constraints, derived: Mapping[str, Linear], masked: Collection[str], obeyed: Sequence[str], moved: Collection[str],
     noisy: Collection[str],
 ) -> list[Note]:

@@ -21,7 +21,7 @@ from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.copula.estimate import Copula, copula_of, rank_columns
-from larvatus.masks.grouping.cell_patterns import by_zero_pattern, left_out
+from larvatus.masks.grouping.cell_patterns import by_zero_pattern, left_out_notes
 
 
 class DataShuffling(Mask):
@@ -72,7 +72,7 @@ class DataShuffling(Mask):
 
         drawn = source.data.map_rows(draw, [*names, *given], [Column(n, "number") for n in latent])
         placed = drawn.place({n: (order, n) for n, order in zip(names, latent, strict=True)}, random)
-        return Masked(placed, [*_notes(data, copulas), *left_out(current, data, "zero")])
+        return Masked(placed, [*_notes(data, copulas), *left_out_notes(current, data, "zero")])
 
     def altered(self) -> str:
         return ""

@@ -22,7 +22,7 @@ from larvatus.data.design import Design, design_of
 from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.linear.models import feasible, fits_of, linear_law, similarity_matrix, unmoved_notes
 from larvatus.masks.noise.drawing import column_matrix
 
@@ -95,7 +95,7 @@ class LinearModel(Mask):
         masked = data.map_rows(mask_block, list(dict.fromkeys([*names, *design.columns])))
         fixed = {g: [n for n, moves in zip(present[g], f.free, strict=True) if not moves] for g, f in enumerate(fits)}
         notes = [*unmoved_notes(data, fixed), Note("means and covariances are kept on average, not exactly")]
-        return Masked(masked, [*notes, *left_out(current, data, "missing")])
+        return Masked(masked, [*notes, *left_out_notes(current, data, "missing")])
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":

@@ -20,7 +20,7 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
-from larvatus.masks.categories.key_combinations import Combinations, combine_keys, fates, key_combinations
+from larvatus.masks.categories.key_combinations import Combinations, combine_keys, key_combinations, select_blanks
 
 _Weight = Annotated[float, Field(gt=0, le=1e6)]
 
@@ -78,7 +78,7 @@ class LocalSuppression(Mask):
         found = key_combinations(current, names, self.known)
         lost = self._out_of_reach(current, found)
         pieces = suppress(found.rows, found.part, found.count, self.k, cost)
-        every, single = fates(current, found, pieces, random)
+        every, single = select_blanks(current, found, pieces, random)
 
         def mask_block(group: int, block: Block) -> Mapping[str, Array]:
             gone = np.zeros((len(block), len(names)), dtype=bool)

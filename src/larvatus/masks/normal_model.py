@@ -20,7 +20,7 @@ from larvatus.data.design import Design
 from larvatus.data.laws import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.linear.models import rotate_residuals
 from larvatus.masks.noise.drawing import column_matrix, constant_notes, root_notes, roots_of
 
@@ -106,4 +106,4 @@ class NormalModel(Mask):
                     "its means and covariances exactly. Pool small sub-groups (small = \"pool\"), or set moments = \"random\"."
                 )
             constant[g] = [n in fixed for n in names]
-        return Masked(masked, [*constant_notes(data, constant), *left_out(current, data, "missing")])
+        return Masked(masked, [*constant_notes(data, constant), *left_out_notes(current, data, "missing")])

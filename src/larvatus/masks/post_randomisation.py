@@ -74,8 +74,8 @@ class PostRandomisation(Mask):
 
     def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
         """Settings for the public, without the probabilities if invariant: these differ from the ones that were used."""
-        told = super().published(kinds)
-        return {k: v for k, v in told.items() if k not in ("stay", "matrix")} if self.invariant else told
+        settings = super().published(kinds)
+        return {k: v for k, v in settings.items() if k not in ("stay", "matrix")} if self.invariant else settings
 
     def altered(self) -> str:
         weaker = "relations of the changed categories with other columns are weaker than in the collected data"
@@ -119,7 +119,7 @@ class PostRandomisation(Mask):
         matrix = np.array(rows, dtype=np.float64)
         worst = float(np.abs(matrix.sum(axis=1) - 1).max(initial=0.0))
         if worst > 1e-9:
-            raise MaskError(f"post_randomisation.matrix: a row for {name!r} adds up to 1 ± {worst:.2g}. It must add up to 1.")
+            raise MaskError(f"post_randomisation.matrix: a row sum for {name!r} is off by {worst:.2g}. Each row must sum to 1.")
         return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
 
 

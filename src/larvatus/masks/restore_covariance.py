@@ -181,5 +181,5 @@ def _moved_means(data: Microdata, moments: Sequence[SampleMoments]) -> list[Note
         was, now = np.split(np.nan_to_num(m.mean), 2)
         spread = np.sqrt(np.nan_to_num(np.split(m.variance, 2)[0]))
         moved |= np.abs(now - was) > _MOVED * spread + _MOVED**2 * np.abs(was)
-    told = ", ".join(n for n, far in zip(names, moved, strict=True) if far)
-    return [Note(f"earlier steps changed the means of {told}; these are not restored", "warning")] if told else []
+    changed = ", ".join(n for n, far in zip(names, moved, strict=True) if far)
+    return [Note(f"earlier steps changed the means of {changed}; these are not restored", "warning")] if changed else []

@@ -38,7 +38,7 @@ Number = Annotated[float, Field(ge=-1e300, le=1e300)]
 _REPLACED_BY = {"bound": "a bound", "mean": "their mean"}
 _SIDES: Mapping[str, tuple[int, ...]] = {"top": (1,), "bottom": (-1,), "both": (1, -1)}
 USUAL_TAIL = 0.03
-FEWEST_TOLD, MOST_TOLD = 10, 30
+FEWEST_LISTED, MOST_LISTED = 10, 30
 
 
 class TopCoding(Mask):
@@ -126,7 +126,7 @@ class TopCoding(Mask):
             new[side], cut = self._values(marked, names, side, tail)
             replaced += cut.sum(axis=0)
             notes += _left(marked, names, side, tail, cut)
-            notes += _told(marked, names, side, tail, self._edge(names, side, tail), cut, weight)
+            notes += _tail_notes(marked, names, side, tail, self._edge(names, side, tail), cut, weight)
         if not replaced.any():
             raise MaskError(
                 "top_coding: no value lies beyond the bounds, or the outermost values are all equal, so nothing would be "
@@ -155,9 +155,9 @@ class TopCoding(Mask):
         return f"The {what} values of each confidential column were replaced by {_REPLACED_BY[self.replacement]}."
 
     def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
-        told = {**super().published(kinds), "side": self._cut()}
-        told.pop("tail", None)
-        return {**told, "tail": next(iter(self._tails().values()))} if self._tails() else told
+        settings = {**super().published(kinds), "side": self._cut()}
+        settings.pop("tail", None)
+        return {**settings, "tail": next(iter(self._tails().values()))} if self._tails() else settings
 
     def _tails(self) -> dict[int, Any]:
         """The share to cut, by side, for sides without a bound."""
@@ -251,7 +251,7 @@ def _check_weights(data: Microdata, names: Sequence[str], tail: Tail, weight: st
         )
 
 
-def _told(
+def _tail_notes(
     data: Microdata, names: Sequence[str], side: int, tail: Tail, edge: Array, cut: Array, weight: str | None
 ) -> list[Note]:
     """Public notes on bound, count and mean of each tail of at least ten values, which users need to model the tail.
@@ -262,8 +262,8 @@ def _told(
     The notes are promises: a later step that changes the data withdraws them, since they would disclose what it hides.
     """
     where, kind = {1: "above", -1: "below"}[side], f"mean weighted by {weight}" if weight else "mean"
-    places = [(int(g), int(j)) for g, j in zip(*np.nonzero((cut > 0) & (tail.even >= FEWEST_TOLD)), strict=True)]
-    if len(places) > MOST_TOLD:
+    places = [(int(g), int(j)) for g, j in zip(*np.nonzero((cut > 0) & (tail.even >= FEWEST_LISTED)), strict=True)]
+    if len(places) > MOST_LISTED:
         return [Note(f"the means of {len(places):,} tails are too many to list for the public")]
     return [
         Note(

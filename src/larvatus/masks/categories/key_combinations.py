@@ -67,7 +67,7 @@ def key_combinations(data: Microdata, names: Sequence[str], known: Sequence[str]
     return Combinations(tuple(keys), tuple(used), codes[:, len(known) :], part, np.concatenate(counts))
 
 
-def fates(
+def select_blanks(
     data: Microdata, found: Combinations, pieces: KeyPieces, random: RecordRandom
 ) -> tuple[dict[_Key, NDArray[np.bool_]], dict[tuple[int, int], NDArray[np.bool_]]]:
     """The columns blanked in all records of a combination, and those blanked in single records selected at random from one."""
