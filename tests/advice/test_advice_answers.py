@@ -82,7 +82,7 @@ def test_skewed_relations_that_go_one_way_speak_for_shuffling():
     assert suits(found)["sufficiency_based"] is False
     assert planned(found)[0] == "shuffled"
     assert f"b (skewness {scipy.stats.skew(frame.b):.2f})" in sentence(found, "Far from normal")
-    told = sentence(found, "Bent relations")
+    told = sentence(found, "Monotone but curved")
     pearson, spearman = np.corrcoef(frame.a, frame.b)[0, 1], scipy.stats.spearmanr(frame.a, frame.b)[0]
     assert f"a and b (Pearson {pearson:.2f}, Spearman {spearman:.2f})" in told
     bent = sum(gap(frame[a], frame[b]) > 0.1 for a, b in ("ab", "ac", "bc"))

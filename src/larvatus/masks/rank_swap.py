@@ -32,9 +32,9 @@ class RankSwap(Mask):
 
     Every column keeps exactly its values. Correlations shrink as the window grows. Values stay near their original ranks. An
     intruder who knows the window can intersect the candidates of several columns until one record is left. Drawing the
-    distances from a distribution prevents that. The smallest and largest values are released unchanged, though perhaps in
-    other records.
-    Categorical columns are swapped too if their levels have an order: a stated one, or that of a taxonomy.
+    distances from a distribution makes that unreliable. The smallest and largest values are released unchanged, though
+    perhaps in other records. Categorical columns are swapped too if their levels have an order: a stated one, or that of a
+    taxonomy.
 
     Parameters:
         window: greatest distance of a swap, as a share of the ranks; one value, a list in role order, or by column name.
