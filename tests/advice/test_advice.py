@@ -11,7 +11,7 @@ import pytest
 import scipy.stats
 
 import larvatus as lv
-from larvatus.advice.column_profile import _runs, sights
+from larvatus.advice.column_profile import _runs, column_profiles
 from larvatus.advice.column_relations import find_relations
 from larvatus.advice.rule_detection import _solved, guessed_rules
 from larvatus.cli.main import main
@@ -33,7 +33,7 @@ def opinions(frame: pd.DataFrame, **roles: object) -> dict[str, bool]:
 
 def test_counts_and_shapes_against_an_oracle():
     frame = people(500)
-    found = {s.name: s for s in sights(lv.read(frame, confidential=["income", "wealth", "rooms"]))}
+    found = {s.name: s for s in column_profiles(lv.read(frame, confidential=["income", "wealth", "rooms"]))}
     for name, sight in found.items():
         x = frame[name].dropna().to_numpy()
         assert sight.values == len(x)
@@ -62,8 +62,8 @@ def test_ties_and_different_values_do_not_depend_on_blocks():
 def test_shapes_are_those_inside_sub_groups():
     """Two normal sub-groups far apart are not normal together."""
     frame = normal().assign(a=lambda f: f.a + 100 * (f.g == "x"), d=1.0)
-    apart = {s.name: s for s in sights(lv.read(frame, confidential=["a", "d"], sub_groups=["g"]))}
-    together = {s.name: s for s in sights(lv.read(frame, confidential=["a", "d"]))}
+    apart = {s.name: s for s in column_profiles(lv.read(frame, confidential=["a", "d"], sub_groups=["g"]))}
+    together = {s.name: s for s in column_profiles(lv.read(frame, confidential=["a", "d"]))}
     assert abs(apart["a"].kurtosis) < 0.8
     assert together["a"].kurtosis < -1.5
     assert apart["d"].constant

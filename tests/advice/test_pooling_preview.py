@@ -46,7 +46,7 @@ def test_one_tiny_sub_group_that_takes_all_with_it_is_told_with_a_way_out():
     read = data(TINY)
     found = lv.advise(read)
     said = next(s for s in found.seen if s.startswith("5 sub-groups"))
-    assert "1 has fewer than 30, and the study pools them: 1 sub-group is left, and relations with " in said
+    assert "1 has fewer than 30, and the study pools them: 1 sub-group remains, and relations with " in said
     assert "with town, sex are not kept for 401 of 401 records." in said
     assert 'or set small = "suppress", which leaves 1 record out.' in said
     shuffled = next(o.why for o in found.opinions if o.mask == "data_shuffling")
@@ -64,9 +64,9 @@ def test_what_pools_few_records_is_told_without_alarm():
     read = data(PARTLY)
     found = lv.advise(read)
     said = next(s for s in found.seen if s.startswith("4 sub-groups"))
-    assert said.endswith("3 sub-groups are left, and relations with sex are not kept for 100 of 700 records.")
+    assert said.endswith("3 sub-groups remain, and relations with sex are not kept for 100 of 700 records.")
     assert "suppress" not in found.study_text(study_from_advice(found.plan, read).toml())
-    assert "in every sub-group that pooling leaves" in found.text()
+    assert "in every sub-group after pooling" in found.text()
 
 
 def test_where_nothing_is_small_nothing_is_said_of_pooling():
@@ -89,7 +89,7 @@ def test_pools_of_different_width_are_told_as_such():
     frame["x"] = np.random.default_rng(4).normal(size=len(frame))
     found = foreseen_pooling(lv.read(frame, confidential=["x"], sub_groups=["town", "sex", "job"]), 30)
     assert (found.left, found.merged) == (2, 215)
-    assert "2 sub-groups are left, and relations with some of sex, job are not kept for 215 of 215 records." in found.sentence()
+    assert "2 sub-groups remain, and relations with some of sex, job are not kept for 215 of 215 records." in found.sentence()
 
 
 def test_a_column_with_too_few_values_cannot_be_helped():

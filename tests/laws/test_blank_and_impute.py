@@ -156,9 +156,9 @@ def test_what_is_said_and_what_is_refused(table):
     moved = int((release.frame().x != table.x).sum())
     assert counts[0].startswith(f"{moved:,} of 6,000 values of x")
     flat = table.assign(x=1.0)
-    with pytest.raises(lv.LarvatusError, match="no cell is chosen"):
+    with pytest.raises(lv.LarvatusError, match="no cell is selected"):
         lv.mask(lv.read(flat, confidential="x"), "blank_and_impute(tail=0.1)", secret=SECRET)
-    with pytest.raises(lv.LarvatusError, match="no cell is chosen"):
+    with pytest.raises(lv.LarvatusError, match="no cell is selected"):
         lv.mask(lv.read(table[:20], confidential="x"), "blank_and_impute(rate=1e-9)", secret=SECRET)
     for n in range(1, 6):
         with pytest.raises(lv.LarvatusError, match=r"are needed"):

@@ -106,8 +106,8 @@ def test_whole_numbers_stay_whole_and_missing_values_missing(table):
     assert frame.y.isna().equals(counts.y.isna())
     assert stats.ks_2samp(frame.x, counts.x).pvalue > FALSE_ALARM
     texts = [n.text for n in release.notes]
-    assert "new values are rounded to whole numbers, as held by: x" in texts
-    assert any(t.startswith("y: 1 values that many records") for t in texts)
+    assert "rounded to whole numbers, like the original values: x" in texts
+    assert any(t.startswith("y: 1 values shared by many records") for t in texts)
 
 
 def test_sub_groups_keep_their_own_marginals(table):

@@ -115,7 +115,7 @@ def test_missing_values_stay_and_correlations_that_do_not_fit_together_are_said(
     patchy = pd.concat([pd.DataFrame(v) for v in (first, second, third)], ignore_index=True).assign(g=0)
     release = lv.mask(lv.read(patchy, confidential=X, sub_groups=["g"]), "correlated_noise", secret=SECRET)
     assert release.frame()[X].isna().equals(patchy[X].isna())
-    assert any("do not fit together in 1 sub-groups" in n.text and "-1 in the worst" in n.text for n in release.notes)
+    assert any("correlations of 1 sub-groups do not form" in n.text and "eigenvalue -1," in n.text for n in release.notes)
     e = (release.frame()[X] - patchy[X]).to_numpy()
     expected = 0.25 * np.nanvar(patchy[X], axis=0, ddof=1)
     low, high = stats.chi2.ppf([FALSE_ALARM / 6, 1 - FALSE_ALARM / 6], 599) / 599

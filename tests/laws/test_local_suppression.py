@@ -81,8 +81,8 @@ def test_rare_records_settle_among_themselves_where_they_can():
     assert made.frame().a.isna().tolist() == [False] * 9 + [True] * 3
     assert made.frame().b.tolist() == frame.b.tolist()
     said = [n.text for n in made.notes]
-    assert "3 of 12 values of a are made missing" in said
-    assert "every combination of a, b is held by 3 records or more, missing values counted as a level" in said
+    assert "3 of 12 values of a were made missing" in said
+    assert "every combination of a, b is shared by 3 or more records, counting missing as a level" in said
 
 
 def test_importance_decides_which_column_is_blanked():
@@ -114,7 +114,7 @@ def test_out_of_reach_is_refused_or_blanked():
 
 
 def test_columns_outside_the_key_are_named():
-    assert "s leave too and are not part of the key" in [n.text for n in release(table(300, 7)).notes]
+    assert "s: also released, and not part of the key" in [n.text for n in release(table(300, 7)).notes]
 
 
 def test_nothing_rare_is_refused():

@@ -119,7 +119,7 @@ def test_pairwise_correlations_that_no_matrix_has_are_repaired_and_said():
     frame = pd.DataFrame({"a": np.where(third == 0, np.nan, a), "b": np.where(third == 1, np.nan, a), "c": c})
     frame["c"] = np.where(third == 2, np.nan, np.where(third == 0, a, -a)) + 0.05 * b
     release = lv.mask(lv.read(frame, confidential=["a", "b", "c"]), "multiple_imputation", secret=SECRET)
-    assert any("no covariance matrix has" in n.text for n in release.notes)
+    assert any("do not form a correlation matrix" in n.text for n in release.notes)
     assert np.isfinite(release.frame()[["a", "b", "c"]].to_numpy()[~frame.isna()]).all()
 
 

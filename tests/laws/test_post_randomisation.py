@@ -104,7 +104,7 @@ def test_a_given_matrix_is_followed(table):
 
 
 @pytest.mark.parametrize(("matrix", "said"), [
-    ({"x": ((1, 0), (0, 1))}, "'x' has 4 levels and needs 4 rows of 4"), ({"x": np.eye(4) * 0.5}, "misses 1 by 0.5"),
+    ({"x": ((1, 0), (0, 1))}, "'x' has 4 levels and needs 4 rows of 4"), ({"x": np.eye(4) * 0.5}, "is off by 0.5"),
     ({"y": np.eye(4)}, "'y' is not a column of this step"), ({"x": np.eye(4)}, "no value of 'x' could change"),
 ])
 def test_matrices_that_do_not_fit_are_refused(table, matrix, said):
@@ -118,7 +118,7 @@ def test_a_level_alone_in_its_sub_group_is_said(table):
     data = lv.read(flat, confidential=["x"], sub_groups=["g"])
     made = lv.mask(data, "post_randomisation", secret=SECRET)
     assert [n.text for n in made.notes if n.kind == "status"] == ["x cannot change in sub-group (g=1) and is released as it is"]
-    with pytest.raises(lv.LarvatusError, match="one level only"):
+    with pytest.raises(lv.LarvatusError, match="it has one level"):
         lv.mask(lv.read(flat[flat.g == 1], confidential=["x"]), "post_randomisation", secret=SECRET)
 
 

@@ -81,7 +81,7 @@ def test_blanking_that_blanks_nothing_is_refused_and_said():
         lv.mask(data, lv.masks.RandomBlanking(rate=1e-9), secret=SECRET)
     empty = pd.DataFrame({"x": [np.nan] * 3, "y": [1.0, 2.0, 3.0]})
     made = lv.mask(lv.read(empty, confidential=["x", "y"]), lv.masks.RandomBlanking(rate=0.9, disjoint=False), secret=SECRET)
-    assert made.notes[0].text == "0 of 0 values of x are made missing"
+    assert made.notes[0].text == "0 of 0 values of x were made missing"
 
 
 def test_real_file(real_files):

@@ -124,10 +124,10 @@ def test_names_without_an_order_have_no_smallest_and_no_largest():
         data = lv.read(jobs, lv.Roles(confidential=names, **roles))
         return [n.text for n in lv.mask(data, lv.masks.RandomSwap(rate=1.0), secret=SECRET).notes if n.kind == "warning"]
 
-    rare = "every name in job leaves as often as it came, the rarest too"
+    rare = "every category of job is released as often as it occurs, rare ones too"
     assert rare in warned(("job",))
     assert not any("smallest" in text for text in warned(("job",)))
-    assert {rare, "the smallest and the largest value of x leave unmodified"} <= set(warned(("job", "x")))
+    assert {rare, "the smallest and the largest value of x are released unchanged"} <= set(warned(("job", "x")))
     ordered = warned(("job",), ordered={"job": ("cook", "smith", "clerk", "miner")})
-    assert "the smallest and the largest value of every column leave unmodified" in ordered
+    assert "the smallest and the largest value of every column are released unchanged" in ordered
     assert rare not in ordered

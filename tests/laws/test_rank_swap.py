@@ -116,7 +116,7 @@ def test_what_stays_is_said():
     odd = pd.DataFrame({"x": np.arange(21.0), "y": np.arange(21.0) ** 2, "s": 0.0})
     data = lv.read(odd, confidential=["x", "y"])
     release = lv.mask(data, lv.masks.RankSwap(window=0.05), secret=SECRET)
-    assert "1 values of x found no free partner and stay" in [n.text for n in release.notes]
+    assert "1 values of x have no free partner and stay" in [n.text for n in release.notes]
     assert release.frame().x[20] == 20
 
 

@@ -49,7 +49,7 @@ def test_rare_levels_are_joined_under_one_name(table):
     kept = int(counts.sum() - counts[rare].sum())
     same = f"{kept:,} of {counts.sum():,} values of job ({kept / counts.sum():.1%}) are unchanged"
     assert same in [n.text for n in made.notes]
-    assert f"{counts[rare].sum()} of {counts.sum():,} values of job get another level; 4 levels are left" in made.notes[0].text
+    assert f"{counts[rare].sum()} of {counts.sum():,} values of job get another level; 4 levels remain" in made.notes[0].text
 
 
 def test_too_small_a_pool_takes_the_next_rarest(table):
@@ -147,7 +147,7 @@ def test_classes_get_midpoints(table):
     got = release(table, ["age"], cuts=(0.0, 20.0, 50.0, 91.0), replacement="mid").frame().age
     expected = pd.cut(table.age, [0, 20, 50, 91], right=False, labels=[10, 35, 70.5]).astype(float)
     np.testing.assert_array_equal(got, expected)
-    with pytest.raises(lv.LarvatusError, match=r"values of 'age' lie below the first or not below the last cut"):
+    with pytest.raises(lv.LarvatusError, match=r"values of 'age' lie below the first cut, or at or above the last"):
         release(table, ["age"], cuts=(30.0, 50.0), replacement="mid")
     with pytest.raises(lv.LarvatusError, match="\"mid\" needs cuts"):
         release(table, ["age"], replacement="mid")
@@ -155,7 +155,7 @@ def test_classes_get_midpoints(table):
 
 def test_a_mean_of_one_or_two_values_is_refused(table):
     lone = table.assign(x=np.where(np.arange(N) == 7, 1e6, table.x))
-    with pytest.raises(lv.LarvatusError, match="1 classes of 'x' hold fewer than 3 values"):
+    with pytest.raises(lv.LarvatusError, match="1 classes of 'x' have fewer than 3 values"):
         release(lone, ["x"], cuts=(10.0, 1e5))
     assert release(lone, ["x"], cuts=(10.0, 1e5), replacement="label").frame().x[7] == "100000 and over"
     got = release(lone[:40], ["x"], bins=30).frame().x
@@ -164,9 +164,9 @@ def test_a_mean_of_one_or_two_values_is_refused(table):
 
 @pytest.mark.parametrize(("settings", "said"), [
     ({"levels": {"job": {"bakr": "food"}}}, "'job' has no level 'bakr'"), ({"levels": {"jobs": {}}}, "'jobs' is not a nominal"),
-    ({"cuts": {"job": (1.0,)}}, "'job' is not a number column"), ({"cuts": (5.0, 4.0)}, "those for 'x' do not ascend"),
-    ({"where": "age > 60", "replacement": "label"}, "cannot hold numbers and names of classes at once"),
-    ({"rare": 1000}, "would leave one level"),
+    ({"cuts": {"job": (1.0,)}}, "'job' is not a number column"), ({"cuts": (5.0, 4.0)}, "cuts for 'x' do not ascend"),
+    ({"where": "age > 60", "replacement": "label"}, "cannot hold both numbers and labels of classes"),
+    ({"rare": 1000}, "would leave a single level"),
 ])
 def test_settings_that_do_not_fit(table, settings, said):
     data = lv.read(table, confidential=["job", "x"], non_confidential=["age"])
@@ -178,7 +178,7 @@ def test_nothing_to_recode_is_said_or_refused(table):
     with pytest.raises(lv.LarvatusError, match="would be the original"):
         release(table, ["job"], rare=2)
     made = release(table, ["job", "x"], rare=2)
-    assert "recoding: job is released as it is: no level is held by fewer than 2 records" in [str(n) for n in made.notes]
+    assert "recoding: job is released as it is: no level has fewer than 2 records" in [str(n) for n in made.notes]
 
 
 def test_a_step_that_needs_numbers_cannot_follow_names(table):

@@ -64,8 +64,8 @@ def test_shrunk_halves_by_hand():
 @pytest.mark.parametrize("before", [lv.masks.AdditiveNoise(), lv.masks.CorrelatedNoise(variance=0.01)])
 def test_steps_that_add_variance_are_refused_with_the_eigenvalue(frame, before):
     with pytest.raises(lv.LarvatusError, match=(
-        r"restore_covariance: in sub-group \(g=0\) the steps before added variance in the direction .*·.* of the standardised "
-        r"columns: what was lost has the eigenvalue -\d.* on the correlation scale"
+        r"restore_covariance: in sub-group \(g=0\) the earlier steps added variance in the direction .*·.* of the standardised "
+        r"columns: the lost covariance has the eigenvalue -\d.* on the correlation scale"
     )):
         steps(frame, before, EXACT)
 
@@ -145,6 +145,6 @@ class Lowered(GroupMeans):
 
 @pytest.mark.parametrize("mask", [EXACT, RANDOM])
 def test_means_that_were_moved_before_are_said_to_stay_so(frame, mask):
-    told = "the steps before moved the means of x, and these are not restored"
+    told = "earlier steps changed the means of x; these are not restored"
     assert told in [n.text for n in steps(frame, Lowered(), mask, names=TWO).notes if n.kind == "warning"]
-    assert not any("moved the means" in n.text for n in steps(frame, GroupMeans(), mask, names=TWO).notes)
+    assert not any("changed the means" in n.text for n in steps(frame, GroupMeans(), mask, names=TWO).notes)

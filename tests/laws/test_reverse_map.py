@@ -164,7 +164,7 @@ def test_the_share_unchanged_is_noted_and_extremes_are_warned_of(table, variance
     same = int((release.frame().x == table.x).sum())
     said = {n.text: n.kind for n in release.notes}
     assert said[f"{same:,} of 2,000 values of x ({same / N:.1%}) are unchanged"] == kind
-    assert said["the smallest and the largest value of every column leave unmodified"] == "warning"
+    assert said["the smallest and the largest value of every column are released unchanged"] == "warning"
 
 
 def test_only_the_chosen_records_exchange_values(table):

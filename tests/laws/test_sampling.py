@@ -135,7 +135,7 @@ def test_means_are_held(table):
     share = (table.job == "p").mean()
     assert abs((got.job == "p").mean() - share) <= 0.01 * np.sqrt(share * (1 - share))
     assert any("samples were drawn until" in n.text for n in made.notes)
-    with pytest.raises(lv.LarvatusError, match="never all came within"):
+    with pytest.raises(lv.LarvatusError, match="never all within"):
         sample(table, rate=0.002, hold=("x", "y", "s"), tolerance=1e-5)
     with pytest.raises(lv.LarvatusError, match=r"hold: no column 'X'; did you mean 'x'"):
         sample(table, hold=("X",))

@@ -175,4 +175,4 @@ def test_rare_patterns_pooled_over_sub_groups_are_said():
     groups = lv.SubGroups(columns=("g",), small="pool")
     data = lv.read(table, confidential=["a", "b"], non_confidential=["s"], sub_groups=groups)
     notes = [n.text for n in lv.mask(data, "sufficiency_based", secret=SECRET).notes if n.kind == "warning"]
-    assert any("masked in pools over sub-groups" in text for text in notes)
+    assert any("masked in pools of sub-groups" in text for text in notes)

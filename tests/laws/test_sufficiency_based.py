@@ -337,7 +337,7 @@ def test_small_sub_groups_by_size(table):
         status = [n.text for n in release.notes if n.kind == "status"]
         assert len(status) == (size < 8)
         if status:
-            assert status[0].startswith("1 sub-groups are too small to prescribe the similarity")
+            assert status[0].startswith("1 sub-groups are too small for the stated similarity")
             assert status[0].endswith("g=1")
         assert f"exact in {1 + (size >= 8)} of 2 sub-groups" in [n.text for n in release.notes]
         was, now = (f.loc[f.g == 1, ["s", *X]] for f in (small, release.frame()))
@@ -370,13 +370,13 @@ def test_a_sub_group_in_which_only_two_releases_keep_the_moments_is_named(table)
     small = pd.concat([table[table.g == 0].iloc[:4], table[table.g == 1].iloc[:5]])
     data = lv.read(small, confidential=["x"], non_confidential=["s"], sub_groups=["g"])
     found = [lv.mask(data, "sufficiency_based(similarity=0.5)", secret=b"sixteen bytes and %5d" % k) for k in range(25)]
-    said = [n for n in found[0].notes if "only two releases" in n.text]
+    said = [n for n in found[0].notes if "only two sets of values" in n.text]
     assert [(n.kind, n.text.rpartition(": ")[2]) for n in said] == [("warning", "g=0")]
     frames = [f.frame() for f in found]
     assert len({tuple(f.x[f.g == 0].round(6)) for f in frames}) == 2
     assert len({tuple(f.x[f.g == 1].round(6)) for f in frames}) == len(frames)
     both = lv.read(small, confidential=["x", "y"], non_confidential=["s"], sub_groups=["g"])
-    assert not [n for n in lv.mask(both, "sufficiency_based", secret=SECRET).notes if "only two releases" in n.text]
+    assert not [n for n in lv.mask(both, "sufficiency_based", secret=SECRET).notes if "only two sets of values" in n.text]
 
 
 def patchy(table: pd.DataFrame, rare: int) -> pd.DataFrame:

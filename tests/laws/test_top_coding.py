@@ -126,7 +126,7 @@ def test_worked_example():
     assert got.frame().x[:7].tolist() == x.x[:7].tolist()
     assert got.frame().w.tolist() == x.w.tolist()
     assert got.notes[0].text == (
-        "3 of 10 values of x are replaced by their weighted mean; the weighted total is kept, the plain one is not"
+        "3 of 10 values of x are replaced by their weighted mean; the weighted total is kept, the unweighted total is not"
     )
 
 
@@ -136,7 +136,7 @@ def test_a_mean_of_one_or_two_values_is_widened_or_refused(table):
     got = lv.mask(data, lv.masks.TopCoding(tail=0.05, replacement="mean"), secret=SECRET).frame().x
     assert got.tolist() == [*range(17), 18.0, 18.0, 18.0]
     assert lv.mask(data, lv.masks.TopCoding(tail=0.05), secret=SECRET).frame().x.tolist() == [*range(19), 18.0]
-    with pytest.raises(lv.LarvatusError, match=r"only 2 of the values of 'x'.*give them away; at least 3"):
+    with pytest.raises(lv.LarvatusError, match=r"only 2 values of 'x'.*disclose them; at least 3"):
         lv.mask(data, lv.masks.TopCoding(bound=17, replacement="mean"), secret=SECRET)
 
 
@@ -191,7 +191,7 @@ def test_a_mean_that_one_weight_makes_is_not_told_and_one_that_two_make_is_not_p
     assert len(public(of_x(heavy, weight="w", tail=0.05, weighted=False))) == 1
     cut = table.x > table.x[others[-1]] - 1e-9
     light = table.assign(w=table.w.mask(cut & ~table.index.isin([first, others[0]]), 0.0))
-    with pytest.raises(lv.LarvatusError, match="stand for only 2 of the values of 'x'"):
+    with pytest.raises(lv.LarvatusError, match="replace only 2 values of 'x'"):
         of_x(light, weight="w", bound=float(table.x[others[-1]]) - 1e-9, replacement="mean")
 
 

@@ -36,7 +36,7 @@ def test_rounding_that_changes_no_chosen_value_is_refused():
 def test_blanking_counts_the_chosen_records_and_draws_as_ever():
     release = masked(lv.masks.RandomBlanking(rate=0.9, where="s == 1"))
     gone = release.frame().x.isna().to_numpy()
-    assert f"{gone.sum()} of 3 values of x are made missing" in texts(release)
+    assert f"{gone.sum()} of 3 values of x were made missing" in texts(release)
     assert not gone[[0, 1, 5]].any()
 
 

@@ -40,7 +40,7 @@ def test_recoding_tells_only_what_its_columns_used():
 
 @pytest.mark.parametrize(("mask", "said", "unsaid"), [
     (M.RandomSwap(), "of the same sub-group", "nothing"), (M.RandomSwap(scope="file"), "chosen records.", "sub-group"),
-    (M.Sampling(), "sample of the records.", "outlying"), (M.Sampling(outliers=0.1), "outlying ones were left out", "nothing"),
+    (M.Sampling(), "sample of the records.", "outlying"), (M.Sampling(outliers=0.1), "the most outlying ones", "nothing"),
     (M.RestoreCovariance(), "are exactly those", "nothing"), (M.RestoreCovariance(columns=("x",)), "are nearly", "exactly"),
     (M.RestoreCovariance(where="x > 1"), "are nearly", "exactly"),
     (M.SufficiencyBased(), "means, variances and correlations, with", "weight"),
@@ -94,7 +94,7 @@ def obeying(**constraints: object) -> str:
 
 def test_what_rules_did_after_the_steps_is_told():
     html = obeying(rules=["t = x + y"], bounds={"x": {"most": 55}}, decimals={"y": 1})
-    assert "t is computed from its masked parts (x, y); the noise stated is that of its parts." in html
+    assert "t is computed from its masked parts (x, y); the stated noise is that of its parts." in html
     assert "values were rounded: y to 1 decimal." in html
     assert "moved to the nearest values that break none. This changed values of x." in html
     assert "corrections for noise do not hold for x." in html
@@ -105,12 +105,12 @@ def test_parts_that_are_not_masked_are_not_called_so():
     table = TABLE.assign(t=TABLE.x + TABLE.y)
     data = lv.read(table, confidential=["x", "t"], non_confidential=["y"])
     notes = lv.mask(data, "additive_noise", secret=SECRET, constraints=["t = x + y"]).notes
-    told = "t is computed from its masked parts (x) and from y, released as it is; the noise stated is that of its parts."
+    told = "t is computed from its masked parts (x) and from y, released as it is; the stated noise is that of its parts."
     assert told in [n.text for n in notes if n.public]
 
 
 def test_drawing_again_is_told_and_what_was_not_done_is_not():
-    assert "drawn again, up to 30 times" in obeying(bounds={"x": {"most": 60}}, repair="redraw", attempts=30)
+    assert "redrawn, up to 30 times" in obeying(bounds={"x": {"most": 60}}, repair="redraw", attempts=30)
     html = obeying(rules=["t = x + y"])
     assert "After masking" not in html
     assert "corrections for noise" not in html
@@ -122,7 +122,7 @@ def test_noise_is_spoken_of_only_where_it_was_added(step, untrue):
     asked = {"rules": ["t = x + y"], "bounds": {"x": {"most": float(TABLE.x.median())}}}
     told = " ".join(n.text for n in lv.mask(data, step, secret=SECRET, constraints=asked).notes if n.public)
     assert "This changed values of x" in told
-    assert ("corrections for noise do not hold for x." in told, "the noise stated" in told) == (untrue, untrue)
+    assert ("corrections for noise do not hold for x." in told, "the stated noise" in told) == (untrue, untrue)
 
 
 def test_noise_in_one_column_says_nothing_of_another():

@@ -134,7 +134,7 @@ def test_long_figures_in_public_notes_are_rounded(text, said):
 
 
 def test_other_public_notes_keep_what_the_study_states():
-    text = "records were drawn again, up to 30 times. Every record obeys: x <= 550; about 45 above 12."
+    text = "records were redrawn, up to 30 times. Every record obeys: x <= 550; about 45 above 12."
     assert public_note(Note(text, public=True)) == text
 
 
@@ -189,7 +189,7 @@ def test_masks_that_keep_what_is_analysed_need_no_correction(mask, tmp_path, mon
 def test_changed_categories_are_corrected_only_by_probabilities_that_are_published():
     plain, invariant = lv.masks.PostRandomisation(invariant=False), lv.masks.PostRandomisation()
     assert "stay" in plain.published()
-    assert "solving for the latter corrects them" in plain.altered()
+    assert "estimated by solving this equation" in plain.altered()
     assert "stay" not in invariant.published()
     assert "not published" in invariant.altered()
     assert all("relations of the changed categories" in m.altered() for m in (plain, invariant))

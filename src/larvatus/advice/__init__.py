@@ -1,1 +1,1 @@
-"""Which masks suit a file and why, and a draft study. It looks at the data and changes nothing."""
+"""Which masks suit a file and why, with a draft study. It reads the data and changes nothing."""

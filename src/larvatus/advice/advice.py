@@ -1,4 +1,4 @@
-"""Which masks suit the data, and why: what was seen in plain words, with counts, shares and figures of shape, never a value."""
+"""Which masks suit the data and why, in plain words: counts, shares and figures of shape, never a value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from larvatus.advice.column_profile import ColumnProfile, own_values, record_numbering, sights
+from larvatus.advice.column_profile import ColumnProfile, column_profiles, own_values, record_numbering
 from larvatus.advice.column_relations import Relation, find_relations
 from larvatus.advice.draft_constraints import DraftConstraints, advised_constraints
 from larvatus.advice.mask_reasons import (
@@ -19,8 +19,8 @@ from larvatus.advice.mask_reasons import (
     SMALL_GROUP,
     TAIL,
     Opinion,
+    categorical_opinions,
     first_names,
-    of_names,
     opinions,
     percent,
 )
@@ -39,7 +39,7 @@ _WIDTH, _HARDLY, _TELLING = 110, 0.1, 0.1
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Advice:
-    """What was seen, what is thought of each mask, and the parts of a study to begin with."""
+    """Findings about the data, an opinion on each mask, and the parts of a draft study."""
 
     seen: tuple[str, ...]
     opinions: tuple[Opinion, ...]
@@ -52,14 +52,14 @@ class Advice:
         return self.text()
 
     def text(self) -> str:
-        """All of it as sentences."""
+        """The whole advice as text."""
         parts = [("What the data are like", self.seen)]
         parts.append(("Suits", tuple(f"{o.mask}: {o.why}" for o in self.opinions if o.suits)))
         parts.append(("Does not suit", tuple(f"{o.mask}: {o.why}" for o in self.opinions if not o.suits)))
         return "\n\n".join("\n".join([head, *(f"  * {line}" for line in lines)]) for head, lines in parts if lines)
 
     def study_text(self, study: str) -> str:
-        """A study file with what was thought as comments above it, and guesses as comments in its constraints."""
+        """A study file with the advice as comments at the top, and guesses as comments in its constraints."""
         comments = [
             f"# {part}".rstrip() for line in self.text().splitlines()
             for part in textwrap.wrap(line, _WIDTH, subsequent_indent="    ", break_long_words=False) or [""]
@@ -76,8 +76,8 @@ class Advice:
 
 
 def advice(data: Microdata) -> Advice:
-    """Look at the data and say which masks suit."""
-    columns, related, rules = sights(data), find_relations(data), guessed_rules(data)
+    """Examine the data and recommend masks."""
+    columns, related, rules = column_profiles(data), find_relations(data), guessed_rules(data)
     running, few = record_numbering(data, data.non_confidential)
     rules = DetectedRules(rules.identities, tuple(r for r in rules.inequalities if not {*parse_rule(r).columns} & {*running}))
     names = [n for n in data.confidential if n not in data.numeric(data.confidential)]
@@ -89,10 +89,10 @@ def advice(data: Microdata) -> Advice:
     maskable = [n for n in names if n not in odd]
     kept = {role: [n for n in getattr(data.roles, role) if n not in odd] for role in ("confidential", "non_confidential")}
     pooling = _pooling(data, rules, kept)
-    said = [*opinions(data, columns, related, bool(constraints.seen), pooling), *of_names(written, maskable)]
+    said = [*opinions(data, columns, related, bool(constraints.seen), pooling), *categorical_opinions(written, maskable)]
     perhaps = constraints.guessed.get("rules", ())
     seen = [*_shapes(data, columns), *_related(related), *([pooling.sentence()] if pooling else [])]
-    seen += _told_rules(rules.identities, perhaps)
+    seen += _rule_sentences(rules.identities, perhaps)
     seen += _names(data, written, odd)
     seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= _TELLING and n not in running})
     seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])
@@ -102,7 +102,7 @@ def advice(data: Microdata) -> Advice:
 
 def _shapes(data: Microdata, columns: Sequence[ColumnProfile]) -> list[str]:
     count = len(data.confidential)
-    of = "" if len(columns) == count else f", {len(columns)} of them numbers"
+    of = "" if len(columns) == count else f", {len(columns)} of them numeric"
     out = [f"{data.rows:,} records, {count} confidential column{'s' * (count != 1)}{of}."]
     varying = [c for c in columns if not c.constant]
     far = [f"{c.name} ({c.not_normal})" for c in varying if not c.normal]
@@ -110,8 +110,8 @@ def _shapes(data: Microdata, columns: Sequence[ColumnProfile]) -> list[str]:
         out.append(f"Far from normal inside sub-groups: {first_names(far)}.")
     elif varying:
         most = max(abs(c.skewness) for c in varying)
-        out.append(f"Near normal inside sub-groups, as far as skewness (at most {most:.2f}), tails and ties tell: every "
-                   "column of numbers.")
+        out.append(f"Near normal inside sub-groups, judging by skewness (at most {most:.2f}), tails and ties: every "
+                   "numeric column.")
     facts = (
         ("zeros", "zeros", MANY_ZEROS), ("tied", "values that several records share", 0.2),
         ("outliers", "values far outside the middle half", MANY_OUTLIERS), ("missing", "missing values", MANY_MISSING),
@@ -120,28 +120,28 @@ def _shapes(data: Microdata, columns: Sequence[ColumnProfile]) -> list[str]:
     for field, words, least in facts:
         found = [(c.name, getattr(c, field)) for c in columns if getattr(c, field) > least]
         if found:
-            told = first_names([f"{name} {percent(share)}" for name, share in found])
-            out.append(f"{'Many' if least else 'Some'} {words}: {told}.")
+            listed = first_names([f"{name} {percent(share)}" for name, share in found])
+            out.append(f"{'Many' if least else 'Some'} {words}: {listed}.")
     return out + _kinds(columns)
 
 
 def _kinds(columns: Sequence[ColumnProfile]) -> list[str]:
-    """Whole numbers, codes, running numbers, constants, and columns without a value."""
+    """Sentences on whole numbers, codes, running numbers, constants, and empty columns."""
     whole = [c.name for c in columns if c.integer and not c.constant]
     few = [c for c in columns if c.few]
     running = [c.name for c in columns if c.numbering]
     constant = [c.name for c in columns if c.constant and c.values]
     empty = [c.name for c in columns if not c.values]
-    out = [f"Whole numbers only: {first_names(whole)}. The study rounds what masks draw for them."] if whole else []
+    out = [f"Whole numbers only: {first_names(whole)}. The study rounds the masked values."] if whole else []
     if few:
         out.append(
-            f"Few different whole numbers: {first_names([f'{c.name} {c.distinct}' for c in few])}. Where these are codes "
-                   f"and not counts or amounts, ask again with --nominal {','.join(c.name for c in few)}: then they are "
-                   "masked as names. Noise with reverse_map hardly changes such columns.")
+            f"Few different whole numbers: {first_names([f'{c.name} {c.distinct}' for c in few])}. If these are codes "
+                   f"and not counts or amounts, run advise again with --nominal {','.join(c.name for c in few)}; they are then "
+                   "masked as categories. Noise with reverse_map hardly changes such columns.")
     if running:
-        out.append(f"Only number the records: {first_names(running)}. Name them in --identifiers, or one in --record-id.")
+        out.append(f"Only number the records: {first_names(running)}. List them in --identifiers, or one in --record-id.")
     out += [
-        f"Constant in every sub-group, so that no mask can hide anything there: {first_names(constant)}."] if constant else []
+        f"Constant in every sub-group, so no mask can hide anything there: {first_names(constant)}."] if constant else []
     out += [f"Without any value, and left out of the study: {first_names(empty)}."] if empty else []
     return out
 
@@ -149,24 +149,24 @@ def _kinds(columns: Sequence[ColumnProfile]) -> list[str]:
 def _related(related: Sequence[Relation]) -> list[str]:
     out = []
     for shape, words in (
-        ("one way", "Bent relations, or skewed columns, so that ranks tell more than a line"),
-        ("turns", "Relations that seem to turn, which no mask here keeps unless values move little"),
+        ("one way", "Monotone but curved relations, or skewed columns, which ranks describe better than a line"),
+        ("turns", "Relations that seem not to be monotone, which masks keep only if values change little"),
     ):
         shaped = [r for r in related if r.shape == shape]
         found = [f"{r.first} and {r.second} (Pearson {r.pearson:.2f}, Spearman {r.spearman:.2f})" for r in shaped]
         out += [f"{words}: {first_names(found)}."] if found else []
     strongest = max((abs(r.spearman) for r in related), default=1.0)
     if strongest < _HARDLY:
-        out.append(f"Confidential columns are hardly related: rank correlations are at most {strongest:.2f} in size.")
+        out.append(f"Confidential columns are hardly related: absolute rank correlations are at most {strongest:.2f}.")
     elif related and all(r.shape == "line" for r in related):
         most = max(r.gap for r in related)
-        out.append("Relations between confidential columns are near straight lines: rank correlations lie at most "
-                   f"{most:.2f} from where lines put them.")
+        out.append("Relations between confidential columns are nearly linear: rank correlations differ by at most "
+                   f"{most:.2f} from those of linear relations.")
     return out
 
 
 def _pooling(data: Microdata, rules: DetectedRules, kept: Mapping[str, Sequence[str]]) -> Pooling | None:
-    """What the study will make of small sub-groups; columns that are left out, or recomputed by rules, are not counted."""
+    """How the study will pool small sub-groups, without columns that are left out or recomputed by rules."""
     if not data.sub_groups.columns:
         return None
     derived = {parse_rule(text).lines[0].left.columns[0] for text in rules.identities}
@@ -175,53 +175,53 @@ def _pooling(data: Microdata, rules: DetectedRules, kept: Mapping[str, Sequence[
 
 
 def _smallest(data: Microdata) -> int:
-    """Fewest records that the study asks of a sub-group."""
+    """The smallest sub-group size in the study."""
     return max(data.sub_groups.smallest, min(SMALL_GROUP, data.rows))
 
 
-def _told_rules(identities: Sequence[str], perhaps: Sequence[str]) -> list[str]:
-    out = [f"Holds in every record: {rule}. Masked apart, the columns would no longer add up." for rule in identities]
-    return [*out, f"Also holds in every record, perhaps by accident: {', '.join(perhaps)}."] if perhaps else out
+def _rule_sentences(identities: Sequence[str], perhaps: Sequence[str]) -> list[str]:
+    out = [f"Holds in every record: {rule}. If masked separately, the columns would no longer add up." for rule in identities]
+    return [*out, f"Also holds in every record, perhaps by chance: {', '.join(perhaps)}."] if perhaps else out
 
 
 def _names(data: Microdata, written: Sequence[Text], odd: Sequence[str]) -> list[str]:
-    """What is the matter with columns of names, and which hold nothing else."""
+    """Sentences on problems of text columns, and on which columns are categorical."""
     names = [n for n in data.confidential if n not in data.numeric(data.confidential) and n not in odd]
     out = [t.sentence() for t in written if t.sentence()]
     return [*out,
-            f"{first_names(names)} hold{'s' * (len(names) == 1)} names, which masks of numbers leave out."] if names else out
+            f"Categorical, and not masked by masks for numbers: {first_names(names)}."] if names else out
 
 
 def _levels(data: Microdata, name: str) -> int:
-    """How many names masks would have to take into account one by one."""
+    """The number of categories that masks would have to handle one by one."""
     column = data.table.columns[name]
     return 0 if column.kind == "number" or has_order(data.roles, name) else len(column.levels)
 
 
 def _telling(own: Mapping[str, float]) -> list[str]:
-    """Columns that leave as they are and by themselves point to records."""
-    told = first_names([f"{n} {percent(s)}" for n, s in own.items()])
-    return [f"Released as they are, with values that no other record has: {told} of the records. Whoever knows such a "
-            "value finds its record, whatever the mask: round it, put it into classes, or leave it out."] if own else []
+    """A sentence on unmasked columns whose values single out records."""
+    listed = first_names([f"{n} {percent(s)}" for n, s in own.items()])
+    return [f"Not masked, with values that no other record has: {listed} of the records. An intruder who knows such a value "
+            "finds its record under any mask: round the column, put it into classes, or do not release it."] if own else []
 
 
 def _left_as_they_are(
     running: Sequence[str], few: Sequence[tuple[str, int]], many: Mapping[str, int], odd: Sequence[str]
 ) -> list[str]:
-    """What is the matter with columns that leave as they are, and what the study leaves out."""
+    """Sentences on problems of unmasked columns, and on columns left out of the study."""
     out = []
     if running:
-        out.append(f"Released as they are, and only number the records: {first_names(running)}. Whoever has the original has "
-                   "the pairing: name them in --identifiers.")
+        out.append(f"Not masked, and only number the records: {first_names(running)}. Anyone with the original can pair its "
+                   "records with the release: list them in --identifiers.")
     if few:
         out.append(
-            f"Released as they are, with few different whole numbers: {first_names([f'{n} {k}' for n, k in few])}. Masks "
-                   f"take them for amounts; where they are codes, ask again with --nominal {','.join(n for n, _ in few)}.")
+            f"Not masked, with few different whole numbers: {first_names([f'{n} {k}' for n, k in few])}. Masks treat "
+                   f"them as amounts; if they are codes, run advise again with --nominal {','.join(n for n, _ in few)}.")
     if many:
-        out.append("Released as they are, with more names than masks can take into account: "
-                   f"{first_names([f'{n} {k:,}' for n, k in many.items()])}, at most {MOST_LEVELS}. Put them "
+        out.append("Not masked, with more categories than masks can handle: "
+                   f"{first_names([f'{n} {k:,}' for n, k in many.items()])}; the limit is {MOST_LEVELS}. Put them "
                    "into fewer classes.")
-    out += [f"Left out of the study, and so not released, until that is settled: {first_names(odd)}."] if odd else []
+    out += [f"Left out of the study, and so not released, until this is resolved: {first_names(odd)}."] if odd else []
     return out
 
 
@@ -229,7 +229,7 @@ def _plan(
     data: Microdata, columns: Sequence[ColumnProfile], said: Sequence[Opinion], names: Sequence[str], odd: Sequence[str],
     constraints: DraftConstraints, kept: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
-    """The parts of a study that follow from the data: small sub-groups pooled, rules kept, releases to compare."""
+    """The parts of a study that follow from the data: pooling, rules, and releases to compare."""
     suits = {o.mask for o in said if o.suits}
     beside: list[dict[str, Any]] = [{"method": "post_randomisation", "columns": list(names)}] if names else []
     planned: list[tuple[str, list[dict[str, Any]]]] = []
@@ -243,7 +243,7 @@ def _plan(
             planned.append(("sufficiency-based, to compare", [{"method": "sufficiency_based"}]))
         planned.append((REVERSED, [{"method": "correlated_noise", "variance": NOISE_VARIANCE}, {"method": "reverse_map"}]))
     elif names:
-        planned.append(("names changed", []))
+        planned.append(("categories changed", []))
     rest = replace(data, roles=data.roles.model_copy(update={role: tuple(names) for role, names in kept.items()}))
     releases = [{"name": n, "steps": [*s, *beside]} for n, s in planned if _enough(rest, s)]
     sizes = {"smallest": _smallest(data), "small": "pool"}
@@ -254,5 +254,5 @@ def _plan(
 
 
 def _enough(data: Microdata, steps: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the whole file, at least, has the records that the steps need."""
+    """Whether the whole file has enough records for the steps."""
     return all(method_of(Mask, s).smallest(data) <= data.rows for s in steps)

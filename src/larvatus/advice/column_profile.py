@@ -1,4 +1,4 @@
-"""What can be seen of data before they are masked, in counts and shares: shapes of columns."""
+"""Profiles of columns before masking, in counts and shares: missing values, zeros, ties, outliers, shape."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.text_columns import FEW_CODES
 
 FENCES, MANY_TIES, _DENSE = 3.0, 0.5, 0.3
-_DECIMALS = 4  # most that are looked for
+_DECIMALS = 4  # most decimals that are checked
 SKEWED, LONG_TAILS, SHORT_TAILS, ZEROS = 1.0, 2.0, -1.0, 0.05
-FEWEST_VALUES = 20  # values from which a habit can be seen
+FEWEST_VALUES = 20  # values needed to infer a property
 _Run = tuple[float, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """One confidential column of numbers: shares of its values, and how far it is from normal inside sub-groups."""
+    """One confidential numeric column: shares of its values, and how far it is from normal inside sub-groups."""
 
     name: str
     values: int
@@ -56,22 +56,22 @@ class ColumnProfile:
 
     @property
     def not_normal(self) -> str:
-        """What is furthest from normal, as a figure."""
-        told = [
+        """The first departure from normality found, with its figure."""
+        departures = [
             (abs(self.skewness) > SKEWED, f"skewness {self.skewness:.2f}"),
             (self.kurtosis > LONG_TAILS, f"kurtosis {self.kurtosis:.2f}"), (self.zeros > ZEROS, f"{self.zeros:.0%} zeros"),
             (self.coarse, f"{_most(self.tied)} tied"), (self.kurtosis < SHORT_TAILS, f"kurtosis {self.kurtosis:.2f}"),
         ]
-        return next((words for there, words in told if there), "")
+        return next((words for there, words in departures if there), "")
 
     @property
     def few(self) -> bool:
-        """Whether it holds so few whole numbers that they may be codes."""
+        """Whether it has so few distinct whole numbers that they may be codes."""
         return self.integer and not self.constant and self.distinct <= FEW_CODES
 
     @property
     def floor(self) -> Literal["seen", "guessed", "none"]:
-        """Whether zero bounds the column: seen where zeros are there, or where a normal column would have gone below."""
+        """Whether zero bounds the column: "seen" if zeros occur, or if a normal column would have negative values."""
         if self.constant or self.negative or not self.values:
             return "none"
         reached = self.zeros > 0 or self.values * _normal_below(-self.above) >= 1
@@ -79,12 +79,12 @@ class ColumnProfile:
 
     @property
     def coarse(self) -> bool:
-        """Whether values repeat at few places: they are few, or ties leave most of what could occur unused."""
+        """Whether values are coarse: few distinct values, or many ties with most possible values unused."""
         return not self.constant and (self.distinct <= FEW_CODES or (self.tied > MANY_TIES and self.dense < _DENSE))
 
 
 def _most(share: float) -> str:
-    """A share in percent that is 100 only where it is all."""
+    """A share in percent; 100% only if it is exactly all."""
     return f"{min(share, 0.99):.0%}" if share < 1 else "100%"
 
 
@@ -92,8 +92,8 @@ def _normal_below(z: float) -> float:
     return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
-def sights(data: Microdata) -> tuple[ColumnProfile, ...]:
-    """Every confidential column of numbers."""
+def column_profiles(data: Microdata) -> tuple[ColumnProfile, ...]:
+    """The profile of every confidential numeric column."""
     names = data.numeric(data.confidential)
     if not names:
         return ()
@@ -130,7 +130,7 @@ def sights(data: Microdata) -> tuple[ColumnProfile, ...]:
 
 
 def record_numbering(data: Microdata, names: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:
-    """Columns of numbers that only number the records, and those with few whole numbers, with how many."""
+    """Numeric columns that only number the records, and those with few distinct whole numbers, with their number."""
     whole, running, few = data.ungrouped(), [], []
     for name in data.numeric(names):
         counts = np.add.reduce(data.reduce([name], _counted([name]), np.add))[:, 0]
@@ -144,14 +144,14 @@ def record_numbering(data: Microdata, names: Sequence[str]) -> tuple[list[str], 
 
 
 def own_values(data: Microdata, names: Sequence[str]) -> dict[str, float]:
-    """Of columns of numbers the share of records whose value no other record has."""
+    """For each numeric column, the share of records whose value no other record has."""
     asked, whole = data.numeric(names), data.ungrouped()
     there = np.add.reduce(data.reduce(asked, _counted(asked), np.add))[0] if asked else ()
     return {n: float(k - _ties(whole, n)[0]) / data.rows for n, k in zip(asked, there, strict=True)}
 
 
 def _steps(data: Microdata, name: str, unit: float) -> float:
-    """How many multiples of a unit lie between the least and the most of a column: as many as a running number has values."""
+    """How many multiples of a unit lie between the minimum and maximum of a column."""
     low, high = (float(v) for v in data.table.quantiles(name, [0.0, 1.0])[0])
     return round((high - low) / unit) + 1
 
@@ -167,7 +167,7 @@ def _counted(names: Sequence[str]) -> Callable[[int, Block], Floats]:
 
 
 def _powers(names: Sequence[str], mean: Floats, sd: Floats) -> Callable[[int, Block], Floats]:
-    """Sums of powers of values standardised inside their sub-group; columns constant there are left out."""
+    """Sums of powers of values standardised inside their sub-group, without columns that are constant there."""
     def power(group: int, block: Block) -> Floats:
         usable = sd[group] > 0
         z = np.where(usable, (block.matrix(names) - mean[group]) / np.where(usable, sd[group], 1), np.nan)
@@ -182,7 +182,7 @@ def _far(name: str, low: float, high: float) -> Callable[[int, Block], int]:
 
 
 def _ties(data: Microdata, name: str) -> tuple[int, int]:
-    """How many values are shared by several records, and how many different ones there are."""
+    """The number of values shared by several records, and the number of distinct values."""
     start: _Run = (np.nan, 0, 0, 0)
     ends = data.carried(name, [name], start, lambda g, carry, block: _runs(carry, block[name]))
     return sum(tied + (run if run > 1 else 0) for _, run, tied, _ in ends), sum(distinct for *_, distinct in ends)

@@ -1,4 +1,9 @@
-"""Relations between confidential columns of numbers: straight, bent but one way, or turning."""
+"""Relations between confidential numeric columns: linear, monotone but curved, or not monotone.
+
+    linear:  |ρ_Spearman − (6/π) arcsin(ρ_Pearson / 2)| ≤ 0.1
+
+which holds for normal pairs. A non-monotone relation shows in the partial correlation of one score with the square of another.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,7 @@ RANK, _SCORE, SQUARE = " rank of ", " score of ", " square of "
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Two columns: whether the relation is a straight line, only goes one way, or turns."""
+    """Two columns, with the shape of their relation: linear ("line"), monotone ("one way") or not monotone ("turns")."""
 
     first: str
     second: str
@@ -29,10 +34,10 @@ class Relation:
 
 
 def find_relations(data: Microdata) -> tuple[Relation, ...]:
-    """Relations between confidential columns of numbers: Pearson's correlation beside Spearman's, and normal scores.
+    """Relations between confidential numeric columns, from Pearson's and Spearman's correlations and normal scores.
 
-    A straight line with normal errors has Spearman's correlation where Pearson's puts it; otherwise the relation is bent or the
-    columns are skewed. One that turns shows between a score and the square of another, beyond what the score itself explains.
+    In a linear relation with normal errors Pearson's correlation implies Spearman's; otherwise the relation is curved or the
+    columns are skewed. A non-monotone relation shows between a score and the square of another, given the other score.
     """
     from scipy.special import ndtri
 
@@ -66,9 +71,9 @@ def find_relations(data: Microdata) -> tuple[Relation, ...]:
 
 
 def _turning(found: Floats, count: int, i: int, j: int) -> float:
-    """How far the square of one score goes with another score, once the first score itself is taken out of both.
+    """Absolute partial correlation of one score with the square of another, given that other score.
 
-    Nothing where the parabola through them turns more than one standard deviation from the middle: it is bent and goes one way.
+    Zero if the fitted parabola has its vertex more than one standard deviation from the centre: it is nearly monotone.
     """
     with_own, with_other, plain = found[i, count + i], found[j, count + i], found[i, j]
     left = (1 - with_own**2) * (1 - plain**2)

@@ -1,4 +1,4 @@
-"""What every record obeys, as a study holds it: constraints to begin with, and as comments those that may be an accident."""
+"""Draft constraints from what every record obeys; those that may hold by chance are written as comments."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from larvatus.advice.rule_detection import DetectedRules
 from larvatus.constraints.rules import parse_rule
 
 HEAD = (
-    "# Every record of the original obeys these, and so will every released one. Strike what is not meant: each costs some",
-    "# accuracy, and rounding and moving values end the exactness of sufficiency_based.",
+    "# Every record of the original obeys these, and so will every released record. Delete those that are not intended: each",
+    "# costs some accuracy, and after rounding or repair sufficiency_based no longer keeps moments exactly.",
 )
-GUESSED = "# Lines that are commented out may hold by accident: take the mark away where they are meant."
+GUESSED = "# Commented lines may hold by chance: remove the # from those that are intended."
 
 
 @dataclass(frozen=True, slots=True)
 class DraftConstraints:
-    """Settings of [constraints] that were seen, and names or rules that were only guessed."""
+    """Settings of [constraints] supported by the data, and columns or rules that are only guessed."""
 
     seen: Mapping[str, Any] = field(default_factory=dict)
     guessed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def toml(self) -> str:
-        """The section of a study file, guesses as comments in their places."""
+        """The [constraints] section of a study file, with guesses as comments."""
         if not self.seen and not self.guessed:
             return ""
         mark = "" if self.seen else "# "
@@ -54,7 +54,7 @@ def _text(text: str) -> str:
 
 
 def advised_constraints(columns: Sequence[ColumnProfile], rules: DetectedRules) -> DraftConstraints:
-    """Whole numbers, decimals, zero as a floor, and rules between columns."""
+    """Draft constraints: whole numbers, decimals, non-negative columns, and rules between columns."""
     identities = [parse_rule(text).lines[0] for text in rules.identities]
     derived = {line.left.columns[0]: line.right for line in identities}
     rounded = [c for c in columns if c.decimals is not None and not c.constant and c.name not in derived]

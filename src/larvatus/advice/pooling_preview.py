@@ -1,4 +1,4 @@
-"""What pooling small sub-groups would leave of the declared ones, foreseen before anything is masked."""
+"""What pooling small sub-groups would do to the declared ones, predicted before masking."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _MOST, POOLED = 0.5, 'small = "pool"'
 
 @dataclass(frozen=True, slots=True)
 class Pooling:
-    """Sub-groups and records before and after: `few` are too small, `merged` records lose the columns in `gone`.
+    """Sub-groups and records before and after pooling: `few` sub-groups are too small, `merged` records lose columns `gone`.
 
-    `left` is how many sub-groups pooling leaves, 0 where it cannot help; `dropped` is how many records suppressing would cost;
-    `mixed` is whether some of the merged records lose fewer columns than others.
+    `left` is the number of sub-groups after pooling, 0 if it cannot help. `dropped` is the number of records that suppression
+    would drop. `mixed` tells whether some of the merged records lose fewer columns than others.
     """
 
     limit: int
@@ -30,33 +30,33 @@ class Pooling:
 
     @property
     def share(self) -> float:
-        """Of the records, those that masks no longer tell apart by every declared column."""
+        """The share of records whose sub-group is pooled."""
         return self.merged / max(sum(self.sizes), 1)
 
     @property
     def within(self) -> str:
-        """Where masks keep what they keep."""
+        """The part of the file in which masks keep what they promise."""
         if not self.merged:
             return "in every sub-group"
         if self.left > 1:
-            return "in every sub-group that pooling leaves"
+            return "in every sub-group after pooling"
         return "in the whole file and not in each declared sub-group"
 
     @property
     def suppress(self) -> bool:
-        """Whether leaving records out is worth a thought: pooling would merge most records, and it would cost fewer."""
+        """Whether to suggest suppression: pooling merges most records, and suppression drops fewer."""
         return self.share > _MOST and self.dropped < self.merged and self.few < len(self.sizes)
 
     def sentence(self) -> str:
-        """What there is, what the study makes of it, and what else could be done."""
+        """The sub-groups, how the study pools them, and what else could be done."""
         least = _records(min(self.sizes))
         said = f"{_groups(len(self.sizes))}, the smallest of {least}; "
         if not self.few:
             return f"{said}none under {self.limit}."
         said += f"{self.few} {'has' if self.few == 1 else 'have'} fewer than {self.limit}"
         if not self.left:
-            return f"{said}, and pooling cannot help: the whole file has fewer in some column. Leave that column out."
-        left = f"{_groups(self.left)} {'is' if self.left == 1 else 'are'} left"
+            return f"{said}, and pooling cannot help: in some column the whole file has fewer. Leave that column out."
+        left = f"{_groups(self.left)} remain{'s' * (self.left == 1)}"
         said += f", and the study pools them: {left}, and {self._lost()}."
         if self.share <= _MOST:
             return said
@@ -70,18 +70,18 @@ class Pooling:
         return f"relations with {some}{', '.join(self.gone)} are not kept for {self.merged:,} of {_records(sum(self.sizes))}"
 
     def choice(self) -> list[str]:
-        """Lines of a study, commented out, that stand beside the setting that pools."""
+        """Commented lines of a study file, placed after the pooling setting."""
         if self.share <= _MOST:
             return []
         merges = f"# With pooling, {self._lost()}."
         if not self.suppress:
             return [merges, "# Put these columns into fewer classes, or declare fewer of them."]
-        other = f"# In place of {POOLED}, this leaves {_records(self.dropped)} out and keeps the other sub-groups apart:"
+        other = f"# Instead of {POOLED}, this leaves {_records(self.dropped)} out and keeps the other sub-groups separate:"
         return [merges, other, '# small = "suppress"']
 
 
 def foreseen_pooling(data: Microdata, limit: int) -> Pooling:
-    """Settle sub-groups as masking would with this limit, without touching the data."""
+    """Pool sub-groups as masking would with this limit, without changing the data."""
     groups, present = data.groups, data.present().tolist()
     small = [g for g, counts in enumerate(present) if usable(counts, limit) < limit]
     dropped = sum(groups.sizes[g] for g in small)

@@ -1,4 +1,4 @@
-"""Rules that every record obeys and that look meant: totals of two or three columns, and one column above another."""
+"""Detect rules that every record obeys and that look intended: totals of two or three columns, and one column above another."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class DetectedRules:
-    """Rules as a study would hold them."""
+    """Rules in the notation of a study."""
 
     identities: tuple[str, ...] = ()
     inequalities: tuple[str, ...] = ()
 
 
 def guessed_rules(data: Microdata) -> DetectedRules:
-    """What holds in every record with the columns present, among columns of numbers of which one at least is confidential."""
+    """Rules that hold in every record with values present, among numeric columns of which at least one is confidential."""
     names = data.numeric([n for n in data.released if n != data.roles.weight])[:_MOST_COLUMNS]
     first = _first_rows(data, names)
     if len(names) < 2 or len(first) < _FEWEST:
@@ -55,7 +55,7 @@ def _first_rows(data: Microdata, names: Sequence[str]) -> Floats:
 
 
 def _sums(names: Sequence[str], x: Floats) -> list[tuple[int, tuple[int, ...]]]:
-    """Sums that hold in the first rows, in which every part differs from zero somewhere; smaller ones first."""
+    """Sums that hold in the first rows, shorter ones first; constant columns are left out."""
     out: list[tuple[int, tuple[int, ...]]] = []
     useful = [j for j in range(len(names)) if len(np.unique(x[~np.isnan(x[:, j]), j])) > 1]
     for size in (2, 3):
@@ -77,7 +77,7 @@ Check = Callable[[Floats], tuple[NDArray[np.bool_], NDArray[np.bool_]]]
 
 
 def _sum_of(a: int, parts: tuple[int, ...]) -> Check:
-    """Rows in which two parts at least differ from zero, so that the sum says something, and rows that break it."""
+    """Rows in which at least two parts are not zero, so that the sum is informative, and rows that break it."""
     return lambda x: ((x[:, parts] != 0).sum(1) >= 2, _off(x[:, a], x[:, parts].sum(1)))
 
 
@@ -86,7 +86,7 @@ def _below(a: int, b: int) -> Check:
 
 
 def _holding(data: Microdata, names: Sequence[str], checks: Sequence[Check]) -> list[tuple[int, int]]:
-    """Of each check how many records speak for it, and how many break it."""
+    """For each check, how many records support it and how many break it."""
     if not checks:
         return []
 
@@ -98,7 +98,7 @@ def _holding(data: Microdata, names: Sequence[str], checks: Sequence[Check]) -> 
 
 
 def _ranges(data: Microdata, names: Sequence[str]) -> tuple[Floats, Floats]:
-    """Least and most of each column: only to tell whether two columns overlap at all."""
+    """Minimum and maximum of each column, used only to see whether two columns overlap."""
     def ends(group: int, block: Block) -> Floats:
         x = block.matrix(names)
         return np.array([np.where(np.isnan(x), np.inf, x).min(0), np.where(np.isnan(-x), np.inf, -x).min(0)])
@@ -108,7 +108,7 @@ def _ranges(data: Microdata, names: Sequence[str]) -> tuple[Floats, Floats]:
 
 
 def _solved(sums: Sequence[tuple[int, tuple[int, ...]]], names: Sequence[str], data: Microdata) -> list[str]:
-    """Identities solved for a confidential column, each such column once and none recomputed from itself."""
+    """Identities solved for a confidential column, each column once and none recomputed from itself."""
     made: dict[str, set[str]] = {}
     out: list[str] = []
     for a, parts in sums:
@@ -128,7 +128,7 @@ def _solved(sums: Sequence[tuple[int, tuple[int, ...]]], names: Sequence[str], d
 
 
 def _needed(name: str, made: dict[str, set[str]]) -> set[str]:
-    """Everything that a column is recomputed from, itself included."""
+    """All columns that a column is recomputed from, itself included."""
     return {name}.union(*(_needed(n, made) for n in made.get(name, ())))
 
 

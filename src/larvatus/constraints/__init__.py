@@ -1,1 +1,1 @@
-"""Rules that released records obey: parsing, feasibility and enforcement. What the data suggest as rules belongs to advice."""
+"""Rules that released records obey: parsing, feasibility and enforcement. Rules suggested by the data are found in advice."""

@@ -1,4 +1,4 @@
-"""A release brought to obey its constraints: derived columns put aside before the steps, everything else after them."""
+"""Make a release obey its constraints: derived columns are set aside before the steps, the rest is done after them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.constraints.linear_system import LinearRules
-from larvatus.constraints.public_notes import told_of_rules, with_noise
+from larvatus.constraints.public_notes import rule_notes, with_noise
 from larvatus.constraints.rules import Linear, Rule
 from larvatus.constraints.settings import Constraints, constraint_problems, derived_order, step_problems
 from larvatus.core.arrays import Ints
@@ -28,7 +28,7 @@ Again = Callable[[int], Sequence[Microdata]]
 
 @dataclass(frozen=True, slots=True)
 class ConstraintEnforcer:
-    """Constraints that were found to fit the data, before anything is masked."""
+    """Constraints checked against the data and the steps, before masking."""
 
     asked: Constraints
     rules: tuple[Rule, ...]
@@ -36,7 +36,7 @@ class ConstraintEnforcer:
 
     @classmethod
     def of(cls, asked: Constraints, data: Microdata, steps: Sequence[Mask]) -> ConstraintEnforcer:
-        """Refuse, with every problem in one error, what these data or these steps cannot keep."""
+        """Check the constraints; all problems with these data or steps are reported in one error."""
         columns = data.table.columns
         texts = [n for n in data.released if columns[n].kind == "nominal"]
         problems = constraint_problems(asked, data.roles, data.sub_groups, texts)
@@ -57,11 +57,11 @@ class ConstraintEnforcer:
         return found
 
     def seen(self, data: Microdata) -> Microdata:
-        """The data as steps see them: derived columns are not there."""
+        """The data as the steps see them: without derived columns."""
         return data.with_confidential([n for n in data.roles.confidential if n not in self.derived])
 
     def steps(self, masks: tuple[Mask, ...], data: Microdata) -> tuple[Mask, ...]:
-        """The steps, followed by reverse mapping where that is the repair and a column would not leave permuted already."""
+        """The steps, followed by reverse_map if that is the repair and the last mask of some column does not permute."""
         names = data.numeric(self.seen(data).confidential)
         last = {n: s for s in masks for n in taken_by(s, data)}
         if self.asked.repair != "reverse_map" or all(n in last and last[n].permutes for n in names):
@@ -72,9 +72,9 @@ class ConstraintEnforcer:
     def kept(
         self, current: Sequence[Microdata], original: Microdata, again: Again, steps: Sequence[Mask] = ()
     ) -> tuple[list[Microdata], list[Note], Rows]:
-        """Every copy after rounding, repair and recomputing; what was done; and how many records break each rule.
+        """Every copy after rounding, repair and recomputing; notes; and the number of records that break each rule.
 
-        Records that every one of the steps was told to leave (`where`) are left here too, whether they obey or not.
+        Records that no step masks (`where`) are not changed here either, even if they break a rule.
         """
         chosen = chosen_by(steps, original)
         before = self._counts(self._lines(original, original), original)
@@ -86,28 +86,28 @@ class ConstraintEnforcer:
             masked = _with_mark(masked, chosen)
             raw = self._counts(lines, self._derived_only(masked, lines))
             done = self._finished(masked, lines)
-            told: list[Note] = []
+            redrawn: list[Note] = []
             if self.asked.repair == "redraw" and any(not r.identity for r in self.rules):
                 def attempt(k: int, copy: int = c) -> Microdata:
                     if k not in drawn:
                         drawn[k] = again(k)
                     return _with_mark(drawn[k][copy], chosen)
 
-                done, told = self._redrawn(done, lines, attempt)
+                done, redrawn = self._redrawn(done, lines, attempt)
             after = self._counts(lines, done)
             copies.append(done.with_confidential(original.roles.confidential))
             counts.append((raw, after))
             left = self._left_alone(done, lines) if chosen else []
             moves, names = self._moves(masked, done, lines)
             moved |= dict.fromkeys(names)
-            said.append([*self._notes(before, raw, after, done), *told, *moves, *left])
+            said.append([*self._notes(before, raw, after, done), *redrawn, *moves, *left])
         worst = np.max([np.array([raw, after]) for raw, after in counts], axis=0)
         obeyed = [r.text for r, now in zip(self.rules, worst[1], strict=True) if not now]
         noisy = {n for s in steps if with_noise(s) for n in taken_by(s, self.seen(original))}
-        told_outside = told_of_rules(
+        for_public = rule_notes(
             self.asked, self.derived, original.roles.confidential, obeyed, moved, noisy
         )
-        notes = [*self._derived_notes(original), *said_of_copies(said), *told_outside]
+        notes = [*self._derived_notes(original), *said_of_copies(said), *for_public]
         return copies, notes, self._table(before, worst[0], worst[1])
 
     def _lines(self, data: Microdata, original: Microdata) -> LinearRules:
@@ -116,7 +116,7 @@ class ConstraintEnforcer:
         for name in original.numeric([n for n in original.confidential if n in used]):
             if data.table.columns[name].kind != "number":
                 raise MaskError(
-                    f"constraints: a step turned {name!r} into names, and a rule needs its numbers. Leave it out of that step, "
+                    f"constraints: a step made {name!r} categorical, but a rule needs its numbers. Leave it out of that step, "
                     "or out of the rules."
                 )
         movable = tuple(n for n in names if n in {*used, *(m for d in self.derived.values() for m in d.columns)})
@@ -128,7 +128,7 @@ class ConstraintEnforcer:
         return LinearRules(self.rules, self.derived, units, self.asked.tolerance, movable, spread, data.table.columns)
 
     def _implied_units(self, movable: Sequence[str]) -> dict[str, float]:
-        """Units of rounded columns, and of those derived as whole multiples of rounded ones."""
+        """Units of rounded columns, and of columns derived as integer combinations of rounded ones."""
         units = self.asked.units()
         for name, parts in self.derived.items():
             whole = all(float(c).is_integer() for c in (*(c for _, c in parts.terms), parts.constant))
@@ -141,19 +141,19 @@ class ConstraintEnforcer:
         system = lines.system()
         empty = [n for n, low, high in zip(lines.movable, system.lower, system.upper, strict=True) if low > high]
         if empty:
-            raise StudyError([f"constraints: nothing lies between the bounds of {n!r}. Widen them." for n in empty])
+            raise StudyError([f"constraints: no value lies between the bounds of {n!r}. Widen them." for n in empty])
 
     def _check_identities(self, before: Ints, original: Microdata) -> None:
         broken = [(r.text, int(n)) for r, n in zip(self.rules, before, strict=True) if r.identity and n]
         if broken:
             said = "; ".join(f"{text} is broken by {n:,} of {original.rows:,} records" for text, n in broken)
             raise MaskError(
-                f"constraints: {said} of the original, so recomputing would not give the same column. Correct the data, allow "
-                "a tolerance, or leave the rule out."
+                f"constraints: {said} of the original, so recomputing would change the column. Correct the data, set a "
+                "tolerance, or leave the rule out."
             )
 
     def _counts(self, lines: LinearRules, data: Microdata) -> Ints:
-        """How many records break each rule."""
+        """The number of records that break each rule."""
         if not self.rules:
             return np.zeros(0, dtype=np.int64)
         parts = data.reduce(lines.used, lambda g, b: lines.broken(b.values).sum(axis=0), np.add)
@@ -165,7 +165,7 @@ class ConstraintEnforcer:
         return data.map_rows(lambda g, b: _only(exact.with_derived(b.values), names), lines.used) if names else data
 
     def _finished(self, data: Microdata, lines: LinearRules) -> Microdata:
-        """Moved within bounds and rules where that is the repair; then rounded; then derived columns recomputed."""
+        """The data after repair to the nearest values (if chosen), rounding, and recomputing of derived columns."""
         names = (*lines.movable, *self.derived)
 
         def finish(group: int, block: Block) -> Mapping[str, Array]:
@@ -182,7 +182,7 @@ class ConstraintEnforcer:
 
     def _redrawn(self, done: Microdata, lines: LinearRules, attempt: Callable[[int], Microdata]) -> tuple[Microdata,
                                                                                                           list[Note]]:
-        """Records that break a rule taken from later attempts, each from the first in which it breaks none."""
+        """Replace records that break a rule by later attempts, each by the first in which it breaks none."""
         names = (*lines.movable, *self.derived)
         done = self._marked(done, lines)
         first = left = _marks(done)
@@ -199,11 +199,11 @@ class ConstraintEnforcer:
             wanted = [*names, _OFF, *(f"{AGAIN}{n}" for n in (*names, _OFF))]
             done = done.holding(joined.map_rows(choose, wanted))
             left = _marks(done)
-        notes = [Note(f"{first - left:,} records were drawn again until they broke no rule", step="rules")] if first else []
+        notes = [Note(f"{first - left:,} records were redrawn until they broke no rule", step="rules")] if first else []
         if left:
             notes.append(Note(
-                f"{left:,} records still break a rule after {self.asked.attempts} more draws and leave as first drawn. Allow "
-                'more attempts, lower the strength of the mask, or use repair = "nearest"', "warning", "rules",
+                f"{left:,} records still break a rule after {self.asked.attempts} redraws and are released as first drawn. "
+                'Allow more attempts, mask less strongly, or use repair = "nearest"', "warning", "rules",
             ))
         return done, notes
 
@@ -214,7 +214,7 @@ class ConstraintEnforcer:
         return data.map_rows(mark, _and_mark(lines.used, data), [Column(_OFF, "number")])
 
     def _left_alone(self, done: Microdata, lines: LinearRules) -> list[Note]:
-        """How many records that no step was for break a rule or are not rounded, as they came."""
+        """A warning if records that no step masks break a rule or are not rounded."""
         def count(group: int, block: Block) -> int:
             rounded = lines.rounded(block.values)
             odd = [np.abs(rounded[n] - block[n]) > 1e-9 * (1 + np.abs(block[n])) for n in lines.movable]
@@ -223,13 +223,13 @@ class ConstraintEnforcer:
 
         left = sum(done.reduce(_and_mark(lines.used, done), count, int.__add__))
         return [Note(
-            f"{left:,} records that no step was for (where) break a rule or are not rounded, and leave as they came", "warning",
-            "rules",
+            f"{left:,} records that no step masks (where) break a rule or are not rounded; they are released unchanged",
+            "warning", "rules",
         )] if left else []
 
     def _notes(self, before: Ints, raw: Ints, after: Ints, done: Microdata) -> list[Note]:
         out = []
-        way_out = "" if self.asked.repair == "nearest" else '. Meet it by repair = "nearest"'
+        way_out = "" if self.asked.repair == "nearest" else '. Use repair = "nearest" to meet it'
         quiet = {i for i, r in enumerate(self.rules) if i >= len(self.asked.rules) and not before[i] and not after[i]}
         for i, (rule, was, masked, now) in enumerate(zip(self.rules, before, raw, after, strict=True)):
             if (rule.identity and not now) or i in quiet:
@@ -241,13 +241,13 @@ class ConstraintEnforcer:
         if quiet:
             most = max(int(raw[i]) for i in quiet)
             out.append(Note(
-                f"{len(quiet)} bounds of columns are kept by every record of the original and of the release; after the steps "
-                f"up to {most:,} records broke one of them", step="rules",
+                f"every record of the original and of the release keeps {len(quiet)} column bounds; after the steps up to "
+                f"{most:,} records broke one of them", step="rules",
             ))
         return out
 
     def _moves(self, masked: Microdata, done: Microdata, lines: LinearRules) -> tuple[list[Note], list[str]]:
-        """How many values rounding and repair changed, each by itself, and in which columns repair did."""
+        """Notes on how many values rounding and repair changed, and the columns that repair changed."""
         names = lines.movable
         joined = done.table.pair(masked.table, {f"{BEFORE}{n}": n for n in names})
 
@@ -271,24 +271,24 @@ class ConstraintEnforcer:
             notes.append(Note(f"{turned:,} values were rounded ({which})", step="rules"))
         if moved and self.asked.repair == "nearest":
             notes.append(Note(
-                f"{moved:,} values in {records:,} of {done.rows:,} records were moved, as little as possible, to obey",
+                f"{moved:,} values in {records:,} of {done.rows:,} records were changed as little as possible to obey rules",
                 step="rules",
             ))
         if moved or turned:
             notes.append(Note(
-                "what the steps keep exactly (moments, the values of a column) is kept only nearly after rounding, moving or "
-                "drawing again; the measures show by how much", "warning", "rules",
+                "what the steps keep exactly (moments, the values of a column) is kept only approximately after rounding or "
+                "repair; the measures show by how much", "warning", "rules",
             ))
         return notes, [n for n, count in zip(names, by_column, strict=True) if count]
 
     def _derived_notes(self, original: Microdata) -> list[Note]:
         out = []
         for name, parts in self.derived.items():
-            out.append(Note(f"{name} is not masked itself but recomputed from {', '.join(parts.columns)} in every record",
+            out.append(Note(f"{name} is not masked but recomputed from {', '.join(parts.columns)} in every record",
                             step="rules"))
             gone = sum(original.reduce([name, *parts.columns], _parts_missing(name, parts), int.__add__))
             if gone:
-                out.append(Note(f"{gone:,} values of {name} leave as missing, because a part of them is", "warning", "rules"))
+                out.append(Note(f"{gone:,} values of {name} become missing, because a part is missing", "warning", "rules"))
         return out
 
     def _table(self, before: Ints, raw: Ints, after: Ints) -> Rows:
@@ -300,7 +300,7 @@ class ConstraintEnforcer:
 
 
 def _with_mark(data: Microdata, chosen: Microdata | None) -> Microdata:
-    """The data with the mark of records that some step was for; as they are where all records are."""
+    """The data with a mark on records that some step masks; no mark if all records are masked."""
     return data if chosen is None else data.holding(data.table.pair(chosen.table, {FOR: TAKEN}))
 
 
@@ -309,7 +309,7 @@ def _and_mark(names: Sequence[str], data: Microdata) -> list[str]:
 
 
 def _masked(block: Block) -> NDArray[np.bool_]:
-    """Which records some step was for."""
+    """Which records some step masks."""
     return np.asarray(block[FOR] == 1) if FOR in block.values else np.ones(len(block), dtype=bool)
 
 

@@ -1,4 +1,4 @@
-"""Whether rules that hold for every record can all be kept by some record, asked before anything is masked."""
+"""Check, before masking, whether some record can obey all unconditional rules at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _IMPOSSIBLE = 2
 
 
 def contradicting(rules: Sequence[Rule]) -> list[Rule]:
-    """Rules without a condition of which any but one can be kept, and never all; none where nothing of the kind is seen."""
+    """A minimal set of unconditional rules that contradict each other; empty if none is found."""
     kept = [r for r in rules if not r.given]
     if len(kept) < 2 or _possible(kept):
         return []
@@ -24,7 +24,7 @@ def contradicting(rules: Sequence[Rule]) -> list[Rule]:
 
 
 def _possible(rules: Sequence[Rule]) -> bool:
-    """Whether some values of all columns keep every rule; true also where the question is too hard."""
+    """Whether some record can obey every rule, by linear programming; true also if this cannot be decided."""
     from scipy.optimize import linprog
 
     columns = list(dict.fromkeys(n for r in rules for n in r.columns))

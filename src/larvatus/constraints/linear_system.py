@@ -1,4 +1,9 @@
-"""Rules as arithmetic on blocks of rows: which records break them, what is derived, and the nearest record that obeys."""
+"""Rules as arithmetic on blocks of rows: which records break them, derived columns, and the nearest record that obeys.
+
+    min Σ_j ((z_j − y_j) / sd_j)²      subject to      A z ≤ b,      A₌ z = b₌,      lower ≤ z ≤ upper
+
+for each record y that breaks a rule, with z the repaired record.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +35,12 @@ class LinearRules:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Every column that is looked at."""
+        """Every column that the rules use."""
         names = [n for r in self.rules for n in (*r.columns, *r.conditions)]
         return tuple(dict.fromkeys((*names, *self.movable, *self.units, *self.derived)))
 
     def with_derived(self, values: Values) -> dict[str, Array]:
-        """The values with derived columns recomputed; one that was missing stays so."""
+        """The values with derived columns recomputed; missing values stay missing."""
         out = dict(values)
         for name, parts in self.derived.items():
             out[name] = np.where(np.isnan(values[name]), np.nan, parts.of(out))
@@ -51,7 +56,7 @@ class LinearRules:
         return {**values, **{n: round_to_base(values[n], self.units[n]) for n in names if n in self.units}}
 
     def broken(self, values: Values) -> Bools:
-        """Rows × rules: where a rule is broken; comparisons with a missing value break nothing."""
+        """Rows × rules: whether a rule is broken; a comparison with a missing value is never broken."""
         out = np.zeros((len(next(iter(values.values()))), len(self.rules)), dtype=bool)
         for i, rule in enumerate(self.rules):
             where = rule.holds_where(self.columns)(values)
@@ -60,12 +65,12 @@ class LinearRules:
         return out
 
     def _slack(self, rule: Rule, line: LinearTerm, values: Values) -> float | Floats:
-        """By how much a line may be off: sums by their rounding; a column beside a value or a column by nothing."""
+        """Tolerance of a line: rounding error for sums, none between single columns or numbers."""
         digits = 0.0 if line.plain else _CLOSE * line.size(values)
         return self.tolerance + digits + self._half_unit(rule, line)
 
     def _half_unit(self, rule: Rule, line: LinearTerm) -> float:
-        """What rounding its left side may take from an equality between columns that are not whole multiples."""
+        """Half a unit for a conditional equality whose rounded left side is not an integer combination of the right."""
         left = line.left.lone
         if not rule.given or line.sign != "=" or left is None or left not in self.units:
             return 0.0
@@ -73,7 +78,7 @@ class LinearRules:
         return 0.0 if exact and line.right.constant == round(line.right.constant) else self.units[left] / 2
 
     def nearest(self, values: Values) -> dict[str, Array]:
-        """The values with records that break a rule moved as little as will do, everything rounded, derived recomputed."""
+        """The values with records that break a rule changed as little as possible, then rounded, derived columns recomputed."""
         system = self.system()
         out = dict(values)
         rows = self._breaking(values)
@@ -100,9 +105,9 @@ class LinearRules:
         return np.array([self.units.get(n, 0.0) for n in self.movable])
 
     def _settled(self, values: dict[str, Array], system: System) -> dict[str, Array]:
-        """Moved rows with every consequence set to the last digit, again and again while one brings about another.
+        """Set equalities and single-column inequalities exactly, repeatedly while one change causes another.
 
-        Rows for which there is no end to this keep the last state; what they break is counted like everything else.
+        Rows that do not converge keep their last state; the rules they break are counted as usual.
         """
         for turn in range(MOST_PASSES):
             before = values
@@ -117,7 +122,7 @@ class LinearRules:
         return values
 
     def _equal(self, values: dict[str, Array], rule: Rule, line: LinearTerm, system: System) -> dict[str, Array]:
-        """An equality set exactly: in its column, or where that is derived in its parts, the smallest first."""
+        """Set an equality exactly: in its column or, if that is derived, in its parts, smallest values first."""
         sides = ((line.left, line.right), (line.right, line.left))
         target, other = next(((a.lone, b) for a, b in sides if a.lone in self.movable), (None, line.right))
         now = self.with_derived(values)
@@ -142,7 +147,7 @@ class LinearRules:
         return values
 
     def _beside(self, values: dict[str, Array], rule: Rule, line: LinearTerm, other: bool, system: System) -> dict[str, Array]:
-        """An inequality of two values that is broken by rounding alone: one is put on the other, by turns."""
+        """If rounding error alone breaks an inequality of two values, set one equal to the other, in turn."""
         now = self.with_derived(values)
         over = line.excess(now)
         near = rule.holds_where(self.columns)(now) & (over > 0) & (over <= _CLOSE * (line.size(now) + 1.0))
@@ -153,13 +158,13 @@ class LinearRules:
         return values
 
     def _set(self, values: dict[str, Array], name: str, meant: Array, where: Bools, system: System) -> dict[str, Array]:
-        """A column with other values in some rows, where these are there and within its bounds."""
+        """Replace values of a column in some rows, if they are present and the new ones within its bounds."""
         j = self.movable.index(name)
         able = where & ~np.isnan(values[name]) & (meant >= system.lower[j]) & (meant <= system.upper[j])
         return {**values, name: np.where(able, meant, values[name])}
 
     def _moved(self, values: Values, system: System) -> dict[str, Array]:
-        """Rows that break a rule, each moved to the nearest point that breaks none; conditions are asked as they come up."""
+        """Move each row that breaks a rule to the nearest point that breaks none; conditions are checked after each move."""
         from larvatus.stats.linear.nearest_feasible import nearest_obeying
 
         out = dict(values)
@@ -186,7 +191,7 @@ class LinearRules:
         return out
 
     def system(self) -> System:
-        """The rules as bounds of single columns and as lines over several."""
+        """The rules as bounds of single columns and linear constraints over several."""
         p = len(self.movable)
         lower, upper = np.full(p, -np.inf), np.full(p, np.inf)
         slope: list[Floats] = []
@@ -222,7 +227,7 @@ class LinearRules:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Lines × movable columns, with the terms of columns that stay as they are, and bounds of single columns."""
+    """Linear constraints × movable columns, with the terms of fixed columns, and bounds of single columns."""
 
     slope: Floats
     fixed: tuple[Mapping[str, float], ...]
@@ -234,7 +239,7 @@ class System:
     narrower: float | Floats = 0.0
 
     def limits(self, values: Values, now: Floats, gone: Bools) -> tuple[Floats, Bools]:
-        """What each line may reach in each row, held columns as they are now, and whether every value it needs is there."""
+        """The limit of each constraint in each row, given the fixed columns, and whether all its values are present."""
         limit = -np.where(gone, 0.0, now) @ np.where(self.held, self.slope, 0.0).T
         for i, parts in enumerate(self.fixed):
             limit[:, i] -= parts.get("", 0.0) + sum(c * values[n] for n, c in parts.items() if n and c)
@@ -242,13 +247,13 @@ class System:
         return np.where(there, limit, 0.0) - self.narrower, there
 
     def narrowed(self, units: Floats) -> System:
-        """The same with room for rounding each column to its unit."""
+        """The same with a margin for rounding each column to its unit."""
         room = np.where(self.equal, 0.0, np.abs(self.slope) @ units / 2)
         return System(self.slope, self.fixed, self.held, self.equal, self.rule, self.lower, self.upper, room)
 
 
 def _multiple(value: float, unit: float, towards: object) -> float:
-    """The multiple of a unit next to a bound, inside it."""
+    """The multiple of a unit nearest to a bound, inside it."""
     if not math.isfinite(value):
         return value
     near = round(value / unit)

@@ -1,4 +1,4 @@
-"""What the users of a release are told of the rules that it was brought to obey: words and settings, never a count."""
+"""Public notes on the rules that a release obeys: words and settings, never a count."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from larvatus.constraints.settings import Constraints
 from larvatus.data.contracts import Mask
 from larvatus.data.notes import Note
 
-NO_CORRECTION = "What is stated of the noise is not true of values that were moved, and corrections for noise do not hold for"
+NO_CORRECTION = "The stated noise does not apply to values changed in this way, and corrections for noise do not hold for"
 
 STATES_NOISE = frozenset({"variance", "bias_sd"})
 
 
 def with_noise(step: Mask) -> bool:
-    """Whether the size of noise is among what the public is told of a step."""
+    """Whether the size of the noise is among the published settings of a step."""
     return bool(STATES_NOISE & step.publishable)
 
 
-def told_of_rules(
+def rule_notes(
     asked: Constraints, derived: Mapping[str, Linear], masked: Collection[str], obeyed: Sequence[str], moved: Collection[str],
     noisy: Collection[str],
 ) -> list[Note]:
-    """Which columns are derived, rounded and moved after the steps, how, and which rules every record obeys.
+    """Notes on columns derived, rounded or changed after the steps, and on the rules that every record obeys.
 
-    `noisy` are the columns of which noise is stated; only of these can a statement about noise have become untrue.
+    `noisy` are the columns whose noise is published; only for these can a statement about noise have become wrong.
     """
     said = [
         f"{name} is computed from its masked parts ({', '.join(n for n in parts.columns if n in masked)})"
         f"{_besides([n for n in parts.columns if n not in masked])}"
-        f"{'; the noise stated is that of its parts' if any(n in noisy for n in parts.columns) else ''}."
+        f"{'; the stated noise is that of its parts' if any(n in noisy for n in parts.columns) else ''}."
         for name, parts in derived.items()
     ]
     said += _rounded(asked)
     if moved:
         how = {
-            "nearest": "records that broke a rule or a bound were moved to the nearest values that break none",
-            "redraw": f"records that broke a rule or a bound were drawn again, up to {asked.attempts} times",
+            "nearest": "records that broke a rule or a bound were changed to the nearest values that break none",
+            "redraw": f"records that broke a rule or a bound were redrawn, up to {asked.attempts} times",
             "reverse_map": "values were changed to obey rules",
         }[asked.repair]
         names = ", ".join(moved)

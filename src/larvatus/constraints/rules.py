@@ -1,4 +1,4 @@
-"""Rules between columns, such as `TAXINC <= AGI` or `if WSALVAL = 0 then FICA = 0`, read without running any code."""
+"""Rules between columns, such as `TAXINC <= AGI` or `if WSALVAL = 0 then FICA = 0`, parsed without running any code."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Values = Mapping[str, Array]
 
 
 class RuleProblem(ValueError):
-    """A rule cannot be read, or asks for what no release can keep."""
+    """A rule cannot be read, or no release can obey it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A sum of columns with coefficients, in the order they were written, and a constant."""
+    """A linear combination of columns, in the order written, plus a constant."""
 
     terms: tuple[tuple[str, float], ...]
     constant: float = 0.0
@@ -39,11 +39,11 @@ class Linear:
 
     @property
     def lone(self) -> str | None:
-        """The column that it is, where it is nothing else."""
+        """The column, if the expression is a single column."""
         return self.terms[0][0] if len(self.terms) == 1 and self.terms[0][1] == 1 and self.constant == 0 else None
 
     def of(self, values: Values, sizes: bool = False) -> Floats:
-        """Its value in every row, missing where a column is; with `sizes`, the sum of the sizes of its terms."""
+        """Its value in every row, missing if a column is; with `sizes`, the sum of the absolute values of its terms."""
         change = np.abs if sizes else np.asarray
         parts = [change(values[n] if c == 1 else c * values[n]) for n, c in self.terms]
         total = np.asarray(sum(parts[1:], parts[0])) if parts else np.zeros(len(next(iter(values.values()))))
@@ -56,7 +56,7 @@ class Linear:
         return Linear(self.terms + other.terms, self.constant + other.constant)
 
     def gathered(self, given: Mapping[str, Linear]) -> dict[str, float]:
-        """The coefficient of each column, derived columns replaced by what they are derived from; the constant is ''."""
+        """The coefficient of each column, with derived columns replaced by their parts; the key of the constant is ''."""
         out = {"": self.constant}
         for name, factor in self.terms:
             parts = given[name].gathered(given) if name in given else {name: 1.0}
@@ -67,7 +67,7 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class LinearTerm:
-    """One comparison: the left side is at most the right one, or equal to it."""
+    """One comparison: left <= right, or left = right."""
 
     left: Linear
     sign: Literal["<=", "="]
@@ -79,22 +79,22 @@ class LinearTerm:
 
     @property
     def plain(self) -> bool:
-        """Whether each side is a column or a number by itself, so that nothing is computed that could be rounded."""
+        """Whether each side is a single column or number, so that no rounding error can arise."""
         return all(side.lone is not None or not side.terms for side in (self.left, self.right))
 
     def excess(self, values: Values) -> Floats:
-        """By how much each row breaks it: above zero where it does; missing where a column is."""
+        """By how much each row breaks it: positive if it does, missing if a column is."""
         over = self.left.of(values) - self.right.of(values)
         return np.abs(over) if self.sign == "=" else over
 
     def size(self, values: Values) -> Floats:
-        """How large the two sides are, for what counts as rounding."""
+        """The size of the two sides, which scales the rounding tolerance."""
         return self.left.of(values, sizes=True) + self.right.of(values, sizes=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What every record is to obey: lines that hold always, or where a condition does."""
+    """A rule for every record: comparisons that hold always, or if a condition holds."""
 
     text: str
     lines: tuple[LinearTerm, ...]
@@ -106,7 +106,7 @@ class Rule:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of its lines."""
+        """Columns of its comparisons."""
         return tuple(dict.fromkeys(n for line in self.lines for n in line.columns))
 
     @property
@@ -115,7 +115,7 @@ class Rule:
         return names_in(self.given) if self.given else ()
 
     def holds_where(self, columns: Mapping[str, Column]) -> Callable[[Values], NDArray[np.bool_]]:
-        """In which rows its lines are to hold."""
+        """A function that returns the rows in which the comparisons must hold."""
         if not self.given:
             return lambda values: np.ones(len(next(iter(values.values()))), dtype=bool)
         asked = condition(self.given, columns)
@@ -123,9 +123,9 @@ class Rule:
 
 
 def parse_rule(text: str) -> Rule:
-    """An identity, an inequality, or `if condition then …`; column names that are no plain words go into backquotes."""
+    """Parse an identity, an inequality, or `if condition then …`; column names with special characters go in backquotes."""
     if len(text) > _LONGEST:
-        raise RuleProblem(f"rule of {len(text)} characters; at most {_LONGEST} are read. Write several")
+        raise RuleProblem(f"rule of {len(text)} characters; the limit is {_LONGEST}. Split it into several rules")
     bare, names, texts = spell_out(text)
     found = re.fullmatch(r"\s*if\b(.*?)\bthen\b(.*)", bare, re.DOTALL)
     said = f"rule {text!r}"
@@ -134,7 +134,7 @@ def parse_rule(text: str) -> Rule:
         if len(lines) == 1 and lines[0].sign == "=":
             lines = (_solved(lines[0], said),)
         elif any(line.sign == "=" for line in lines):
-            raise RuleProblem(f"{said}: = and <= are mixed. Write two rules")
+            raise RuleProblem(f"{said}: mixes = and <=. Write two rules")
         return Rule(text, lines)
     given = found[1]
     for word, meant in (*texts.items(), *((w, f"`{n}`") for w, n in names.items())):
@@ -160,15 +160,15 @@ def _tree(text: str, said: str) -> ast.expr:
 
 def _lines(node: ast.expr, names: Mapping[str, str], said: str) -> tuple[LinearTerm, ...]:
     if not isinstance(node, ast.Compare):
-        raise RuleProblem(f"{said}: compares nothing that can be read; write for example {EXAMPLES}")
+        raise RuleProblem(f"{said}: has no comparison; write for example {EXAMPLES}")
     try:
         sides = [_linear(side, names, said) for side in (node.left, *node.comparators)]
     except RecursionError:
-        raise RuleProblem(f"{said}: its brackets lie too deep. Write it flatter") from None
+        raise RuleProblem(f"{said}: too many nested brackets. Simplify it") from None
     lines = []
     for left, sign, right in zip(sides, node.ops, sides[1:], strict=False):
         if not left.terms and not right.terms:
-            raise RuleProblem(f"{said}: names no column on either side of a comparison")
+            raise RuleProblem(f"{said}: a comparison has no column on either side")
         if isinstance(sign, ast.Eq):
             lines.append(LinearTerm(left, "=", right))
         elif isinstance(sign, ast.LtE):
@@ -176,23 +176,23 @@ def _lines(node: ast.expr, names: Mapping[str, str], said: str) -> tuple[LinearT
         elif isinstance(sign, ast.GtE):
             lines.append(LinearTerm(right, "<=", left))
         else:
-            raise RuleProblem(f"{said}: only =, <= and >= can be kept. For A < B write A + 1 <= B, or whatever the step is")
+            raise RuleProblem(f"{said}: only =, <= and >= are supported. For A < B write A + 1 <= B, or another step")
     return tuple(lines)
 
 
 def _solved(line: LinearTerm, said: str) -> LinearTerm:
-    """An identity with its one column on the left."""
+    """The identity with its single column on the left."""
     if line.left.lone is None:
         line = LinearTerm(line.right, "=", line.left)
     if line.left.lone is None:
-        raise RuleProblem(f"{said}: has no column alone on one side, so none can be recomputed. Write it as A = …")
+        raise RuleProblem(f"{said}: has no single column on one side that could be recomputed. Write it as A = …")
     return line
 
 
 def _linear(node: ast.expr, names: Mapping[str, str], said: str) -> Linear:
     if isinstance(node, ast.Name):
         if node.id.startswith("_text"):
-            raise RuleProblem(f"{said}: text can be compared in a condition only. Column names go into backquotes (`a b`)")
+            raise RuleProblem(f"{said}: text can be compared only in a condition. Column names go in backquotes (`a b`)")
         return Linear(((names.get(node.id, node.id), 1.0),))
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return Linear((), _number(node.value, said))
@@ -208,7 +208,7 @@ def _linear(node: ast.expr, names: Mapping[str, str], said: str) -> Linear:
             return right.scaled(left.constant) if right.terms else left.scaled(right.constant)
         if isinstance(node.op, ast.Div) and not right.terms and right.constant:
             return left.scaled(_number(1 / right.constant, said))
-    raise RuleProblem(f"{said}: only sums and differences of columns, each times a number, can be read")
+    raise RuleProblem(f"{said}: only sums and differences of columns, each times a number, are supported")
 
 
 def _number(value: float, said: str) -> float:

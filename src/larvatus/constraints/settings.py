@@ -1,4 +1,4 @@
-"""What a release has to obey: bounds, whole numbers, decimals, and rules between columns."""
+"""The constraints of a release: bounds, whole numbers, decimals, and rules between columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from larvatus.data.method_parsing import validation_problems
 from larvatus.data.roles import Names, Roles, SubGroups, released_columns
 
 Repair = Literal["nearest", "redraw", "reverse_map"]
-HOW_BOUNDS = "a bound is written with least, most, or both, such as { least = 0, most = 100 }"
+HOW_BOUNDS = "write a bound with least, most, or both, such as { least = 0, most = 100 }"
 
 
 def _readable(text: str) -> str:
@@ -27,12 +27,12 @@ RuleText = Annotated[str, AfterValidator(_readable)]
 
 
 class ColumnBounds(BaseModel):
-    """The least and the most that a column may hold."""
+    """The smallest and largest value allowed in a column."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    least: float | None = Field(default=None, description="no value below it")
-    most: float | None = Field(default=None, description="no value above it")
+    least: float | None = Field(default=None, description="smallest allowed value")
+    most: float | None = Field(default=None, description="largest allowed value")
 
     @model_validator(mode="before")
     @classmethod
@@ -51,28 +51,28 @@ class ColumnBounds(BaseModel):
 
 
 class Constraints(BaseModel):
-    """What every released record is to obey, and how records that do not are brought to it."""
+    """The constraints that every released record must obey, and how to repair records that break them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    bounds: dict[str, ColumnBounds] = Field(default_factory=dict, description="least and most of a column, by name")
-    non_negative: Names = Field(default=(), description="columns without a value below zero")
-    integers: Names = Field(default=(), description="columns of whole numbers, halves away from zero")
+    bounds: dict[str, ColumnBounds] = Field(default_factory=dict, description="smallest and largest value of a column, by name")
+    non_negative: Names = Field(default=(), description="columns without negative values")
+    integers: Names = Field(default=(), description="columns rounded to whole numbers, halves away from zero")
     decimals: dict[str, Annotated[int, Field(ge=0, le=15)]] = Field(
-        default_factory=dict, description="decimals that a column is rounded to, by name"
+        default_factory=dict, description="number of decimals that a column is rounded to, by name"
     )
     rules: tuple[RuleText, ...] = Field(default=(), description="identities, inequalities, and if … then … between columns")
-    repair: Repair = Field(default="nearest", description="how records that break a rule are brought to obey it")
-    attempts: Annotated[int, Field(ge=1, le=1000)] = Field(default=20, description="most times a record is drawn again")
+    repair: Repair = Field(default="nearest", description="how records that break a rule are repaired")
+    attempts: Annotated[int, Field(ge=1, le=1000)] = Field(default=20, description="most redraws of a record")
     tolerance: Annotated[float, Field(ge=0)] = Field(
-        default=0.0, description="by how much a rule may be off and still count as kept; rounding in the last digits always may"
+        default=0.0, description="largest violation that still counts as kept, in addition to rounding in the last digits"
     )
 
     def __bool__(self) -> bool:
         return bool(self.bounds or self.non_negative or self.integers or self.decimals or self.rules)
 
     def read_rules(self) -> tuple[Rule, ...]:
-        """The rules, then the bounds as rules."""
+        """The parsed rules, followed by the bounds as rules."""
         out = [parse_rule(text) for text in self.rules]
         for name in dict.fromkeys((*self.non_negative, *self.bounds)):
             bound = self.bounds.get(name, ColumnBounds(least=0))
@@ -85,11 +85,11 @@ class Constraints(BaseModel):
         return tuple(out)
 
     def units(self) -> dict[str, float]:
-        """What rounded columns are multiples of."""
+        """The rounding unit of each rounded column."""
         return {**{n: 10.0**-d for n, d in self.decimals.items()}, **dict.fromkeys(self.integers, 1.0)}
 
     def over(self, rules: tuple[str, ...], integers: str | None, repair: str | None) -> Constraints:
-        """The same with more rules and whole numbers, and another repair where one is named."""
+        """The same with more rules and whole-number columns, and another repair if given."""
         more = {"rules": (*self.rules, *rules), "integers": (*self.integers, *_listed(integers))}
         return constraints_of({**self.model_dump(), **more, **({"repair": repair} if repair else {})})
 
@@ -99,12 +99,12 @@ def _listed(text: str | None) -> tuple[str, ...]:
 
 
 def constraints_of(given: Any) -> Constraints:
-    """Constraints from themselves, a table, one rule, a list of rules, or nothing; every problem in one error."""
+    """Constraints from a Constraints object, a table, one rule, a list of rules, or None; all problems in one error."""
     if isinstance(given, Constraints):
         return given
     raw = {"rules": [given]} if isinstance(given, str) else {"rules": list(given)} if isinstance(given, list | tuple) else given
     if raw is not None and not isinstance(raw, Mapping):
-        raise StudyError([f"constraints: cannot be read from a {type(given).__name__}; give rules, or a table of settings."])
+        raise StudyError([f"constraints: cannot be read from a {type(given).__name__}; give rules or a table of settings."])
     try:
         return Constraints.model_validate(dict(raw or {}))
     except ValidationError as error:
@@ -112,7 +112,7 @@ def constraints_of(given: Any) -> Constraints:
 
 
 def constraint_fields(raw: Any) -> list[str]:
-    """Names that a problem may be placed at: settings, and columns that have some of their own."""
+    """Names that an error may refer to: settings, and columns with settings of their own."""
     named = [str(n) for part in ("bounds", "decimals") for n in (raw or {}).get(part, {}) if isinstance(raw[part], Mapping)]
     return [*Constraints.model_fields, *named, "least", "most"]
 
@@ -120,10 +120,10 @@ def constraint_fields(raw: Any) -> list[str]:
 def constraint_problems(
     asked: Constraints, roles: Roles, sub_groups: SubGroups, names: Collection[str] | None = None
 ) -> list[str]:
-    """Everything about the constraints that cannot be kept with these roles; `names` are the columns known to hold text."""
+    """All problems of the constraints with these roles; `names` are the columns known to hold text."""
     if not asked:
         idle = asked.model_dump(exclude_defaults=True)
-        return [f"constraints.{n}: is set, and there is nothing to obey. Add bounds, integers or rules." for n in idle]
+        return [f"constraints.{n}: is set, but there is nothing to obey. Add bounds, integers or rules." for n in idle]
     known = released_columns(roles, sub_groups)
     texts = {*roles.nominal, *sub_groups.columns, *roles.ordered} if names is None else set(names)
     problems: list[str] = []
@@ -139,7 +139,7 @@ def constraint_problems(
         against = contradicting(asked.read_rules())
         if len({n for r in against for n in r.columns}) > 1:
             said = "; ".join(r.text for r in against)
-            problems.append(f"constraints: no record can keep all of: {said}. Leave one of them out, or correct it.")
+            problems.append(f"constraints: no record can obey all of: {said}. Leave one of them out, or correct it.")
     both = [n for n in asked.integers if n in asked.decimals]
     problems += [f"constraints: {n!r} is in integers and in decimals. Keep it in one of the two." for n in both]
     return list(dict.fromkeys(problems))
@@ -149,9 +149,9 @@ def _column_problems(where: str, name: str, known: Collection[str], texts: Colle
     if name not in known:
         return [f"{where}: no released column {name!r}; {nearest_names(name, known)}"]
     if name not in roles.confidential:
-        return [f"{where}: {name!r} is released as it is, so nothing can be asked of it. Name confidential columns only."]
+        return [f"{where}: {name!r} is not masked, so it cannot be constrained. Use confidential columns only."]
     if name in texts:
-        return [f"{where}: {name!r} holds text, and numbers are needed. Leave it out."]
+        return [f"{where}: {name!r} holds text, but numbers are needed. Leave it out."]
     return []
 
 
@@ -162,13 +162,13 @@ def _rule_problems(rule: Rule, known: Collection[str], texts: Collection[str], r
         return [f"{said}: no released column {n!r}; {nearest_names(n, known)}" for n in unknown]
     held = [n for n in rule.columns if n in texts]
     if held:
-        return [f"{said}: {n!r} holds text, and sums need numbers. Text can stand in a condition (if … then …)." for n in held]
+        return [f"{said}: {n!r} holds text, but sums need numbers. Use text only in a condition (if … then …)." for n in held]
     if rule.identity:
         left = rule.lines[0].left.lone
         if left not in roles.confidential:
-            return [f"{said}: {left!r} is released as it is and cannot be recomputed. Put a confidential column on the left."]
+            return [f"{said}: {left!r} is not masked and cannot be recomputed. Put a confidential column on the left."]
     elif not any(n in roles.confidential for n in rule.columns):
-        return [f"{said}: names no confidential column, so masking cannot break or keep it. Leave it out."]
+        return [f"{said}: has no confidential column, so masking does not affect it. Leave it out."]
     return []
 
 
@@ -182,20 +182,20 @@ def _identity_problems(identities: list[Rule], asked: Constraints, roles: Roles)
         given[left] = rule.lines[0].right
     circle = [n for n in given if n in _reached(n, given)]
     if circle:
-        problems.append(f"constraints.rules: identities go in a circle through {', '.join(circle)}. Leave one of them out.")
+        problems.append(f"constraints.rules: circular identities between {', '.join(circle)}. Leave one of them out.")
         return problems
     for name in given:
         if not any(c and n in roles.confidential for n, c in given[name].gathered(given).items()):
-            problems.append(f"constraints.rules: {name!r} follows from columns that are not confidential, so it would leave "
-                            "unmasked. Do not release it, or leave the rule out.")
+            problems.append(f"constraints.rules: {name!r} follows from columns that are not confidential, so it would be "
+                            "released unmasked. Do not release it, or leave the rule out.")
     units = asked.units()
     for name in (n for n in units if n in given):
         parts = [p for p in _reached(name, given) if p not in given]
         whole = all(float(c).is_integer() for c in given[name].gathered(given).values())
         if not whole or not all(_multiple(units.get(p, 0.0), units[name]) for p in parts):
             problems.append(
-                f"constraints: {name!r} is recomputed from {', '.join(parts)}, and rounding it would break that. Round these "
-                "instead."
+                f"constraints: {name!r} is recomputed from {', '.join(parts)}, and rounding it would break the rule. Round "
+                "these columns instead."
             )
     return problems
 
@@ -205,7 +205,7 @@ def _multiple(unit: float, of: float) -> bool:
 
 
 def _reached(name: str, given: Mapping[str, Linear]) -> list[str]:
-    """Every column that one is derived from, near or far."""
+    """Every column that a column is derived from, directly or indirectly."""
     out: list[str] = []
     waiting = list(given[name].columns)
     while waiting:
@@ -217,26 +217,26 @@ def _reached(name: str, given: Mapping[str, Linear]) -> list[str]:
 
 
 def derived_order(rules: Collection[Rule]) -> dict[str, Linear]:
-    """What each derived column is recomputed from, in an order in which that is there."""
+    """The expression of each derived column, ordered so that its parts come first."""
     given = {r.lines[0].left.columns[0]: r.lines[0].right for r in rules if r.identity}
     return dict(sorted(given.items(), key=lambda pair: len([n for n in _reached(pair[0], given) if n in given])))
 
 
 def step_problems(asked: Constraints, steps: Collection[Mask]) -> list[str]:
-    """What cannot go together between the constraints and the steps of a release."""
+    """Conflicts between the constraints and the steps of a release."""
     rules = asked.read_rules()
     derived = derived_order(rules)
     problems = [
-        f"{step.name()}.columns: {name!r} is recomputed by a rule and not masked itself. Leave it out of the step."
+        f"{step.name()}.columns: {name!r} is recomputed by a rule and cannot be masked. Leave it out of the step."
         for step in steps for name in step.columns or () if name in derived
     ]
     if asked.repair == "redraw" and any(not r.identity for r in rules):
         whole = [s.name() for s in steps if not s.record_wise]
         if whole:
             problems.append(
-                f"constraints.repair: redraw needs steps that draw record by record, and {whole[0]} does not. Use "
+                f"constraints.repair: redraw needs steps that draw each record separately, but {whole[0]} does not. Use "
                 'repair = "nearest" or "reverse_map".'
             )
         elif not any(s.random for s in steps):
-            problems.append('constraints.repair: redraw needs a step that draws, and none does. Use repair = "nearest".')
+            problems.append('constraints.repair: redraw needs a random step, but there is none. Use repair = "nearest".')
     return problems

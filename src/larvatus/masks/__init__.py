@@ -1,4 +1,4 @@
-"""Ways to mask: one file, one mask. What several masks share is in the sub-packages."""
+"""Masks: one file per mask. Code shared by several masks is in the sub-packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Add independent noise to every confidential column, within each sub-group (the simplest of 000 §3.1)."""
+"""Add independent noise to every confidential column, within each sub-group (Traub and others 1984; 000 §3.1).
+
+    Y_j = X_j + ε_j,      E ε_j = 0,      Var(ε_j) = d_j Var(X_j)
+
+with ε independent over columns and records.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +25,19 @@ _Share = Annotated[float, Field(gt=0, le=1e6)]
 
 
 class AdditiveNoise(Mask):
-    """Release X plus independent noise whose variance is a fraction of the column's own in the sub-group.
+    """Release X plus independent noise whose variance is a fraction of the column's variance in the sub-group.
 
-    Means are kept in expectation; variances grow by the fraction, and correlations shrink. Records far from the others
-    stay far from them, so an intruder who knows the originals links outliers easily.
+    Means are kept in expectation. Variances grow by the fraction, and correlations shrink. Outlying records remain outlying,
+    so an intruder who knows the original values links them easily.
 
     Parameters:
-        variance: noise variance as a fraction of the column's variance; one value, a list in role order, or by name.
-        noise: law of the noise: normal, uniform, laplace, or a mixture of narrow and wide normals.
-        zeros: "mask" adds noise to zeros too; "keep" leaves them and takes the variance of the other values.
-        positive: draw again until the masked value is above zero; needs columns without negative values.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        variance: noise variance as a fraction of the column's variance; one value, a list in role order, or by column name.
+        noise: distribution of the noise: normal, uniform, laplace, or a mixture of narrow and wide normals.
+        zeros: "mask" adds noise to zeros too; "keep" releases zeros unchanged and uses the variance of the other values.
+        positive: redraw until the masked value is above zero; the columns must have no negative values.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     record_wise: ClassVar[bool] = True
@@ -41,9 +46,9 @@ class AdditiveNoise(Mask):
     variance: _Share | tuple[_Share, ...] | dict[str, _Share] = Field(
         default=0.25, description="noise variance as a fraction of the column's variance"
     )
-    noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(default="normal", description="law of the noise")
-    zeros: Literal["mask", "keep"] = Field(default="mask", description="whether zeros are masked or left as they are")
-    positive: bool = Field(default=False, description="draw again until the masked value is above zero")
+    noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(default="normal", description="distribution of the noise")
+    zeros: Literal["mask", "keep"] = Field(default="mask", description="mask zeros, or release them unchanged")
+    positive: bool = Field(default=False, description="redraw until the masked value is above zero")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -87,7 +92,7 @@ class AdditiveNoise(Mask):
         return "Random noise, independent of everything else, was added to each confidential value."
 
     def _spread(self, data: Microdata) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Noise SD per sub-group and column, and which columns do not vary there."""
+        """Noise SD per sub-group and column, and which columns are constant there."""
         names = data.confidential
         share = per_column("additive_noise.variance", self.variance, names)
         moments = without_zeros(data, self.zeros).moments(names)

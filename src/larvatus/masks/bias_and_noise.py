@@ -1,4 +1,9 @@
-"""Multiply every value by a random factor and add noise (Trottini, Fienberg, Makov and Meyer 2004: paper 002)."""
+"""Multiply every value by a random factor and add noise (Trottini, Fienberg, Makov and Meyer 2004: paper 002).
+
+    Y_ij = θ_ij X_ij + ε_ij,      E θ_ij = 1,      sd(θ_ij) = φ_j,      E ε_ij = 0,      sd(ε_ij) = c_j sd(X_j)
+
+with φ the setting bias_sd and c the setting noise_ratio.
+"""
 
 from __future__ import annotations
 
@@ -22,22 +27,23 @@ Ratio = Annotated[float, Field(ge=0, le=1000)]
 
 
 class BiasAndNoise(Mask):
-    """Release X times a factor around one, plus noise, both drawn afresh for every value.
+    """Release X times a random factor with mean one, plus noise; both are drawn independently for every value.
 
-    Means are kept in expectation, variances grow, and correlations shrink. The factor moves large values most,
-    where noise moves all alike; values near zero are hidden by the noise only. Given the two spreads an intruder knows
-    the law of every released value and can weigh all records by it, which links best where records differ much.
+    Means are kept in expectation, variances grow, and correlations shrink. The factor changes large values most; the noise
+    changes all values alike. Values near zero are protected by the noise only. An intruder who knows bias_sd and noise_ratio
+    knows the distribution of every released value and can compute the probability of each record. Such links succeed most
+    often when records differ a lot.
 
     Parameters:
-        bias_sd: standard deviation of the factor, whose mean is one; one value, a list in role order, or by name.
-        noise_ratio: standard deviation of the noise over that of the column in the sub-group; one value, a list, or by name.
-        bias: law of the factor: normal, or lognormal or gamma, which keep the sign of a value.
-        noise: law of the noise: normal, uniform, laplace, or a mixture of narrow and wide normals.
-        zeros: "mask" adds noise to zeros too; "keep" leaves them and takes the deviation of the other values.
-        positive: draw again until the masked value is above zero; needs columns without negative values.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        bias_sd: standard deviation of the factor, whose mean is one; one value, a list in role order, or by column name.
+        noise_ratio: noise standard deviation as a multiple of the column's in the sub-group; one value, a list, or by name.
+        bias: distribution of the factor: normal, or lognormal or gamma, which keep the sign of a value.
+        noise: distribution of the noise: normal, uniform, laplace, or a mixture of narrow and wide normals.
+        zeros: "mask" adds noise to zeros too; "keep" releases zeros unchanged and uses the SD of the other values.
+        positive: redraw until the masked value is above zero; the columns must have no negative values.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     record_wise: ClassVar[bool] = True
@@ -47,17 +53,17 @@ class BiasAndNoise(Mask):
         default=0.1, description="standard deviation of the factor, whose mean is one"
     )
     noise_ratio: Ratio | tuple[Ratio, ...] | dict[str, Ratio] = Field(
-        default=0.25, description="standard deviation of the noise over that of the column"
+        default=0.25, description="noise standard deviation as a multiple of the column's"
     )
-    bias: Literal["normal", "lognormal", "gamma"] = Field(default="normal", description="law of the factor")
-    noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(default="normal", description="law of the noise")
-    zeros: Literal["mask", "keep"] = Field(default="mask", description="whether zeros are masked or left as they are")
-    positive: bool = Field(default=False, description="draw again until the masked value is above zero")
+    bias: Literal["normal", "lognormal", "gamma"] = Field(default="normal", description="distribution of the factor")
+    noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(default="normal", description="distribution of the noise")
+    zeros: Literal["mask", "keep"] = Field(default="mask", description="mask zeros, or release them unchanged")
+    positive: bool = Field(default=False, description="redraw until the masked value is above zero")
 
     @model_validator(mode="after")
     def _does_something(self) -> Self:
         if self.bias_sd == 0 and self.noise_ratio == 0:
-            raise ValueError("bias_sd and noise_ratio are both 0, so nothing would be masked; make one of them larger")
+            raise ValueError("bias_sd and noise_ratio are both 0, so nothing would be masked; set one of them above 0")
         return self
 
     @classmethod
@@ -94,7 +100,7 @@ class BiasAndNoise(Mask):
         return {n: FactorLaw(self.bias, self.noise, float(factor[j]), noise_sd[:, j], kept) for j, n in enumerate(names)}
 
     def altered(self) -> str:
-        return "variances are larger than in the collected data, most where values are large, and correlations are weaker"
+        return "variances are larger than in the collected data, above all for large values, and correlations are weaker"
 
     def public_sentence(self) -> str:
         return "Each confidential value was multiplied by a random factor close to one, and random noise was added."

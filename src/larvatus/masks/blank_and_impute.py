@@ -1,4 +1,9 @@
-"""Blank chosen cells and impute them given everything else in the record (Kennickell 1997; 000 §3.4)."""
+"""Blank selected cells and impute them given everything else in the record (Kennickell 1997; 000 §3.4).
+
+    y_iB ~ N(E(x_B | s_i, x_iK), Cov(x_B | s, x_K))      for the blanked cells B,      y_iK = x_iK      for the kept cells K
+
+from the normal regression of X on S in the sub-group, with coefficients drawn from their posterior.
+"""
 
 from __future__ import annotations
 
@@ -25,32 +30,32 @@ NEARLY_DETERMINED = 1e-6
 
 
 class BlankAndImpute(Mask):
-    """Blank chosen cells and draw them anew from their regression on S and on the cells of the record that stay.
+    """Blank selected cells and impute them from their regression on S and on the other cells of the record.
 
-    Cells that stay are the original ones, so most analyses move little, and linear relations are kept in expectation. A cell
-    chosen at random hides among the others; one that the rest of its record nearly determines comes back nearly the same,
-    and an intruder who knows values that stayed still finds the record by them.
+    The other cells keep their original values, so most analyses change little, and linear relations are kept in expectation.
+    An intruder cannot tell which cells were imputed at random. But a cell that the rest of its record nearly determines comes
+    back nearly unchanged, and an intruder who knows values that were kept can still find the record.
 
     Parameters:
-        rate: share of the cells of each column that are chosen at random; 0.2 where no tail is named either.
-        tail: share of the largest values of each column that are chosen; drawn anew above the value that bounds them.
-        within_range: keep new values between the smallest and the largest value of the column in the sub-group, so that none
-            shows by lying outside; it pulls linear relations in a little, and false leaves intervals over copies honest.
-        copies: number of copies; the same cells are chosen in each.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        rate: share of the cells of each column blanked at random (default: 0.2, or 0 if tail is set).
+        tail: share of the largest values of each column that are blanked; they are imputed above the bound of the tail.
+        within_range: keep imputed values between the smallest and the largest value of the column in the sub-group, so that
+            none stands out. This weakens linear relations slightly; false keeps intervals over copies valid.
+        copies: number of copies; the same cells are blanked in each.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     record_wise: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"rate", "copies"})
 
-    rate: _Share | None = Field(default=None, description="share of the cells of each column that are chosen at random")
+    rate: _Share | None = Field(default=None, description="share of the cells of each column blanked at random")
     tail: Annotated[float, Field(gt=0, lt=1)] | None = Field(
-        default=None, description="share of the largest values of each column that are chosen"
+        default=None, description="share of the largest values of each column that are blanked"
     )
-    within_range: bool = Field(default=True, description="keep new values inside the range of the column")
+    within_range: bool = Field(default=True, description="keep imputed values inside the range of the column")
     copies: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="number of copies")
 
     @classmethod
@@ -98,14 +103,14 @@ class BlankAndImpute(Mask):
         return ""
 
     def public_sentence(self) -> str:
-        return "Some confidential values were removed and replaced by random draws from a model given the rest of the record."
+        return "Some confidential values were removed and replaced by random draws from a model, given the rest of the record."
 
     @property
     def _rate(self) -> float:
         return self.rate if self.rate is not None else 0.0 if self.tail is not None else _USUAL
 
     def _cuts(self, data: Microdata) -> NDArray[np.float64]:
-        """Sub-groups × columns: the value above which cells are chosen."""
+        """Sub-groups × columns: the value above which cells are blanked."""
         if self.tail is None:
             return np.full((len(data.groups), len(data.confidential)), np.inf)
         found = np.array([data.table.quantiles(n, [1 - self.tail])[:, 0] for n in data.confidential]).T
@@ -119,14 +124,14 @@ class BlankAndImpute(Mask):
         return np.nan_to_num(ends[:, :, 0].T), np.nan_to_num(ends[:, :, 1].T)
 
     def _counted(self, data: Microdata, chosen: _Chosen) -> list[Note]:
-        """How many cells are chosen; none at all is refused."""
+        """Notes on how many cells are blanked; an error if there are none."""
         names = data.confidential
         counts = data.reduce(names, lambda g, b: chosen(g, b).sum(axis=1), np.add)
         total, there = np.sum(counts, axis=0), data.present().sum(axis=0)
         if not total.any():
             raise MaskError(
-                f"{self.name()}: no cell is chosen (rate = {self._rate:g}, tail = {self.tail}), so nothing would be masked. "
-                "Raise the rate or the tail, or leave out columns that do not vary."
+                f"{self.name()}: no cell is selected (rate = {self._rate:g}, tail = {self.tail}), so nothing would be masked. "
+                "Increase rate or tail, or leave out constant columns."
             )
         if self.where is not None:
             return []
@@ -137,7 +142,7 @@ class BlankAndImpute(Mask):
 
 
 def _chooser(names: Sequence[str], rate: float, cuts: Array, fixed: Array, random: RecordRandom) -> _Chosen:
-    """Which cells are blanked: the same in every copy, or one copy would show what another hides."""
+    """Which cells are blanked: the same in every copy, since otherwise one copy would show what another hides."""
 
     def chosen(group: int, block: Block) -> NDArray[np.bool_]:
         x = np.array([block[n] for n in names]).reshape(len(names), len(block))
@@ -148,7 +153,7 @@ def _chooser(names: Sequence[str], rate: float, cuts: Array, fixed: Array, rando
 
 
 def _patterns(blank: NDArray[np.bool_], absent: NDArray[np.bool_]) -> list[tuple[bytes, Array]]:
-    """Rows with the same cells blanked and the same missing, where any is blanked; 1 is blanked, 2 missing."""
+    """Rows grouped by which cells are blanked (1) and missing (2); rows without a blanked cell are left out."""
     code = np.ascontiguousarray((blank + 2 * absent).astype(np.uint8).T)
     some = np.flatnonzero(blank.any(axis=0))
     if len(some) == 0:
@@ -160,7 +165,7 @@ def _patterns(blank: NDArray[np.bool_], absent: NDArray[np.bool_]) -> list[tuple
 
 
 def _law(pattern: bytes, covariance: Array) -> tuple[list[int], list[int], Array, Array]:
-    """Blanked columns, known columns, weights of the known and a root of the rest."""
+    """Blanked columns, known columns, regression weights of the known ones, and a root of the residual covariance."""
     from larvatus.stats.linear.truncated_normal import conditional_law
 
     wanted = [j for j, c in enumerate(pattern) if c == 1]
@@ -169,7 +174,7 @@ def _law(pattern: bytes, covariance: Array) -> tuple[list[int], list[int], Array
 
 
 def _imputed(x: Array, mean: Array, u: Array, limits: ValueLimits, law: tuple[list[int], list[int], Array, Array]) -> Array:
-    """Cell after cell of the blanked ones, each given the known ones and those drawn before it, between its limits."""
+    """Draw the blanked cells one after another, each given the known cells and those already drawn, within its limits."""
     from larvatus.stats.linear.row_maps import mapped_rows
     from larvatus.stats.linear.truncated_normal import truncated_normal
 
@@ -186,7 +191,7 @@ def _imputed(x: Array, mean: Array, u: Array, limits: ValueLimits, law: tuple[li
 
 
 def _determined(names: Sequence[str], spreads: Sequence[Array]) -> list[Note]:
-    """Columns that S and the other confidential columns give back when they alone are blanked."""
+    """Warnings on columns that S and the other confidential columns nearly determine."""
     from larvatus.stats.linear.regression import unexplained_variance
 
     every = range(len(names))
@@ -198,7 +203,7 @@ def _determined(names: Sequence[str], spreads: Sequence[Array]) -> list[Note]:
         )
         if where:
             notes.append(Note(
-                f"{name} is determined by other columns in {where} sub-groups: where it alone is blanked, it comes back",
+                f"{name} is determined by other columns in {where} sub-groups: blanked alone, it gets its original value back",
                 "warning",
             ))
     return notes

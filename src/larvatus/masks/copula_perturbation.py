@@ -1,4 +1,10 @@
-"""Draw X given S from a normal copula and map it back through smoothed marginals (Sarathy, Muralidhar and Parsa 2002)."""
+"""Draw X given S from a normal copula and map it back through smoothed marginals (Sarathy, Muralidhar and Parsa 2002).
+
+    u_i ~ N(R_XS R_SS⁻¹ s*_i, R_XX − R_XS R_SS⁻¹ R_SX),      y_ij = F_j⁻¹(v_(rank(u_ij)))
+
+where s* are the normal scores of S, R the latent correlations, F_j the smoothed distribution function of column j, and v_(r)
+the r-th smallest of n uniform draws.
+"""
 
 from __future__ import annotations
 
@@ -22,24 +28,25 @@ _Run = dict[float, tuple[float, int]]
 
 
 class CopulaPerturbation(Mask):
-    """Give every record new values drawn given S, with the shape of each column and the rank correlations of the original.
+    """Replace X by values drawn given S, with the distribution of each column and the rank correlations of the original.
 
-    Marginals are kept up to sampling and smoothing, rank correlations among X and with S in expectation; relations that
-    are not monotone are lost. A value is read off a curve between quantiles some records apart, so it is no one's own, except
-    where one percent of a sub-group share it (zeros, codes). Given S it is independent of the old: an intruder learns S only.
+    Marginal distributions are kept up to sampling and smoothing; rank correlations among X and with S are kept in expectation.
+    Non-monotone relations are lost. Each value is interpolated between quantiles several records apart, so it belongs to no
+    single record, except for values shared by at least one percent of a sub-group (zeros, codes). Given S the new values
+    are independent of the original ones, so an intruder learns S only.
 
     Parameters:
-        smooth: fewest records between the quantiles that values are read off between; more blur the marginal.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        smooth: least number of records between the quantiles used for interpolation; more records smooth the marginal more.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     publishable: ClassVar[frozenset[str]] = frozenset({"smooth"})
 
     smooth: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=5, description="fewest records between the quantiles that values are read off between"
+        default=5, description="least number of records between the quantiles used for interpolation"
     )
 
     @classmethod
@@ -92,12 +99,12 @@ class CopulaPerturbation(Mask):
 
     def public_sentence(self) -> str:
         return (
-            "Confidential values were replaced by random ones that follow the distribution of each column and keep the rank "
+            "Confidential values were replaced by random values that follow the distribution of each column and keep the rank "
             "correlations between columns on average."
         )
 
     def _atoms(self, runs: _Run, n: float) -> NDArray[np.float64]:
-        """Shares between which a frequent value lies, and that value."""
+        """Rows (lower share, upper share, value) for every frequent value."""
         least = max(FREQUENT * n, self.smooth, 3)
         rows = [
             ((rank - (c - 1) / 2 - 1) / n, (rank + (c - 1) / 2) / n, value) for rank, (value, c) in runs.items() if c >= least
@@ -111,20 +118,20 @@ class CopulaPerturbation(Mask):
             for j in range(len(names))
         ]
         notes = [
-            Note(f"{name}: {k:,} values that many records of a sub-group share leave as they are")
+            Note(f"{name}: {k:,} values shared by many records of a sub-group are released unchanged")
             for name, k in zip(names, kept, strict=True) if k
         ]
         whole = [n for n in names if data.table.columns[n].integer]
-        return [*notes, Note(f"new values are rounded to whole numbers, as held by: {', '.join(whole)}")] if whole else notes
+        return [*notes, Note(f"rounded to whole numbers, like the original values: {', '.join(whole)}")] if whole else notes
 
 
 def _counts(data: Microdata) -> list[NDArray[np.float64]]:
-    """Values present, per sub-group and column."""
+    """Number of present values by sub-group and column."""
     return [np.array(row, dtype=np.float64) for row in data.present()]
 
 
 def _frequent(source: RankedColumns) -> list[list[_Run]]:
-    """Per sub-group and column, values that occur more than once: average rank, value, how often."""
+    """Values that occur more than once, by sub-group and column: average rank, value and count."""
     names, ranks = source.names, source.ranks[: len(source.names)]
 
     def repeated(group: int, block: Block) -> list[_Run]:

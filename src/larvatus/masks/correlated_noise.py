@@ -1,4 +1,7 @@
-"""Add noise with the correlations of X itself, within each sub-group (Kim 1986; 000 §3.1)."""
+"""Add noise with the same correlations as X, within each sub-group (Kim 1986; 000 §3.1).
+
+    Y = X + ε,      E ε = 0,      Cov(ε) = d Σ_XX,      so that Cov(Y) = (1 + d) Σ_XX
+"""
 
 from __future__ import annotations
 
@@ -17,35 +20,36 @@ from larvatus.masks.noise.drawing import RowChoice, column_matrix, noisy, refuse
 
 
 class CorrelatedNoise(Mask):
-    """Release X plus noise whose covariance is a fraction of X's own in the sub-group.
+    """Release X plus noise whose covariance is a fraction of the covariance of X in the sub-group.
 
-    Correlations among X are kept in expectation and sums that hold among the columns still hold; variances grow by the
-    fraction, and correlations with S shrink by the root of one plus the fraction. Combinations of columns that vary little get
-    little noise, where independent noise would drown them: an intruder who knows the originals links more records than after
-    independent noise of the same variance, outliers first.
+    Correlations among X are kept in expectation, and linear identities among the columns still hold. Variances grow by the
+    fraction d, and correlations with S shrink by the factor 1/√(1 + d). Combinations of columns that vary little also get
+    little noise. An intruder who knows the original values therefore links more records than after independent noise of the
+    same variance, outliers first.
 
     Parameters:
-        variance: covariance of the noise as a fraction of X's; one value, since several would not keep correlations.
-        noise: law of the independent draws (normal, uniform, laplace, mixture), which the triangular root of the covariance
-            then mixes: with another law than the normal only the first column has it unmixed.
-        zeros: "mask" adds noise to zeros too; "keep" leaves them, breaking sums, and takes the covariance of the other values.
-        positive: draw a record's noise again until its masked values are above zero; needs columns without negative values.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        variance: noise covariance as a fraction of the covariance of X; one value for all columns, which keeps correlations.
+        noise: distribution of the independent draws (normal, uniform, laplace, mixture). The triangular factor of the
+            covariance mixes them, so only the first column follows a distribution other than normal exactly.
+        zeros: "mask" adds noise to zeros too; "keep" releases zeros unchanged, which breaks identities among the columns, and
+            uses the covariance of the other values.
+        positive: redraw a record's noise until its masked values are above zero; the columns must have no negative values.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     record_wise: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"variance", "noise", "zeros", "positive"})
 
     variance: Annotated[float, Field(gt=0, le=1e6)] = Field(
-        default=0.25, description="covariance of the noise as a fraction of the confidential columns' own"
+        default=0.25, description="noise covariance as a fraction of the covariance of the confidential columns"
     )
     noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(
-        default="normal", description="law of the independent draws that are mixed into correlated noise"
+        default="normal", description="distribution of the independent draws that are mixed into correlated noise"
     )
-    zeros: Literal["mask", "keep"] = Field(default="mask", description="whether zeros are masked or left as they are")
-    positive: bool = Field(default=False, description="draw a record again until its masked values are above zero")
+    zeros: Literal["mask", "keep"] = Field(default="mask", description="mask zeros, or release them unchanged")
+    positive: bool = Field(default=False, description="redraw a record until its masked values are above zero")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -77,10 +81,10 @@ class CorrelatedNoise(Mask):
         return Law(original.confidential, (), tuple(groups))
 
     def altered(self) -> str:
-        return "variances are larger than in the collected data, and relations with columns left as they are are weaker"
+        return "variances are larger than in the collected data, and relations with unmasked columns are weaker"
 
     def public_sentence(self) -> str:
-        return "Random noise, correlated as the confidential columns are among themselves, was added to their values."
+        return "Random noise with the same correlations as the confidential columns was added to their values."
 
     def _noisy(
         self, x: NDArray[np.float64], weights: NDArray[np.float64], record: NDArray[np.int64], random: RecordRandom

@@ -1,4 +1,10 @@
-"""Shuffle values of X among records by a normal copula given S, in each sub-group (Muralidhar, Sarathy 2006; 000 §3.7)."""
+"""Shuffle the values of X among records by a normal copula given S (Muralidhar and Sarathy 2006; 000 §3.7).
+
+    u_i ~ N(R_XS R_SS⁻¹ s*_i, R_XX − R_XS R_SS⁻¹ R_SX),      z_ij = x_(rank(u_ij))j
+
+in each sub-group, where s* are the normal scores of S, R the latent correlations, and x_(r)j the r-th smallest value of
+column j.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +21,21 @@ from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.copula.estimate import Copula, copula_of, rank_columns
-from larvatus.masks.grouping.cell_patterns import by_zero_pattern, left_out
+from larvatus.masks.grouping.cell_patterns import by_zero_pattern, left_out_notes
 
 
 class DataShuffling(Mask):
-    """Give every record values of X that other records of its sub-group had, so that rank correlations stay.
+    """Give every record values of X from other records of its sub-group so that rank correlations are kept.
 
-    Each column keeps exactly its values in every sub-group; rank correlations among X and with S are kept in expectation;
-    given S the new values are independent of the old, so an intruder learns nothing beyond S. Relations that are not
-    monotone are lost, and the smallest and largest values leave unmodified.
+    In every sub-group each column keeps exactly its values. Rank correlations among X and with S are kept in expectation. Given
+    S the new values are independent of the original ones, so an intruder learns nothing beyond S. Non-monotone relations are
+    lost. The smallest and largest values of each column are released unchanged, though in other records.
 
     Parameters:
         zeros: "latent" treats zeros as tied values; "sub_group" shuffles records with the same zero pattern together.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
@@ -37,7 +43,7 @@ class DataShuffling(Mask):
     publishable: ClassVar[frozenset[str]] = frozenset({"zeros"})
 
     zeros: Literal["latent", "sub_group"] = Field(
-        default="latent", description="zeros as tied values, or their pattern as one more sub-group level"
+        default="latent", description="treat zeros as tied values, or use the zero pattern as one more sub-group level"
     )
 
     @classmethod
@@ -66,7 +72,7 @@ class DataShuffling(Mask):
 
         drawn = source.data.map_rows(draw, [*names, *given], [Column(n, "number") for n in latent])
         placed = drawn.place({n: (order, n) for n, order in zip(names, latent, strict=True)}, random)
-        return Masked(placed, [*_notes(data, copulas), *left_out(current, data, "zero")])
+        return Masked(placed, [*_notes(data, copulas), *left_out_notes(current, data, "zero")])
 
     def altered(self) -> str:
         return ""
@@ -81,7 +87,7 @@ class DataShuffling(Mask):
 def _drawn(
     copula: Copula, block: Block, given: Sequence[str], random: RecordRandom
 ) -> NDArray[np.float64]:
-    """Latent values of every column: what S says of them plus fresh noise, columns in perfect agreement sharing one draw."""
+    """Latent values of every column: E(u | S) plus fresh noise; columns in perfect rank agreement share one draw."""
     from larvatus.stats.linear.row_maps import mapped_rows
 
     noise = random.normal(block.record, len(copula.root), purpose="shuffle")
@@ -91,12 +97,12 @@ def _drawn(
 
 
 def _notes(data: Microdata, copulas: Sequence[Copula]) -> list[Note]:
-    notes = [Note("the smallest and the largest value of every column leave unmodified", "warning")]
+    notes = [Note("the smallest and the largest value of every column are released unchanged", "warning")]
     repaired = [(g, c.repaired) for g, c in enumerate(copulas) if c.repaired > 1e-6]
     if repaired:
         worst = max(repaired, key=lambda pair: pair[1])
         notes.append(Note(
-            f"rank correlations of {len(repaired)} sub-groups do not fit one normal copula and were moved to the nearest that "
-            f"do (by {worst[1]:.2g} in the worst, {data.groups.name(worst[0])})",
+            f"rank correlations of {len(repaired)} sub-groups do not fit a normal copula and were moved to the nearest that "
+            f"do (by {worst[1]:.2g} at most, in {data.groups.name(worst[0])})",
         ))
     return notes

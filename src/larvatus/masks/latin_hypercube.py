@@ -1,4 +1,9 @@
-"""Re-pair the values of X by correlated scores, S left aside (Dandekar, Cohen and Kirkendall 2002; Iman and Conover 1982)."""
+"""Re-pair the values of X by correlated scores, without S (Dandekar, Cohen and Kirkendall 2002; Iman and Conover 1982).
+
+    z_ij = x_(rank(u_ij))j,      sample Corr(u) = R_XX
+
+in each sub-group, where u are random normal scores made to have the latent correlations of X exactly.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +22,17 @@ from larvatus.masks.copula.estimate import Copula, copula_of, rank_columns
 
 
 class LatinHypercube(Mask):
-    """Give every record values that other records of its sub-group had, paired so that rank correlations among X stay.
+    """Give every record values from other records of its sub-group, paired so that rank correlations among X are kept.
 
-    Each column keeps exactly its values; rank correlations among X come out close, more evenly than by plain random
-    draws because the scores behind them have the wanted correlations exactly. Relations with S beyond the sub-groups are
-    lost, and the new values tell an intruder nothing of the old; the smallest and largest values leave unmodified.
+    Each column keeps exactly its values. Rank correlations among X come out close to the original ones, closer than with plain
+    random draws, because the scores behind them have the wanted correlations exactly. Relations with S beyond the sub-groups
+    are lost. The new values tell an intruder nothing about the original ones. The smallest and largest values of each column
+    are released unchanged, though in other records.
 
     Parameters:
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
@@ -75,22 +81,22 @@ class LatinHypercube(Mask):
         return Masked(current.holding(placed.table), [*copula_notes(current, copulas), *_notes(given)])
 
     def altered(self) -> str:
-        return "relations with columns left as they are are lost inside sub-groups"
+        return "relations with unmasked columns are lost inside sub-groups"
 
     def public_sentence(self) -> str:
         return (
             "Confidential values were exchanged between records so that each column keeps its values and the rank "
-            "correlations among confidential columns stay close to the original's."
+            "correlations among confidential columns stay close to the original ones."
         )
 
 
 def _without_s(data: Microdata) -> Microdata:
-    """The data as if everything that is not confidential were not there."""
+    """The data without non-confidential columns."""
     return replace(data, roles=data.roles.model_copy(update={"non_confidential": ()}))
 
 
 def _weights(found: Array, copula: Copula) -> Array:
-    """How scores are combined so that their sample correlations are the copula's."""
+    """Weights that give the scores exactly the correlations of the copula."""
     from larvatus.stats.copula.iman_conover import as_correlation, re_pairing
 
     r = len(copula.root)
@@ -98,7 +104,7 @@ def _weights(found: Array, copula: Copula) -> Array:
 
 
 def _notes(given: Sequence[str]) -> list[Note]:
-    notes = [Note("the smallest and the largest value of every column leave unmodified", "warning")]
+    notes = [Note("the smallest and the largest value of every column are released unchanged", "warning")]
     if given:
         notes.append(Note(
             f"relations of confidential columns with {', '.join(given)} are not kept beyond the sub-groups", "warning"

@@ -1,4 +1,10 @@
-"""Replace X by a linear model of S and X plus fresh noise (Muralidhar, Parsa and Sarathy 1999, 2001; 000 §3.2)."""
+"""Replace X by a linear model of S and X plus fresh noise (Muralidhar, Parsa and Sarathy 1999, 2001; 000 §3.2).
+
+    Y = β₀ + β₁ S + β₂ X + ε,      Cov(ε) = Σ_X|S − β₂ Σ_X|S β₂ᵀ
+    β₁ = (I − β₂) Σ_XS Σ_SS⁻¹,      β₀ = (I − β₂) μ_X − β₁ μ_S
+
+with β₂ the similarity. The moments of (S, Y) equal those of (S, X) in expectation.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +22,7 @@ from larvatus.data.design import Design, design_of
 from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.linear.models import feasible, fits_of, linear_law, similarity_matrix, unmoved_notes
 from larvatus.masks.noise.drawing import column_matrix
 
@@ -28,19 +34,20 @@ _Entry = Annotated[float, Field(ge=-1, le=1)]
 
 
 class LinearModel(Mask):
-    """Release Y around the regression of X on S, with the means and covariances of X and S in expectation.
+    """Replace X by draws around its regression on S, with the means and covariances of X and S kept in expectation.
 
-    Linear relations among X and with S are kept on average, and come through the better the larger the sub-group; shapes
-    and relations that are not linear are lost. At similarity 0 the values tell an intruder nothing beyond S and the fitted
-    model; the larger the similarity, the more of each record's own deviation is seen.
+    Linear relations among X and with S are kept on average, more closely in larger sub-groups. Distribution shapes and
+    non-linear relations are lost. At similarity 0 the values tell an intruder nothing beyond S and the fitted model. A larger
+    similarity reveals more of each record's own deviation.
 
     Parameters:
-        similarity: share of a record's own deviation from the fit on S that Y keeps; one value, a list in role order, by
-            name, or a matrix in nested lists.
-        noise: law of the independent draws (normal, uniform, laplace, mixture), mixed into noise of the needed covariance.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records, by the model of all: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        similarity: share of a record's own deviation from its fit on S that Y keeps; one value, a list in role order, by
+            column name, or a matrix in nested lists.
+        noise: distribution of the independent draws (normal, uniform, laplace, mixture), which are mixed to the covariance.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask, with the model fitted to all records: a condition on columns, a list of record ids, or @FILE
+            (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
@@ -48,10 +55,10 @@ class LinearModel(Mask):
     publishable: ClassVar[frozenset[str]] = frozenset({"similarity", "noise"})
 
     similarity: _Share | tuple[_Share, ...] | tuple[tuple[_Entry, ...], ...] | dict[str, _Share] = Field(
-        default=0.0, description="share of a record's own deviation from the fit on S that Y keeps"
+        default=0.0, description="share of a record's own deviation from its fit on S that Y keeps"
     )
     noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(
-        default="normal", description="law of the independent draws that make the noise"
+        default="normal", description="distribution of the independent draws that make the noise"
     )
 
     @classmethod
@@ -88,7 +95,7 @@ class LinearModel(Mask):
         masked = data.map_rows(mask_block, list(dict.fromkeys([*names, *design.columns])))
         fixed = {g: [n for n, moves in zip(present[g], f.free, strict=True) if not moves] for g, f in enumerate(fits)}
         notes = [*unmoved_notes(data, fixed), Note("means and covariances are kept on average, not exactly")]
-        return Masked(masked, [*notes, *left_out(current, data, "missing")])
+        return Masked(masked, [*notes, *left_out_notes(current, data, "missing")])
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":
@@ -100,8 +107,8 @@ class LinearModel(Mask):
 
     def public_sentence(self) -> str:
         return (
-            "Confidential values were replaced by values from a linear model, with means, variances and correlations, among "
-            "themselves and with the columns left as they are, that equal those of the original on average."
+            "Confidential values were replaced by values from a linear model. On average their means, variances and "
+            "correlations, with each other and with the unmasked columns, equal those of the original."
         )
 
     def _beta(self, names: Sequence[str]) -> NDArray[np.float64]:
@@ -109,7 +116,7 @@ class LinearModel(Mask):
 
 
 def _refuse_determined(fit: FitOnS, data: Microdata, group: int, design: Design) -> None:
-    """A model that explains everything would give the originals back."""
+    """Raise an error if S determines every confidential column: the model would return the original values."""
     if fit.varies.any() and not fit.free.any():
         raise MaskError(
             f"linear_model: in sub-group ({data.groups.name(group)}) the {len(design.terms)} non-confidential terms determine "

@@ -1,4 +1,9 @@
-"""Blank the key values that make records rarer than k (004; k-anonymity by local suppression)."""
+"""Blank the key values that make records rarer than k (Winkler 2007: 004; k-anonymity: Samarati and Sweeney 1998).
+
+    min Σ_j c_j · (blanks in column j)      subject to      count(key combination) ≥ k      for every released record
+
+solved greedily, with c_j the importance of column j.
+"""
 
 from __future__ import annotations
 
@@ -15,29 +20,30 @@ from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
-from larvatus.masks.categories.key_combinations import Combinations, combine_keys, fates, key_combinations
+from larvatus.masks.categories.key_combinations import Combinations, combine_keys, key_combinations, select_blanks
 
 _Weight = Annotated[float, Field(gt=0, le=1e6)]
 
 
 class LocalSuppression(Mask):
-    """Make key values missing until every combination of the key is held by at least k records.
+    """Make key values missing until every combination of the key is shared by at least k records.
 
-    The key is the columns that the step masks, numbers and names alike, together with the sub-group (under the default scope)
-    and the non-confidential columns named in `known`; no other column counts. A missing value is a level like any other, so
-    each released combination, blanks included, has k records or more. All values not blanked leave as they are: relations
-    among frequent combinations stay, rare ones are lost, and an intruder who knows the key alone finds no fewer than k
-    candidates, but one who knows other columns may.
+    The key consists of the columns masked in this step, numeric or categorical, the sub-group (under the default scope) and the
+    non-confidential columns listed in `known`. No other column counts. A missing value is a level like any other, so every
+    released combination, blanks included, has at least k records. All other values are released unchanged: relations among
+    frequent combinations are kept, rare ones are lost. An intruder who knows only the key has at least k candidates; one who
+    knows other columns may have fewer.
 
     Parameters:
-        k: fewest records that may share a combination of the key.
-        importance: how much a blank of a column counts when the cheapest are chosen; one value, a list, or by name.
-        known: non-confidential columns that the intruder knows too; they are part of the key and are never blanked.
-        out_of_reach: records that sub-group and `known` alone make rarer than k: "refuse", or "blank" all their key values.
-        columns: the confidential columns of the key; all where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one;
-            combinations are counted in these.
-        scope: count combinations within each sub-group, which then is part of the key, or over the whole file.
+        k: smallest number of records that may share a combination of the key.
+        importance: cost of a blank in a column; the cheapest blanks are chosen; one value, a list, or by column name.
+        known: non-confidential columns that the intruder also knows; they are part of the key and are never blanked.
+        out_of_reach: records that sub-group and `known` alone make rarer than k: "refuse" raises an error, "blank" blanks all
+            their key values.
+        columns: the confidential columns of the key (default: all).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records); combinations
+            are counted among these records.
+        scope: count combinations within each sub-group, which is then part of the key, or over the whole file.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
@@ -47,13 +53,13 @@ class LocalSuppression(Mask):
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"k", "known"})
 
-    k: Annotated[int, Field(ge=2)] = Field(default=3, description="fewest records that may share a combination of the key")
+    k: Annotated[int, Field(ge=2)] = Field(default=3, description="smallest number of records that may share a key")
     importance: _Weight | tuple[_Weight, ...] | dict[str, _Weight] = Field(
-        default=1.0, description="how much a blank of a column counts when the cheapest are chosen"
+        default=1.0, description="cost of a blank in a column; the cheapest blanks are chosen"
     )
     known: tuple[str, ...] = Field(default=(), description="non-confidential columns that are part of the key")
     out_of_reach: Literal["refuse", "blank"] = Field(
-        default="refuse", description="what becomes of records that no blank can make frequent enough"
+        default="refuse", description="for records that no blank can make frequent enough: raise an error, or blank all keys"
     )
 
     @classmethod
@@ -72,7 +78,7 @@ class LocalSuppression(Mask):
         found = key_combinations(current, names, self.known)
         lost = self._out_of_reach(current, found)
         pieces = suppress(found.rows, found.part, found.count, self.k, cost)
-        every, single = fates(current, found, pieces, random)
+        every, single = select_blanks(current, found, pieces, random)
 
         def mask_block(group: int, block: Block) -> Mapping[str, Array]:
             gone = np.zeros((len(block), len(names)), dtype=bool)
@@ -87,37 +93,37 @@ class LocalSuppression(Mask):
         return Masked(after, self._notes(current, pieces.count @ (pieces.blank & (found.rows[pieces.origin] > 0)), lost))
 
     def altered(self) -> str:
-        return "values of rare combinations are missing, and not at random: what is rare is under-represented"
+        return "values of rare combinations are missing, and not at random: rare combinations are under-represented"
 
     def public_sentence(self) -> str:
         return f"Confidential values that made combinations of key values rarer than {self.k} records were made missing."
 
     def _out_of_reach(self, data: Microdata, found: Combinations) -> int:
-        """Records that are too rare by what cannot be blanked."""
+        """The number of records too rare because of columns that cannot be blanked."""
         totals = np.bincount(found.part, weights=found.count)
         lost = int(totals[totals < self.k].sum())
         if lost and self.out_of_reach == "refuse":
             inside = [*(data.groups.columns), *self.known]
             by = f"{', '.join(inside)} alone make" if inside else "the size of the file makes"
             raise MaskError(
-                f"local_suppression: {by} {lost:,} of {data.rows:,} records rarer than k = {self.k}, and blanks cannot help. "
-                "Name fewer columns in known, pool sub-groups, use scope = \"file\", lower k, or set out_of_reach = \"blank\"."
+                f"local_suppression: {by} {lost:,} of {data.rows:,} records rarer than k = {self.k}; blanks cannot help. "
+                "List fewer columns in known, pool sub-groups, use scope = \"file\", reduce k, or set out_of_reach = \"blank\"."
             )
         return lost
 
     def _notes(self, data: Microdata, blanked: NDArray[np.int64], lost: int) -> list[Note]:
         names = data.confidential
         key = ", ".join([*(data.groups.columns), *self.known, *names])
-        notes = [Note(f"every combination of {key} is held by {self.k} records or more, missing values counted as a level")]
+        notes = [Note(f"every combination of {key} is shared by {self.k} or more records, counting missing as a level")]
         if lost:
-            rest = f"{lost:,} records are rarer than that by sub-group and known columns alone: all their keys are missing"
+            rest = f"{lost:,} records are rarer because of sub-group and known columns alone: all their keys are missing"
             notes = [Note(f"{notes[0].text}, but {rest}", "warning")]
         other = [n for n in data.known if n not in self.known and n != data.roles.weight]
         if other:
-            notes.append(Note(f"{', '.join(other)} leave too and are not part of the key", "warning"))
+            notes.append(Note(f"{', '.join(other)}: also released, and not part of the key", "warning"))
         there = data.present().sum(axis=0).tolist()
         for name, gone, all_ in zip(names, blanked.tolist(), there, strict=True):
             heavy = gone > all_ / 2
-            said = f"{gone:,} of {all_:,} values of {name} are made missing"
+            said = f"{gone:,} of {all_:,} values of {name} were made missing"
             notes.append(Note(f"{said}: recode the column first" if heavy else said, "warning" if heavy else "information"))
         return notes

@@ -1,4 +1,10 @@
-"""Replace values by the centre of a group of similar records (000 §3.5, 001 §5, 003, 004)."""
+"""Replace values by the centre of a group of similar records (Defays and Nanopoulos 1993; 000 §3.5, 001 §5, 003, 004).
+
+    y_i = mean{x_l : l in G(i)},      k ≤ |G(i)| ≤ 2k − 1
+
+where G(i) is the group of record i, or its median. MDAV is due to Domingo-Ferrer and Torra (2005), the optimal
+univariate grouping to Hansen and Mukherjee (2003).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +20,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunction
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.grouping.column_groups import column_groups, correlated_groups, rejoin_columns
 
 SIZE = " size of the group"
@@ -24,33 +30,34 @@ HELD_ROWS = 1 << 24
 class Microaggregation(Mask):
     """Replace the values of each record by the mean, or the median, of k or more similar records of its sub-group.
 
-    With the mean, sums are kept and variances shrink, so correlations tend to grow; k records at least leave alike.
-    An intruder who knows the values finds the group easily, and where columns are grouped each for itself, or in several
-    sets, crosses the groups until one record is left. Missing values stay: records are grouped with those that lack the same.
+    With the mean, sums are kept and variances shrink, so correlations tend to grow. At least k records have the same released
+    values. An intruder who knows the original values finds the group easily. If columns are grouped separately, or in several
+    sets, the intruder can intersect the groups until one record is left. Missing values stay missing: records are grouped with
+    those that have the same missing columns.
 
     Parameters:
-        k: fewest records of a group; the largest has 2k - 1.
-        grouping: "mdav" groups near records, starting from those far from the average; "projection" cuts the order of the
+        k: smallest size of a group; the largest is 2k - 1.
+        grouping: "mdav" groups nearby records, starting from those far from the average; "projection" cuts the order of the
             sum of standardised columns; "fixed" and "optimal" cut the order of one column, evenly or at the least cost.
-        centre: what replaces the values of a group.
-        together: columns grouped at once: "all", "each" alone, "correlated" ones, a list, or several lists; all where none
-            is named, but each where the grouping is fixed or optimal.
-        least_correlation: with together = "correlated", join columns while their mean absolute correlation is this or more.
-        partition: with grouping = "mdav", group inside parts of at most this many records: quicker, a little coarser.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        centre: mean or median, the value that replaces those of a group.
+        together: columns grouped at once: "all", "each" alone, "correlated" ones, a list, or several lists (default: all; each
+            for fixed and optimal grouping).
+        least_correlation: with together = "correlated", join columns while their mean absolute correlation is at least this.
+        partition: with grouping = "mdav", group within parts of at most this many records: faster, slightly coarser.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
     random: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset({"k", "grouping", "centre", "together"})
 
-    k: Annotated[int, Field(ge=2)] = Field(default=3, description="fewest records of a group")
+    k: Annotated[int, Field(ge=2)] = Field(default=3, description="smallest size of a group")
     grouping: Literal["mdav", "fixed", "optimal", "projection"] = Field(
-        default="mdav", description="near records, or cuts of one column's order (evenly, at least cost) or of a projection's"
+        default="mdav", description="mdav: nearby records; projection: by a sum of columns; fixed, optimal: by one column"
     )
-    centre: Literal["mean", "median"] = Field(default="mean", description="what replaces the values of a group")
+    centre: Literal["mean", "median"] = Field(default="mean", description="value that replaces those of a group")
     together: Literal["all", "each", "correlated"] | tuple[str, ...] | tuple[tuple[str, ...], ...] | None = Field(
         default=None, description="columns grouped at once: all, each alone, correlated ones, a list, or several lists"
     )
@@ -58,13 +65,13 @@ class Microaggregation(Mask):
         default=0.5, description="mean absolute correlation at which columns are joined, with together = \"correlated\""
     )
     partition: Annotated[int, Field(ge=100)] | None = Field(
-        default=None, description="with mdav, group inside parts of at most this many records"
+        default=None, description="with mdav, group within parts of at most this many records"
     )
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.partition is not None and (self.grouping != "mdav" or self.partition < 2 * self.k):
-            raise ValueError("partition is for grouping = \"mdav\", and holds 2k records or more")
+            raise ValueError("partition needs grouping = \"mdav\", and at least 2k records")
         return self
 
     @classmethod
@@ -84,7 +91,7 @@ class Microaggregation(Mask):
             split, there = by_missing_pattern(data, names, self.k, self.name()) if len(names) > 1 else (data, [])
             mixed |= _mixed(split)
             masked = self._replaced(split, names, there, random)
-            notes += [*_counted(masked, names), *(left_out(data, split, "missing") if there else [])]
+            notes += [*_counted(masked, names), *(left_out_notes(data, split, "missing") if there else [])]
             data = rejoin_columns(data, masked, names)
         return Masked(data, [*notes, *_unvarying(current), self._linkage(current, parts, mixed or self.scope == "file")])
 
@@ -102,7 +109,7 @@ class Microaggregation(Mask):
             return [(n,) for n in names]
         if alone and len(names) > 1:
             raise MaskError(
-                f"microaggregation: grouping = \"{self.grouping}\" cuts the order of one column, and together asks for several "
+                f"microaggregation: grouping = \"{self.grouping}\" cuts the order of one column, but together asks for several "
                 "at once. Use \"mdav\" or \"projection\", or leave together out."
             )
         if asked == "all":
@@ -114,7 +121,7 @@ class Microaggregation(Mask):
     def _replaced(
         self, data: Microdata, names: tuple[str, ...], there: Sequence[tuple[str, ...]], random: RecordRandom
     ) -> Microdata:
-        """The columns with their groups' centres; even groups of a sub-group too large to hold are made in passes."""
+        """Replace the columns by the centres of their groups; sub-groups too large for memory are grouped in passes."""
         complete = not there or all(inside == names for inside in there)
         if self.grouping in ("fixed",
                              "projection") and self.centre == "mean" and complete and max(data.groups.sizes) > HELD_ROWS:
@@ -124,7 +131,7 @@ class Microaggregation(Mask):
         return data.map_groups(self._replacing(names, there, random), names, [Column(SIZE, "number")])
 
     def _replacing(self, names: tuple[str, ...], there: Sequence[tuple[str, ...]], random: RecordRandom) -> RowFunction:
-        """A function of a whole sub-group, in which either one column is masked or all records lack the same ones."""
+        """A function of a whole sub-group in which one column is masked, or all records have the same missing columns."""
 
         def ties(record: NDArray[np.int64]) -> NDArray[np.uint64]:
             return np.asarray(random.words(record, purpose=f"ties {' + '.join(names)}")[0])
@@ -149,22 +156,22 @@ class Microaggregation(Mask):
         return replace
 
     def _linkage(self, data: Microdata, parts: Sequence[tuple[str, ...]], mixed: bool) -> Note:
-        """What the groups mean for who tries to link by these columns."""
+        """A note on how far the groups limit linkage by these columns."""
         if len(parts) > 1:
             return Note(
-                f"the columns are grouped in {len(parts)} sets: records of a group in one set are apart in another, and who "
-                "crosses the sets may single out a record", "warning",
+                f"the columns are grouped in {len(parts)} sets: records of a group in one set differ in another, so an "
+                "intruder who intersects the sets may single out a record", "warning",
             )
         apart = {n for n in data.table.columns if not n.startswith(" ")} - {*parts[0], *data.roles.identifiers}
         apart -= {data.roles.record_id, *(() if mixed else data.groups.columns)}
         if apart or self.where is not None:
             return Note(
-                f"records of a group share their values of {', '.join(parts[0])}, {self.k} at least, but other columns of the "
-                "file, or the records that were not chosen, may tell them apart: no limit to linkage is claimed",
+                f"at least {self.k} records share their values of {', '.join(parts[0])}, but other columns of the file, or "
+                "records that were not selected, may tell them apart: no limit to linkage is claimed",
             )
         return Note(
-            f"probabilistic k-anonymity: {self.k} records at least share their values, so linkage by them succeeds with a "
-            f"chance of 1/{self.k} at most; so it does after a reverse map, which settles the ties of each column at random",
+            f"probabilistic k-anonymity: at least {self.k} records share their values, so linkage by them succeeds with "
+            f"probability at most 1/{self.k}; this also holds after a reverse map, which breaks ties at random",
             promise=True,
         )
 
@@ -175,7 +182,7 @@ def _mixed(data: Microdata) -> bool:
 
 
 def _counted(masked: Microdata, names: Sequence[str]) -> list[Note]:
-    """How many groups there are, and of what sizes."""
+    """A note on the number of groups and their sizes."""
     counted = masked.reduce([SIZE], lambda g, b: _sizes(b[SIZE]), _more)
     groups, least, most = round(sum(c[0] for c in counted)), min(c[1] for c in counted), max(c[2] for c in counted)
     span = f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
@@ -183,7 +190,7 @@ def _counted(masked: Microdata, names: Sequence[str]) -> list[Note]:
 
 
 def _sizes(size: Array) -> NDArray[np.float64]:
-    """How many groups there are, and the least and the largest size."""
+    """Number of groups, smallest and largest size."""
     there = size[~np.isnan(size)]
     return np.array([(1 / there).sum(), there.min(initial=np.inf), there.max(initial=0)])
 
@@ -193,7 +200,7 @@ def _more(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def _unvarying(data: Microdata) -> list[Note]:
-    """Columns that have one value in a sub-group, which is its own mean."""
+    """Notes on columns with a single value in a sub-group, which is its own mean."""
     names = data.confidential
 
     def spans(group: int, block: Block) -> NDArray[np.float64]:

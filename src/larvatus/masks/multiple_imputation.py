@@ -1,4 +1,9 @@
-"""Draw X anew from its regression on S, coefficients drawn from their posterior, in several copies (000 §3.4; Rubin 1993)."""
+"""Draw X from its regression on S, with coefficients drawn from their posterior, in several copies (Rubin 1993; 000 §3.4).
+
+    (B, Σ) ~ p(B, Σ | X, S),      y_i ~ N(B s_i, Σ)
+
+once for each copy, within each sub-group.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +31,15 @@ from larvatus.masks.imputation.regressions import (
 class MultipleImputation(Mask):
     """Replace every confidential value by a draw from the normal regression of X on S, in several copies of the file.
 
-    Means and covariances of X, and with S, are kept in expectation over copies, and so are linear analyses; combined over
-    copies they have honest intervals (larvatus.analysis). Shapes and relations that are not linear are lost. Given S the
-    draws are independent of the originals, so an intruder learns S and the fitted moments, from all copies together too.
+    Means and covariances of X, also with S, are kept in expectation over copies, and so are linear analyses. Results combined
+    over copies have valid intervals (larvatus.analysis). Distribution shapes and non-linear relations are lost. Given S the
+    draws are independent of the original values, so an intruder learns only S and the fitted moments, even from all copies.
 
     Parameters:
-        copies: number of copies; two or more let analysts see what masking adds to the variance.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        copies: number of copies; with two or more, analysts can estimate the variance that masking adds.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
@@ -96,9 +101,9 @@ class MultipleImputation(Mask):
         said = "Confidential values were replaced by random draws from a statistical model fitted to the original data"
         if self.copies == 1:
             return f"{said}."
-        return f"{said}, in {self.copies} copies that are to be analysed one by one and combined."
+        return f"{said}, in {self.copies} copies. Analyse each copy separately and combine the results."
 
     def _notes(self) -> list[Note]:
         if self.copies > 1:
             return []
-        return [Note("one copy: analysts cannot tell what masking adds to the variance of their estimates", "warning")]
+        return [Note("one copy: analysts cannot estimate the variance that masking adds", "warning")]

@@ -1,4 +1,9 @@
-"""Replace X by draws from one normal law with its means and covariances (the incorrectly simulated data of 003 §3.1)."""
+"""Replace X by draws from one normal distribution with the same means and covariances (Woo and others 2009: 003 §3.1).
+
+    y_i ~ N(μ_X, Σ_XX)
+
+in each sub-group. Paper 003 uses it as an example of incorrectly simulated data.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,7 @@ from larvatus.data.design import Design
 from larvatus.data.laws import GroupLaw, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.linear.models import rotate_residuals
 from larvatus.masks.noise.drawing import column_matrix, constant_notes, root_notes, roots_of
 
@@ -23,23 +28,24 @@ _ALONE = Note("relations with the non-confidential columns are not kept inside s
 
 
 class NormalModel(Mask):
-    """Release multivariate normal draws in place of X, with its means and covariances, in every sub-group.
+    """Replace X by multivariate normal draws with the same means and covariances, in every sub-group.
 
-    Means, variances and correlations among X are kept, exactly or on average; shapes, tails, bounds and every relation with
-    S inside a sub-group are lost. No record has anything of its own in its values, so an intruder learns the moments alone.
+    Means, variances and correlations among X are kept, exactly or on average. Distribution shapes, tails, bounds and all
+    relations with S inside a sub-group are lost. No released value depends on the record's own values, so an intruder learns
+    the moments only.
 
     Parameters:
-        moments: "exact" gives the draws the sample's own means and covariances; "random" leaves them to chance.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        moments: "exact" makes the sample means and covariances of the draws equal those of X; "random" keeps them on average.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
     publishable: ClassVar[frozenset[str]] = frozenset({"moments"})
 
     moments: Literal["exact", "random"] = Field(
-        default="exact", description="whether the draws have the sample's moments exactly or on average"
+        default="exact", description="keep means and covariances exactly, or on average"
     )
 
     @classmethod
@@ -65,14 +71,14 @@ class NormalModel(Mask):
     def altered(self) -> str:
         return (
             "shapes, tails and bounds are those of a normal distribution, and inside sub-groups relations with "
-            "columns left as they are are lost"
+            "unmasked columns are lost"
         )
 
     def public_sentence(self) -> str:
         how = "exactly" if self.moments == "exact" else "on average"
         return (
-            "Confidential values were replaced by random draws from a normal distribution whose means, variances and "
-            f"correlations are {how} those of the original at this step."
+            "Confidential values were replaced by random draws from a normal distribution. After this step their means, "
+            f"variances and correlations equal those of the original {how}."
         )
 
     def _random(self, data: Microdata, random: RecordRandom) -> Masked:
@@ -96,8 +102,8 @@ class NormalModel(Mask):
         for g, (status, fixed) in sorted(outcomes.items()):
             if status not in ("rotated", "constant"):
                 raise MaskError(
-                    f"normal_model: sub-group ({data.groups.name(g)}) has {data.groups.sizes[g]} records, too few for draws "
-                    "with exactly its moments. Pool small sub-groups (small = \"pool\"), or set moments = \"random\"."
+                    f"normal_model: sub-group ({data.groups.name(g)}) has {data.groups.sizes[g]} records, too few to keep "
+                    "its means and covariances exactly. Pool small sub-groups (small = \"pool\"), or set moments = \"random\"."
                 )
             constant[g] = [n in fixed for n in names]
-        return Masked(masked, [*constant_notes(data, constant), *left_out(current, data, "missing")])
+        return Masked(masked, [*constant_notes(data, constant), *left_out_notes(current, data, "missing")])

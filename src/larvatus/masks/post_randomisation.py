@@ -1,4 +1,9 @@
-"""Change the levels of nominal columns at random, by known probabilities (PRAM: Gouweleeuw and others 1998)."""
+"""Change the levels of categorical columns at random, with known probabilities (PRAM: Gouweleeuw and others 1998).
+
+    P(y = l | x = k) = p_kl,      p_kk = stay,      p_kl = (1 − stay) / (L − 1)      for the L − 1 other levels
+
+Invariant PRAM uses R = P Q with q_lk = λ_k p_kl / Σ_m λ_m p_ml, so that the level frequencies λ satisfy λ R = λ.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +27,20 @@ _Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class PostRandomisation(Mask):
-    """Give each record a level drawn by a probability that depends on its own level alone.
+    """Give each record a level drawn with probabilities that depend only on its own level.
 
-    With the invariant construction the expected frequencies of each column are the original ones; without it they move
-    towards equal shares, and an analyst who knows the probabilities can undo that on average. Relations with other columns
-    weaken. An intruder never knows whether a level is true, but at a high probability of staying most of them are.
+    With invariant = true the expected frequencies of each column equal the original ones. Otherwise they move towards equal
+    shares, and an analyst who knows the probabilities can correct for that on average. Relations with other columns weaken. An
+    intruder never knows whether a level is true, but with a high probability of staying most levels are.
 
     Parameters:
-        stay: probability of keeping the level, before the correction that keeps frequencies; the rest is shared by the other
-            levels; one value, a list, or by name.
-        invariant: draw a second time, towards where the level may have come from, so that expected frequencies are kept.
-        matrix: transition probabilities by column, in place of stay: a row for each level in order, each adding up to 1.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, among the levels that occur in it, or over the whole file at once.
+        stay: probability of keeping the level, before the correction that keeps frequencies; the other levels share the rest
+            equally; one value, a list, or by column name.
+        invariant: keep expected frequencies, by a second draw that applies Bayes' rule.
+        matrix: transition probabilities by column, instead of stay: one row for each level in order, each adding up to 1.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, among the levels that occur in it, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
@@ -47,7 +52,7 @@ class PostRandomisation(Mask):
     )
     invariant: bool = Field(default=True, description="keep expected frequencies by a second draw")
     matrix: dict[str, tuple[tuple[_Probability, ...], ...]] | None = Field(
-        default=None, description="transition probabilities by column, in place of stay: a row for each level in order"
+        default=None, description="transition probabilities by column, instead of stay: one row for each level in order"
     )
 
     @classmethod
@@ -68,23 +73,23 @@ class PostRandomisation(Mask):
         return Masked(current.map_rows(mask_block, names), _notes(current, names, counts, moves))
 
     def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
-        """Probabilities only where they are those that were used: the invariant construction changes them."""
-        told = super().published(kinds)
-        return {k: v for k, v in told.items() if k not in ("stay", "matrix")} if self.invariant else told
+        """Settings for the public, without the probabilities if invariant: these differ from the ones that were used."""
+        settings = super().published(kinds)
+        return {k: v for k, v in settings.items() if k not in ("stay", "matrix")} if self.invariant else settings
 
     def altered(self) -> str:
         weaker = "relations of the changed categories with other columns are weaker than in the collected data"
         if self.invariant:
-            return f"frequencies are kept on average, but {weaker}, and the probabilities that were used are not published"
+            return f"frequencies are kept on average, but {weaker}, and the probabilities used are not published"
         undone = "" if self.where is not None else (
-            "; the probabilities are published: shares after this step are on average the shares before it times the matrix of "
-            "probabilities, so that solving for the latter corrects them"
+            "; the probabilities are published: on average the shares after this step are the shares before it times the "
+            "matrix of probabilities, so the original shares can be estimated by solving this equation"
         )
-        return f"frequencies have moved, and {weaker}{undone}"
+        return f"frequencies have changed, and {weaker}{undone}"
 
     def public_sentence(self) -> str:
         kept = ", in a way that keeps the frequencies of each column on average" if self.invariant else ""
-        return f"Categories of confidential columns were changed at random by fixed probabilities{kept}."
+        return f"Categories of confidential columns were changed at random with fixed probabilities{kept}."
 
     def _moves(self, name: str, data: Microdata, counts: Sequence[Array], j: int) -> list[Matrix]:
         """The transition matrix of a column in every sub-group."""
@@ -114,12 +119,12 @@ class PostRandomisation(Mask):
         matrix = np.array(rows, dtype=np.float64)
         worst = float(np.abs(matrix.sum(axis=1) - 1).max(initial=0.0))
         if worst > 1e-9:
-            raise MaskError(f"post_randomisation.matrix: some row for {name!r} misses 1 by {worst:.2g}. Let each add up to 1.")
+            raise MaskError(f"post_randomisation.matrix: a row sum for {name!r} is off by {worst:.2g}. Each row must sum to 1.")
         return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
 
 
 def _counts(data: Microdata, names: Sequence[str]) -> list[list[NDArray[np.int64]]]:
-    """Sub-groups × columns: how often each level occurs."""
+    """Sub-groups × columns: the count of each level."""
     sizes = [len(data.table.columns[n].levels) for n in names]
 
     def count(group: int, block: Block) -> list[NDArray[np.int64]]:
@@ -131,7 +136,7 @@ def _counts(data: Microdata, names: Sequence[str]) -> list[list[NDArray[np.int64
 def _notes(
     data: Microdata, names: Sequence[str], counts: Sequence[Sequence[Array]], moves: Sequence[Sequence[Matrix]]
 ) -> list[Note]:
-    """How probable it is that a level is true, and where a level cannot move."""
+    """Notes on the probability that a level is true, and on columns that cannot change in a sub-group."""
     notes = []
     for j, name in enumerate(names):
         there = sum(int(c[j].sum()) for c in counts)
@@ -140,10 +145,10 @@ def _notes(
         kept = sum(float(c[j] @ np.diag(m)) for c, m in zip(counts, moves[j], strict=True)) / there
         if kept > 1 - 1e-12:
             raise MaskError(
-                f"post_randomisation: no value of {name!r} could change: one level only, or a matrix that keeps every level. "
-                "Lower the probability of staying, use scope = \"file\", or leave the column out."
+                f"post_randomisation: no value of {name!r} could change: it has one level, or the matrix keeps every level. "
+                "Reduce stay, use scope = \"file\", or leave the column out."
             )
-        notes.append(Note(f"a value of {name} stays what it is with probability {kept:.3f} on average"))
+        notes.append(Note(f"a value of {name} stays unchanged with probability {kept:.3f} on average"))
         for g, c in enumerate(counts):
             if c[j].sum() and (np.diag(moves[j][g])[c[j] > 0] >= 1).all():
                 said = f"{name} cannot change in sub-group ({data.groups.name(g)}) and is released as it is"

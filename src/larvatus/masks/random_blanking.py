@@ -1,4 +1,9 @@
-"""Make values missing at random, at a stated rate (004)."""
+"""Make values missing at random, at a stated rate (Winkler 2007: 004).
+
+    P(y_ij missing) = rate_j,      else y_ij = x_ij
+
+independently, or at most one value of each record.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +25,18 @@ Rate = Annotated[float, Field(gt=0, lt=1)]
 
 
 class RandomBlanking(Mask):
-    """Make every value missing with a stated probability, at most one value of a record or each on its own.
+    """Make every value missing with a stated probability; at most one value of a record, or each value independently.
 
-    What is left is a random part of the original values, so means and correlations over present pairs are kept in
-    expectation, from fewer records. All other values leave as they are: an intruder who knows two or three of them links a
-    record almost as before, so blanking alone protects little.
+    The remaining values are a random subset of the original ones, so means and pairwise correlations are kept in expectation,
+    from fewer records. All other values are released unchanged: an intruder who knows two or three of them links a record
+    almost as before, so blanking alone protects little.
 
     Parameters:
-        rate: probability that a value becomes missing; one value, a list in role order, or by name.
-        disjoint: blank at most one value of a record; otherwise values are blanked independently of each other.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: makes no difference to this mask, which looks at one record at a time.
+        rate: probability that a value becomes missing; one value, a list in role order, or by column name.
+        disjoint: blank at most one value of a record; false blanks values independently of each other.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: has no effect on this mask, which handles one record at a time.
     """
 
     record_wise: ClassVar[bool] = True
@@ -45,7 +50,7 @@ class RandomBlanking(Mask):
         default=0.05, description="probability that a value becomes missing"
     )
     disjoint: bool = Field(default=True, description="blank at most one value of a record")
-    scope: Literal["sub_group", "file"] = Field(default="file", description="makes no difference to this mask")
+    scope: Literal["sub_group", "file"] = Field(default="file", description="has no effect on this mask")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -56,8 +61,8 @@ class RandomBlanking(Mask):
         rate = per_column("random_blanking.rate", self.rate, names)
         if self.disjoint and rate.sum() > 1:
             raise MaskError(
-                f"random_blanking: disjoint = true, but the rates of {len(names)} columns add up to {rate.sum():.3g}, above 1: "
-                "not every record could lose at most one value. Lower rate, or set disjoint = false."
+                f"random_blanking: disjoint = true, but the rates of {len(names)} columns add up to {rate.sum():.3g}, above 1, "
+                "so some records would lose more than one value. Reduce rate, or set disjoint = false."
             )
 
         def mask_block(group: int, block: Block) -> Mapping[str, Array]:
@@ -68,12 +73,12 @@ class RandomBlanking(Mask):
         before, left = (d.present().sum(axis=0).tolist() for d in (current, after))
         notes = []
         for name, was, now in zip(names, before, left, strict=True):
-            said = f"{was - now:,} of {was:,} values of {name} are made missing"
+            said = f"{was - now:,} of {was:,} values of {name} were made missing"
             notes.append(Note(said, "warning" if was and was == now else "information"))
         return Masked(after, notes)
 
     def altered(self) -> str:
-        return "some values are missing at random, so that estimates rest on fewer of them"
+        return "some values are missing at random, so estimates use fewer values"
 
     def public_sentence(self) -> str:
         return "Some confidential values, chosen at random, were made missing."

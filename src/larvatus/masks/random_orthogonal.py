@@ -1,4 +1,9 @@
-"""Rotate what S leaves of X by a random orthogonal matrix (Ting, Fienberg and Trottini 2005: ROMM; 000 §3.3)."""
+"""Rotate the residuals of X on S by a random orthogonal matrix (Ting, Fienberg and Trottini 2005: ROMM; 000 §3.3).
+
+    Y = P X + Q T Qᵀ X,      T a random orthogonal matrix
+
+where P projects onto [1, S] and Q is an orthonormal basis of the space orthogonal to [1, S].
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ from larvatus.data.design import design_of
 from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.linear.models import linear_law, rotate_residuals, unmoved_notes
 
 _Outcome = tuple[str, tuple[str, ...]]
@@ -25,17 +30,17 @@ _REFUSED = {
 
 
 class RandomOrthogonal(Mask):
-    """Release X after a random rotation of the records, with exactly the means and covariances of X in every sub-group.
+    """Replace X by a random rotation of its records, with exactly the same means and covariances in every sub-group.
 
-    The rotation leaves the constant and every non-confidential column where they are, so covariances with S are exact too.
-    Shapes are lost: columns come out nearer to normal, with negative values where there were none. The rotation is drawn
-    from all of them alike, so the values tell an intruder nothing beyond S and the moments; which record a value came from
-    is lost, and no similarity can be asked for.
+    The rotation leaves the constant and every non-confidential column in place, so covariances with S are exact too.
+    Distribution shapes are lost: columns come out closer to normal and may get negative values. All rotations are equally
+    likely, so the values tell an intruder nothing beyond S and the moments. The link between a record and its own values is
+    lost; this mask has no similarity setting.
 
     Parameters:
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
@@ -52,7 +57,7 @@ class RandomOrthogonal(Mask):
         data, present = by_missing_pattern(current, names, self.smallest(current), self.name())
         design = design_of(data, data.non_confidential)
         masked, outcomes = rotate_residuals(data, present, design, random)
-        return Masked(masked, [*_settled(data, outcomes, len(design.terms)), *left_out(current, data, "missing")])
+        return Masked(masked, [*_settled(data, outcomes, len(design.terms)), *left_out_notes(current, data, "missing")])
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":
@@ -65,13 +70,13 @@ class RandomOrthogonal(Mask):
 
     def public_sentence(self) -> str:
         return (
-            "The records of the confidential columns were mixed by a random rotation that leaves their means, variances and "
-            "correlations, with each other and with the columns left as they are, exactly as they were at this step."
+            "The records of the confidential columns were mixed by a random rotation. This step keeps their means, variances "
+            "and correlations, with each other and with the unmasked columns, exactly."
         )
 
 
 def _settled(data: Microdata, outcomes: Mapping[int, _Outcome], terms: int) -> list[Note]:
-    """Refuse groups that only the originals would satisfy; say which columns could not be moved."""
+    """Raise an error if only the original values keep the moments of a sub-group; else notes on fixed columns."""
     for g, (status, _) in sorted(outcomes.items()):
         if status in _REFUSED:
             raise MaskError(
@@ -80,5 +85,5 @@ def _settled(data: Microdata, outcomes: Mapping[int, _Outcome], terms: int) -> l
                 "column, or leave out a non-confidential column that determines the confidential ones."
             )
     turned = sum(status == "rotated" for status, _ in outcomes.values())
-    said = Note(f"rotated in {turned} of {len(outcomes)} sub-groups, with the moments exactly kept")
+    said = Note(f"rotated in {turned} of {len(outcomes)} sub-groups, with means and covariances kept exactly")
     return [*unmoved_notes(data, {g: fixed for g, (_, fixed) in outcomes.items()}), said]

@@ -1,4 +1,7 @@
-"""Exchange values between random pairs of records of a sub-group (Dalenius and Reiss 1982; 000 §3.6, 004)."""
+"""Exchange values between random pairs of records of a sub-group (Dalenius and Reiss 1982; 000 §3.6, 004).
+
+    z_i = x_j  and  z_j = x_i      for rate · n / 2 random pairs (i, j),      z_i = x_i      for all other records
+"""
 
 from __future__ import annotations
 
@@ -23,17 +26,17 @@ _ORDER, _PLACE, _BACK = " swap order", " swap place", " swap back"
 class RandomSwap(Mask):
     """Exchange the values of randomly paired records, column by column or for several columns at once.
 
-    Every column keeps exactly its values in every sub-group, and columns swapped together keep their correlations with each
-    other. A correlation falls by the factor 1 - rate where one of its columns is swapped, and by its square where both are,
-    each for itself. Values that were not drawn leave as they are, so at a low rate an intruder finds most records by them.
-    Missing values stay where they are: columns that move together do so between records that lack the same ones.
+    In every sub-group each column keeps exactly its values. Columns swapped together keep the correlations between them. A
+    correlation falls by the factor 1 − rate if one of its columns is swapped, and by (1 − rate)² if both are swapped
+    separately. Values that are not selected stay in place, so at a low rate an intruder finds most records by them. Missing
+    values stay in place too: columns are swapped together only between records with the same missing columns.
 
     Parameters:
-        rate: share of the values of each column that are moved, to the nearest even number in the sub-group.
-        together: columns whose values move as one: a list of them, several lists, or true for all; others move alone.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        rate: share of the values of each column that are swapped, rounded to an even number in each sub-group.
+        together: columns whose values are swapped together: one list, several lists, or true for all columns (default: none).
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
@@ -41,9 +44,9 @@ class RandomSwap(Mask):
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"together"})
 
-    rate: Annotated[float, Field(gt=0, le=1)] = Field(default=0.2, description="share of the values that are moved")
+    rate: Annotated[float, Field(gt=0, le=1)] = Field(default=0.2, description="share of the values that are swapped")
     together: bool | tuple[str, ...] | tuple[tuple[str, ...], ...] = Field(
-        default=False, description="columns whose values move as one: a list, several lists, or true for all"
+        default=False, description="columns swapped together: one list, several lists, or true for all"
     )
 
     @classmethod
@@ -73,7 +76,7 @@ class RandomSwap(Mask):
         return column_groups("random_swap.together", self.together, names)
 
     def _swapped(self, data: Microdata, names: tuple[str, ...], random: RecordRandom) -> tuple[Microdata, list[Note]]:
-        """Records in random order, the first ones paired with their neighbours: one pass down and one pass up."""
+        """Put the records in random order and pair the first ones with their neighbours, in one pass down and one pass up."""
         split = by_missing_pattern(data, names, 1, self.name())[0] if len(names) > 1 else data
         sizes = split.with_confidential(names).present().max(axis=1)
         moved = 2 * np.floor(self.rate * sizes / 2 + 0.5).astype(np.int64)
@@ -105,26 +108,26 @@ class RandomSwap(Mask):
         beside = [c.name for c in (*before, *after)]
         swapped = split.holding(table.map_rows(choose, [*names, *beside, _PLACE]))
         named = ", ".join(names)
-        notes = [Note(f"{int(moved.sum()):,} of {int(sizes.sum()):,} values of {named} were moved to another record")]
+        notes = [Note(f"{int(moved.sum()):,} of {int(sizes.sum()):,} values of {named} were swapped with another record")]
         still = int(np.count_nonzero((moved == 0) & (sizes > 0)))
         if still:
             alike = "records with the same values missing" if len(names) > 1 else "values"
             notes.append(Note(f"{int(sizes[moved == 0].sum()):,} values of {named} are in {still} parts of the file with too "
-                              f"few {alike} to swap any, and leave as they are", "warning"))
+                              f"few {alike} to swap any; they are released unchanged", "warning"))
         return rejoin_columns(data, swapped, names), notes
 
 
 def _unmodified(data: Microdata) -> list[Note]:
-    """What leaves as it is, though in another record: the ends of columns with an order, the rare names of others."""
+    """Warnings on what swapping does not change: extremes of ordered columns, counts of categories in other columns."""
     names = data.confidential
     plain = [n for n in names if data.table.columns[n].kind == "nominal" and not has_order(data.roles, n)]
     ends = [n for n in names if n not in plain]
     notes = []
     if ends:
         of = "every column" if not plain else ", ".join(ends)
-        notes.append(Note(f"the smallest and the largest value of {of} leave unmodified", "warning"))
+        notes.append(Note(f"the smallest and the largest value of {of} are released unchanged", "warning"))
     if plain:
-        notes.append(Note(f"every name in {', '.join(plain)} leaves as often as it came, the rarest too", "warning"))
+        notes.append(Note(f"every category of {', '.join(plain)} is released as often as it occurs, rare ones too", "warning"))
     return notes
 
 
@@ -132,13 +135,13 @@ _START: tuple[int, tuple[Array, ...] | None] = (0, None)
 
 
 def _absent(block: Block, names: Sequence[str]) -> Array:
-    """Records that have none of the values."""
+    """Records in which all of these columns are missing."""
     gone = [np.isnan(block[n]) if block[n].dtype.kind == "f" else block[n] < 0 for n in names]
     return np.asarray(np.logical_and.reduce(gone))
 
 
 def _neighbour(names: Sequence[str], made: Sequence[Column]):  # type: ignore[no-untyped-def]
-    """A pass that gives each record the values of the one before it, and its place where asked, whatever the blocks."""
+    """A scan step that gives each record the values of the one before it, and its place if asked for."""
 
     def passed(carry: tuple[int, tuple[Array, ...] | None], block: Block):  # type: ignore[no-untyped-def]
         done, last = carry

@@ -1,4 +1,9 @@
-"""Exchange values between records of nearby rank, column by column (Moore 1996; 000 §3.6, 003, 004)."""
+"""Exchange values between records of nearby rank, column by column (Moore 1996; 000 §3.6, 003, 004).
+
+    swap x_(r) and x_(s),      |r − s| ≤ p n,      each value at most once
+
+with p the window. The option distance = "distribution" is due to Nin, Herranz and Torra (2008).
+"""
 
 from __future__ import annotations
 
@@ -23,21 +28,22 @@ HELD = 1 << 24
 
 
 class RankSwap(Mask):
-    """Exchange every value with one of nearby rank in its sub-group, each value once.
+    """Exchange every value with one of nearby rank in its sub-group, each value at most once.
 
-    Every column keeps exactly its values; correlations shrink as the window grows. Values stay near where they were, and who
-    knows the window can cross the candidates of several columns until one record is left: draw the distances from a
-    distribution where that matters. The smallest and largest values leave unmodified, though perhaps in other records.
-    Columns of names are swapped too where their levels have an order: a stated one, or that of a taxonomy.
+    Every column keeps exactly its values. Correlations shrink as the window grows. Values stay near their original ranks. An
+    intruder who knows the window can intersect the candidates of several columns until one record is left. Drawing the
+    distances from a distribution makes that unreliable. The smallest and largest values are released unchanged, though
+    perhaps in other records. Categorical columns are swapped too if their levels have an order: a stated one, or that of a
+    taxonomy.
 
     Parameters:
-        window: how far a value may move, as a share of the ranks; one value, a list in role order, or by name.
-        tails: "one_sided" visits ranks from the lowest and looks upwards; "two_sided" at random, looking both ways.
-        distance: "window" draws evenly from the free ranks in the window; "distribution" aims a normal distance away, mean
-            and SD half the window, and takes the free rank nearest to it, so that no distance is ruled out.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        window: greatest distance of a swap, as a share of the ranks; one value, a list in role order, or by column name.
+        tails: "one_sided" visits ranks from the lowest and looks upwards; "two_sided" visits them at random, looking both ways.
+        distance: "window" draws evenly from the free ranks in the window; "distribution" draws a normal distance, with mean and
+            SD of half the window, and takes the nearest free rank, so that no distance is excluded.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
@@ -46,13 +52,13 @@ class RankSwap(Mask):
     publishable: ClassVar[frozenset[str]] = frozenset({"tails", "distance"})
 
     window: _Share | tuple[_Share, ...] | dict[str, _Share] = Field(
-        default=0.05, description="how far a value may move, as a share of the ranks"
+        default=0.05, description="greatest distance of a swap, as a share of the ranks"
     )
     tails: Literal["one_sided", "two_sided"] = Field(
-        default="one_sided", description="look for partners upwards from the lowest rank, or both ways in random order"
+        default="one_sided", description="search partners upwards from the lowest rank, or both ways in random order"
     )
     distance: Literal["window", "distribution"] = Field(
-        default="window", description="draw partners evenly from the window, or at normal distances without a bound"
+        default="window", description="draw partners evenly from the window, or at normal distances without a limit"
     )
 
     @classmethod
@@ -73,21 +79,21 @@ class RankSwap(Mask):
         notes = [
             Note(f"{there[n] - left[n]:,} of {there[n]:,} values of {n} were exchanged with another record") for n in names
         ]
-        notes += [Note(f"{count:,} values of {n} found no free partner and stay") for n, count in left.items() if count]
-        notes.append(Note("the smallest and the largest value of every column leave unmodified", "warning"))
+        notes += [Note(f"{count:,} values of {n} have no free partner and stay") for n, count in left.items() if count]
+        notes.append(Note("the smallest and the largest value of every column are released unchanged", "warning"))
         return Masked(numbers_to_levels(swapped, current, original, names), notes)
 
     def altered(self) -> str:
         return "correlations are weaker than in the collected data"
 
     def public_sentence(self) -> str:
-        return "Each confidential value was exchanged with that of another record which has a similar rank."
+        return "Each confidential value was exchanged with the value of another record of similar rank."
 
     def _windows(self, names: Sequence[str]) -> NDArray[np.float64]:
         return per_column("rank_swap.window", self.window, names)
 
     def _partners(self, data: Microdata, random: RecordRandom) -> Partners:
-        """For each column and sub-group, which rank swaps with which: it depends on their number, never on the values."""
+        """The swap partner of each rank, by column and sub-group; it depends on the number of values, not on the values."""
         from larvatus.stats.ranks.swap_partners import distance_partners, reach_of, window_partners
 
         counts, both = data.present(), self.tails == "two_sided"
@@ -106,7 +112,7 @@ class RankSwap(Mask):
 
 
 def _exchanged(data: Microdata, partners: Partners, random: RecordRandom) -> Microdata:
-    """Values exchanged in sub-groups that can be held, one column after another, by one sort of each."""
+    """Exchange values in sub-groups that fit in memory: one sort per column."""
 
     def exchange(name: str) -> RowFunction:
         def swap(group: int, block: Block) -> Mapping[str, Array]:
@@ -125,7 +131,7 @@ def _exchanged(data: Microdata, partners: Partners, random: RecordRandom) -> Mic
 
 
 def _placed(data: Microdata, partners: Partners, random: RecordRandom) -> Microdata:
-    """The same by ranks and placement, for sub-groups of any size."""
+    """The same for sub-groups of any size, by ranks and placement."""
     names = tuple(partners)
 
     def exchange(group: int, block: Block) -> Mapping[str, Array]:
@@ -137,7 +143,7 @@ def _placed(data: Microdata, partners: Partners, random: RecordRandom) -> Microd
 
 
 def _looked_up(partner: NDArray[np.int64], rank: Array) -> Array:
-    """The partner's rank, counted from one; missing where the rank is."""
+    """The partner's rank, counted from one; missing if the rank is."""
     there = ~np.isnan(rank)
     if there.all():
         return partner[rank.astype(np.int64) - 1] + 1.0

@@ -1,4 +1,7 @@
-"""Make categories coarser: levels joined, rare ones under one name, numbers put into classes (004)."""
+"""Make categories coarser: join levels, collect rare ones under one label, put numbers into classes (Winkler 2007: 004).
+
+    y = g(x)      for categories,      y = mean(x | class of x)      for numbers (or a midpoint, or a label)
+"""
 
 from __future__ import annotations
 
@@ -23,23 +26,24 @@ Cuts = tuple[Annotated[float, Field(ge=-1e300, le=1e300)], ...]
 
 
 class Recoding(Mask):
-    """Join levels of nominal columns, and put numbers into classes that leave as a mean, a midpoint or a name.
+    """Join levels of categorical columns, and put numbers into classes that are released as a mean, a midpoint or a label.
 
-    Frequencies of the new categories are exact, and with the mean of each class the totals of a numeric column are kept
-    (weighted where there is a weight); differences inside a category are lost. An intruder knows the category of every record
-    for certain: what is joined is protected by the number of records that share it, and rare categories not joined stay rare.
+    Frequencies of the new categories are exact. With the mean of each class the totals of a numeric column are kept
+    (weighted if there is a weight). Differences inside a category are lost. An intruder knows the category of every record
+    with certainty. Joined categories are protected by the number of records that share them; rare categories that
+    are not joined stay rare.
 
     Parameters:
-        levels: new names of levels, by column: {job = {baker = "food", cook = "food"}}; levels not named stay.
-        rare: join the levels held by fewer records than this under the name of `other`; 1 joins none.
-        other: the name that joined rare levels get.
-        cuts: cut points between classes of numbers, ascending; for all numeric columns, or by name.
-        bins: without cuts, the number of classes, which hold about equally many values.
-        replacement: what a class of numbers leaves as: "mean" of its values, "mid" point of its cuts, or "label".
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one; counts and
-            means are of these.
-        scope: count levels and make classes over the whole file at once, or within each sub-group.
+        levels: new labels of levels, by column: {job = {baker = "food", cook = "food"}}; other levels keep their label.
+        rare: join the levels with fewer records than this under the label `other`; 1 joins none.
+        other: label of the joined rare levels.
+        cuts: cut points between classes of numbers, ascending; for all numeric columns, or by column name.
+        bins: without cuts, the number of classes of about equal counts.
+        replacement: released value of a class of numbers: "mean" of its values, "mid" point of its cuts, or "label".
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records); counts and
+            means are computed over these records.
+        scope: count levels and form classes over the whole file at once, or within each sub-group.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
@@ -48,14 +52,14 @@ class Recoding(Mask):
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"rare", "other", "cuts", "bins", "replacement"})
 
-    levels: dict[str, dict[str, str]] | None = Field(default=None, description="new names of levels, by column")
-    rare: Annotated[int, Field(ge=1)] = Field(default=10, description="join levels held by fewer records than this; 1: none")
-    other: Annotated[str, Field(min_length=1)] = Field(default="other", description="the name that joined rare levels get")
+    levels: dict[str, dict[str, str]] | None = Field(default=None, description="new labels of levels, by column")
+    rare: Annotated[int, Field(ge=1)] = Field(default=10, description="join levels with fewer records than this; 1: none")
+    other: Annotated[str, Field(min_length=1)] = Field(default="other", description="label of the joined rare levels")
     cuts: Cuts | dict[str, Cuts] | None = Field(default=None, description="cut points between classes of numbers, ascending")
-    bins: Annotated[int, Field(ge=2, le=1000)] = Field(default=10, description="number of classes where no cuts are given")
-    replacement: Literal["mean", "mid", "label"] = Field(default="mean", description="what a class of numbers leaves as")
+    bins: Annotated[int, Field(ge=2, le=1000)] = Field(default=10, description="number of classes if no cuts are given")
+    replacement: Literal["mean", "mid", "label"] = Field(default="mean", description="released value of a class of numbers")
     scope: Literal["sub_group", "file"] = Field(
-        default="file", description="count levels and make classes over the whole file, or within each sub-group"
+        default="file", description="count levels and form classes over the whole file, or within each sub-group"
     )
 
     @classmethod
@@ -75,7 +79,7 @@ class Recoding(Mask):
         return Masked(data, notes)
 
     def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
-        """Without what no column used; classes that left as labels are names by now, and then only numbers are told of."""
+        """Settings that had an effect, for the public. Labelled classes make a categorical column; only cuts are given."""
         labelled = self.replacement == "label"
         unused = set() if "number" in kinds or labelled else {"cuts", "bins", "replacement"}
         if "nominal" not in kinds or labelled or self.rare == 1:
@@ -91,7 +95,7 @@ class Recoding(Mask):
         return "Rare or similar categories of confidential columns were joined, and numbers were put into classes."
 
     def _check(self, data: Microdata) -> None:
-        """Refuse settings that name what is not there."""
+        """Raise an error if a setting refers to a column of the wrong kind, or to none."""
         kinds = {n: data.table.columns[n].kind for n in data.confidential}
         for field, kind, given in (("levels", "nominal", self.levels), ("cuts", "number", self.cuts)):
             known = [n for n, k in kinds.items() if k == kind]
@@ -101,7 +105,7 @@ class Recoding(Mask):
                     raise MaskError(f"recoding.{field}: {name!r} is not a {kind} column of this step; {near}")
         if self.where is not None and self.replacement == "label" and "number" in kinds.values():
             raise MaskError(
-                "recoding: where chooses some records, and a column cannot hold numbers and names of classes at once. Use "
+                "recoding: where selects some records, but a column cannot hold both numbers and labels of classes. Use "
                 "replacement = \"mean\" or \"mid\", or recode all records."
             )
 
@@ -120,18 +124,18 @@ class Recoding(Mask):
         )
         there = sum(int(c.sum()) for c in counts)
         if not moved:
-            rule = f"no level is held by fewer than {self.rare} records" if self.rare > 1 else "no level is named"
+            rule = f"no level has fewer than {self.rare} records" if self.rare > 1 else "no level is listed"
             return data, [Note(f"{name} is released as it is: {rule}", "warning")] if there else []
         made, codes = recode_levels(column, new)
         after = data.map_rows(lambda g, b: {name: codes[g][b[name]]}, [name], [made])
         left = len({v for group, c in zip(new, counts, strict=True) for v, k in zip(group, c, strict=True) if k})
-        return after, [Note(f"{moved:,} of {there:,} values of {name} get another level; {left} levels are left")]
+        return after, [Note(f"{moved:,} of {there:,} values of {name} get another level; {left} levels remain")]
 
     def _numbers(self, data: Microdata, name: str) -> tuple[Microdata, list[Note]]:
         cuts = self.cuts.get(name) if isinstance(self.cuts, Mapping) else self.cuts
         weight = data.roles.weight if self.replacement == "mean" else None
         if cuts is not None and (not cuts or any(a >= b for a, b in pairwise(cuts))):
-            raise MaskError(f"recoding.cuts: those for {name!r} do not ascend. Give at least one, each above the one before.")
+            raise MaskError(f"recoding.cuts: cuts for {name!r} do not ascend. Give at least one, each above the one before.")
         found = by_cuts(data, name, cuts, weight) if cuts else by_counts(data, name, self.bins, weight)
         if not found.count.any():
             return data, []
@@ -146,10 +150,10 @@ class Recoding(Mask):
         after = found.data.map_rows(mask_block, [interval_name(name)], [column])
         used = (found.count > 0).sum(axis=1)
         some = f"{used.min()}" if used.min() == used.max() else f"{used.min()} to {used.max()}"
-        return after, [Note(f"values of {name} are in {some} classes of {found.count[found.count > 0].min():,} or more")]
+        return after, [Note(f"values of {name} are in {some} classes of {found.count[found.count > 0].min():,} or more values")]
 
     def _values(self, found: Classes, column: Column, cuts: Sequence[float] | None) -> tuple[Array, Column]:
-        """Sub-groups × classes: what stands for each class, and what the column then is."""
+        """Sub-groups × classes: the released value of each class, and the new column."""
         count, name = found.count, column.name
         if self.replacement == "label":
             if cuts:
@@ -162,17 +166,17 @@ class Recoding(Mask):
             few = (count > 0) & (count < SHARED_BY)
             if few.any():
                 raise MaskError(
-                    f"recoding: {int(few.sum())} classes of {name!r} hold fewer than {SHARED_BY} values, which their mean "
-                    "would give away. Use fewer classes or cuts, replacement = \"label\", or scope = \"file\"."
+                    f"recoding: {int(few.sum())} classes of {name!r} have fewer than {SHARED_BY} values, which their "
+                    "mean would disclose. Use fewer classes or cuts, replacement = \"label\", or scope = \"file\"."
                 )
             return found.mean, replace(column, integer=False)
         if cuts is None:
-            raise MaskError(f"recoding: replacement = \"mid\" needs cuts, and {name!r} has none. State cuts, or use \"mean\".")
+            raise MaskError(f"recoding: replacement = \"mid\" needs cuts, but {name!r} has none. Give cuts, or use \"mean\".")
         outside = int(count[:, 0].sum() + count[:, -1].sum())
         if outside:
             raise MaskError(
-                f"recoding: {outside:,} values of {name!r} lie below the first or not below the last cut, where a class has no "
-                "midpoint. Add outer cuts, or use \"mean\" or \"label\"."
+                f"recoding: {outside:,} values of {name!r} lie below the first cut, or at or above the last, where a class has "
+                "no midpoint. Add outer cuts, or use \"mean\" or \"label\"."
             )
         middle = (np.array(cuts[1:]) + np.array(cuts[:-1])) / 2
         return np.tile([np.nan, *middle, np.nan], (len(count), 1)), replace(column, integer=False)

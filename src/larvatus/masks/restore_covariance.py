@@ -1,4 +1,9 @@
-"""Add noise with the covariance that the steps before took away (microaggregation plus noise of 003 §3.1)."""
+"""Add noise with the covariance that earlier steps removed (Woo and others 2009: microaggregation with noise, 003 §3.1).
+
+    Z = Y + ε,      Cov(ε) = Σ_XX − Σ_YY
+
+in each sub-group, with Y the values after the earlier steps and X the original ones.
+"""
 
 from __future__ import annotations
 
@@ -27,20 +32,20 @@ _MOVED = 1e-6
 
 
 class RestoreCovariance(Mask):
-    """Add noise whose covariance is what the steps before took from that of the original, in every sub-group.
+    """Add noise whose covariance is the covariance that earlier steps removed, in every sub-group.
 
-    After microaggregation to means, variances and correlations among X are those of the original again, exactly or on
-    average, while the shape of the data comes from the step before. The noise also breaks up the groups of equal values, so
-    an intruder no longer sees who was averaged with whom, and no rule on their number holds any more. Steps that added
-    variance in some direction, as rounding does and medians may, are refused: noise cannot take it away. Means that the steps
-    before moved, such as by medians or top coding, are not restored.
+    After microaggregation to means, the variances and correlations among X equal those of the original again, exactly or on
+    average. The distribution shapes are those of the step before. The noise also separates groups of equal values, so an
+    intruder no longer sees which records were averaged, and no minimum group size holds any more. Steps that added variance
+    in some direction (rounding always, medians sometimes) raise an error: noise cannot remove variance. Means that earlier
+    steps changed, for example medians or top coding, are not restored.
 
     Parameters:
-        moments: "exact" makes the noise orthogonal to the data, so that covariances equal the original's; "random" leaves
-            them to chance.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        moments: "exact" makes the noise orthogonal to the data, so that covariances equal those of the original; "random"
+            restores them on average.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
@@ -48,7 +53,7 @@ class RestoreCovariance(Mask):
     publishable: ClassVar[frozenset[str]] = frozenset({"moments"})
 
     moments: Literal["exact", "random"] = Field(
-        default="exact", description="whether covariances equal the original's exactly or on average"
+        default="exact", description="restore covariances exactly, or on average"
     )
 
     @classmethod
@@ -61,11 +66,11 @@ class RestoreCovariance(Mask):
         return len(design_of(data, data.non_confidential).terms) + 2 * len(data.confidential) + 1
 
     def check_order(self, before: Sequence[Mask]) -> None:
-        """Refuse to stand first."""
+        """Raise an error if no step comes before this one."""
         if not before:
             raise MaskError(
                 "restore_covariance: no step before it masks the same columns, so there is nothing to restore. Put a mask "
-                "that takes variance away, such as microaggregation, before it."
+                "that reduces variance, such as microaggregation, before it."
             )
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
@@ -75,24 +80,24 @@ class RestoreCovariance(Mask):
         return Masked(done, [*_notes(current, losses, self.moments == "exact"), *_moved_means(current, moments)])
 
     def altered(self) -> str:
-        return "variances and correlations among masked columns are put back; shapes and relations with other columns are not"
+        return "variances and correlations among masked columns are restored; shapes and relations with other columns are not"
 
     def public_sentence(self) -> str:
         limited = self.columns is not None or self.where is not None
         how = "on average" if self.moments == "random" else "nearly" if limited else "exactly"
         return (
-            "Random noise was added so that the variances and correlations that the step before had reduced are "
+            "Random noise was added to restore the variances and correlations that an earlier step had reduced; they are "
             f"{how} those of the original again."
         )
 
     def _both(self, current: Microdata, original: Microdata) -> Sequence[SampleMoments]:
-        """Moments of the original columns and, after them, the current ones, in each sub-group."""
+        """Moments of the original columns followed by the current ones, in each sub-group."""
         before = {f"original {n}": n for n in current.confidential}
         paired = current.holding(current.table.pair(original.table, before))
         return paired.moments([*before, *current.confidential])
 
     def _losses(self, current: Microdata, moments: Sequence[SampleMoments]) -> list[Loss]:
-        """What was lost in each sub-group, refused where it is not a covariance, or where nothing was."""
+        """The covariance lost in each sub-group; an error if it is indefinite, or if nothing was lost."""
         from larvatus.stats.linear.covariance_restoration import covariance_loss
 
         names = current.confidential
@@ -100,15 +105,15 @@ class RestoreCovariance(Mask):
         for g, loss in enumerate(losses):
             if loss.smallest < (PAIRWISE if loss.patchy else _ROUNDING):
                 raise MaskError(
-                    f"restore_covariance: in sub-group ({current.groups.name(g)}) the steps before added variance in the "
-                    f"direction {direction_text(loss.direction, names)} of the standardised columns: what was lost has the "
-                    f"eigenvalue {loss.smallest:.3g} on the correlation scale, and noise cannot take variance away. It "
-                    "restores what means of groups lose; leave it out after rounding, medians or noise, or microaggregate all "
+                    f"restore_covariance: in sub-group ({current.groups.name(g)}) the earlier steps added variance in the "
+                    f"direction {direction_text(loss.direction, names)} of the standardised columns: the lost covariance has "
+                    f"the eigenvalue {loss.smallest:.3g} on the correlation scale, and noise cannot remove variance. This mask "
+                    "restores what group means lose. Leave it out after rounding, medians or noise, or microaggregate all "
                     "columns in the same groups."
                 )
         if all(loss.nothing for loss in losses):
             raise MaskError(
-                "restore_covariance: the steps before kept every covariance, so there is nothing to restore. Leave it out."
+                "restore_covariance: the earlier steps kept every covariance, so there is nothing to restore. Leave it out."
             )
         return losses
 
@@ -146,7 +151,7 @@ class RestoreCovariance(Mask):
 
 
 def _filled(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Columns with their mean where a value is missing, 0 where all are."""
+    """Columns with missing values replaced by the column mean, or by 0 if all are missing."""
     there = ~np.isnan(x)
     total = np.where(there, x, 0.0).sum(axis=1)
     return np.where(there, x, (total / np.maximum(there.sum(axis=1), 1))[:, None])
@@ -154,27 +159,27 @@ def _filled(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _notes(data: Microdata, losses: Sequence[Loss], exact: bool) -> list[Note]:
     notes = [
-        Note(f"no covariance was lost in sub-group ({data.groups.name(g)}), and no values are changed there", "status")
+        Note(f"no covariance was lost in sub-group ({data.groups.name(g)}), so no values are changed there", "status")
         for g, loss in enumerate(losses) if loss.nothing
     ]
     patchy = sum(loss.patchy for loss in losses)
     if patchy and exact:
         notes.append(Note(
-            f"values are missing in {patchy} sub-groups: covariances over the pairs that are present are restored nearly, not "
+            f"values are missing in {patchy} sub-groups: their pairwise covariances are restored approximately, not "
             "exactly", "warning",
         ))
     worst = min((loss.smallest for loss in losses if loss.patchy), default=0.0)
     if worst < _ROUNDING:
-        notes.append(Note(f"what was lost over pairs of present values is not quite a covariance (eigenvalue {worst:.2g})"))
+        notes.append(Note(f"missing values: the lost pairwise covariance is slightly indefinite (eigenvalue {worst:.2g})"))
     return notes
 
 
 def _moved_means(data: Microdata, moments: Sequence[SampleMoments]) -> list[Note]:
-    """Columns whose mean the steps before moved in some sub-group by more than rounding does."""
+    """A note on columns whose mean the earlier steps changed in some sub-group by more than rounding error."""
     names, moved = data.confidential, np.zeros(len(data.confidential), dtype=bool)
     for m in moments:
         was, now = np.split(np.nan_to_num(m.mean), 2)
         spread = np.sqrt(np.nan_to_num(np.split(m.variance, 2)[0]))
         moved |= np.abs(now - was) > _MOVED * spread + _MOVED**2 * np.abs(was)
-    told = ", ".join(n for n, far in zip(names, moved, strict=True) if far)
-    return [Note(f"the steps before moved the means of {told}, and these are not restored", "warning")] if told else []
+    changed = ", ".join(n for n, far in zip(names, moved, strict=True) if far)
+    return [Note(f"earlier steps changed the means of {changed}; these are not restored", "warning")] if changed else []

@@ -1,4 +1,10 @@
-"""Put the original values in the order of the masked ones, within each sub-group (001: reverse mapping)."""
+"""Put the original values in the order of the masked ones, within each sub-group.
+
+    z_i = x_(rank(y_i))
+
+Reverse mapping (Muralidhar, Sarathy and Domingo-Ferrer 2014: paper 001). If n original and m masked records differ in
+number, z_i = x_(⌈rank(y_i) · n / m⌉).
+"""
 
 from __future__ import annotations
 
@@ -18,16 +24,16 @@ from larvatus.masks.categories.ordered_levels import levels_to_numbers, numbers_
 class ReverseMap(Mask):
     """Replace the masked value of rank r by the original value of rank r, column by column.
 
-    Every column leaves with exactly its original values, in the order the steps before gave it, so univariate analyses
-    are those of the original. The smallest and the largest value leave unmodified, as under any permutation: follow with
-    top coding where that matters. After a mask that keeps ranks it would give the originals back, and is refused. Columns of
-    names are mapped too where their levels have an order: a stated one, or how marginal they are in a taxonomy.
+    Every column is released with exactly its original values, in the order of the masked ones, so univariate analyses give the
+    original results. The smallest and the largest value are released unchanged, as with any permutation; top_coding can follow.
+    After a mask that keeps ranks it would return the original values and raises an error. Categorical columns are mapped too if
+    their levels have an order: a stated one, or their marginality in a taxonomy.
 
     Parameters:
         allow_reversible: run even after masks that keep ranks, which it nearly undoes.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
@@ -50,10 +56,10 @@ class ReverseMap(Mask):
         ranked, values = levels_to_numbers(current, original, names), placed_levels(original, original, names)
         placed = ranked.place({n: (n, n) for n in names}, random, values)
         placed = numbers_to_levels(placed, original, original, names)
-        return Masked(placed, [Note("the smallest and the largest value of every column leave unmodified", "warning")])
+        return Masked(placed, [Note("the smallest and the largest value of every column are released unchanged", "warning")])
 
     def check_order(self, before: Sequence[Mask]) -> None:
-        """Refuse to stand first, or after masks that all keep ranks."""
+        """Raise an error if no step comes before this one, or only steps that keep ranks."""
         if not before:
             raise MaskError(
                 "reverse_map: no step before it masks the same columns, so it would return the original. Put a mask before it."
@@ -61,12 +67,12 @@ class ReverseMap(Mask):
         if all(step.keeps_ranks for step in before) and not self.allow_reversible:
             named = ", ".join(dict.fromkeys(step.name() for step in before))
             raise MaskError(
-                f"reverse_map: {named} keeps the order of values, so mapping back would nearly return the originals. Put a "
+                f"reverse_map: {named} keeps the order of values, so reverse mapping would nearly return the originals. Put a "
                 "mask that changes ranks before it, or set allow_reversible = true."
             )
 
     def altered(self) -> str:
-        return "each column has its collected values again; relations between columns stay as the step before left them"
+        return "each column has its collected values again; relations between columns are those after the step before"
 
     def public_sentence(self) -> str:
-        return "The released values are original values, given to other records in the order of the masked ones."
+        return "The released values are original values, assigned to records by the order of the masked values."

@@ -1,4 +1,7 @@
-"""Round every confidential value to a multiple of a base, halves away from zero (004)."""
+"""Round every confidential value to a multiple of a base, halves away from zero (Winkler 2007: 004).
+
+    y = sign(x) · b · ⌊|x| / b + 1/2⌋
+"""
 
 from __future__ import annotations
 
@@ -21,17 +24,17 @@ FINE = 0.1
 
 
 class Rounding(Mask):
-    """Release the nearest multiple of a base instead of each value, halves away from zero.
+    """Replace each value by the nearest multiple of a base, halves away from zero.
 
-    No value moves by more than half the base, so means and correlations of columns that spread over many multiples hardly
-    change; small values and fine differences are lost. An intruder knows every value to within half the base: records far
-    apart from each other are linked as easily as before unless the base is large.
+    No value changes by more than half the base. Means and correlations hardly change if the values spread over many multiples.
+    Small values and fine differences are lost. An intruder knows every value to within half the base: unless the base is large,
+    records that differ clearly are linked as easily as before.
 
     Parameters:
-        base: values become multiples of it; one value, a list in role order, or by name.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: makes no difference to this mask, which looks at one value at a time.
+        base: values become multiples of it; one value, a list in role order, or by column name.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: has no effect on this mask, which handles one value at a time.
     """
 
     record_wise: ClassVar[bool] = True
@@ -41,7 +44,7 @@ class Rounding(Mask):
     publishable: ClassVar[frozenset[str]] = frozenset({"base"})
 
     base: Base | tuple[Base, ...] | dict[str, Base] = Field(default=10.0, description="values become multiples of it")
-    scope: Literal["sub_group", "file"] = Field(default="file", description="makes no difference to this mask")
+    scope: Literal["sub_group", "file"] = Field(default="file", description="has no effect on this mask")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -67,7 +70,7 @@ class Rounding(Mask):
         return "Confidential values were rounded to multiples of a fixed base."
 
     def _notes(self, data: Microdata, bases: Mapping[str, float]) -> list[Note]:
-        """How many values moved; a base that moves none is refused, one that is fine for the column is said."""
+        """Notes on how many values changed; an error if none did, a warning if the base is small for the column."""
         from larvatus.stats.noise.rounding import round_to_base
 
         names = tuple(bases)
@@ -84,13 +87,13 @@ class Rounding(Mask):
             moved, there = (int(v) for v in totals[j])
             if there and not moved:
                 raise MaskError(
-                    f"rounding: base {bases[name]:g} changes no value of {name!r}: all are multiples of it already. Use a "
+                    f"rounding: base {bases[name]:g} changes no value of {name!r}: all are already multiples of it. Use a "
                     "larger base, or leave the column out of the step."
                 )
             notes.append(Note(f"{moved:,} of {there:,} values of {name} are rounded to a multiple of {bases[name]:g}"))
             if bases[name] < FINE * spread[j]:
                 notes.append(Note(
-                    f"the base for {name} is under a tenth of the column's standard deviation: rounded values still tell "
-                    "records apart, so try an attack before relying on it", "warning",
+                    f"the base for {name} is less than a tenth of the column's standard deviation: rounded values still "
+                    "tell records apart. Run an attack before relying on it", "warning",
                 ))
         return notes

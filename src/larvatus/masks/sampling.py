@@ -1,4 +1,9 @@
-"""Release a random part of the records: simple, stratified, without outliers, or until stated means hold (004)."""
+"""Release a random sample of the records (Winkler 2007: 004).
+
+    n' = rate · n records drawn without replacement,      w'_i = w_i · n / n'
+
+in each sub-group or in the whole file: simple, stratified, without outliers, or redrawn until stated means hold.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +28,23 @@ _MOST_DRAWS = 500
 
 
 class Sampling(Mask):
-    """Release a random sample of the records and leave their values as they are.
+    """Release a random sample of the records with unchanged values.
 
-    Every record has the same chance to be in it, so means and relations are kept in expectation, with larger errors; rare
-    combinations and the largest values are often lost, though an outlier that is drawn is as exposed as before. An intruder
-    no longer knows whether the target is in the file. A survey weight is divided by the share of records that were kept.
+    Every record has the same probability of being drawn, so means and relations are kept in expectation, with larger errors.
+    Rare combinations and the largest values are often lost, but an outlier that is drawn is as exposed as before. An intruder
+    no longer knows whether the target is in the file. A survey weight is divided by the share of records that are kept.
 
     Parameters:
-        rate: share of the records to keep; of all records, or of each sub-group under scope = "sub_group" (stratified).
-        outliers: share of the records farthest from the centre (Mahalanobis, numeric columns of this step) never drawn.
-        hold: columns whose mean (for names: share of each level) must be near that of all records, else it is drawn again.
-        tolerance: how near, in standard deviations of the column.
-        columns: the confidential columns that count for outliers; all where none is named.
-        where: draw only among these records and keep all others: a condition on columns, a list of record ids, or @FILE.
-        scope: draw the share from each sub-group, or from the whole file at once.
+        rate: share of the records to keep, in the whole file or, with scope = "sub_group", in each sub-group (stratified).
+        outliers: share of the records that is never drawn: those farthest from the centre (Mahalanobis distance over the
+            numeric columns of this step).
+        hold: columns whose sample mean (for categories: share of each level) must be close to that of all records; otherwise
+            the sample is redrawn.
+        tolerance: how close, in standard deviations of the column.
+        columns: confidential columns used to find outliers (default: all).
+        where: draw only among these records and keep all others: a condition on columns, a list of record ids, or @FILE
+            (default: all records).
+        scope: draw from each sub-group, or from the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
@@ -47,11 +55,11 @@ class Sampling(Mask):
 
     rate: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.5, description="share of the records to keep")
     outliers: Annotated[float, Field(ge=0, lt=0.5)] = Field(
-        default=0.0, description="share of the records farthest from the centre that is never drawn"
+        default=0.0, description="share of the records, farthest from the centre, that is never drawn"
     )
-    hold: tuple[str, ...] = Field(default=(), description="columns whose mean must hold, else the sample is drawn again")
+    hold: tuple[str, ...] = Field(default=(), description="columns whose mean must hold; otherwise the sample is redrawn")
     tolerance: Annotated[float, Field(gt=0, le=10)] = Field(
-        default=0.05, description="how near the means must be, in standard deviations"
+        default=0.05, description="how close the means must be, in standard deviations"
     )
 
     @classmethod
@@ -62,7 +70,7 @@ class Sampling(Mask):
         eligible = self._eligible(current, random)
         wanted = self._sizes(eligible.groups.sizes, random)
         if not wanted.any():
-            raise MaskError(f"sampling: rate {self.rate:g} of {current.rows:,} records leaves none. Raise rate.")
+            raise MaskError(f"sampling: rate {self.rate:g} of {current.rows:,} records keeps none. Increase rate.")
         goal = self._goal(current)
         for attempt in range(_MOST_DRAWS):
             taken = _drawn(eligible, wanted, random, attempt)
@@ -70,18 +78,18 @@ class Sampling(Mask):
                 break
         else:
             raise MaskError(
-                f"sampling: in {_MOST_DRAWS} samples of {int(wanted.sum()):,} records the means of {', '.join(self.hold)} "
-                f"never all came within {self.tolerance:g} standard deviations. Raise tolerance or rate, or hold fewer columns."
+                f"sampling: in {_MOST_DRAWS} samples of {int(wanted.sum()):,} records the means of {', '.join(self.hold)} were "
+                f"never all within {self.tolerance:g} standard deviations. Increase tolerance or rate, or hold fewer columns."
             )
         sizes = dict(zip(taken.groups.labels, taken.groups.sizes, strict=True))
         share = {label: sizes.get(label, 0) / n for label, n in zip(current.groups.labels, current.groups.sizes, strict=True)}
         return Masked(_reweighted(taken, share), self._notes(current, taken, share, attempt + 1))
 
     def altered(self) -> str:
-        return "there are fewer records, so that estimates are less precise, and rare or large values may be missing"
+        return "there are fewer records, so estimates are less precise, and rare or large values may be missing"
 
     def public_sentence(self) -> str:
-        without = ", from which the most outlying ones were left out" if self.outliers else ""
+        without = ", without the most outlying ones" if self.outliers else ""
         return f"The file is a random sample of the records{without}."
 
     def _eligible(self, data: Microdata, random: RecordRandom) -> Microdata:
@@ -90,13 +98,13 @@ class Sampling(Mask):
         if not self.outliers:
             return data
         if not names:
-            raise MaskError("sampling: outliers need a numeric confidential column. Set outliers = 0, or name one in columns.")
+            raise MaskError("sampling: outliers needs a numeric confidential column. Set outliers = 0, or add one to columns.")
         far = with_distance(data, names).ranks({_FAR: DISTANCE}, random)
         kept = [n - int(np.ceil(round(self.outliers * n, 9))) for n in data.groups.sizes]
         return far.take(lambda g, b: b[_FAR] <= kept[g], [_FAR])
 
     def _sizes(self, sizes: Sequence[int], random: RecordRandom) -> NDArray[np.int64]:
-        """How many records each sub-group gives: the rate on average over secrets, whatever its size."""
+        """Sample size of each sub-group: on average over secrets it is rate times the size of the sub-group."""
         start = random.uniform(np.zeros(1, dtype=np.int64), 1, purpose="sample sizes")[0, 0]
         ends = np.floor(np.round(self.rate * np.cumsum([0, *sizes]), 9) + start)
         return np.asarray(np.diff(ends), dtype=np.int64)
@@ -112,15 +120,15 @@ class Sampling(Mask):
         notes = [Note(left, "warning")]
         weight = before.roles.weight
         notes.append(Note(
-            f"{weight} is divided by the share of records kept" if weight else
-            "there is no weight: totals of the sample have to be divided by the share of records kept"
+            f"{weight} was divided by the share of records kept" if weight else
+            "there is no weight: divide totals of the sample by the share of records kept"
         ))
         if draws > 1:
             notes.append(Note(f"{draws} samples were drawn until the means of {', '.join(self.hold)} held"))
         gone = [before.groups.name(g) for g, label in enumerate(before.groups.labels) if not share[label]]
         if gone:
             named = "; ".join(gone[:5]) + (" …" if len(gone) > 5 else "")
-            notes.append(Note(f"no record is left of {len(gone)} sub-groups: {named}", "warning"))
+            notes.append(Note(f"{len(gone)} sub-groups have no record in the sample: {named}", "warning"))
         return notes
 
 
@@ -128,7 +136,7 @@ _Figures = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def _drawn(data: Microdata, wanted: Array, random: RecordRandom, attempt: int) -> Microdata:
-    """As many records of each sub-group as wanted, those with the smallest draws."""
+    """The wanted number of records of each sub-group, those with the smallest random draws."""
     drawn = data.map_rows(
         lambda g, b: {DRAW: random.uniform(b.record, 1, purpose="sample", attempt=attempt)[0]}, (), [Column(DRAW, "number")]
     ).ranks({_PLACE: DRAW}, random)
@@ -148,7 +156,7 @@ def _figures(data: Microdata, name: str) -> _Figures:
 
 
 def _apart(data: Microdata, hold: Sequence[str], goal: Mapping[str, _Figures]) -> float:
-    """The largest distance of a mean from its goal, in standard deviations; a column that does not vary is always near."""
+    """The largest distance of a mean from its goal, in standard deviations; 0 for constant columns."""
     worst = 0.0
     for name in hold:
         mean, spread = goal[name]
@@ -159,12 +167,12 @@ def _apart(data: Microdata, hold: Sequence[str], goal: Mapping[str, _Figures]) -
 
 
 def _reweighted(data: Microdata, share: Mapping[GroupLabel, float]) -> Microdata:
-    """The sample with its weight, where it has one, divided by the share of its sub-group that was kept."""
+    """The sample with its weight, if any, divided by the share of the sub-group that was kept."""
     weight = data.roles.weight
     if weight is None:
         return data
     if data.table.columns[weight].kind != "number":
-        raise MaskError(f"sampling: the weight {weight!r} does not hold numbers and cannot be updated. Give it no such role.")
+        raise MaskError(f"sampling: the weight {weight!r} is not numeric and cannot be updated. Remove its role as weight.")
     by = [share[label] for label in data.groups.labels]
     made = replace(data.table.columns[weight], integer=False, replaced=True)
     return data.map_rows(lambda g, b: {weight: b[weight] / by[g]}, [weight], [made])

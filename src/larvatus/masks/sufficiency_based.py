@@ -1,4 +1,10 @@
-"""Linear models that keep means and covariances exactly, within each sub-group (Burridge 2003; 000 §3.3)."""
+"""Linear models that keep means and covariances exactly, within each sub-group (Burridge 2003; 000 §3.3).
+
+    Y = β₀ + β₁ S + β₂ X + ε,      sample Cov(ε) = Σ_X|S − β₂ Σ_X|S β₂ᵀ,      ε orthogonal to [1, S, X]
+    β₁ = (I − β₂) Σ_XS Σ_SS⁻¹,      β₀ = (I − β₂) μ_X − β₁ μ_S
+
+with β₂ the similarity. The sample means and covariances of (S, Y) equal those of (S, X) to rounding.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +23,7 @@ from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.weights import checked_weight
-from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
+from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.linear.large_groups import DrawBlocks, Large, masked_large
 from larvatus.masks.linear.models import feasible, linear_law, similarity_matrix, unmoved_notes
 
@@ -34,30 +40,30 @@ _REFUSED = {
 
 
 class SufficiencyBased(Mask):
-    """Release Y with exactly the means and covariances of X, among itself and with S, in every sub-group.
+    """Replace X by values with exactly the same means and covariances, among themselves and with S, in every sub-group.
 
-    Every linear analysis of the file or of a sub-group gives the original answer to rounding. Shapes are not kept: skewed
-    columns come out nearer to normal, with negative values where there were none. At similarity 0 the values tell an
-    intruder nothing beyond S and the moments; the larger the similarity, the more of each record's own deviation is seen.
+    Every linear analysis of the file or of a sub-group gives the original result, to rounding. Distribution shapes are not
+    kept: skewed columns come out closer to normal and may get negative values. At similarity 0 the values tell an intruder
+    nothing beyond S and the moments. A larger similarity reveals more of each record's own deviation.
 
     Parameters:
-        similarity: share of a record's own deviation from the fit on S that Y keeps; one value, a list in role order, by
-            name, or a matrix in nested lists.
-        noise: law of the noise before it is made orthogonal: normal, uniform, laplace, or a mixture of normals.
+        similarity: share of a record's own deviation from its fit on S that Y keeps; one value, a list in role order, by
+            column name, or a matrix in nested lists.
+        noise: distribution of the noise before it is made orthogonal: normal, uniform, laplace, or a mixture of normals.
         weighted: keep means and covariances weighted by the survey weight, instead of unweighted ones.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     publishable: ClassVar[frozenset[str]] = frozenset({"similarity", "noise", "weighted"})
 
     similarity: _Share | tuple[_Share, ...] | tuple[tuple[_Entry, ...], ...] | dict[str, _Share] = Field(
-        default=0.0, description="share of a record's own deviation from the fit on S that Y keeps"
+        default=0.0, description="share of a record's own deviation from its fit on S that Y keeps"
     )
     noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(
-        default="normal", description="law of the noise before it is made orthogonal"
+        default="normal", description="distribution of the noise before it is made orthogonal"
     )
     weighted: bool = Field(default=False, description="keep means and covariances weighted by the survey weight")
 
@@ -91,11 +97,11 @@ class SufficiencyBased(Mask):
             job = Large(large, {g: present[g] for g in large}, {g: betas[g] for g in large}, design, draws, weight)
             masked, more = masked_large(masked, job)
             outcomes |= more
-        notes = [*_settled(data, outcomes, present, design), *left_out(current, data, "missing")]
+        notes = [*_settled(data, outcomes, present, design), *left_out_notes(current, data, "missing")]
         if current.roles.weight is not None:
             what = "weighted" if weight else "unweighted"
             other = "unweighted" if weight else "weighted"
-            notes.append(Note(f"{what} means and covariances are kept; {other} ones are not exactly"))
+            notes.append(Note(f"{what} means and covariances are kept exactly; {other} ones are not"))
         return Masked(masked, notes)
 
     def law(self, original: Microdata) -> Law | None:
@@ -110,10 +116,10 @@ class SufficiencyBased(Mask):
     def public_sentence(self) -> str:
         what = "means, variances and correlations"
         kept = f"{what} weighted by the survey weight" if self.weighted else what
-        unkept = " Unweighted ones are not exactly kept." if self.weighted else ""
+        unkept = " Unweighted ones are not kept exactly." if self.weighted else ""
         return (
-            f"Confidential values were replaced by values from a linear model, made so that at this step their {kept}, "
-            f"with each other and with the columns left as they are, equal those of the original.{unkept}"
+            f"Confidential values were replaced by values from a linear model. After this step their {kept}, "
+            f"with each other and with the unmasked columns, equal those of the original.{unkept}"
         )
 
     def _beta(self, names: Sequence[str]) -> NDArray[np.float64]:
@@ -125,7 +131,7 @@ def _held_whole(
     data: Microdata, large: Sequence[int], present: Sequence[tuple[str, ...]], betas: Sequence[NDArray[np.float64]],
     design: Design, draws: DrawBlocks, outcomes: dict[int, MaskedGroup], weight: str | None,
 ) -> Microdata:
-    """The groups that are small enough to be held whole."""
+    """Mask the sub-groups that are small enough to be held in memory as a whole."""
     from larvatus.stats.linear.sufficiency import mask_group, mask_groups, one_similarity
 
     small = [g for g in range(len(data.groups)) if g not in set(large)]
@@ -168,7 +174,7 @@ def _held_whole(
 def _settled(
     data: Microdata, outcomes: Mapping[int, MaskedGroup], present: Sequence[tuple[str, ...]], design: Design
 ) -> list[Note]:
-    """Refuse groups that only the originals would satisfy; say what became of the others."""
+    """Raise an error if only the original values keep the moments of a sub-group; notes on the other sub-groups."""
     notes: list[Note] = []
     far: dict[str, list[int]] = {}
     for g, found in sorted(outcomes.items()):
@@ -188,18 +194,18 @@ def _settled(
     rotated = [g for g, found in sorted(outcomes.items()) if found.status == "rotated"]
     if rotated:
         notes.append(Note(
-            f"{len(rotated)} sub-groups are too small to prescribe the similarity; their residuals are rotated at random, "
-            f"which keeps every moment: {_named(data, rotated)}", "status",
+            f"{len(rotated)} sub-groups are too small for the stated similarity; their residuals are rotated at random "
+            f"instead, which keeps all means and covariances: {_named(data, rotated)}", "status",
         ))
     two = [g for g, found in sorted(outcomes.items()) if found.two]
     if two:
         notes.append(Note(
-            f"{len(two)} sub-groups are so small that only two releases keep their moments at this similarity, and chance "
-            f"chose one of them; pool them to leave more to chance: {_named(data, two)}", "warning",
+            f"{len(two)} sub-groups are so small that only two sets of values keep their moments at this similarity; one was "
+            f"chosen at random. Pool these sub-groups for more protection: {_named(data, two)}", "warning",
         ))
     notes += [Note(
-        f"the mean of {n} lies more than ten million standard deviations from zero in {len(where)} sub-groups: numbers "
-        f"of 16 digits cannot hold its moments to 1e-9. Subtract a constant from it first: {_named(data, where)}", "warning",
+        f"the mean of {n} lies more than ten million standard deviations from zero in {len(where)} sub-groups: in double "
+        f"precision its moments cannot be kept to 1e-9. Subtract a constant from it first: {_named(data, where)}", "warning",
     ) for n, where in far.items()]
     return notes
 

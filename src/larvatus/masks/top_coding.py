@@ -1,4 +1,10 @@
-"""Cut the tail of every confidential column: values beyond a bound become the bound, or their own mean (004)."""
+"""Cut the tail of every confidential column: replace values beyond a bound by the bound or by their mean (Winkler 2007: 004).
+
+    y = b  if x > b,  else x            (replacement = "bound")
+    y = mean(x | x > b)  if x > b,  else x      (replacement = "mean")
+
+and likewise below a lower bound. With a period column the same share is cut in every period (Burkhauser and others 2007).
+"""
 
 from __future__ import annotations
 
@@ -32,29 +38,29 @@ Number = Annotated[float, Field(ge=-1e300, le=1e300)]
 _REPLACED_BY = {"bound": "a bound", "mean": "their mean"}
 _SIDES: Mapping[str, tuple[int, ...]] = {"top": (1,), "bottom": (-1,), "both": (1, -1)}
 USUAL_TAIL = 0.03
-FEWEST_TOLD, MOST_TOLD = 10, 30
+FEWEST_LISTED, MOST_LISTED = 10, 30
 
 
 class TopCoding(Mask):
     """Replace the largest values of each column, a stated share of them or all above a bound, by one value.
 
-    With the mean as replacement the total of every column is kept (where there is a weight and unless weighted = false, the
-    weighted total instead); the bound as replacement lowers it. The order of the other values and everything below the cut
-    stay, spread and inequality shrink, and relations among large values are lost. An intruder still knows who was in the
-    tail, and every other value leaves as it was.
+    Replacement by the mean keeps the total of every column (with a survey weight, the weighted total, unless weighted = false).
+    Replacement by the bound lowers it. Values below the cut and their order do not change. Spread and inequality shrink, and
+    relations among large values are lost. An intruder still knows which records are in the tail, and every other value is
+    released unchanged.
 
     Parameters:
-        tail: share of the values to cut at each side without a bound; one value, a list in role order, or by name; 0.03 where
-            neither a tail nor a bound is given.
-        side: which tail is cut: "top", "bottom" or "both"; a bound cuts its own side whatever this says.
-        bound: replace all values above this number, in place of a tail share; one value, a list, or by name.
-        lower_bound: replace all values below this number, in place of a tail share.
-        replacement: "bound" puts the bound (of a tail share: the outermost value kept), "mean" the mean of what it replaces.
-        weighted: weigh the mean by the survey weight; done where a weight has its role and the mean is put in place.
+        tail: share of the values to cut at each side without a bound; one value, a list in role order, or by column name
+            (default: 0.03 if no bound is given).
+        side: which tail is cut: "top", "bottom" or "both"; a bound always cuts its own side.
+        bound: replace all values above this number, instead of a tail share; one value, a list, or by column name.
+        lower_bound: replace all values below this number, instead of a tail share.
+        replacement: "bound" uses the bound (for a tail share: the outermost value not cut), "mean" the mean of the values cut.
+        weighted: weight the mean by the survey weight (default: true if there is a weight and replacement = "mean").
         period: a column of periods; the same share is cut in each: the tail, or the largest share that a bound cuts in any.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one; shares and
-            means are of these.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records); shares and
+            means are computed over these records.
         scope: take the tails of the whole file at once, or of each sub-group.
     """
 
@@ -64,20 +70,20 @@ class TopCoding(Mask):
     publishable: ClassVar[frozenset[str]] = frozenset({"tail", "side", "replacement", "period"})
 
     tail: _Share | tuple[_Share, ...] | dict[str, _Share] | None = Field(
-        default=None, description="share of the values to cut at each side; 0.03 where neither tail nor bound is given"
+        default=None, description="share of the values to cut at each side (default: 0.03 if no bound is given)"
     )
     side: Literal["top", "bottom", "both"] = Field(default="top", description="which tail is cut")
     bound: Number | tuple[Number, ...] | dict[str, Number] | None = Field(
-        default=None, description="replace all values above this number, in place of a tail share"
+        default=None, description="replace all values above this number, instead of a tail share"
     )
     lower_bound: Number | tuple[Number, ...] | dict[str, Number] | None = Field(
-        default=None, description="replace all values below this number, in place of a tail share"
+        default=None, description="replace all values below this number, instead of a tail share"
     )
     replacement: Literal["bound", "mean"] = Field(
-        default="bound", description="what stands in the place of the values cut: the bound, or their mean"
+        default="bound", description="replace the values cut by the bound, or by their mean"
     )
     weighted: bool | None = Field(
-        default=None, description="weigh the mean of what is cut by the survey weight; where there is one, unless false"
+        default=None, description="weight the mean of the values cut by the survey weight (default: if there is one)"
     )
     period: str | None = Field(default=None, description="a column of periods; the same share is cut in each")
     scope: Literal["sub_group", "file"] = Field(
@@ -90,8 +96,8 @@ class TopCoding(Mask):
         free = [s for s in _SIDES[self.side] if s not in bounded]
         if bounded and self.tail is not None and not free:
             raise ValueError(
-                "tail and a bound are given for the same side. Leave one of them out, or set side to the other side, which is "
-                "then cut by tail"
+                "tail and a bound are given for the same side. Leave one of them out, or set side to the other side for "
+                "tail to cut"
             )
         if bounded and self.tail is None and free and self.side != "top":
             lacking = "bound" if free[0] == 1 else "lower_bound"
@@ -120,7 +126,7 @@ class TopCoding(Mask):
             new[side], cut = self._values(marked, names, side, tail)
             replaced += cut.sum(axis=0)
             notes += _left(marked, names, side, tail, cut)
-            notes += _told(marked, names, side, tail, self._edge(names, side, tail), cut, weight)
+            notes += _tail_notes(marked, names, side, tail, self._edge(names, side, tail), cut, weight)
         if not replaced.any():
             raise MaskError(
                 "top_coding: no value lies beyond the bounds, or the outermost values are all equal, so nothing would be "
@@ -149,28 +155,28 @@ class TopCoding(Mask):
         return f"The {what} values of each confidential column were replaced by {_REPLACED_BY[self.replacement]}."
 
     def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
-        told = {**super().published(kinds), "side": self._cut()}
-        told.pop("tail", None)
-        return {**told, "tail": next(iter(self._tails().values()))} if self._tails() else told
+        settings = {**super().published(kinds), "side": self._cut()}
+        settings.pop("tail", None)
+        return {**settings, "tail": next(iter(self._tails().values()))} if self._tails() else settings
 
     def _tails(self) -> dict[int, Any]:
-        """The share by which a side is cut, of sides without a bound."""
+        """The share to cut, by side, for sides without a bound."""
         bounded = {s for s, v in ((1, self.bound), (-1, self.lower_bound)) if v is not None}
         tail = USUAL_TAIL if self.tail is None and not bounded else self.tail
         return {s: tail for s in _SIDES[self.side] if s not in bounded and tail is not None}
 
     def _cut(self) -> str:
-        """The sides that are cut: by a bound or a tail share."""
+        """The sides that are cut, by a bound or a tail share."""
         top, bottom = self.bound is not None or 1 in self._tails(), self.lower_bound is not None or -1 in self._tails()
         return "both" if top and bottom else "top" if top else "bottom"
 
     def _marked(self, data: Microdata, names: Sequence[str]) -> tuple[Microdata, tuple[int, ...]]:
-        """The data with a mark for every value to be cut, and the sides that are."""
+        """The data with a mark for every value to be cut, and the sides that are cut."""
         given = ((1, "bound", self.bound), (-1, "lower_bound", self.lower_bound))
         bounds = {s: per_column(f"top_coding.{field}", v, names) for s, field, v in given if v is not None}
         if len(bounds) == 2 and (bounds[-1] >= bounds[1]).any():
             name = names[int(np.argmax(bounds[-1] >= bounds[1]))]
-            raise MaskError(f"top_coding: lower_bound is not below bound for {name!r}. Give a lower one.")
+            raise MaskError(f"top_coding: lower_bound is not below bound for {name!r}. Choose a smaller lower_bound.")
         shares = {s: per_column("top_coding.tail", v, names) for s, v in self._tails().items()}
         shared = self.replacement == "mean"
         if self.period is not None:
@@ -182,13 +188,13 @@ class TopCoding(Mask):
     def _values(
         self, data: Microdata, names: Sequence[str], side: int, tail: Tail
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """What stands in the place of each tail, NaN where it stays as it is; and how many values that replaces."""
+        """The replacement value of each tail (NaN if the tail is not cut), and how many values it replaces."""
         if self.replacement == "mean":
             few = (tail.count > 0) & (tail.shared < SHARED_BY)
             for g, j in zip(*np.nonzero(few), strict=True):
                 raise MaskError(
-                    f"top_coding: the mean would stand for only {tail.shared[g, j]} of the values of {names[j]!r} in "
-                    f"({data.groups.name(int(g))}) and give them away; at least {SHARED_BY} are needed. Cut "
+                    f"top_coding: the mean would replace only {tail.shared[g, j]} values of {names[j]!r} in "
+                    f"({data.groups.name(int(g))}) and so disclose them; at least {SHARED_BY} are needed. Cut "
                     "more, use scope = \"file\", or replacement = \"bound\"."
                 )
             value = np.where(tail.alike, np.nan, tail.mean)
@@ -198,29 +204,29 @@ class TopCoding(Mask):
         return value, np.where(np.isnan(value), 0, tail.count)
 
     def _edge(self, names: Sequence[str], side: int, tail: Tail) -> NDArray[np.float64]:
-        """Where each tail begins: at the bound that was given, else at the outermost value kept."""
+        """The bound of each tail: the one given, else the outermost value not cut."""
         field = self.bound if side == 1 else self.lower_bound
         given = per_column("top_coding.bound", field, names) if field is not None and self.period is None else np.nan
         return np.where(np.isnan(given), tail.kept, given)
 
     def _weight(self, data: Microdata) -> str | None:
-        """The weight of means: asked for, or there and not refused."""
+        """The survey weight for means, or None: used if asked for, or by default if there is one."""
         name = data.roles.weight
         if not (self.weighted or (self.weighted is None and name is not None and self.replacement == "mean")):
             return None
         if name is None or name not in data.table.columns:
             raise MaskError(
-                "top_coding: weighted = true, but no column has the role weight. Name one (roles.weight), or leave it off."
+                "top_coding: weighted = true, but no column has the role weight. Name one (roles.weight), or remove weighted."
             )
         if data.table.columns[name].kind != "number":
-            raise MaskError(f"top_coding: the weight {name!r} does not hold numbers. Name another, or set weighted = false.")
+            raise MaskError(f"top_coding: the weight {name!r} is not numeric. Name another column, or set weighted = false.")
         return name
 
     def _said(self, data: Microdata, names: Sequence[str], replaced: Array, weight: str | None) -> list[Note]:
         there = data.present().sum(axis=0)
-        kept = "; the weighted total is kept, the plain one is not" if weight else ""
+        kept = "; the weighted total is kept, the unweighted total is not" if weight else ""
         if data.roles.weight is not None and not weight:
-            kept = "; the plain total is kept, the weighted one is not"
+            kept = "; the unweighted total is kept, the weighted total is not"
         what = f"their {'weighted ' if weight else ''}mean{kept}" if self.replacement == "mean" else "a bound"
         return [
             Note(f"{r:,} of {n:,} values of {name} are replaced by {what}")
@@ -229,7 +235,7 @@ class TopCoding(Mask):
 
 
 def _check_weights(data: Microdata, names: Sequence[str], tail: Tail, weight: str | None) -> None:
-    """Refuse weights by which no mean can be taken."""
+    """Raise an error if the weights allow no weighted mean."""
     if weight is None:
         return
     way_out = "Leave these records out, or set weighted = false."
@@ -245,19 +251,20 @@ def _check_weights(data: Microdata, names: Sequence[str], tail: Tail, weight: st
         )
 
 
-def _told(
+def _tail_notes(
     data: Microdata, names: Sequence[str], side: int, tail: Tail, edge: Array, cut: Array, weight: str | None
 ) -> list[Note]:
-    """Bound, number and mean of each tail of at least ten values, which users need to fill it in; few tails only.
+    """Public notes on bound, count and mean of each tail of at least ten values, which users need to model the tail.
 
-    Weighted, they must count for ten: a mean that one large weight makes is that record's value.
+    With weights, the effective number of values must be at least ten: a mean dominated by one weight is that record's value.
+    There are no notes if there are too many tails.
 
-    They are promises: after another step they would no longer be of what is released, and would tell what it hides.
+    The notes are promises: a later step that changes the data withdraws them, since they would disclose what it hides.
     """
     where, kind = {1: "above", -1: "below"}[side], f"mean weighted by {weight}" if weight else "mean"
-    places = [(int(g), int(j)) for g, j in zip(*np.nonzero((cut > 0) & (tail.even >= FEWEST_TOLD)), strict=True)]
-    if len(places) > MOST_TOLD:
-        return [Note(f"the means of {len(places):,} tails are too many to be listed for the public")]
+    places = [(int(g), int(j)) for g, j in zip(*np.nonzero((cut > 0) & (tail.even >= FEWEST_LISTED)), strict=True)]
+    if len(places) > MOST_LISTED:
+        return [Note(f"the means of {len(places):,} tails are too many to list for the public")]
     return [
         Note(
             f"{cut[g, j]:,} values of {names[j]}{f' in ({data.groups.name(g)})' if len(data.groups.names) > 1 else ''} {where} "
@@ -268,7 +275,7 @@ def _told(
 
 
 def _left(data: Microdata, names: Sequence[str], side: int, tail: Tail, cut: Array) -> list[Note]:
-    """Tails that could not be cut: no value beyond the bound, or none that differs from the others."""
+    """Notes on tails that could not be cut: no value beyond the bound, or all values equal."""
     where = {1: "largest", -1: "smallest"}[side]
     there = data.with_confidential(names).present()
     notes = []

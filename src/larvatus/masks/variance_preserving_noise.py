@@ -1,4 +1,9 @@
-"""Add noise, then draw the values back to their mean so that variances stay (Tendick and Matloff 1994; 000 §3.1)."""
+"""Add noise, then shrink the values towards their mean so that variances stay (Tendick and Matloff 1994; 000 §3.1).
+
+    Y = μ + (X − μ + ε) / √(1 + d),      E ε = 0,      Cov(ε) = d Σ_XX
+
+so that E Y = μ and Cov(Y) = Σ_XX in expectation. With independent noise, Cov(ε) is the diagonal of d Σ_XX.
+"""
 
 from __future__ import annotations
 
@@ -27,21 +32,22 @@ _Share = Annotated[float, Field(gt=0, le=1e6)]
 class VariancePreservingNoise(Mask):
     """Release X plus noise, shrunk towards the mean of the sub-group so that means and variances are kept in expectation.
 
-    With correlated noise the covariances among X are kept in expectation too, and sums that hold among columns still hold;
-    with independent noise correlations shrink. Correlations with S shrink either way, by the root of one plus the fraction.
-    The shrinking is linear, so an intruder who knows the fraction undoes it: the protection is that of the noise alone.
+    With correlated noise the covariances among X are also kept in expectation, and linear identities among the columns still
+    hold. With independent noise correlations shrink. In both cases correlations with S shrink by the factor 1/√(1 + d).
+    The shrinkage is linear, so an intruder who knows the fraction can undo it: only the noise protects.
 
     Parameters:
         variance: noise variance as a fraction of the column's variance, before shrinking; one value, or, with independent
-            noise, a list in role order or by name.
+            noise, a list in role order or by column name.
         correlated: give the noise the correlations of X; false makes it independent between columns.
-        noise: law of the independent draws (normal, uniform, laplace, mixture), which correlated noise then mixes.
-        zeros: "mask" masks zeros too; "keep" leaves them, breaking sums, and takes mean and covariance of the others.
-        positive: draw again until masked values are above zero, which moves means and variances; needs columns without
+        noise: distribution of the independent draws (normal, uniform, laplace, mixture), which correlated noise then mixes.
+        zeros: "mask" masks zeros too; "keep" releases zeros unchanged, which breaks identities among the columns, and uses the
+            mean and covariance of the other values.
+        positive: redraw until masked values are above zero, which changes means and variances; the columns must have no
             negative values.
-        columns: mask only these confidential columns; all that the step can mask where none is named.
-        where: mask only these records: a condition on columns, a list of record ids, or @FILE with one.
-        scope: run within each sub-group, or over the whole file at once.
+        columns: confidential columns to mask (default: all that the mask can handle).
+        where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
+        scope: mask within each sub-group, or the whole file at once.
     """
 
     record_wise: ClassVar[bool] = True
@@ -52,10 +58,10 @@ class VariancePreservingNoise(Mask):
     )
     correlated: bool = Field(default=True, description="give the noise the correlations of the confidential columns")
     noise: Literal["normal", "uniform", "laplace", "mixture"] = Field(
-        default="normal", description="law of the independent draws that make the noise"
+        default="normal", description="distribution of the independent draws that make the noise"
     )
-    zeros: Literal["mask", "keep"] = Field(default="mask", description="whether zeros are masked or left as they are")
-    positive: bool = Field(default=False, description="draw again until masked values are above zero")
+    zeros: Literal["mask", "keep"] = Field(default="mask", description="mask zeros, or release them unchanged")
+    positive: bool = Field(default=False, description="redraw until masked values are above zero")
 
     @model_validator(mode="after")
     def _one_fraction(self) -> Self:
@@ -97,12 +103,12 @@ class VariancePreservingNoise(Mask):
         return Law(names, (), tuple(groups))
 
     def altered(self) -> str:
-        which = "relations with columns left as they are" if self.correlated else "correlations and regression slopes"
+        which = "relations with unmasked columns" if self.correlated else "correlations and regression slopes"
         return f"{which} are weaker than in the collected data"
 
     def public_sentence(self) -> str:
         return (
-            "Random noise was added to the confidential values, which were then drawn back towards their mean so that means "
+            "Random noise was added to the confidential values, which were then shrunk towards their mean so that means "
             "and variances are those of the original on average."
         )
 
@@ -125,7 +131,7 @@ class VariancePreservingNoise(Mask):
 
 @dataclass(frozen=True, slots=True)
 class _Map:
-    """Y = shrink X + shift + noise of independent draws times weights."""
+    """Y = shrink · X + shift + weightsᵀ · (independent draws)."""
 
     shrink: Matrix
     shift: Matrix

@@ -1,4 +1,4 @@
-"""Levels of nominal columns joined under new names."""
+"""Joining levels of categorical columns under new labels."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from larvatus.data.sub_groups import Level
 
 
 def rename_levels(column: Column, names: Mapping[str, str], asked_by: str) -> list[Level]:
-    """The new name of each level: those named get theirs, the others stay; a name in use joins that level."""
+    """The new label of each level: levels in `names` get theirs, others keep their own; an existing label joins that level."""
     own = {str(level): level for level in column.levels}
     unknown = [n for n in names if n not in own]
     if unknown:
-        raise MaskError(f"{asked_by}: {column.name!r} has no level {unknown[0]!r}. Name levels as the file has them.")
+        raise MaskError(f"{asked_by}: {column.name!r} has no level {unknown[0]!r}. Use the levels of the file.")
     return [own.get(names.get(str(v), ""), names[str(v)]) if str(v) in names else v for v in column.levels]
 
 
 def level_counts(data: Microdata, name: str) -> list[Ints]:
-    """How often each level occurs, in every sub-group."""
+    """The count of each level in every sub-group."""
     size = len(data.table.columns[name].levels)
 
     def count(group: int, block: Block) -> Ints:
@@ -35,9 +35,10 @@ def level_counts(data: Microdata, name: str) -> list[Ints]:
 
 
 def without_rare(levels: Sequence[Level], counts: Ints, fewest: int, other: str, asked_by: str) -> list[Level]:
-    """The levels with those held by fewer than `fewest` records joined under one name.
+    """The levels, with those of fewer than `fewest` records joined under one label.
 
-    A level that has that name already is joined. Where all of these are still too few, the next rarest levels join them.
+    A level that already has this label is joined too. If the joined level still has too few records, the next rarest levels
+    are added.
     """
     held: dict[Level, int] = {}
     for level, count in zip(levels, counts.tolist(), strict=True):
@@ -53,16 +54,16 @@ def without_rare(levels: Sequence[Level], counts: Ints, fewest: int, other: str,
         return list(levels)
     if len(joined) == len(order) and len(order) > 1:
         raise MaskError(
-            f"{asked_by}: joining the levels held by fewer than {fewest} records would leave one level. Lower rare, name the "
-            "levels to be joined yourself, or blank rare values by local_suppression."
+            f"{asked_by}: joining the levels of fewer than {fewest} records would leave a single level. Reduce rare, list the "
+            "levels to join in levels, or blank rare values with local_suppression."
         )
     if pool < fewest:
-        raise MaskError(f"{asked_by}: fewer than {fewest} records have a value at all. Lower rare, or leave the column out.")
+        raise MaskError(f"{asked_by}: fewer than {fewest} records have a value. Reduce rare, or leave the column out.")
     return [other if level in joined else level for level in levels]
 
 
 def recode_levels(column: Column, new: Sequence[Sequence[Level]]) -> tuple[Column, list[NDArray[np.int32]]]:
-    """The new description, and the new code of each old code in every sub-group (missing, at the end, stays)."""
+    """The new column, and the new code of each old code in every sub-group (missing, the last code, stays missing)."""
     levels = tuple(dict.fromkeys(level for group in zip(*new, strict=True) for level in group))
     place = {level: i for i, level in enumerate(levels)}
     codes = [np.array([*(place[level] for level in group), -1], dtype=np.int32) for group in new]

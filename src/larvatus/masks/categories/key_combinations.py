@@ -1,4 +1,4 @@
-"""Combinations of key values: counted over a table, and which records of each lose what."""
+"""Combinations of key values: their counts over a table, and which values each record loses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Key = tuple[int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Combinations:
-    """Each combination once: its key, codes of its columns (0 missing), the part it cannot leave, and how often it occurs."""
+    """Each combination once: its key, codes of its columns (0 is missing), its part (what cannot be blanked), and its count."""
 
     keys: tuple[_Key, ...] = field(repr=False)
     names: tuple[str, ...]
@@ -29,7 +29,7 @@ class Combinations:
 
 
 def _values(block: Block, names: Sequence[str]) -> NDArray[np.float64]:
-    """Rows × columns as numbers that can be compared, missing as minus infinity."""
+    """Rows × columns as comparable numbers; missing is minus infinity."""
     out = np.empty((len(block), len(names)))
     for j, n in enumerate(names):
         v = block[n].astype(np.float64) + 0.0
@@ -43,7 +43,7 @@ def combine_keys(block: Block, names: Sequence[str]) -> list[bytes]:
 
 
 def key_combinations(data: Microdata, names: Sequence[str], known: Sequence[str]) -> Combinations:
-    """All combinations of the known columns and the others, in every sub-group."""
+    """All combinations of the known columns and of `names`, in every sub-group."""
     used = [*known, *names]
 
     def count(group: int, block: Block) -> list[tuple[NDArray[np.float64], Ints]]:
@@ -67,10 +67,10 @@ def key_combinations(data: Microdata, names: Sequence[str], known: Sequence[str]
     return Combinations(tuple(keys), tuple(used), codes[:, len(known) :], part, np.concatenate(counts))
 
 
-def fates(
+def select_blanks(
     data: Microdata, found: Combinations, pieces: KeyPieces, random: RecordRandom
 ) -> tuple[dict[_Key, NDArray[np.bool_]], dict[tuple[int, int], NDArray[np.bool_]]]:
-    """What all records of a combination lose, and what single records lose that were picked from one by keyed words."""
+    """The columns blanked in all records of a combination, and those blanked in single records selected at random from one."""
     order = np.argsort(pieces.origin, kind="stable")
     every: dict[_Key, NDArray[np.bool_]] = {}
     picked: dict[_Key, list[tuple[int, NDArray[np.bool_]]]] = {}
@@ -95,7 +95,7 @@ def fates(
 def _smallest_words(
     data: Microdata, names: Sequence[str], need: Mapping[_Key, int], random: RecordRandom
 ) -> list[dict[_Key, list[tuple[int, int]]]]:
-    """For each combination that needs some, its records with the smallest keyed words, in every sub-group."""
+    """For each combination in `need`, its records with the smallest random words, in every sub-group."""
     Found = dict[_Key, list[tuple[int, int]]]
 
     def merged(one: Found, other: Found) -> Found:

@@ -1,4 +1,4 @@
-"""Names in an order: as stated, or by how marginal they are in a taxonomy, so that masks of ranks can work on them."""
+"""Categories in an order, as stated or by their marginality in a taxonomy, so that masks based on ranks can use them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from larvatus.data.taxonomy import Taxonomy
 
 
 def level_scores(data: Microdata, name: str, original: Microdata) -> Floats:
-    """A number for each level of a column by which it is ordered: its stated place, or its marginality in the original."""
+    """A number for each level that gives the order: its stated place, or its marginality in the original."""
     levels, theirs = data.table.columns[name].levels, original.table.columns[name].levels
     if name in original.roles.ordered:
         place = {str(v): float(i) for i, v in enumerate(original.roles.ordered[name])}
@@ -36,13 +36,13 @@ def _refuse(name: str, lacking: int, where: str) -> None:
 
 
 def levels_to_numbers(data: Microdata, original: Microdata, names: Sequence[str]) -> Microdata:
-    """The data with the named columns, those that hold names, as numbers that sort as their levels do; missing as NaN."""
+    """The data with its categorical columns in `names` as numbers in the order of their levels; missing is NaN."""
     scores = {n: level_scores(data, n, original) for n in names if data.table.columns[n].kind == "nominal"}
     return _as_numbers(data, scores)
 
 
 def placed_levels(data: Microdata, original: Microdata, names: Sequence[str]) -> Microdata:
-    """The same with a number of its own for every level, from which `named` finds the level again."""
+    """The same with a distinct number for every level, from which `numbers_to_levels` restores the level."""
     places = {}
     for n in names:
         if data.table.columns[n].kind == "nominal":
@@ -53,7 +53,7 @@ def placed_levels(data: Microdata, original: Microdata, names: Sequence[str]) ->
 
 
 def numbers_to_levels(data: Microdata, like: Microdata, original: Microdata, names: Sequence[str]) -> Microdata:
-    """Columns that `placed_levels` made of another table's, as names again."""
+    """Turn columns made by `placed_levels` back into categories."""
     codes = {}
     for n in names:
         if like.table.columns[n].kind == "nominal":

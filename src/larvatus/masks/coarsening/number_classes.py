@@ -1,4 +1,4 @@
-"""Numbers in classes: by cut points or of equal counts, and what stands for each class."""
+"""Classes of numbers, by cut points or of equal counts, with the count and mean of each class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from larvatus.masks.coarsening.tails import SHARED_BY
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """The data with the class of each value of a column (NaN where missing), and sub-groups × classes of its figures."""
+    """The data with the class of each value of a column (NaN if missing), and counts and means by sub-group × class."""
 
     data: Microdata
     count: NDArray[np.int64]
@@ -30,7 +30,7 @@ def interval_name(name: str) -> str:
 
 
 def by_cuts(data: Microdata, name: str, cuts: Sequence[float], weight: str | None) -> Classes:
-    """Classes between cut points, each with its lower one."""
+    """Classes between cut points; each class includes its lower cut point."""
     edges = np.array(cuts, dtype=np.float64)
 
     def assign(group: int, block: Block) -> Mapping[str, Array]:
@@ -42,7 +42,7 @@ def by_cuts(data: Microdata, name: str, cuts: Sequence[float], weight: str | Non
 
 
 def by_counts(data: Microdata, name: str, bins: int, weight: str | None) -> Classes:
-    """Classes that hold about as many values each; equal values share one, and one of too few values joins the next."""
+    """Classes of about equal counts; equal values share a class, and a class with too few values joins the next."""
     rank = f" rank {name}"
     there = data.with_confidential([name]).present()[:, 0]
     ranked = data.ranks({rank: name})
@@ -64,7 +64,7 @@ def by_counts(data: Microdata, name: str, bins: int, weight: str | None) -> Clas
 
 
 def _joined(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A new number for each class, without gaps; classes under three values go with the next, the last with the one before."""
+    """New class numbers without gaps; a class of fewer than three values joins the next, the last joins the one before."""
     out, number, held = np.zeros(len(counts), dtype=np.int64), 0, 0
     for i, count in enumerate(counts.tolist()):
         out[i] = number
@@ -75,7 +75,7 @@ def _joined(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _figures(data: Microdata, name: str, classes: int, weight: str | None) -> tuple[NDArray[np.int64], Floats]:
-    """Counts and means, weighted where a weight is named and adds up to more than zero in the class."""
+    """Counts and means by class; weighted if there is a weight with a positive sum in the class."""
 
     def sums(group: int, block: Block) -> Floats:
         there = ~np.isnan(block[interval_name(name)])
@@ -91,7 +91,7 @@ def _figures(data: Microdata, name: str, classes: int, weight: str | None) -> tu
 
 
 def interval_names(cuts: Sequence[float]) -> tuple[str, ...]:
-    """Classes between cut points as a person would write them."""
+    """Labels of the classes between cut points."""
     said = [f"{c:.15g}" for c in cuts]
     inner = [f"{a} to under {b}" for a, b in pairwise(said)]
     return (f"under {said[0]}", *inner, f"{said[-1]} and over")

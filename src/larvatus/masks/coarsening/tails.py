@@ -1,4 +1,4 @@
-"""Which values lie in the tails of columns, and the figures of each tail: what top coding counts and puts in their place."""
+"""Which values lie in the tails of columns, and the count, mean and bound of each tail, for top coding."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ SHARED_BY = 3
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """One side of every column, sub-groups × columns: how many values are cut, their mean, and the outermost value kept.
+    """One side of every column, sub-groups × columns: how many values are cut, their mean, and the outermost value not cut.
 
-    `shared` is how many of them have a part in the mean, and `even` how many would, with equal weights, make it as steady.
+    `shared` is the number of values with positive weight, and `even` their effective number, (Σw)² / Σw². `alike` marks tails
+    whose values are all equal, and `wrong` counts missing or negative weights.
     """
 
     count: NDArray[np.int64]
@@ -32,12 +33,12 @@ class Tail:
 
 
 def cut_name(name: str) -> str:
-    """The column that is 1 where a value is cut at the top, -1 at the bottom, else 0."""
+    """The column that is 1 for values cut at the top, -1 at the bottom, else 0."""
     return f" cut {name}"
 
 
 def marked_by_bounds(data: Microdata, names: Sequence[str], bounds: Mapping[int, Floats]) -> Microdata:
-    """Values beyond given bounds, by side."""
+    """Mark the values beyond given bounds, by side."""
 
     def mark(group: int, block: Block) -> Mapping[str, Array]:
         return {
@@ -49,10 +50,10 @@ def marked_by_bounds(data: Microdata, names: Sequence[str], bounds: Mapping[int,
 
 
 def marked_by_shares(data: Microdata, names: Sequence[str], shares: Mapping[int, Floats], shared: bool) -> Microdata:
-    """The outermost share of the present values, by side; a run of equal values is cut where most of it lies in the tail.
+    """Mark the outermost share of the present values, by side; equal values are cut together if most lie in the tail.
 
-    With `shared`, a tail of one or two values is widened to the third value and those equal to it. Marks of the other side
-    that are there already stay.
+    With `shared`, a tail of one or two values is widened to the third value and those equal to it. Existing marks of the
+    other side are kept.
     """
     ranks = {n: f" rank {n}" for n in names}
     ranked = data.ranks({r: n for n, r in ranks.items()})
@@ -82,7 +83,7 @@ def _depth(rank: Floats, there: int, side: int) -> Floats:
 
 
 def _deepest(ranks: Sequence[str], there: Array, side: int):  # type: ignore[no-untyped-def]
-    """A function of chunks that gives the largest ranks seen from a side, in ascending order."""
+    """A function of blocks that returns the largest ranks seen from a side, in ascending order."""
 
     def deepest(group: int, block: Block) -> Floats:
         out = np.full((len(ranks), SHARED_BY), -np.inf)
@@ -99,7 +100,7 @@ def _outermost(one: Floats, other: Floats) -> Floats:
 
 
 def largest_shares(data: Microdata, names: Sequence[str], bounds: Mapping[int, Floats]) -> dict[int, Floats]:
-    """For each side and column, the largest share of present values that a bound cuts in any sub-group."""
+    """By side and column, the largest share of present values that a bound cuts in any sub-group."""
     there = np.maximum(data.with_confidential(names).present(), 1)
     marked = marked_by_bounds(data, names, bounds)
     out = {}
@@ -114,7 +115,7 @@ def _counting(names: Sequence[str], side: int):  # type: ignore[no-untyped-def]
 
 
 def tail_of(marked: Microdata, names: Sequence[str], side: int, weight: str | None) -> Tail:
-    """The figures of one side; with a weight, means are weighted, and `wrong` counts weights that are missing or negative."""
+    """Count, mean and bound of the tails of one side; with a weight, means are weighted."""
 
     def sums(group: int, block: Block) -> tuple[Floats, Floats]:
         add, most = np.zeros((7, len(names))), np.full((3, len(names)), -np.inf)

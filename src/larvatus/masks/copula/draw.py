@@ -1,4 +1,4 @@
-"""Latent normal values of X given S under a copula, and what to say of it."""
+"""Latent normal values of X given S under a copula, and notes on the copula."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOTABLE = 1e-6
 def latent_values(
     copula: Copula, block: Block, given: Sequence[str], random: RecordRandom, purpose: str
 ) -> NDArray[np.float64]:
-    """Columns × rows: what S says of each column plus fresh noise, columns in perfect agreement sharing one draw."""
+    """Columns × rows: E(u | S) plus fresh noise; columns in perfect rank agreement share one draw."""
     from larvatus.stats.linear.row_maps import mapped_rows
 
     noise = random.normal(block.record, len(copula.root), purpose=purpose)
@@ -29,12 +29,12 @@ def latent_values(
 
 
 def copula_notes(data: Microdata, copulas: Sequence[Copula]) -> list[Note]:
-    """How far rank correlations had to be moved where no normal copula has them."""
+    """A note on rank correlations that fit no normal copula, and how far they were moved."""
     repaired = [(c.repaired, g) for g, c in enumerate(copulas) if c.repaired > _NOTABLE]
     if not repaired:
         return []
     worst, where = max(repaired)
     return [Note(
-        f"rank correlations of {len(repaired)} sub-groups do not fit one normal copula and were moved to the nearest that do "
-        f"(by {worst:.2g} in the worst, {data.groups.name(where)})"
+        f"rank correlations of {len(repaired)} sub-groups do not fit a normal copula and were moved to the nearest that do "
+        f"(by {worst:.2g} at most, in {data.groups.name(where)})"
     )]

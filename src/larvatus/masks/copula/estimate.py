@@ -1,4 +1,4 @@
-"""The normal copula of X given S in every sub-group, from ranks that the engine makes."""
+"""Estimate the normal copula of X given S in every sub-group, from ranks that the engine computes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UNTIED = Ties(np.zeros(0), np.zeros(0))
 
 @dataclass(frozen=True, slots=True)
 class Copula:
-    """In one sub-group: how terms of S and fresh noise become latent values, and which columns share one."""
+    """The copula of one sub-group: weights of S and of fresh noise, and which columns share a latent value."""
 
     weights: Matrix
     root: Matrix
@@ -46,7 +46,7 @@ class Copula:
 
 @dataclass(frozen=True, slots=True)
 class RankedColumns:
-    """Data with average ranks of X and of numeric S, normal scores of numeric S, and indicators of names."""
+    """Data with average ranks of X and of numeric S, normal scores of numeric S, and indicators of categorical S."""
 
     data: Microdata
     names: tuple[str, ...]
@@ -65,7 +65,7 @@ class RankedColumns:
 
 
 def rank_columns(data: Microdata, names: Sequence[str], random: RecordRandom) -> RankedColumns:
-    """Everything the copula is estimated from and drawn with, as columns."""
+    """Add the columns that the copula is estimated and drawn from."""
     design = design_of(data, data.non_confidential)
     numeric = tuple(t.name for t in design.terms if t.level is None and not t.missing)
     indicators = tuple(t.name for t in design.terms if t.name not in numeric)
@@ -77,7 +77,7 @@ def rank_columns(data: Microdata, names: Sequence[str], random: RecordRandom) ->
 
 
 def _with_scores(data: Microdata, scored: Mapping[str, str], random: RecordRandom) -> Microdata:
-    """Normal scores of columns that are ranked already; ties, where there are any, settled by keyed words."""
+    """Normal scores of columns that are already ranked; ties are broken at random, by record keys."""
     if not scored:
         return data
     ranks = {s: f" rank {c}" for s, c in scored.items()}
@@ -102,12 +102,12 @@ def _present_and_squares(ranks: Array) -> tuple[float, float]:
 
 
 def _full(n: float) -> float:
-    """1² + … + n²: what squared ranks sum to without ties."""
+    """1² + … + n², the sum of squared ranks without ties."""
     return n * (n + 1) * (2 * n + 1) / 6
 
 
 def copula_of(source: RankedColumns) -> list[Copula]:
-    """Latent correlations from rank correlations and ties, per sub-group."""
+    """The copula of each sub-group, from rank correlations and ties."""
     data, ranks, given = source.data, source.ranks, source.given
     columns = [*ranks, *given]
     moments = data.reduce(columns, lambda g, b: SampleMoments.of(b.matrix(columns)), SampleMoments.merge)
@@ -130,7 +130,7 @@ def copula_of(source: RankedColumns) -> list[Copula]:
 
 
 def _plain(source: RankedColumns, moments: Sequence[SampleMoments]) -> list[Copula]:
-    """Sub-groups without ties, agreement and nominal S, all at once."""
+    """Copulas of sub-groups without ties, perfect agreement or categorical S, all at once."""
     if not moments:
         return []
     p, q = len(source.names), len(source.numeric)
@@ -148,14 +148,14 @@ def _plain(source: RankedColumns, moments: Sequence[SampleMoments]) -> list[Copu
 
 
 def _tied(ranks: SampleMoments, count: int) -> NDArray[np.bool_]:
-    """Columns of ranks whose squares fall short of those of 1, 2, … n: some are shared."""
+    """Which columns have ties: the sum of their squared ranks is below that of 1, 2, … n."""
     n = ranks.present[..., :count]
     squares = np.diagonal(ranks.square, axis1=-2, axis2=-1)[..., :count]
     return np.asarray((n**3 - n) / 12 - squares > 0.25)
 
 
 def _repeated(ranks: Array) -> dict[float, int]:
-    """Average ranks that occur more than once, and how often."""
+    """Average ranks that occur more than once, with their counts."""
     there = ranks[~np.isnan(ranks)]
     if len(there) < 2:
         return {}
@@ -216,7 +216,7 @@ def _copula(
 
 
 def _patterns(block: Block, names: Sequence[str]) -> dict[bytes, int] | None:
-    """How often each combination of indicators occurs; none where there are too many to look at one by one."""
+    """The count of each combination of indicators; None if there are too many to handle one by one."""
     rows = np.packbits(np.array([block[n] > 0 for n in names]), axis=0).T
     seen, times = np.unique(np.ascontiguousarray(rows), axis=0, return_counts=True)
     return None if len(seen) > MOST_PATTERNS else {row.tobytes(): int(t) for row, t in zip(seen, times, strict=True)}
@@ -230,7 +230,7 @@ def _added(one: dict[bytes, int] | None, other: dict[bytes, int] | None) -> dict
 
 
 def _unpacked(patterns: Mapping[bytes, int], width: int) -> tuple[Matrix, Matrix]:
-    """Combinations of indicators as rows, the most frequent ones, and their shares."""
+    """The most frequent combinations of indicators as rows, and their shares."""
     often = sorted(patterns.items(), key=lambda item: (-item[1], item[0]))[:_LOOKED_AT]
     rows = np.unpackbits(np.array([list(k) for k, _ in often], dtype=np.uint8), axis=1)[:, :width]
     count = np.array([float(c) for _, c in often])
@@ -238,7 +238,7 @@ def _unpacked(patterns: Mapping[bytes, int], width: int) -> tuple[Matrix, Matrix
 
 
 def _ties(found: Mapping[float, int], n: float) -> Ties:
-    """Runs of equal values that hold at least a thousandth of the records."""
+    """Ties that hold at least a thousandth of the records."""
     if not found:
         return UNTIED
     kept = [(v, c) for v, c in found.items() if c >= max(2.0, n / _COUNTED)]
@@ -246,7 +246,7 @@ def _ties(found: Mapping[float, int], n: float) -> Ties:
 
 
 def _classes(p: int, alike: Pairs) -> tuple[NDArray[np.int64], Matrix, list[int]]:
-    """Columns in perfect rank agreement, or perfect reverse, share the latent value of the first of them."""
+    """Columns in perfect rank agreement, or perfect reverse agreement, share the latent value of the first of them."""
     member, sign = np.zeros(p, dtype=np.int64), np.ones(p)
     first: list[int] = []
     for j in range(p):

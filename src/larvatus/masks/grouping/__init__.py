@@ -1,1 +1,1 @@
-"""Groups of columns and of records: columns masked together, patterns of missing cells and zeros, means in one pass."""
+"""Groups of columns and of records: columns masked together, patterns of missing values and zeros, streamed group means."""

@@ -1,4 +1,4 @@
-"""Which columns are missing, or zero, as one more sub-group level: records with the same pattern are masked together."""
+"""Patterns of missing values or zeros as one more sub-group level: records with the same pattern are masked together."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def by_missing_pattern(
 ) -> tuple[Microdata, list[tuple[str, ...]]]:
     """The data in sub-groups of equal missing pattern, and the columns that are present in each.
 
-    A pattern with too few records is refused, pooled over trailing sub-group columns, or left out, as the study says of
-    small sub-groups. Records that lack every column have nothing to mask and are never too few.
+    A pattern with too few records raises an error, is pooled over trailing sub-group columns, or is left out, depending on
+    the study's setting for small sub-groups. Records with every column missing have nothing to mask and are never too few.
     """
     if not any(data.table.columns[n].missing for n in names):
         return data, [tuple(names)] * len(data.groups)
@@ -32,8 +32,8 @@ def by_missing_pattern(
     return split, [tuple(n for n, gone in zip(names, p, strict=True) if not gone) for p in patterns]
 
 
-def left_out(before: Microdata, after: Microdata, level: str) -> list[Note]:
-    """What to say of records whose pattern was too rare."""
+def left_out_notes(before: Microdata, after: Microdata, level: str) -> list[Note]:
+    """Warnings on records whose pattern was too rare."""
     lost = before.rows - after.rows
     gone = f"{lost:,} records with a rare pattern of {level} values are left out of the release"
     notes = [Note(gone, "warning")] if lost else []
@@ -43,7 +43,7 @@ def left_out(before: Microdata, after: Microdata, level: str) -> list[Note]:
     ] if after.groups.declared else []
     if pooled:
         notes.append(Note(
-            f"{sum(pooled):,} records with a rare pattern of {level} values are masked in pools over sub-groups: what the mask "
+            f"{sum(pooled):,} records with a rare pattern of {level} values are masked in pools of sub-groups: what the mask "
             "keeps is kept in the pools and in the file, not in each of these sub-groups", "warning",
         ))
     return notes
@@ -73,7 +73,7 @@ def _by_pattern(
     if () in outcome.labels:
         raise SubGroupError(
             f"{asked_by}: too few records share a pattern of {level} values, even pooled over all sub-groups ({smallest} are "
-            "needed). Leave those records out (small = \"suppress\"), or fill or drop the column first."
+            "needed). Leave these records out (small = \"suppress\"), or fill or drop the column first."
         )
     target = dict(zip(found, outcome.target, strict=True))
 
@@ -86,7 +86,7 @@ def _by_pattern(
 
 
 def _missing(x: Array) -> Array:
-    """Which values are missing: NaN among numbers, -1 among codes of names."""
+    """Which values are missing: NaN in numbers, -1 in codes of categories."""
     return np.isnan(x) if x.dtype.kind == "f" else x < 0
 
 

@@ -1,4 +1,4 @@
-"""Which columns are masked together: all, each alone, or as the user lists them."""
+"""Which columns are masked together: all, each alone, as the user lists them, or by correlation."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _KEPT = " kept by a group"
 
 
 def column_groups(what: str, listed: Listed, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """The groups that a user lists (one list, or several), in role order, and every other column alone."""
+    """The groups that the user lists (one list, or several), in role order; every other column is a group of its own."""
     nested = [(g,) if isinstance(g, str) else g for g in listed]
     if listed and all(isinstance(g, str) for g in listed):
         nested = [tuple(g for g in listed if isinstance(g, str))]
     seen: set[str] = set()
     for name in (n for g in nested for n in g):
         if name not in names:
-            raise MaskError(f"{what}: names {name!r}, which this step does not mask; {nearest_names(name, names)}")
+            raise MaskError(f"{what}: lists {name!r}, which this step does not mask; {nearest_names(name, names)}")
         if name in seen:
-            raise MaskError(f"{what}: names {name!r} twice. A column can be masked in one group only.")
+            raise MaskError(f"{what}: lists {name!r} twice. A column can be in one group only.")
         seen.add(name)
     groups = [tuple(n for n in names if n in g) for g in nested if g]
     groups += [(n,) for n in names if n not in seen]
@@ -31,7 +31,7 @@ def column_groups(what: str, listed: Listed, names: Sequence[str]) -> list[tuple
 
 
 def rejoin_columns(base: Microdata, masked: Microdata, names: Sequence[str]) -> Microdata:
-    """The base with columns of a table in other sub-groups; records that the other table has lost are left out."""
+    """The base with these columns taken from another table; records missing from that table are left out."""
     columns = {n: n for n in names}
     if masked.rows == base.rows:
         return base.holding(base.table.pair(masked.table, columns))
@@ -43,9 +43,9 @@ def rejoin_columns(base: Microdata, masked: Microdata, names: Sequence[str]) -> 
 
 
 def correlated_groups(data: Microdata, names: Sequence[str], least: float) -> list[tuple[str, ...]]:
-    """Columns joined, the closest first, while the mean absolute correlation between two groups is `least` or more.
+    """Join columns, the closest first, while the mean absolute correlation between two groups is at least `least`.
 
-    Correlations are those inside sub-groups, pooled over all of them, so that every sub-group has the same column groups.
+    Correlations are within sub-groups, pooled over all of them, so that every sub-group has the same column groups.
     """
     import numpy as np
 

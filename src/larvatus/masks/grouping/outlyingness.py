@@ -1,4 +1,4 @@
-"""How far each record lies from the centre of its sub-group, whatever block it comes in."""
+"""The distance of each record from the centre of its sub-group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _THINNEST = 1e-8
 
 
 def with_distance(data: Microdata, names: Sequence[str]) -> Microdata:
-    """A column with the squared Mahalanobis distance; a missing value counts as the centre, thin directions not at all."""
+    """Add the squared Mahalanobis distance (x − μ)ᵀ Σ⁻¹ (x − μ); missing values count as μ, thin directions are dropped."""
     figures = [_whitening(np.nan_to_num(m.mean), np.nan_to_num(m.covariance)) for m in data.moments(names)]
 
     def distance(group: int, block: Block) -> Mapping[str, Array]:
@@ -32,7 +32,7 @@ def with_distance(data: Microdata, names: Sequence[str]) -> Microdata:
 
 
 def _whitening(centre: NDArray[np.float64], covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The centre, and the map after which the columns are uncorrelated with variance one."""
+    """The centre, and the map that makes the columns uncorrelated with variance one."""
     spread = np.sqrt(np.diag(covariance))
     scale = np.where(spread > 0, spread, 1.0)
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))

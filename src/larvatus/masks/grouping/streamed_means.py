@@ -1,4 +1,4 @@
-"""Means of even groups for sub-groups too large to hold at once: one pass up the order, and one down with what was found."""
+"""Group means for sub-groups too large for memory: one pass up the order adds up, one pass down assigns the means."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Passed = Callable[[Carried | None, Block], tuple[Carried, Mapping[str, Array]]]
 
 
 def streamed_means(data: Microdata, names: Sequence[str], k: int, size: str, random: RecordRandom) -> Microdata:
-    """Columns replaced by the means of groups of k in the order of their standardised sum; the last takes the remainder.
+    """Replace columns by the means of groups of k in the order of their standardised sum; the last takes the remainder.
 
-    The first column alone is ordered by itself. Records without values stay; `size` names the column of group sizes.
+    A single column is ordered by its own values. Missing values stay missing; `size` names the column of group sizes.
     """
     first, total, mean = ([f" {what} {n}" for n in names] for what in ("first", "total", "mean"))
     made = [Column(n, "number") for n in (*first, *total, _PLACE)]
@@ -44,7 +44,7 @@ def _ordered(data: Microdata, names: Sequence[str], k: int) -> Microdata:
 
 
 def _up(names: Sequence[str], first: Sequence[str], total: Sequence[str], k: int) -> Passed:
-    """Give each record the first value of its group and the sum of what the values so far exceed it by."""
+    """Give each record the first value of its group and the sum of differences from it so far."""
 
     def passed(carry: Carried | None, block: Block) -> tuple[Carried, Mapping[str, Array]]:
         from larvatus.stats.grouping.k_groups import run_up
@@ -60,7 +60,7 @@ def _up(names: Sequence[str], first: Sequence[str], total: Sequence[str], k: int
 
 
 def _down(first: Sequence[str], total: Sequence[str], mean: Sequence[str], size: str, k: int) -> Passed:
-    """Give each record the mean of its group: the last of a group, met first on the way down, knows the whole sum."""
+    """Give each record the mean of its group: the last record of a group, which comes first here, has the full sum."""
 
     def passed(carry: Carried | None, block: Block) -> tuple[Carried, Mapping[str, Array]]:
         group = np.minimum(block[_PLACE] // k, block[LAST])

@@ -28,7 +28,7 @@ _NAMED, _NOTABLE = 5, 1e-6
 
 
 def regressions(data: Microdata, names: Sequence[str], design: Design) -> list[Regression]:
-    """X on S per sub-group: each column over the records that have it, residuals over the pairs that are there."""
+    """X on S in each sub-group: each column over its present values, residual covariances over pairs of present values."""
     gaps = [n for n in names if data.table.columns[n].missing]
     whole = [n for n in names if n not in gaps]
     columns = list(dict.fromkeys([*names, *design.columns]))
@@ -67,8 +67,8 @@ def draw_coefficients(fits: Sequence[Regression], data: Microdata, random: Recor
     for g, fit in enumerate(fits):
         if fit.factor.shape[1] and fit.freedom < fit.factor.shape[1] + 2:
             raise MaskError(
-                f"{asked_by}: sub-group ({data.groups.name(g)}) leaves {fit.freedom:g} degrees of freedom for "
-                f"{fit.factor.shape[1]} confidential columns given {fit.basis.shape[1]} terms of S, and "
+                f"{asked_by}: sub-group ({data.groups.name(g)}) has {fit.freedom:g} residual degrees of freedom for "
+                f"{fit.factor.shape[1]} confidential columns given {fit.basis.shape[1]} terms of S, but "
                 f"{fit.factor.shape[1] + 2} are needed. Pool small sub-groups (small = \"pool\"), or drop a column."
             )
         normals, uniforms = draws_needed(fit)
@@ -81,7 +81,7 @@ def draw_coefficients(fits: Sequence[Regression], data: Microdata, random: Recor
 
 
 def expected_values(draw: RegressionDraw, design: Design, group: int, block: Block) -> NDArray[np.float64]:
-    """Columns × rows: what S says of X under a draw."""
+    """Columns × rows: E(X | S) under drawn coefficients."""
     from larvatus.stats.linear.row_maps import mapped_rows
 
     terms = np.vstack([np.ones((1, len(block))), design.matrix(group, block).T])
@@ -89,12 +89,12 @@ def expected_values(draw: RegressionDraw, design: Design, group: int, block: Blo
 
 
 def kept_where_missing(block: Block, names: Sequence[str], values: Sequence[Array]) -> Mapping[str, Array]:
-    """Values by column, missing where the column was."""
+    """New values by column; values that were missing stay missing."""
     return {n: np.where(np.isnan(block[n]), np.nan, y) for n, y in zip(names, values, strict=True)}
 
 
 def fit_notes(data: Microdata, names: Sequence[str], fits: Sequence[Regression]) -> list[Note]:
-    """Columns that S determines, and pairwise correlations that no covariance matrix has."""
+    """Notes on columns that S determines, and on pairwise correlations that had to be repaired."""
     notes = []
     for j, name in enumerate(names):
         where = [g for g, fit in enumerate(fits) if fit.fixed[j] and fit.lines[j].count]
@@ -106,7 +106,7 @@ def fit_notes(data: Microdata, names: Sequence[str], fits: Sequence[Regression])
     repaired = [fit.repaired for fit in fits if fit.repaired > _NOTABLE]
     if repaired:
         notes.append(Note(
-            f"missing values leave correlations of {len(repaired)} sub-groups that no covariance matrix has; they were moved "
-            f"to the nearest that one has (by {max(repaired):.2g} at most)"
+            f"missing values: the pairwise correlations of {len(repaired)} sub-groups do not form a correlation matrix; they "
+            f"were moved to the nearest one (by {max(repaired):.2g} at most)"
         ))
     return notes

@@ -1,1 +1,1 @@
-"""What linear masks share: similarity matrices, rotations, and masking of large sub-groups in chunks."""
+"""Shared by linear masks: similarity matrices, rotations, and masking of large sub-groups in chunks."""

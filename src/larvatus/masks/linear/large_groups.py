@@ -1,4 +1,4 @@
-"""Sufficiency-based masking of sub-groups that are not held whole: three reductions and a map of rows."""
+"""Sufficiency-based masking of sub-groups too large for memory: three reductions and one map over rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DrawBlocks = Callable[[NDArray[np.int64], int], Matrix]
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """The groups to be masked, their columns and similarity, and where noise comes from."""
+    """The large sub-groups to mask, their columns and similarity, and the source of the noise."""
 
     groups: Collection[int]
     names: Mapping[int, tuple[str, ...]]
@@ -36,7 +36,7 @@ class Large:
     def reduced(
         self, data: Microdata, columns: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
     ) -> dict[int, _T]:
-        """A reduction over the large groups alone."""
+        """A reduction over the large sub-groups only."""
 
         def chosen(group: int, block: Block) -> list[_T]:
             return [function(group, block)] if group in self.groups else []
@@ -49,7 +49,7 @@ class Large:
 
 
 def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, MaskedGroup]]:
-    """The data with its large groups masked, and what became of each."""
+    """The data with its large sub-groups masked, and the outcome for each."""
     from larvatus.stats.linear import sufficiency_chunks as blocks
     from larvatus.stats.linear.moments import SampleMoments
     from larvatus.stats.linear.row_maps import mapped_rows
@@ -70,7 +70,7 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Mask
         return a
 
     def root(group: int, block: Block) -> Matrix | None:
-        """Root of the weights over their mean, by which rows are multiplied."""
+        """√(weight / mean weight), the factor of each row."""
         return None if job.weight is None else weight_root(block[job.weight], level[group])
 
     def moments_of(group: int, block: Block) -> SampleMoments:
@@ -129,7 +129,7 @@ def masked_large(data: Microdata, job: Large) -> tuple[Microdata, dict[int, Mask
 
 
 def _mean_weights(data: Microdata, job: Large) -> dict[int, float]:
-    """Mean weight of each large group; none where nothing is weighted."""
+    """Mean weight of each large sub-group; empty without a weight."""
     name = job.weight
     if name is None:
         return {}

@@ -1,4 +1,4 @@
-"""What masks by a linear model share: the similarity as a matrix, the fit of X on S, rotations, the law, refusals."""
+"""Shared by masks with a linear model: the similarity as a matrix, the fit of X on S, rotations, the law of Y, errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def similarity_matrix(what: str, value: Any, names: Sequence[str]) -> Matrix:
-    """One value, a list, a table by name, or nested lists, as a matrix over these columns."""
+    """The similarity β₂ as a matrix over these columns, from one value, a list, a table by name, or nested lists."""
     if isinstance(value, tuple) and value and isinstance(value[0], tuple):
         rows = [row for row in value if isinstance(row, tuple)]
         if {len(row) for row in rows} != {len(names)} or len(rows) != len(names):
@@ -40,7 +40,7 @@ def similarity_matrix(what: str, value: Any, names: Sequence[str]) -> Matrix:
 
 @contextmanager
 def feasible(method: str, names: Sequence[str], group: str) -> Iterator[None]:
-    """Turn a similarity without a noise to go with it into an error that names the direction."""
+    """Raise an error that names the direction if the similarity would need noise of negative or no variance."""
     from larvatus.stats.linear.sufficiency import Infeasible
 
     try:
@@ -55,13 +55,13 @@ def feasible(method: str, names: Sequence[str], group: str) -> Iterator[None]:
 
 
 def direction_text(direction: Matrix, names: Sequence[str]) -> str:
-    """A combination of standardised columns, its largest parts first."""
+    """A combination of standardised columns as text, largest coefficients first."""
     order = [j for j in np.argsort(-np.abs(direction))[:4] if abs(direction[j]) > 0.05]
     return " ".join(f"{direction[j]:+.2f}·{names[j]}" for j in order)
 
 
 def fits_of(data: Microdata, present: Sequence[tuple[str, ...]], design: Design) -> list[FitOnS]:
-    """Per sub-group, the fit on S of the columns that are present there; they have no missing values."""
+    """In each sub-group, the fit on S of the columns present there; these have no missing values."""
     from larvatus.stats.linear.covariance_factors import CentredRows
     from larvatus.stats.linear.fit_on_s import fit_of
 
@@ -79,7 +79,7 @@ def fits_of(data: Microdata, present: Sequence[tuple[str, ...]], design: Design)
 def rotate_residuals(
     data: Microdata, present: Sequence[tuple[str, ...]], design: Design, random: RecordRandom
 ) -> tuple[Microdata, dict[int, tuple[str, tuple[str, ...]]]]:
-    """X with what the design leaves of it rotated at random in whole sub-groups; of each, the status and what did not move."""
+    """X with its residuals on the design rotated at random; for each sub-group, the status and the unchanged columns."""
     from larvatus.stats.linear.sufficiency import mask_group
 
     names = data.confidential
@@ -101,7 +101,7 @@ def rotate_residuals(
 
 
 def linear_law(original: Microdata, beta: Matrix, weight: str | None = None) -> Law | None:
-    """The law of Y = β₀ + β₁S + β₂X + ε with the (weighted) moments of (X, S) kept; None where values are missing."""
+    """The law of Y = β₀ + β₁S + β₂X + ε with the (weighted) moments of (X, S) kept; None if values are missing."""
     from larvatus.stats.linear.moments import SampleMoments
 
     names = original.confidential
@@ -129,7 +129,7 @@ def linear_law(original: Microdata, beta: Matrix, weight: str | None = None) -> 
 
 
 def unmoved_notes(data: Microdata, fixed: Mapping[int, Sequence[str]]) -> list[Note]:
-    """Which columns S determines, or do not vary, in which sub-groups."""
+    """Notes on columns that are constant, or determined by S, in a sub-group."""
     why = "does not vary beyond what S determines"
     return [
         Note(f"{n} {why} in sub-group ({data.groups.name(g)}) and is released as it is", "status")

@@ -1,1 +1,1 @@
-"""What masks that add noise share: covariance factors, redrawing until positive, notes."""
+"""Shared by masks that add noise: covariance factors, redrawing until positive, notes."""

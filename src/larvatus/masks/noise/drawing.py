@@ -1,4 +1,4 @@
-"""What masks that add noise share: whose variance counts, coloured noise, redrawing until positive, and what is said."""
+"""Shared by masks that add noise: covariance factors, redrawing until positive, and notes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOTABLE = 1e-6
 
 
 def roots_of(data: Microdata) -> list[Root]:
-    """Per sub-group, mean and covariance factor of the confidential columns; pairwise where values are missing."""
+    """Mean and covariance factor of the confidential columns in each sub-group; pairwise if values are missing."""
     from larvatus.stats.linear.covariance_factors import CentredRows, repaired_root, root_of
     from larvatus.stats.linear.moments import SampleMoments
 
@@ -60,10 +60,10 @@ def column_matrix(block: Block, names: Sequence[str]) -> Matrix:
 def noisy(
     method: str, x: Matrix, drawn: DrawNoise, still: NDArray[np.bool_], zeros: Zeros, positive: bool, jointly: bool = False
 ) -> Matrix:
-    """Masked values from `drawn` (rows, attempt): positive where asked, zeros left where they are kept.
+    """Masked values from `drawn(rows, attempt)`; redrawn until positive if `positive`, zeros unchanged if `zeros` is "keep".
 
-    Values that are `still` (one per column, or one each) cannot move and are not drawn again; nor are negative ones, which
-    only records that are not chosen have.
+    Values marked in `still` (one mark per column, or one per value) cannot change and are not redrawn. Negative values are
+    not redrawn either: only records that are not selected have them.
     """
     y = drawn(slice(None), 0)
     kept = (x == 0) & (zeros == "keep")
@@ -75,9 +75,9 @@ def noisy(
 def redraw(
     method: str, y: Matrix, held: NDArray[np.bool_], drawn: DrawNoise, jointly: bool = False
 ) -> None:
-    """Replace values that are not positive by later draws: each by itself, or with the whole record where noise is joint.
+    """Redraw values that are not positive, in place: each value alone, or the whole record if noise is joint.
 
-    Values that are held are neither looked at nor replaced.
+    Values marked in `held` are neither checked nor replaced.
     """
     most = MOST_JOINT_DRAWS if jointly else _MOST_DRAWS
     for attempt in range(1, most):
@@ -87,11 +87,11 @@ def redraw(
             return
         replaced = ~held[:, rows] if jointly else low[:, rows]
         y[:, rows] = np.where(replaced, drawn(rows, attempt), y[:, rows])
-    raise MaskError(f"{method}: some values were still not positive after {most} draws. Lower the variance.")
+    raise MaskError(f"{method}: some values were still not positive after {most} draws. Reduce the variance.")
 
 
 def refuse_negatives(method: str, data: Microdata) -> None:
-    """Values cannot be kept positive in a column that has negative ones, in records that are to be masked."""
+    """Raise an error if a record to be masked has a negative value: it cannot be kept positive."""
     names = data.confidential
     marks = [TAKEN] if TAKEN in data.table.columns else []
 
@@ -104,12 +104,12 @@ def refuse_negatives(method: str, data: Microdata) -> None:
         if count:
             raise MaskError(
                 f"{method}: positive = true, but {name!r} has {count} negative values. "
-                "Leave that option off, or mask the column in a step of its own."
+                "Set positive = false, or mask the column in a separate step."
             )
 
 
 def constant_notes(data: Microdata, constant: NDArray[np.bool_]) -> list[Note]:
-    """Which columns leave as they are because they do not vary: sub-groups × columns."""
+    """Notes on columns released as they are because they are constant; `constant` is sub-groups × columns."""
     return [
         Note(f"{data.confidential[j]} does not vary in sub-group ({data.groups.name(g)}) and is released as it is", "status")
         for g, j in zip(*np.nonzero(constant), strict=True)
@@ -117,7 +117,7 @@ def constant_notes(data: Microdata, constant: NDArray[np.bool_]) -> list[Note]:
 
 
 def root_notes(data: Microdata, used: Microdata, roots: Sequence[Root], correlated: bool = True) -> list[Note]:
-    """Columns that do not vary, and where correlations over pairs of present values did not fit together."""
+    """Notes on constant columns, and on pairwise correlations that had to be repaired."""
     constant = np.array([r.constant for r in roots]) & (used.present() > 0)
     return [*constant_notes(data, constant), *(_repair_notes(data, roots) if correlated else [])]
 
@@ -128,6 +128,6 @@ def _repair_notes(data: Microdata, roots: Sequence[Root]) -> list[Note]:
         return []
     worst, group = max(repaired)
     return [Note(
-        f"correlations over the pairs of values that are present do not fit together in {len(repaired)} sub-groups; the noise "
-        f"has the nearest that do (smallest eigenvalue -{worst:.2g} in the worst, {data.groups.name(group)})",
+        f"missing values: the pairwise correlations of {len(repaired)} sub-groups do not form a correlation matrix; the noise "
+        f"uses the nearest one that does (smallest eigenvalue -{worst:.2g}, in {data.groups.name(group)})",
     )]
