@@ -39,7 +39,7 @@ _T = TypeVar("_T")
 class Column:
     """Description of a column: numeric (float64, NaN if missing) or categorical (integer codes of `levels`, -1 if missing).
 
-    `integer` is true if every value is a whole number. `missing` is false only if no value is known to be missing.
+    `integer` is true if the column holds whole numbers. `missing` is false only if it is known that no value is missing.
     `replaced` is true for a weight that a step has changed: the new values are released, not those of the source.
     """
 
@@ -84,24 +84,32 @@ class RecordTable(Protocol):
     @property
     def columns(self) -> Mapping[str, Column]:
         """The columns by name."""
+
     @property
     def groups(self) -> Groups:
         """The sub-groups, in the order of the rows."""
+
     @property
     def rows(self) -> int:
         """Number of records."""
+
     def blocks(self, names: Sequence[str]) -> Iterator[tuple[int, Block]]:
         """Iterate over all rows: the index of the sub-group, and a block of its rows."""
+
     def counts(self, names: Sequence[str]) -> Mapping[GroupLabel, int]:
         """Number of records for each combination of levels of categorical columns."""
+
     def reduce(
         self, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
     ) -> list[_T]:
         """One result per sub-group: `function` on fixed chunks of rows, combined in record order on every engine."""
+
     def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
         """Quantiles of a numeric column, sub-groups × probabilities; missing values are ignored."""
+
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> RecordTable:
         """Add columns (new name → column to rank) of ranks within sub-groups; ties are averaged unless `random` is given."""
+
     def place(
         self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: RecordTable | None = None
     ) -> RecordTable:
@@ -109,10 +117,13 @@ class RecordTable(Protocol):
 
         The values come from `source` if it is given, else from this table.
         """
+
     def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> RecordTable:
         """Replace or add columns by a function of blocks of rows, in which each row is treated on its own."""
+
     def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> RecordTable:
         """Replace or add columns by a function that receives each sub-group whole."""
+
     def scan(
         self, order: str, names: Sequence[str], start: _T,
         function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
@@ -122,6 +133,7 @@ class RecordTable(Protocol):
         `function` receives a state (`start` at first) and the next block, and returns the new state and the new columns.
         Rows with no value of `order` are skipped.
         """
+
     def carried(
         self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
         random: RecordRandom | None = None,
@@ -130,17 +142,22 @@ class RecordTable(Protocol):
 
         Rows with no value of `order` are skipped. Without `random`, tied rows come in any order and blocks have no record ids.
         """
+
     def pair(self, other: RecordTable, names: Mapping[str, str], partly: bool = False) -> RecordTable:
         """Add columns (new name → column of `other`) by record id; `partly` allows records that `other` lacks."""
+
     def stack(self, other: RecordTable, names: Sequence[str], indicator: str) -> RecordTable:
         """The rows of both tables, with a column `indicator` that is 0 for this table and 1 for the other."""
+
     def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> RecordTable:
         """Only the rows for which `keep` is true; record ids do not change."""
+
     def regroup(
         self, assign: Callable[[int, Block], Array], names: Sequence[str], columns: Sequence[str],
         labels: Sequence[GroupLabel], declared: Sequence[tuple[GroupLabel, ...]] = (),
     ) -> RecordTable:
         """The rows in new sub-groups: `assign` gives the index in `labels` of each row, or -1 to drop the row."""
+
     def materialise(self) -> RecordTable:
         """The same table with all pending work done."""
 
@@ -229,7 +246,7 @@ class Mask(Method):
         default=None, description="confidential columns to mask (default: all that this mask can handle)"
     )
     where: str | tuple[int | str, ...] | None = Field(
-        default=None, description="records to mask: a condition on columns, a list of record ids, or @FILE with a list (default: all)"
+        default=None, description="records to mask: a condition, a list of record ids, or @FILE with a list (default: all)"
     )
     scope: Literal["sub_group", "file"] = Field(
         default="sub_group", description="whether to mask within each sub-group or over the whole file"

@@ -72,8 +72,8 @@ def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True) 
             continue
         if len(column.levels) > MOST_LEVELS:
             spoilt = "".join(
-                f" It was read as categorical because {t.stray + t.dressed:,} of {t.cells:,} cells are not plain numbers. If it "
-                "should be numeric, correct or empty these cells." for t in texts(data, [name]) if t.spoilt
+                f" It was read as categorical because {t.stray + t.dressed:,} of {t.cells:,} cells are not plain numbers. If "
+                "it should be numeric, correct or empty these cells." for t in texts(data, [name]) if t.spoilt
             )
             raise RolesError(
                 f"{name!r} is categorical with {len(column.levels)} levels, and at most {MOST_LEVELS} can be used as "

@@ -50,7 +50,7 @@ class SubGroups(BaseModel):
     smallest: Annotated[int, Field(ge=1)] = Field(default=1, description="smallest number of records allowed in a sub-group")
     small: Small = Field(
         default="refuse",
-        description="what to do with smaller sub-groups: refuse; pool them by dropping trailing columns; suppress their records",
+        description="what to do with smaller ones: refuse; pool them by dropping trailing columns; suppress their records",
     )
 
 
@@ -84,7 +84,7 @@ def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] |
             problems.append(f"{role}: {name!r} is listed twice. List it once.")
     problems += _contradictions(spoken)
     problems += [
-        f"{n!r} has an order (roles.ordered) and a taxonomy. Keep one of the two." for n in roles.taxonomies if n in roles.ordered
+        f"{n!r} has a stated order and a taxonomy. Keep one of the two." for n in roles.taxonomies if n in roles.ordered
     ]
     if existing is not None:
         extra = {"nominal": roles.nominal, "ordered": tuple(roles.ordered), "taxonomies": tuple(roles.taxonomies)}

@@ -19,7 +19,7 @@ def checked_weight(data: Microdata, what: str, error: type[LarvatusError], zeros
     """The weight column. An error is raised if there is none, or if weights are missing, negative or (unless allowed) zero."""
     name = data.roles.weight
     if name is None or name not in data.table.columns:
-        raise error(f"{what}: weighted = true, but no column has the role weight. Declare one (roles.weight), or set it to false.")
+        raise error(f"{what}: weighted = true, but no column has the role weight. Declare one (roles.weight), or set false.")
     if data.table.columns[name].kind != "number":
         raise error(f"{what}: weighted = true, but the weight {name!r} is not numeric. Declare another column.")
 
