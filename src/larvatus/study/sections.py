@@ -106,8 +106,8 @@ def decisions(raw: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
             out["combine"] = combinations_of(raw["combine"])
         in_goal = "limits" in raw["goal"] if isinstance(raw.get("goal"), Mapping) else False
         if in_goal and "limits" in raw:
-            problems.append("limits: given in both [limits] and [goal]. Keep only [limits], with all limits: it applies to run, check "
-                            "and search.")
+            problems.append("limits: given in both [limits] and [goal]. Keep only [limits], with all limits: it "
+                            "applies to run, check and search.")
         elif in_goal or "limits" in raw:
             out["limits"] = limits_of(raw["goal"]["limits"] if in_goal else raw["limits"], out.get("combine", ()))
     except StudyError as error:
