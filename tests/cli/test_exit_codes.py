@@ -64,7 +64,7 @@ CASES = {
     "two ways": (mask("in.csv", "--step", "additive_noise"), ["--method or --step, not both"]),
     "a study with three mistakes": (["run", "three.toml", "-o", "res"], ["3 problems", "'income'", "noise'", "'moments'"]),
     "a study with small sub-groups": (["run", "few.toml", "-o", "res"], ["sub-groups are under 2"]),
-    "a study that is data": (["run", "in.csv", "-o", "res"], ["not TOML"]),
+    "a study that is data": (["run", "in.csv", "-o", "res"], ["not valid TOML"]),
     "a study in no folder": (["run", "no.toml", "-o", "res"], ["there is no such file"]),
     "other rows": (["risk", "in.csv", "shorter.csv", "--confidential", "income"], ["40 rows and the original 60"]),
     "rows in another order": (

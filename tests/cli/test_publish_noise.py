@@ -282,7 +282,7 @@ def test_a_small_file_is_said_to_have_been_masked_often(folder, capsys):
     found = asked(capsys, "--kernel", "likelihood")
     assert {r["maskings"] for r in found["scenarios"]} == {10}
     assert "all 60 records, masked 10 times" in found["notes"][0]
-    assert "--repeats states how often" in found["notes"][-1]
+    assert "Set the number with --repeats" in found["notes"][-1]
 
 
 def test_progress_says_which_masking_and_which_intruder_is_at_work(folder):

@@ -174,7 +174,7 @@ def test_a_goal_states_limits_in_the_same_words():
     assert in_goal == above
     assert in_goal.limits.plain() == stated
     for raw, said in (
-        ({"goal": {"limits": stated}, "limits": {"moments": 1}}, "limits: are stated in [limits] and in [goal]. Keep [limits]"),
+        ({"goal": {"limits": stated}, "limits": {"moments": 1}}, "limits: given in both [limits] and [goal]. Keep only [limits]"),
         ({"goal": {"limits": {"nearest_recor": 1}}}, "limits.nearest_recor: no score of that name; did you mean"),
         ({"goal": {"objective": "momnts"}}, "goal.objective: no measure 'momnts'; did you mean 'moments'?"),
         ({"goal": {"objective": ["u", "nearest_record"]}}, "goal.objective: 'nearest_record' is a risk."),

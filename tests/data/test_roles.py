@@ -88,7 +88,7 @@ def test_every_missing_column_is_named_with_its_nearest():
 def test_several_problems_come_in_one_error():
     with pytest.raises(RolesError) as caught:
         check_roles(lv.Roles(confidential="a", weight="b"), lv.SubGroups(columns="c"), ["x"])
-    assert str(caught.value).splitlines()[0] == "roles do not fit:"
+    assert str(caught.value).splitlines()[0] == "the roles do not fit the data:"
     assert len(str(caught.value).splitlines()) == 4
 
 

@@ -56,7 +56,7 @@ def test_a_file_and_nested_tables_mean_the_same(tmp_path):
 
 @pytest.mark.parametrize(("tree", "said"), [
     ({"a": ["x"], "b": ["x"]}, "two places"), (["x"], "fewer than two"), ({"a": 3}, "holds a int"),
-    ({"a": [["x"]]}, "else than"), ("no.csv", "cannot be read"),
+    ({"a": [["x"]]}, "other than categories"), ("no.csv", "cannot be read"),
 ])
 def test_what_is_no_taxonomy_is_refused(tree, said, tmp_path):
     with pytest.raises(lv.LarvatusError, match=said):

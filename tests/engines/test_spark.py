@@ -71,7 +71,7 @@ def test_a_spark_frame_chooses_the_engine_and_comes_back_as_one(session, small, 
 
 
 def test_a_frame_without_an_order_is_refused_with_what_to_add(session, small):
-    with pytest.raises(ReadError, match=r"no stated order.*record_id"):
+    with pytest.raises(ReadError, match=r"no defined order.*record_id"):
         lv.read(on_spark(session, small), confidential=["income"])
 
 
@@ -222,7 +222,7 @@ def test_a_failing_task_is_one_clear_error_without_a_value(session, small):
 def test_errors_of_spark_are_put_in_plain_words():
     for said, wanted in (
         ("ModuleNotFoundError: No module named 'larvatus'", "the executors cannot import larvatus"),
-        ("[PYTHON_VERSION_MISMATCH] 3.12 3.11", "another version of Python"),
+        ("[PYTHON_VERSION_MISMATCH] 3.12 3.11", "different versions of Python"),
         ("ExecutorLostFailure (executor 3 exited) 12345.678", "executors were lost"),
     ):
         error = jobs.explain_error(RuntimeError(said))

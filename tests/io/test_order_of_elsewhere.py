@@ -17,7 +17,7 @@ TABLE = pd.DataFrame({"s": RNG.integers(0, 50, 300), "flat": 7, "x": RNG.normal(
 def test_a_shuffled_csv_that_nothing_confirms_is_refused(tmp_path, given):
     data = lv.read(TABLE, confidential=["x", "y"], non_confidential=given)
     lv.mask(data, "additive_noise(variance=0.001)", secret=SECRET).write(tmp_path / "out.csv")
-    with pytest.raises(lv.LarvatusError, match="no column that is released as it is confirms"):
+    with pytest.raises(lv.LarvatusError, match="no unmasked column confirms"):
         lv.risk(data, tmp_path / "out.csv")
     assert lv.utility(data, tmp_path / "out.csv", ["moments"])[0].value < 0.05
 

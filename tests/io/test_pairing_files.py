@@ -106,7 +106,7 @@ def test_a_released_frame_with_the_record_id_is_paired_by_it():
 BY_POSITION = {**ROLES, "record_id": None}
 WRONG = {
     "rows missing": (lambda f: f.iloc[:-3], r"has 197 rows and the original 200"),
-    "rows moved": (lambda f: f.iloc[::-1], "do not match the original's"),
+    "rows moved": (lambda f: f.iloc[::-1], "do not match those of the original"),
     "one S changed": (lambda f: f.assign(age=[99, *f["age"][1:]]), r"'age', which is released as it is, differs in 1 of 200"),
     "S as text": (lambda f: f.assign(age="old"), r"'age' holds numbers in the original and names in the released file"),
     "another S level": (lambda f: f.assign(job="other"), r"'job'.*differs in"),
@@ -133,8 +133,8 @@ def test_a_file_that_cannot_be_paired_is_still_measured_as_a_whole():
 
 
 @pytest.mark.parametrize(("content", "said"), [
-    ("record\n" + "7\n" * 200, "names some records twice"),
-    ("record\n" + "text\n" * 200, "something other than the row numbers"),
+    ("record\n" + "7\n" * 200, "contains some records twice"),
+    ("record\n" + "text\n" * 200, "something other than the record ids"),
     ("record\n" + "1\n" * 3, "pairs 3 rows and the released file has 200"),
     ("a,b\n1,2\n", "is not a pairing file"),
     ("record\n" + "".join(f"{i}\n" for i in range(900, 1100)), "200 of 200 records have no counterpart"),

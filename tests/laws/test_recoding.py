@@ -175,7 +175,7 @@ def test_settings_that_do_not_fit(table, settings, said):
 
 
 def test_nothing_to_recode_is_said_or_refused(table):
-    with pytest.raises(lv.LarvatusError, match="would be the original"):
+    with pytest.raises(lv.LarvatusError, match="would equal the original"):
         release(table, ["job"], rare=2)
     made = release(table, ["job", "x"], rare=2)
     assert "recoding: job is released as it is: no level is held by fewer than 2 records" in [str(n) for n in made.notes]

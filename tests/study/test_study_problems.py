@@ -67,7 +67,7 @@ method = "nearest_recrod"
     ({"measure": [{"name": "moments"}]}, 'measure 1: a measure needs method = "…"'),
     ({"attack": "nearest_record"}, "attack: needs [[attack]] with two brackets"),
     ({"roles": {"confidential": ["x"], "non_confidential": ["x"]}}, "'x' is confidential and non_confidential at once."),
-    ({"roles": {}}, "roles.confidential: no column is named"),
+    ({"roles": {}}, "roles.confidential: no column is declared"),
 ])
 def test_one_mistake_one_problem_with_a_way_out(raw, said):
     found = problems(raw)

@@ -41,7 +41,7 @@ def make_codebook(release: Release, original: Microdata, labels: Mapping[str, st
         rows.append({
             "column": name, "label": named.get(name, ""), "type": _type(data, name, whole),
             "missing": _CODES[suffix.lower()] if missing else "none", "masked": "yes" if name in data.confidential else "no",
-            "how": masked.get(name, "not masked"), "levels": _levels(release, name),
+            "how": masked.get(name, "released unchanged"), "levels": _levels(release, name),
         })
     return Rows.of(rows)
 
