@@ -195,4 +195,4 @@ def test_notes_of_some_attacks_say_whose_they_are(folder, capsys):
     _, _, err = ran(capsys, "risk", "in.csv", "out.parquet", "--pairing", "pairs.parquet", *ROLES, "--intruder", "realistic",
                     "--method", "nearest_record", "--method", "value_disclosure")
     assert "note: nearest_record: the intruder's numbers have a relative error of 0.05" in err
-    assert "note: value_disclosure: intruder.error makes no difference to this attack" in err
+    assert "note: value_disclosure: intruder.error has no effect on this attack" in err

@@ -222,7 +222,7 @@ def test_amounts_of_memory_that_make_no_sense(frame, amount, said):
 
 
 def test_an_amount_that_an_engine_cannot_keep_to_is_refused(frame):
-    with pytest.raises(EngineError, match="engine memory cannot keep to an amount"):
+    with pytest.raises(EngineError, match="engine memory cannot limit its memory"):
         lv.read(frame, **ROLES, engine="memory", memory="2GB")
 
 

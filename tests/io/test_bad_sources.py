@@ -26,7 +26,7 @@ FILES = {
     "a cell too many": (f"a,x\np,1\nq,2,{VALUE}\n".encode(), "Expected 2 columns, got 3"),
     "a cell too few": (f"a,x\np,1\n{VALUE}\n".encode(), "Expected 2 columns, got 1"),
     "duplicate names": (b"x,a,x\n1,2,3\n", "duplicate column names: 'x'"),
-    "infinity": (f"a,x\np,{VALUE}\nq,inf\nr,-Infinity\n".encode(), "'x' holds 2 infinite values"),
+    "infinity": (f"a,x\np,{VALUE}\nq,inf\nr,-Infinity\n".encode(), "'x' has 2 infinite values"),
     "above 2**53": (f"a,x\np,{2**53 + 2}\nq,1\n".encode(), "above 2**53"),
     "a quotation mark left open": (b'"a,x\n' + b"p,1\n" * 50_000, "quotation mark"),
 }
@@ -57,7 +57,7 @@ def test_text_among_numbers_that_leave_as_they_are_is_counted(tmp_path):
     path = tmp_path / "file.csv"
     cells = [*(f"{i}.5,{i}" for i in range(60)), f"{VALUE} or so,3"]
     path.write_text("s,x\n" + "\n".join(cells) + "\n", encoding="utf-8")
-    with pytest.raises(RolesError, match=r"'s' is nominal with 61 levels.*1 of 61 cells are not plain numbers") as caught:
+    with pytest.raises(RolesError, match=r"'s' is categorical with 61 levels.*1 of 61 cells are not plain numbers") as caught:
         lv.mask(lv.read(path, confidential="x", non_confidential="s"), "sufficiency_based", secret=SECRET)
     assert VALUE not in str(caught.value)
 
@@ -70,7 +70,7 @@ def test_a_path_that_is_not_there_offers_what_lies_beside_it(tmp_path):
     with pytest.raises(ReadError, match="is a folder without CSV or Parquet files"):
         lv.read(tmp_path / "empty", confidential="x")
     (tmp_path / "file.xlsx").write_bytes(b"PK")
-    with pytest.raises(ReadError, match=r"file\.xlsx: files ending in .*\.csv.*\.parquet.* are read"):
+    with pytest.raises(ReadError, match=r"file\.xlsx: only files ending in .*\.csv.*\.parquet.* can be read"):
         lv.read(tmp_path / "file.xlsx", confidential="x")
 
 
@@ -93,7 +93,7 @@ FRAMES = {
     "no rows": (pd.DataFrame({"x": []}), "no records"),
     "no columns": (pd.DataFrame(), "no columns"),
     "infinity": (pl.DataFrame({"x": [1.0, float("inf")]}), "1 infinite"),
-    "infinite weight": (pd.DataFrame({"x": [1, 2], "w": [1.0, -np.inf]}), "'w' holds 1 infinite"),
+    "infinite weight": (pd.DataFrame({"x": [1, 2], "w": [1.0, -np.inf]}), "'w' has 1 infinite"),
     "large integers": (pa.table({"x": [2**60, 1]}), "above 2**53"),
     "lazy": (pl.LazyFrame({"x": [1]}), "collect"),
     "a dict": ({"x": [1, 2]}, "cannot read a dict"),

@@ -48,7 +48,7 @@ def test_text_where_the_original_has_numbers_is_refused(tmp_path):
     data = lv.read(TABLE, confidential=["x", "y"], non_confidential=["s"])
     TABLE.assign(x=TABLE.x.astype(str).where(TABLE.index > 0, "n/a?")).to_csv(tmp_path / "out.csv", index=False)
     for score in (lv.risk, lv.utility):
-        with pytest.raises(lv.LarvatusError, match="'x' holds text where the original holds numbers"):
+        with pytest.raises(lv.LarvatusError, match="'x' contains text, but is numeric in the original"):
             score(data, tmp_path / "out.csv")
 
 

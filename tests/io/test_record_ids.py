@@ -48,7 +48,7 @@ def test_a_record_id_never_leaves(tmp_path):
 
 @pytest.mark.parametrize("role", ["confidential", "non_confidential", "sub_groups", "weight"])
 def test_a_record_id_cannot_have_a_role_that_leaves(role):
-    with pytest.raises(RolesError, match=rf"'id' is record_id and {role} at once"):
+    with pytest.raises(RolesError, match=rf"'id' is both record_id and {role}"):
         masked(FRAME, **{"confidential": "x", role: "id"})
 
 

@@ -183,7 +183,7 @@ def test_nothing_to_recode_is_said_or_refused(table):
 
 def test_a_step_that_needs_numbers_cannot_follow_names(table):
     data = lv.read(table, confidential=["x", "age"])
-    with pytest.raises(lv.LarvatusError, match="a step before it turned 'x' into names"):
+    with pytest.raises(lv.LarvatusError, match="an earlier step made 'x' categorical"):
         lv.mask(data, lv.masks.Recoding(replacement="label", columns=("x",)), "additive_noise", secret=SECRET)
     with pytest.raises(lv.LarvatusError, match="recoding keeps the order"):
         lv.mask(data, lv.masks.Recoding(), "reverse_map", secret=SECRET)

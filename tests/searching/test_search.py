@@ -227,7 +227,7 @@ def test_limits_are_in_the_words_of_a_study():
 
 
 def test_a_limited_attack_must_be_run(data):
-    with pytest.raises(StudyError, match="'nearest_record' is limited and not among the attacks"):
+    with pytest.raises(StudyError, match="'nearest_record' has a limit, but is not among the attacks"):
         lv.search(data, NOISE, LIMIT, "moments", attacks=["rank_window"])
 
 
@@ -290,7 +290,7 @@ def test_named_analyses_are_an_objective(data):
     found = lv.search(data, NOISE, limits, "analyses", analyses=[asked], goal=goal, secret=SECRET)
     assert found.chosen is not None
     assert [s.method for s in found.chosen.draws[0].scores] == ["nearest_record", "analyses"]
-    with pytest.raises(StudyError, match="'analyses' is named, and no analysis is") as caught:
+    with pytest.raises(StudyError, match="'analyses' is named, but no analysis is given") as caught:
         lv.search(data, NOISE, limits, "analyses", goal=goal, secret=SECRET)
     assert [p.split(":")[0] for p in caught.value.problems] == ["objective", "limits"]
 
