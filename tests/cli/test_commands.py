@@ -61,7 +61,7 @@ def test_settings_are_toml_values_and_text_needs_no_quotes(folder, capsys):
     code, out, _ = mask(capsys, "--method", "additive_noise", "--variance", "{income = 0.5, wealth = 2}", "--noise", "uniform",
                         "--where", "age > 40", "--json")
     assert code == 0
-    assert any("records chosen by where" in n["text"] for n in json.loads(out)["notes"])
+    assert any("records selected by where" in n["text"] for n in json.loads(out)["notes"])
 
 
 def test_mask_then_risk_and_utility_with_the_pairing_file(folder, capsys):
@@ -195,4 +195,4 @@ def test_notes_of_some_attacks_say_whose_they_are(folder, capsys):
     _, _, err = ran(capsys, "risk", "in.csv", "out.parquet", "--pairing", "pairs.parquet", *ROLES, "--intruder", "realistic",
                     "--method", "nearest_record", "--method", "value_disclosure")
     assert "note: nearest_record: the intruder's numbers have a relative error of 0.05" in err
-    assert "note: value_disclosure: intruder.error makes no difference to this attack" in err
+    assert "note: value_disclosure: intruder.error has no effect on this attack" in err

@@ -192,7 +192,7 @@ def test_releases_of_the_study_come_before_the_nine(folder, capsys, monkeypatch)
     assert rows[1]["records"] == rows[1]["targets"] == 30
     assert any(n.startswith("Release a sample with a name that is long: Both intruders attacked all 30 records") for n in notes)
     assert any(n.startswith("Not attacked: release some (bias_sd 0.1, noise_ratio 0.25). ") for n in notes)
-    assert any(n.startswith("Release again: its steps are those of noisy") for n in notes)
+    assert any(n.startswith("Release again: it has the same steps as noisy") for n in notes)
     assert any(n.startswith("Release other: not attacked here") for n in notes)
     plain = asked(capsys, "--kernel", "likelihood", "--repeats", "2")
     assert [{k: v for k, v in r.items() if k != "release"} for r in rows[3:]] == plain["scenarios"]
@@ -282,7 +282,7 @@ def test_a_small_file_is_said_to_have_been_masked_often(folder, capsys):
     found = asked(capsys, "--kernel", "likelihood")
     assert {r["maskings"] for r in found["scenarios"]} == {10}
     assert "all 60 records, masked 10 times" in found["notes"][0]
-    assert "--repeats states how often" in found["notes"][-1]
+    assert "Set the number with --repeats" in found["notes"][-1]
 
 
 def test_progress_says_which_masking_and_which_intruder_is_at_work(folder):

@@ -53,7 +53,7 @@ def test_copies_by_a_pattern(folder, capsys):
     assert main(["verify", "out.manifest.json", "out-*.parquet", "-q"]) == 1
     assert "out-2.parquet" in capsys.readouterr().err
     assert main(["verify", "out.manifest.json", "out-1.parquet"]) == 0
-    assert "copy 2 of 2 was not looked at: no file was named for it" in capsys.readouterr().out
+    assert "copy 2 of 2 was not looked at: no file was given for it" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["out.manifest.json", "out.internal.json", "out.codebook.csv"])

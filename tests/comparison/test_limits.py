@@ -130,21 +130,21 @@ def test_combined_scores_are_limited_and_shown_with_their_parts():
     ({"combine": {"u": {"weights": {"moments": 1}}}}, "combine.u: scores stand in it directly"),
     ({"limits": {"nearest_record": {"tier": 1}}}, "limits.nearest_record.tier: no such figure; it stands in [limits] itself"),
     ({"goal": {"limit": {"moments": 1}}}, "goal.limit: no such setting; did you mean 'limits'?"),
-    ({"goal": {"objective": {"moments": -1}}}, "goal.objective: needs a measure, a list of measures, or measures with weights"),
-    ({"attack": ["moments"]}, "attack 1: no attack 'moments'; it is a measure, which belongs into [[measure]]."),
-    ({"measure": ["nearest_record"]}, "measure 1: no measure 'nearest_record'; it is an attack, which belongs into [["),
-    ({"attack": ["additive_noise"]}, "attack 1: no attack 'additive_noise'; it is a mask, which belongs into the steps"),
-    ({"utility": ["moments"]}, "utility: needs a table, [utility], got list. Measures are named in [[measure]]."),
-    ({"risk": ["nearest_record"]}, "risk: no such part of a study; attacks are named in [[attack]]."),
+    ({"goal": {"objective": {"moments": -1}}}, "goal.objective: must be a measure, a list of measures, or measures with weights"),
+    ({"attack": ["moments"]}, "attack 1: no attack 'moments'; it is a measure, which belongs in [[measure]]."),
+    ({"measure": ["nearest_record"]}, "measure 1: no measure 'nearest_record'; it is an attack, which belongs in [["),
+    ({"attack": ["additive_noise"]}, "attack 1: no attack 'additive_noise'; it is a mask, which belongs in the steps"),
+    ({"utility": ["moments"]}, "utility: must be a table, [utility], got list. Measures belong in [[measure]]."),
+    ({"risk": ["nearest_record"]}, "risk: a study has no such part; attacks belong in [[attack]]."),
     ({"release": [{"name": "n", "steps": [{"method": "additive_noise", "range": {"variance": [1, 2]}}]}]},
-     "release 'n': range belongs into [[search]]. Here write grid"),
-    ({"release": [{"name": "n", "steps": [{"method": "additive_noise", "grid": [1]}]}]}, "release 'n': grid needs settings"),
+     "release 'n': range belongs in [[search]]. In [[release]] use grid"),
+    ({"release": [{"name": "n", "steps": [{"method": "additive_noise", "grid": [1]}]}]}, "release 'n': grid must give settings"),
     ({"release": [{"name": "n", "steps": ["additive_noise"], "grid": {"variance": [1]}}]},
-     "release 'n': grid belongs into a step"),
+     "release 'n': grid belongs in a step"),
     ({"search": [{"name": "s", "steps": [{"method": "additive_noise", "grid": {"variance": [1]}}]}]},
-     "search 's': grid belongs into [[release]]"),
+     "search 's': grid belongs in [[release]]"),
     ({"search": [{"name": "s", "steps": [{"method": "additive_noise", "variance": 1, "range": {"variance": [1, 2]}}]}]},
-     "search 's': variance is stated twice"),
+     "search 's': variance is given twice"),
     ({"combine": 5}, "combine: needs tables such as [combine.NAME], got int."),
     ({"release": [{"name": "n", "steps": ["additive_noise"], "reverse_mapped": 2}]}, "release 'n': reverse_mapped is"),
 ])
@@ -174,10 +174,10 @@ def test_a_goal_states_limits_in_the_same_words():
     assert in_goal == above
     assert in_goal.limits.plain() == stated
     for raw, said in (
-        ({"goal": {"limits": stated}, "limits": {"moments": 1}}, "limits: are stated in [limits] and in [goal]. Keep [limits]"),
+        ({"goal": {"limits": stated}, "limits": {"moments": 1}}, "limits: given in both [limits] and [goal]. Keep only [limits]"),
         ({"goal": {"limits": {"nearest_recor": 1}}}, "limits.nearest_recor: no score of that name; did you mean"),
         ({"goal": {"objective": "momnts"}}, "goal.objective: no measure 'momnts'; did you mean 'moments'?"),
-        ({"goal": {"objective": ["u", "nearest_record"]}}, "goal.objective: 'nearest_record' is a risk."),
+        ({"goal": {"objective": ["u", "nearest_record"]}}, "goal.objective: 'nearest_record' is a risk, and the objective must be a loss."),
     ):
         with pytest.raises(StudyError) as caught:
             lv.Study.of({**GOOD, **more, **raw})
@@ -186,7 +186,7 @@ def test_a_goal_states_limits_in_the_same_words():
 
 def test_a_grid_beside_the_setting_itself_is_refused():
     step = {"method": "additive_noise", "variance": 9, "grid": {"variance": [0.1, 0.5]}}
-    with pytest.raises(StudyError, match=r"release 'n': variance and grid.variance are both stated for one step"):
+    with pytest.raises(StudyError, match=r"release 'n': variance and grid.variance are both given for one step"):
         lv.Study.of({**GOOD, "release": [{"name": "n", "steps": [step]}]})
 
 

@@ -333,7 +333,7 @@ def test_conditions_on_text_and_inequalities_with_columns_released_as_they_are()
     (["wage = rent + tax", "rent = wage - tax"], "circular identities between wage, rent"),
     (["wage = wage + 1"], "circular identities between wage"),
     (["total = wage + rent", "total = wage + tax"], "'total' is on the left of two identities"),
-    (["if work > 3 then wage = 0"], "holds names; compare it by"),
+    (["if work > 3 then wage = 0"], "is categorical. Compare it using"),
     ({"integers": ["age"]}, "'age' is released as it is"), ({"bounds": {"work": {"least": 0}}}, "'work' is released as it is"),
     ({"integers": ["wage"], "decimals": {"wage": 1}}, "'wage' is in integers and in decimals"),
     ({"rules": ["total = wage + rent"], "integers": ["total"]}, "Round these columns instead"),

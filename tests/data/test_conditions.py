@@ -90,9 +90,9 @@ def test_bottomless_conditions_are_refused(text):
 
 
 @pytest.mark.parametrize(("text", "said"), [
-    ("incme > 1", "no column 'incme'"), ("x > 'a'", "'x' holds numbers; compare it with a number"),
-    ("r < 'n'", "'r' holds names; compare it by = or !="), ("x < r", "only where both hold numbers"),
-    ("x in []", "the list is empty"), ("x >", "cannot be read; write for example: income > 50000"),
+    ("incme > 1", "no column 'incme'"), ("x > 'a'", "'x' is numeric. Compare it with a number"),
+    ("r < 'n'", "'r' is categorical. Compare it using = or !="), ("x < r", "only if both are numeric"),
+    ("x in []", "the list is empty"), ("x >", "cannot be parsed. Example: income > 50000"),
     ("x", "only comparisons"), ("1 < 2", "compare a column with a value"),
 ])
 def test_messages_say_what_would_have_worked(text, said):

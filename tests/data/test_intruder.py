@@ -51,7 +51,7 @@ def test_presets_are_what_they_say():
     assert "first 3 confidential" in realistic.in_words()
     with pytest.raises(ValidationError, match="worst, realistic"):
         lv.Intruder.preset("absent")
-    with pytest.raises(ValidationError, match="go together"):
+    with pytest.raises(ValidationError, match="must be given together"):
         lv.Intruder(file="own.csv")
 
 

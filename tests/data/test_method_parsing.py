@@ -104,7 +104,7 @@ def test_a_description_comes_from_the_docstring_and_the_fields():
     assert "Parameters" not in page.text
     settings = {s.name: s for s in page.settings}
     assert settings["variance"].allowed == (
-        "a number (above 0, at most 1e+06) or a list of them, each a number (above 0, at most 1e+06) "
+        "a number (above 0, at most 1e+06) or a list, each a number (above 0, at most 1e+06) "
         "or by name, each a number (above 0, at most 1e+06)"
     )
     assert settings["noise"].allowed == '"normal" | "uniform" | "laplace" | "mixture"'

@@ -50,7 +50,7 @@ def test_good_roles_have_no_problem():
 
 
 def test_nothing_confidential_is_a_problem():
-    assert problems() == ["roles.confidential: no column is named, so there is nothing to mask. Name at least one."]
+    assert problems() == ["roles.confidential: no column is declared, so there is nothing to mask. Declare at least one."]
     with pytest.raises(RolesError, match="nothing to mask"):
         lv.read(pa.table({"x": [1.0, 2.0]}))
 
@@ -63,8 +63,8 @@ def test_nothing_confidential_is_a_problem():
     ({"confidential": "w", "identifiers": "age", "non_confidential": "age"}, (), "'age' is identifiers and non_confidential"),
     ({"confidential": "w", "identifiers": "age"}, ("age",), "'age' is identifiers and sub_groups at once."),
     ({"confidential": "w", "record_id": "age", "non_confidential": "age"}, (), "'age' is record_id and non_confidential"),
-    ({"confidential": "age, age"}, (), "confidential: 'age' is named twice. Name it once."),
-    ({"confidential": "w"}, ("age", "age"), "sub_groups: 'age' is named twice."),
+    ({"confidential": "age, age"}, (), "confidential: 'age' is listed twice. List it once."),
+    ({"confidential": "w"}, ("age", "age"), "sub_groups: 'age' is listed twice."),
 ])
 def test_contradictions(roles, groups, said):
     found = problems(groups, **roles)
@@ -88,7 +88,7 @@ def test_every_missing_column_is_named_with_its_nearest():
 def test_several_problems_come_in_one_error():
     with pytest.raises(RolesError) as caught:
         check_roles(lv.Roles(confidential="a", weight="b"), lv.SubGroups(columns="c"), ["x"])
-    assert str(caught.value).splitlines()[0] == "roles do not fit:"
+    assert str(caught.value).splitlines()[0] == "the roles do not fit the data:"
     assert len(str(caught.value).splitlines()) == 4
 
 
@@ -101,7 +101,7 @@ def test_thousands_of_columns_are_not_all_listed():
 def test_a_stated_order_must_have_every_level_and_quotes_none():
     table = pa.table({"edu": ["low", "high", "secretlevel"], "x": [1.0, 2.0, 3.0]})
     roles = lv.Roles(confidential="x", non_confidential="edu", ordered={"edu": ["low", "high"]})
-    with pytest.raises(RolesError, match=r"'edu' has 1 levels that the stated order lacks") as caught:
+    with pytest.raises(RolesError, match=r"'edu' has 1 levels not in the stated order") as caught:
         lv.read(table, roles)
     assert "secretlevel" not in str(caught.value)
     stated = roles.model_copy(update={"ordered": {"edu": ("secretlevel", "low", "high", "never")}})

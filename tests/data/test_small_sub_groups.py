@@ -24,9 +24,9 @@ def masked(small: str = "refuse", smallest: int = 1, table: pa.Table = TABLE, **
 
 
 def test_refused_by_name():
-    with pytest.raises(SubGroupError, match=r"additive_noise: 1 of 4 sub-groups are under 2 .* \(region=n, sex=2\) has 1\."):
+    with pytest.raises(SubGroupError, match=r"additive_noise: 1 of 4 sub-groups have fewer than 2 .* \(region=n, sex=2\) has 1\."):
         masked()
-    with pytest.raises(SubGroupError, match=r"sub_groups\.smallest: 3 of 4 sub-groups are under 5"):
+    with pytest.raises(SubGroupError, match=r"sub_groups\.smallest: 3 of 4 sub-groups have fewer than 5"):
         masked(smallest=5)
 
 
@@ -35,14 +35,14 @@ def test_pooled_keeps_every_record_and_says_what_was_pooled():
     assert release.data.groups.names == ("region=n", "region=s, sex=1", "region=s, sex=2")
     assert release.frame()["row"].to_pylist() == list(range(15))
     assert release.frame()["sex"].to_pylist() == SEX
-    pooled = "2 sub-groups are pooled into (region=n), relations with sex are not kept: region=n, sex=1; region=n, sex=2"
+    pooled = "2 sub-groups are pooled into (region=n); relations with sex are not preserved: region=n, sex=1; region=n, sex=2"
     assert f"sub_groups: {pooled}" in map(str, release.notes)
 
 
 def test_suppressed_leaves_records_out_and_says_so():
     release = masked("suppress")
     assert release.frame()["row"].to_pylist() == [i for i in range(15) if i != 8]
-    assert "sub_groups: 1 records of 1 small sub-groups are left out of the release" in map(str, release.notes)
+    assert "sub_groups: 1 records of 1 small sub-groups are not released" in map(str, release.notes)
 
 
 def test_scores_are_shown_in_the_effective_groups():
@@ -89,7 +89,7 @@ def test_a_column_that_is_missing_throughout_leaves_missing():
 
 def test_a_release_that_would_be_the_original_is_refused():
     flat = pa.table({"x": [5.0] * 6})
-    with pytest.raises(MaskError, match=r"the release would be the original.*do not vary"):
+    with pytest.raises(MaskError, match=r"the release would equal the original.*do not vary"):
         lv.mask(lv.read(flat, confidential="x"), "additive_noise", secret=SECRET)
 
 
@@ -115,7 +115,7 @@ def test_nominal_s_enters_as_indicators_and_missing_as_one_more():
 def test_more_than_fifty_levels_are_refused_with_the_way_out():
     table = pa.table({"town": [f"t{i}" for i in range(51)] * 2, "x": np.arange(102.0)})
     data = lv.read(table, confidential="x", non_confidential="town")
-    with pytest.raises(RolesError, match=r"'town' is nominal with 51 levels; at most 50.*Make it a sub-group"):
+    with pytest.raises(RolesError, match=r"'town' is categorical with 51 levels, and at most 50.*Make it a sub-group"):
         design_of(data, ["town"])
     fifty = lv.read(table.filter(pc.not_equal(table["town"], "t50")), confidential="x", non_confidential="town")
     assert len(design_of(fifty, ["town"]).terms) == 49

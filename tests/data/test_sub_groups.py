@@ -36,8 +36,8 @@ def test_refusing_names_the_sub_groups_the_limit_and_the_ways_out():
     with pytest.raises(SubGroupError) as caught:
         settle(GROUPS, PRESENT, 3, "refuse", "data_shuffling")
     assert str(caught.value) == (
-        "data_shuffling: 2 of 6 sub-groups are under 3 usable records: (region=n, sex=2) has 2; (region=w, sex=1) has 1. "
-        'Pool them (small = "pool"), leave their records out (small = "suppress"), or drop a sub-group column.'
+        "data_shuffling: 2 of 6 sub-groups have fewer than 3 usable records: (region=n, sex=2) has 2; (region=w, sex=1) has 1. "
+        'Pool them (small = "pool"), suppress their records (small = "suppress"), or drop a sub-group column.'
     )
 
 
@@ -68,17 +68,17 @@ def test_suppressing_leaves_out_the_small_ones():
 
 
 def test_suppressing_everything_is_refused():
-    with pytest.raises(SubGroupError, match=r"every sub-group is under 99 records"):
+    with pytest.raises(SubGroupError, match=r"every sub-group has fewer than 99 records"):
         settle(GROUPS, PRESENT, 99, "suppress", "asker")
 
 
 def test_pooling_that_cannot_help_is_refused():
-    with pytest.raises(SubGroupError, match=r"the whole file has 37 usable records and 38 are needed"):
+    with pytest.raises(SubGroupError, match=r"the whole file has 37 usable records, and 38 are needed"):
         settle(GROUPS, PRESENT, 38, "pool", "asker")
 
 
 def test_without_sub_groups_the_message_speaks_of_the_file():
-    with pytest.raises(SubGroupError, match=r"the file has 4 usable records and 5 are needed"):
+    with pytest.raises(SubGroupError, match=r"the file has 4 usable records, and 5 are needed"):
         settle(Groups((), ((),), (4,)), [[4]], 5, "refuse", "asker")
 
 

@@ -55,8 +55,8 @@ def test_a_file_and_nested_tables_mean_the_same(tmp_path):
 
 
 @pytest.mark.parametrize(("tree", "said"), [
-    ({"a": ["x"], "b": ["x"]}, "two places"), (["x"], "fewer than two"), ({"a": 3}, "holds a int"),
-    ({"a": [["x"]]}, "else than"), ("no.csv", "cannot be read"),
+    ({"a": ["x"], "b": ["x"]}, "two places"), (["x"], "fewer than two"), ({"a": 3}, "contains a int"),
+    ({"a": [["x"]]}, "other than categories"), ("no.csv", "cannot be read"),
 ])
 def test_what_is_no_taxonomy_is_refused(tree, said, tmp_path):
     with pytest.raises(lv.LarvatusError, match=said):
@@ -87,7 +87,7 @@ def test_a_study_holds_a_taxonomy_in_itself_or_in_a_file_beside_it(tmp_path):
         assert lv.Study.read(tmp_path / f"again {name}").roles == study.roles
     assert found[0] == found[1]
     (tmp_path / "bad.toml").write_text(head + 'taxonomies = { job = "none.csv" }\n')
-    with pytest.raises(lv.LarvatusError, match=r"'none.csv' of 'job' cannot be read"):
+    with pytest.raises(lv.LarvatusError, match=r"'none.csv' for 'job' cannot be read"):
         lv.Study.read(tmp_path / "bad.toml")
 
 

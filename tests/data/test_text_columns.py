@@ -37,14 +37,14 @@ def test_what_cells_are(cells, counts):
 
 def test_sentences_name_the_column_the_count_and_the_way_out_and_no_cell():
     said = of([*NUMBERS, "refused", "98,765"]).sentence()
-    assert said.startswith("x: 1 of 62 cells are numbers with signs")
-    assert "and 1 of 62 cells is no number" in said
+    assert said.startswith("x: 1 of 62 cells are numbers with extra signs")
+    assert "and 1 of 62 cells is not a number" in said
     assert "--nominal x" in said
-    assert "empty them" in said
+    assert "empty these cells" in said
     assert "refused" not in said
     assert "98" not in said
-    assert "60 of 60 cells hold dates" in of([f"19{i}-01-01" for i in range(40, 100)]).sentence()
-    assert "60 different names in 60 cells" in of([f"person {i}" for i in range(60)]).sentence()
+    assert "60 of 60 cells are dates" in of([f"19{i}-01-01" for i in range(40, 100)]).sentence()
+    assert "60 distinct categories in 60 cells" in of([f"person {i}" for i in range(60)]).sentence()
     assert of([f"town {i % 8}" for i in range(60)]).sentence() == ""
 
 

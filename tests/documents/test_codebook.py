@@ -30,11 +30,13 @@ def data() -> lv.Microdata:
 def test_types_and_masks_as_the_release_has_them(data):
     noised = by_column(make_codebook(lv.mask(data, "additive_noise(variance=0.25)", secret=SECRET), data, suffix=".csv"))
     assert list(noised) == ["region", "sex", "age", "job", "income", "wealth", "rooms"]
-    assert [r["type"] for r in noised.values()] == ["names", "names", "whole number", "names", "number", "number", "number"]
+    assert [r["type"] for r in noised.values()] == [
+        "categorical", "categorical", "whole number", "categorical", "number", "number", "number",
+    ]
     assert [r["masked"] for r in noised.values()] == ["no"] * 4 + ["yes"] * 3
     assert [noised[n]["missing"] for n in ("income", "wealth", "job")] == ["empty cell", "none", "empty cell"]
     assert "variance 0.25" in noised["income"]["how"]
-    assert noised["age"]["how"] == "released as it is"
+    assert noised["age"]["how"] == "released unchanged"
     shuffled = by_column(make_codebook(lv.mask(data, "data_shuffling", secret=SECRET), data))
     assert shuffled["rooms"]["type"] == "whole number"
     assert shuffled["income"]["missing"] == "null"
@@ -57,7 +59,7 @@ def test_recomputed_columns_and_those_made_into_names():
     two = lv.read(frame, confidential=["wealth"])
     labelled = lv.mask(two, "additive_noise", "recoding(replacement='label')", secret=SECRET)
     row = by_column(make_codebook(labelled, two))["wealth"]
-    assert row["type"] == "names"
+    assert row["type"] == "categorical"
     assert row["how"].startswith("additive noise (")
     assert ", then recoding" in row["how"]
 
@@ -105,17 +107,17 @@ def test_labels_in_a_study_are_checked():
     assert lv.Study.of(raw).plain()["labels"] == {"pay": "pay a year"}
     with pytest.raises(StudyError, match=r"labels: 'pya' is not a released column; did you mean 'pay'"):
         lv.Study.of({**raw, "labels": {"pya": "x"}})
-    with pytest.raises(StudyError, match=r"labels.pay: needs text"):
+    with pytest.raises(StudyError, match=r"labels.pay: must be text"):
         lv.Study.of({**raw, "labels": {"pay": 3}})
-    with pytest.raises(StudyError, match="needs a table"):
+    with pytest.raises(StudyError, match="must be a table"):
         lv.Study.of({**raw, "labels": ["x"]})
 
 
 def test_a_weight_is_called_the_same_in_the_codebook_and_in_the_manifest(tmp_path):
     frame = people(300, missing=False).assign(weight=2.0)
     data = lv.read(frame, confidential=["wealth", "rooms"], non_confidential=["age"], weight="weight")
-    for steps, how in ((["additive_noise"], "released as it is"),
-                       (["sampling(rate=0.5)", "additive_noise"], "recomputed for the records that are released")):
+    for steps, how in ((["additive_noise"], "released unchanged"),
+                       (["sampling(rate=0.5)", "additive_noise"], "recomputed for the released records")):
         release = lv.mask(data, *steps, secret=SECRET)
         rows = by_column(make_codebook(release, data))
         assert (rows["weight"]["masked"], rows["weight"]["how"]) == ("no", how)

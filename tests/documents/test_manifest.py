@@ -95,7 +95,7 @@ def test_the_file_itself_under_any_name_and_every_change_of_it(data, tmp_path, n
     file.write_bytes(bytes(raw))
     found, book = verify_files(public, [tmp_path / "renamed"])
     assert (found["same"], book["same"]) == (False, True)
-    assert "other content" in found["why"]
+    assert "different content" in found["why"]
     file.write_bytes(bytes(raw[:-1]))
     assert not verify_files(public, [tmp_path / "renamed"])[0]["same"]
 
@@ -104,12 +104,12 @@ def test_a_folder_with_one_part_more_or_less(data, tmp_path):
     _, public, _ = written(data, tmp_path, "out", "additive_noise")
     part = next((tmp_path / "out").iterdir())
     (tmp_path / "out" / "part-00001.parquet").write_bytes(part.read_bytes())
-    assert "1 are added" in verify_files(public, [tmp_path / "out"])[0]["why"]
+    assert "1 were added" in verify_files(public, [tmp_path / "out"])[0]["why"]
     (tmp_path / "out" / "part-00001.parquet").unlink()
     assert verify_files(public, [tmp_path / "out"])[0]["same"]
     part.unlink()
-    assert "1 parts lack" in verify_files(public, [tmp_path / "out"])[0]["why"]
-    assert "a folder is described" in verify_files(public, [public])[0]["why"]
+    assert "1 parts are missing" in verify_files(public, [tmp_path / "out"])[0]["why"]
+    assert "a file instead of a folder" in verify_files(public, [public])[0]["why"]
 
 
 def test_every_copy_is_known_by_its_own_hash(data, tmp_path):
@@ -130,21 +130,21 @@ def test_records_and_columns_are_counted_and_the_codebook_is_looked_at(data, tmp
     shorter = frame.iloc[:-3, 1:]
     shorter.to_csv(tmp_path / "other.csv", index=False)
     why = verify_files(public, [tmp_path / "other.csv"])[0]["why"]
-    assert "297 records where 300 are described and 6 columns where 7 are described" in why
+    assert "297 records instead of 300 and 6 columns instead of 7" in why
     told = json.loads(public.read_text(encoding="utf-8"))
     fewer = {"files": [{**told["files"][0], "records": 9}]}
-    for change, said in (({"columns": 8}, "7 columns where 8"), (fewer, "300 records")):
+    for change, said in (({"columns": 8}, "7 columns instead of 8"), (fewer, "300 records")):
         (tmp_path / "forged.json").write_text(json.dumps(told | change), encoding="utf-8")
         one = verify_files(tmp_path / "forged.json", [tmp_path / name])[0]
         assert not one["same"]
-        assert f"its hash is the one described, and yet it has {said}" in one["why"]
+        assert f"its hash matches, but it has {said}" in one["why"]
     book = tmp_path / "out.codebook.csv"
     book.write_text(book.read_text(encoding="utf-8") + "x", encoding="utf-8")
     assert [v["same"] for v in verify_files(public, [])] == [True, False]
     book.unlink()
     assert [v["same"] for v in verify_files(public, [])] == [True, None]
     (tmp_path / name).unlink()
-    with pytest.raises(ReadError, match="no released file lies beside"):
+    with pytest.raises(ReadError, match="there is no released file next to"):
         verify_files(public, [])
 
 
@@ -156,7 +156,7 @@ HEAD = '{"format": "larvatus manifest 1"'
 ])
 def test_what_is_not_a_manifest(tmp_path, text):
     (tmp_path / "m.json").write_text(text, encoding="utf-8")
-    with pytest.raises(ReadError, match="not a manifest"):
+    with pytest.raises(ReadError, match="not the manifest"):
         verify_files(tmp_path / "m.json", [tmp_path / "m.json"])
     with pytest.raises(ReadError, match="cannot be read"):
         verify_files(tmp_path / "none.json", [tmp_path / "m.json"])

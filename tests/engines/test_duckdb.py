@@ -69,7 +69,7 @@ def test_a_relation_without_an_order_is_refused_with_what_to_add(frame):
         "SELECT DISTINCT income FROM people",
     ]
     for query in unordered:
-        with pytest.raises(ReadError, match="Name a record_id column, or end the query with ORDER BY"):
+        with pytest.raises(ReadError, match="Declare a record_id column, or end the query with ORDER BY"):
             lv.read(connection.sql(query), confidential="income")
     ordered = [
         "SELECT region, income, count(*) AS n FROM people GROUP BY ALL ORDER BY ALL",
@@ -100,7 +100,7 @@ def test_errors_of_a_relation_quote_no_value(frame):
     assert "person" not in str(refused.value)
     with pytest.raises(ReadError, match="duplicate column names"):
         lv.read(connection.sql("SELECT income, age AS income FROM people"), confidential="income")
-    with pytest.raises(ReadError, match="is read by engine duckdb"):
+    with pytest.raises(ReadError, match="needs engine duckdb"):
         lv.read(connection.sql("SELECT income FROM people"), confidential="income", engine="memory")
 
 
@@ -222,14 +222,14 @@ def test_amounts_of_memory_that_make_no_sense(frame, amount, said):
 
 
 def test_an_amount_that_an_engine_cannot_keep_to_is_refused(frame):
-    with pytest.raises(EngineError, match="engine memory cannot keep to an amount"):
+    with pytest.raises(EngineError, match="engine memory cannot limit its memory"):
         lv.read(frame, **ROLES, engine="memory", memory="2GB")
 
 
 def test_a_place_for_temporary_files_that_cannot_be_used_is_named(tmp_path, frame, monkeypatch):
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("LARVATUS_TEMP", str(tmp_path / "file"))
-    with pytest.raises(EngineError, match=r"temporary files cannot be kept in .*file.*LARVATUS_TEMP"):
+    with pytest.raises(EngineError, match=r"temporary files cannot be written in .*file.*LARVATUS_TEMP"):
         lv.read(frame, **ROLES, engine="duckdb")
 
 

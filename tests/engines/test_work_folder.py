@@ -110,7 +110,7 @@ def test_a_full_disk_is_a_clear_error(tmp_path, rows):
     done = subprocess.run(command, env={**os.environ, "LARVATUS_TEMP": str(small)}, capture_output=True, text=True, check=False)
     if "permitted" in done.stderr or ("failed" in done.stderr and "unshare" in done.stderr):
         pytest.skip("this system does not let a process mount a file system of its own")
-    assert "no room is left for temporary files" in done.stdout, done.stderr
+    assert "there is no space for temporary files" in done.stdout, done.stderr
     assert "LARVATUS_TEMP" in done.stdout
     assert "larvatus-work" not in done.stdout.replace(str(small), "")
 

@@ -26,7 +26,7 @@ FILES = {
     "a cell too many": (f"a,x\np,1\nq,2,{VALUE}\n".encode(), "Expected 2 columns, got 3"),
     "a cell too few": (f"a,x\np,1\n{VALUE}\n".encode(), "Expected 2 columns, got 1"),
     "duplicate names": (b"x,a,x\n1,2,3\n", "duplicate column names: 'x'"),
-    "infinity": (f"a,x\np,{VALUE}\nq,inf\nr,-Infinity\n".encode(), "'x' holds 2 infinite values"),
+    "infinity": (f"a,x\np,{VALUE}\nq,inf\nr,-Infinity\n".encode(), "'x' has 2 infinite values"),
     "above 2**53": (f"a,x\np,{2**53 + 2}\nq,1\n".encode(), "above 2**53"),
     "a quotation mark left open": (b'"a,x\n' + b"p,1\n" * 50_000, "quotation mark"),
 }
@@ -57,7 +57,7 @@ def test_text_among_numbers_that_leave_as_they_are_is_counted(tmp_path):
     path = tmp_path / "file.csv"
     cells = [*(f"{i}.5,{i}" for i in range(60)), f"{VALUE} or so,3"]
     path.write_text("s,x\n" + "\n".join(cells) + "\n", encoding="utf-8")
-    with pytest.raises(RolesError, match=r"'s' is nominal with 61 levels.*1 of 61 cells are not plain numbers") as caught:
+    with pytest.raises(RolesError, match=r"'s' is categorical with 61 levels.*1 of 61 cells are not plain numbers") as caught:
         lv.mask(lv.read(path, confidential="x", non_confidential="s"), "sufficiency_based", secret=SECRET)
     assert VALUE not in str(caught.value)
 
@@ -70,7 +70,7 @@ def test_a_path_that_is_not_there_offers_what_lies_beside_it(tmp_path):
     with pytest.raises(ReadError, match="is a folder without CSV or Parquet files"):
         lv.read(tmp_path / "empty", confidential="x")
     (tmp_path / "file.xlsx").write_bytes(b"PK")
-    with pytest.raises(ReadError, match=r"file\.xlsx: files ending in .*\.csv.*\.parquet.* are read"):
+    with pytest.raises(ReadError, match=r"file\.xlsx: only files ending in .*\.csv.*\.parquet.* can be read"):
         lv.read(tmp_path / "file.xlsx", confidential="x")
 
 
@@ -89,11 +89,11 @@ def test_a_parquet_file_that_is_cut_short_or_none_at_all(tmp_path, cut):
 FRAMES = {
     "duplicate names": (pd.DataFrame([[1, 2], [3, 4]], columns=["x", "x"]), "duplicate"),
     "numbers as names": (pd.DataFrame({1: [1, 2], "x": [3, 4]}), "must be text"),
-    "mixed cells": (pd.DataFrame({"x": [1, VALUE]}), "mixes types"),
+    "mixed cells": (pd.DataFrame({"x": [1, VALUE]}), "several types"),
     "no rows": (pd.DataFrame({"x": []}), "no records"),
     "no columns": (pd.DataFrame(), "no columns"),
     "infinity": (pl.DataFrame({"x": [1.0, float("inf")]}), "1 infinite"),
-    "infinite weight": (pd.DataFrame({"x": [1, 2], "w": [1.0, -np.inf]}), "'w' holds 1 infinite"),
+    "infinite weight": (pd.DataFrame({"x": [1, 2], "w": [1.0, -np.inf]}), "'w' has 1 infinite"),
     "large integers": (pa.table({"x": [2**60, 1]}), "above 2**53"),
     "lazy": (pl.LazyFrame({"x": [1]}), "collect"),
     "a dict": ({"x": [1, 2]}, "cannot read a dict"),
@@ -116,12 +116,12 @@ def test_bad_frames(case):
     pa.array([(1, 2, 3)] * 3, pa.month_day_nano_interval()),
 ], ids=lambda c: str(c.type))
 def test_columns_of_lists_and_other_things_are_refused_by_name(column):
-    with pytest.raises(ReadError, match=r"'s' holds .*Convert it to text first"):
+    with pytest.raises(ReadError, match=r"'s' has type .*Convert it to text"):
         lv.read(pa.table({"s": column, "x": [1.0, 2.0, 3.0]}), confidential="x", non_confidential="s")
 
 
 def test_confidential_dates_are_refused_with_the_way_out():
-    with pytest.raises(RolesError, match=r"'x' holds dates or times.*to days or a year"):
+    with pytest.raises(RolesError, match=r"'x' contains dates or times.*to days"):
         lv.read(pa.table({"x": pa.array([1, 2], pa.date32())}), confidential="x")
 
 

@@ -90,7 +90,7 @@ def test_a_file_in_random_order_is_not_paired_by_position(tmp_path):
     for original in (data, alone):
         with pytest.raises(PairingError, match=r"was written in random row order.*--pairing"):
             lv.risk(original, tmp_path / "out.parquet")
-    with pytest.raises(PairingError, match=r"'region', which is released as it is, differs in \d+ of 200 rows"):
+    with pytest.raises(PairingError, match=r"'region', which is not masked, differs in \d+ of 200 rows"):
         lv.risk(data, tmp_path / "out.csv")
 
 
@@ -99,15 +99,15 @@ def test_a_released_frame_with_the_record_id_is_paired_by_it():
     release = lv.mask(data, "additive_noise", secret=SECRET)
     mixed = release.frame().assign(id=FRAME["id"]).sample(frac=1, random_state=2)
     assert lv.risk(data, mixed)[0].value == lv.risk(data, release)[0].value
-    with pytest.raises(PairingError, match=r"no column 'id' to pair records by"):
+    with pytest.raises(PairingError, match=r"no column 'id', which is needed to pair records"):
         lv.risk(data, release.frame())
 
 
 BY_POSITION = {**ROLES, "record_id": None}
 WRONG = {
     "rows missing": (lambda f: f.iloc[:-3], r"has 197 rows and the original 200"),
-    "rows moved": (lambda f: f.iloc[::-1], "do not match the original's"),
-    "one S changed": (lambda f: f.assign(age=[99, *f["age"][1:]]), r"'age', which is released as it is, differs in 1 of 200"),
+    "rows moved": (lambda f: f.iloc[::-1], "do not match those of the original"),
+    "one S changed": (lambda f: f.assign(age=[99, *f["age"][1:]]), r"'age', which is not masked, differs in 1 of 200"),
     "S as text": (lambda f: f.assign(age="old"), r"'age' holds numbers in the original and names in the released file"),
     "another S level": (lambda f: f.assign(job="other"), r"'job'.*differs in"),
 }
@@ -133,8 +133,8 @@ def test_a_file_that_cannot_be_paired_is_still_measured_as_a_whole():
 
 
 @pytest.mark.parametrize(("content", "said"), [
-    ("record\n" + "7\n" * 200, "names some records twice"),
-    ("record\n" + "text\n" * 200, "something other than the row numbers"),
+    ("record\n" + "7\n" * 200, "contains some records twice"),
+    ("record\n" + "text\n" * 200, "something other than the record ids"),
     ("record\n" + "1\n" * 3, "pairs 3 rows and the released file has 200"),
     ("a,b\n1,2\n", "is not a pairing file"),
     ("record\n" + "".join(f"{i}\n" for i in range(900, 1100)), "200 of 200 records have no counterpart"),

@@ -48,7 +48,7 @@ def test_a_record_id_never_leaves(tmp_path):
 
 @pytest.mark.parametrize("role", ["confidential", "non_confidential", "sub_groups", "weight"])
 def test_a_record_id_cannot_have_a_role_that_leaves(role):
-    with pytest.raises(RolesError, match=rf"'id' is record_id and {role} at once"):
+    with pytest.raises(RolesError, match=rf"'id' is both record_id and {role}"):
         masked(FRAME, **{"confidential": "x", role: "id"})
 
 
@@ -64,10 +64,10 @@ def test_repeated_and_missing_ids_are_refused_without_being_quoted(ids):
     pa.array([2**63 + 5, 1, 2], pa.uint64()), pa.array([-(2**63), 1, 2]), pa.array([2**61, 1, 2]),
 ], ids=["uint64", "lowest", "2**61"])
 def test_ids_too_large_to_be_keyed_are_refused(ids):
-    with pytest.raises(ReadError, match=r"numbers of 2\*\*61 and more"):
+    with pytest.raises(ReadError, match=r"numbers of 2\*\*61 or more"):
         lv.read(pa.table({"id": ids, "x": [1.0, 2.0, 3.0]}), confidential="x", record_id="id")
 
 
 def test_ids_in_lists_are_refused():
-    with pytest.raises(ReadError, match="whole numbers or text are needed"):
+    with pytest.raises(ReadError, match="Use a column of whole numbers or text"):
         lv.read(pa.table({"id": [[1], [2]], "x": [1.0, 2.0]}), confidential="x", record_id="id")

@@ -74,7 +74,7 @@ def test_parquet_says_in_which_order_it_was_written_and_nothing_else(tmp_path, r
 
 
 def test_another_word_for_the_order_is_refused(tmp_path, release):
-    with pytest.raises(WriteError, match=r"'sorted' is neither \"random\" nor \"keep\""):
+    with pytest.raises(WriteError, match=r"must be \"random\" or \"keep\", got 'sorted'"):
         release.write(tmp_path / "out.csv", row_order="sorted")
     assert list(tmp_path.iterdir()) == []
 

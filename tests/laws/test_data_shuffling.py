@@ -324,7 +324,7 @@ def test_constant_columns_and_small_sub_groups():
     after = shuffled(flat, sub_groups=["g"], non_confidential=["s"]).frame()
     assert (after.y[flat.g == 0] == 3.0).all()
     assert same_values(flat[flat.g == 1], after[after.g == 1], X)
-    with pytest.raises(lv.LarvatusError, match=r"data_shuffling: 1 of 2 sub-groups are under 6 .* \(g=1\) has 5"):
+    with pytest.raises(lv.LarvatusError, match=r"data_shuffling: 1 of 2 sub-groups have fewer than 6 .* \(g=1\) has 5"):
         shuffled(table[(table.g == 0) | (table.index < 10)], sub_groups=["g"], non_confidential=["s"])
 
 

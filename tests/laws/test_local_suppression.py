@@ -119,7 +119,7 @@ def test_columns_outside_the_key_are_named():
 
 def test_nothing_rare_is_refused():
     frame = pd.DataFrame({"a": ["x", "y"] * 10})
-    with pytest.raises(lv.LarvatusError, match="would be the original"):
+    with pytest.raises(lv.LarvatusError, match="would equal the original"):
         lv.mask(lv.read(frame, confidential=["a"]), lv.masks.LocalSuppression(), secret=SECRET)
 
 

@@ -195,7 +195,7 @@ def test_columns_that_do_not_vary_or_are_not_there(table, grouping):
     told = [n.text for n in release.notes if n.kind == "status"]
     assert told == [f"x does not vary in sub-group (g={g}) and is released as it is" for g in (0, 1)]
     runs = odd.assign(z=np.repeat(np.arange(5.0), N // 5)).drop(columns="y")
-    with pytest.raises(lv.LarvatusError, match="would be the original"):
+    with pytest.raises(lv.LarvatusError, match="would equal the original"):
         masked(runs, grouping=grouping, sub_groups=(), together="each")
 
 

@@ -131,7 +131,7 @@ def test_a_column_that_s_determines_is_said_and_a_file_of_them_refused(table):
     assert [n.text for n in release.notes if n.kind == "status"] == [
         "y does not vary beyond what S determines in sub-group (all records) and is released as it is"
     ]
-    with pytest.raises(lv.LarvatusError, match="the release would be the original"):
+    with pytest.raises(lv.LarvatusError, match="the release would equal the original"):
         lv.mask(lv.read(known, confidential="y", non_confidential="s"), "multiple_imputation", secret=SECRET)
 
 
@@ -146,7 +146,7 @@ def test_one_copy_is_warned_of_and_hostile_tables_are_released_or_refused(table)
     one = lv.mask(lv.read(table, confidential="x"), "multiple_imputation(copies=1)", secret=SECRET)
     assert any("one copy" in n.text and n.kind == "warning" for n in one.notes)
     for n in range(1, 6):
-        with pytest.raises(lv.LarvatusError, match=r"usable records and 6 are needed|values in the whole file"):
+        with pytest.raises(lv.LarvatusError, match=r"usable records, and 6 are needed|values in the whole file"):
             lv.mask(lv.read(table[:n], confidential=["x", "y"], non_confidential="s"), "multiple_imputation", secret=SECRET)
     with pytest.raises(lv.LarvatusError, match="less than or equal to 100"):
         lv.mask(lv.read(table, confidential="x"), "multiple_imputation(copies=1000)", secret=SECRET)

@@ -77,7 +77,7 @@ def test_rates_that_add_up_to_more_than_one_are_refused(table):
 
 def test_blanking_that_blanks_nothing_is_refused_and_said():
     data = lv.read(pd.DataFrame({"x": [1.0, 2.0]}), confidential=["x"])
-    with pytest.raises(lv.LarvatusError, match="would be the original"):
+    with pytest.raises(lv.LarvatusError, match="would equal the original"):
         lv.mask(data, lv.masks.RandomBlanking(rate=1e-9), secret=SECRET)
     empty = pd.DataFrame({"x": [np.nan] * 3, "y": [1.0, 2.0, 3.0]})
     made = lv.mask(lv.read(empty, confidential=["x", "y"]), lv.masks.RandomBlanking(rate=0.9, disjoint=False), secret=SECRET)

@@ -78,7 +78,7 @@ def test_names_without_an_order_are_left_to_other_steps_or_refused(table):
     data = read(table, ("house", "x"))
     release = lv.mask(data, PRAM, "additive_noise", "reverse_map", secret=SECRET).frame()
     assert release.house.equals(lv.mask(data, PRAM, "additive_noise", secret=SECRET).frame().house)
-    with pytest.raises(lv.LarvatusError, match="names in an order, and 'house' holds names without one"):
+    with pytest.raises(lv.LarvatusError, match="ordered categorical columns, and 'house' is categorical without an order"):
         lv.mask(data, PRAM, "additive_noise", 'reverse_map(columns=["house"])', secret=SECRET)
 
 

@@ -153,7 +153,7 @@ def test_values_that_s_nearly_determines_are_not_called_masked():
     rng = np.random.default_rng(1)
     s = rng.normal(size=300) + 10
     data = lv.read(pd.DataFrame({"s": s, "x": s + 1e-9 * rng.normal(size=300)}), confidential="x", non_confidential="s")
-    with pytest.raises(lv.LarvatusError, match="would be the original"):
+    with pytest.raises(lv.LarvatusError, match="would equal the original"):
         lv.mask(data, "sufficiency_based", secret=SECRET)
 
 

@@ -349,7 +349,7 @@ def test_small_sub_groups_by_size(table):
 def test_chosen_records_that_leave_no_choice_are_refused(chosen):
     table = pd.DataFrame({"s": np.arange(9.0) ** 2, "x": np.sin(np.arange(9.0))})
     data = lv.read(table, confidential="x", non_confidential="s")
-    with pytest.raises(lv.LarvatusError, match=rf"with where: .* has {len(chosen)} usable records and 4 are needed"):
+    with pytest.raises(lv.LarvatusError, match=rf"with where: .* has {len(chosen)} usable records, and 4 are needed"):
         lv.mask(data, lv.masks.SufficiencyBased(where=chosen), secret=SECRET)
 
 

@@ -43,5 +43,5 @@ def test_a_column_of_one_name_and_one_that_is_nearly_empty():
     assert after.rare[2:].isna().all()
     assert sorted(after.job) == sorted(odd.job)
     assert (after.job != odd.job).any()
-    with pytest.raises(lv.LarvatusError, match="would be the original"):
+    with pytest.raises(lv.LarvatusError, match="would equal the original"):
         lv.mask(lv.read(odd[["one"]], confidential=["one"]), "random_swap", secret=SECRET)

@@ -143,7 +143,7 @@ def test_parts_of_which_no_record_is_released_are_named():
     marked = read(table.assign(AGE=np.where(table.index.isin(gone), 1.0, 0.0)))
     score = lv.utility(marked, release, ["moments"], domains=["AGE"]).moments
     assert [r["part"] for r in score.by_domain] == ["0"]
-    assert "no record of AGE: 1 is released, so that nothing is measured there" in score.notes
+    assert "no record of AGE: 1 is released, so nothing was measured there" in score.notes
 
 
 @pytest.mark.parametrize(("domain", "said"), [

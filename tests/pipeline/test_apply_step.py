@@ -62,7 +62,7 @@ def test_record_ids_choose_records():
 def test_the_number_of_chosen_records_is_noted():
     data = lv.read(TABLE, **ROLES)
     notes = [str(n) for n in lv.mask(data, noise(where="age < 25"), secret=SECRET).notes]
-    assert "additive_noise: 5 of 40 records chosen by where" in notes
+    assert "additive_noise: 5 of 40 records selected by where" in notes
     assert "35 of 40 values of x (87.5%) are unchanged" in notes
 
 
@@ -82,9 +82,9 @@ def test_a_mask_of_groups_sees_only_the_chosen_records():
 
 
 def test_choosing_nothing_is_refused():
-    with pytest.raises(MaskError, match=r"where = 'age > 1000' chooses no record, so nothing would be masked"):
+    with pytest.raises(MaskError, match=r"where = 'age > 1000' selects no record, so nothing would be masked"):
         x_of(noise(where="age > 1000"))
-    with pytest.raises(MaskError, match="chooses no record"):
+    with pytest.raises(MaskError, match="selects no record"):
         x_of(noise(where=(999,)))
 
 

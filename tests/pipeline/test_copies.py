@@ -55,7 +55,7 @@ def test_every_copy_has_the_same_records_and_other_values(release):
         assert frames[one].index.equals(frames[other].index)
         assert (frames[one].age == frames[other].age).all()
         assert (frames[one].wealth != frames[other].wealth).all()
-    with pytest.raises(lv.LarvatusError, match=r"copy: 3 is not there; the release has copies 0 to 2"):
+    with pytest.raises(lv.LarvatusError, match=r"copy: there is no copy 3. The release has copies 0 to 2"):
         release.frame(3)
 
 
@@ -78,7 +78,7 @@ def test_steps_that_would_choose_anew_in_every_copy_are_refused(data):
     with pytest.raises(lv.LarvatusError, match="both make several copies"):
         lv.mask(data, THREE, "blank_and_impute(copies=2)", secret=SECRET)
     assert len(lv.mask(data, THREE, "blank_and_impute", secret=SECRET).copies) == 3
-    with pytest.raises(lv.LarvatusError, match="leaves after multiple_imputation would choose anew in every copy"):
+    with pytest.raises(lv.LarvatusError, match="leaves after multiple_imputation would choose again in every copy"):
         lv.mask(data, THREE, Leaves(), secret=SECRET)
     with pytest.raises(lv.LarvatusError, match="Put blanks before multiple_imputation"):
         lv.mask(data, THREE, Blanks(), secret=SECRET)
@@ -112,7 +112,7 @@ def test_noise_that_copies_do_not_share_averages_out_and_the_attack_sees_it(data
     score = lv.risk(data, lv.mask(data, *steps, secret=SECRET), "nearest_record", intruder=knows)[0]
     rows = {r["copy"]: r["value"] for r in score.details["copies"]}
     assert score.value == rows["average"] > max(v for c, v in rows.items() if c != "average")
-    assert any("those of the average of the copies" in n for n in score.notes)
+    assert any("for the average of the copies" in n for n in score.notes)
 
 
 def test_loss_is_the_mean_over_copies_with_their_spread(data, release):

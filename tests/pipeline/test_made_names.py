@@ -37,9 +37,9 @@ def test_other_steps_for_names_may_follow(later):
 
 def test_steps_for_numbers_are_refused_after_it_and_for_names_before_it():
     data = lv.read(TABLE, confidential=["x"])
-    with pytest.raises(lv.LarvatusError, match="a step before it turned 'x' into names"):
+    with pytest.raises(lv.LarvatusError, match="an earlier step made 'x' categorical"):
         lv.mask(data, LABELS, M.AdditiveNoise(), secret=SECRET)
-    with pytest.raises(lv.LarvatusError, match="post_randomisation: needs names"):
+    with pytest.raises(lv.LarvatusError, match="post_randomisation: needs categorical columns"):
         lv.mask(data, M.PostRandomisation(), LABELS, secret=SECRET)
-    with pytest.raises(lv.LarvatusError, match="post_randomisation: needs names"):
+    with pytest.raises(lv.LarvatusError, match="post_randomisation: needs categorical columns"):
         lv.mask(data, M.Recoding(), M.PostRandomisation(), secret=SECRET)

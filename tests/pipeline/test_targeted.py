@@ -71,8 +71,8 @@ def test_draws_depend_on_what_the_file_holds_and_nothing_else_shows_it(tmp_path)
 
 
 @pytest.mark.parametrize(("text", "said"), [
-    (None, "cannot be read"), ("", "no record id"), ("id\n\n", "no record id"), ("larvatus_record\nsecret\n", "whole numbers"),
-    ("id\n9999\n", "a list of 1 record ids chooses no record"),
+    (None, "cannot be read"), ("", "no record ids"), ("id\n\n", "no record ids"), ("larvatus_record\nsecret\n", "whole numbers"),
+    ("id\n9999\n", "a list of 1 record ids selects no record"),
 ])
 def test_files_that_cannot_be_used_are_refused_without_quoting_them(tmp_path, text, said):
     if text is not None:
@@ -118,9 +118,9 @@ def test_records_that_no_attack_found_are_not_listed_and_ids_of_text_come_back()
 def test_what_has_no_records_at_risk_is_refused():
     data = read()
     release = lv.mask(data, NOISE, secret=SECRET)
-    with pytest.raises(lv.LarvatusError, match="no attack here says"):
+    with pytest.raises(lv.LarvatusError, match="none of these attacks gives"):
         lv.risk(data, release, ["aggregate_disclosure"]).at_risk()
-    with pytest.raises(lv.LarvatusError, match="share needs"):
+    with pytest.raises(lv.LarvatusError, match="share must be"):
         lv.risk(data, release, ["nearest_record"]).at_risk(0)
 
 

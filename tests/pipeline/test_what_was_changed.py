@@ -23,7 +23,7 @@ def said(step: object, confidential: list[str]) -> dict[str, str]:
 @pytest.mark.parametrize("step", [M.AdditiveNoise(), M.CorrelatedNoise(), M.RankSwap(window=0.5), M.RandomSwap(rate=1.0)])
 def test_columns_without_values_and_without_change_are_named(step):
     notes = said(step, ["x", "still", "empty"])
-    assert notes["empty has no values at all, so there was nothing to mask in it"] == "warning"
+    assert notes["empty has no values, so there was nothing to mask"] == "warning"
     assert notes["no value of still was changed: all 60 leave as they came"] == "warning"
 
 

@@ -213,10 +213,10 @@ def of_size(smallest: int, small: str, columns=("town", "sex")) -> lv.SubGroups:
 
 @pytest.mark.parametrize(("groups", "mask", "said", "unsaid"), [
     (of_size(3, "pool"), None, "Masking had regard to sub-groups formed by town, sex. Other subsets", "pooled"),
-    (of_size(10, "pool"), None, "columns with sex are kept only in sub-groups that were not pooled. Other", "not kept"),
-    (of_size(200, "pool"), None, "until one was left: masking had no regard to town, sex; relations of masked columns with "
-     "town, sex are not kept. Other", "had regard"),
-    (of_size(10, "suppress"), None, "formed by town, sex. Records of small sub-groups are left out of the file. Other", "147"),
+    (of_size(10, "pool"), None, "columns with sex are preserved only in sub-groups that were not pooled. Other", "not preserved"),
+    (of_size(200, "pool"), None, "into one: masking was not done within sub-groups of town, sex; relations of masked "
+     "columns with town, sex are not preserved. Other", "had regard"),
+    (of_size(10, "suppress"), None, "formed by town, sex. Records of small sub-groups are not released. Other", "147"),
     (of_size(3, "pool"), lv.masks.AdditiveNoise(scope="file"), "ran over the whole file, not inside", "had regard"),
 ])
 def test_the_public_reads_of_the_sub_groups_that_masking_ran_in(groups, mask, said, unsaid):

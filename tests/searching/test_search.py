@@ -130,7 +130,7 @@ def test_among_equal_losses_the_least_risk_is_chosen():
 def test_nothing_keeps_the_limit():
     found = ran(Faked(lambda *_: 0.9), trials=8)
     assert (found.chosen, found.release, found.finalists) == (None, None, ())
-    assert "no candidate kept the limits" in found.notes[0]
+    assert "no candidate met the limits" in found.notes[0]
 
 
 def test_an_interruption_gives_the_best_so_far_confirmed():
@@ -195,14 +195,14 @@ def test_fixed_steps_choices_and_whole_numbers():
 
 
 @pytest.mark.parametrize(("space", "said"), [
-    ([], "nothing is to be tried"), ([{"steps": []}], "has no steps"), (["additive_nose"], "did you mean"),
-    ([{"steps": [{"method": "additive_noise", "range": {"variance": [2, 1]}}]}], "low below high"),
-    ([{"steps": [{"method": "additive_noise", "range": {"variance": [0, 1, "log"]}}]}], "above 0"),
+    ([], "nothing to try"), ([{"steps": []}], "no steps"), (["additive_nose"], "did you mean"),
+    ([{"steps": [{"method": "additive_noise", "range": {"variance": [2, 1]}}]}], "low < high"),
+    ([{"steps": [{"method": "additive_noise", "range": {"variance": [0, 1, "log"]}}]}], "low > 0"),
     ([{"steps": [{"method": "additive_noise", "range": {"variance": [-1, 1]}}]}], "greater than 0"),
     ([{"steps": [{"method": "additive_noise", "range": {"varance": [0.1, 1]}}]}], "did you mean 'variance'"),
     ([{"steps": [{"method": "additive_noise", "choice": {"noise": []}}]}], "list of values"),
-    ([{"steps": [{"method": "additive_noise", "range": 3}]}], "range needs settings"),
-    ([{"steps": ["additive_noise"], "stesp": 1}], "no such setting"), (["data_shuffling", "data_shuffling"], "two are named"),
+    ([{"steps": [{"method": "additive_noise", "range": 3}]}], "range must give settings"),
+    ([{"steps": ["additive_noise"], "stesp": 1}], "there is no setting"), (["data_shuffling", "data_shuffling"], "two entries are named"),
 ])
 def test_spaces_that_cannot_be_read(space, said):
     with pytest.raises(StudyError, match=said):
@@ -227,7 +227,7 @@ def test_limits_are_in_the_words_of_a_study():
 
 
 def test_a_limited_attack_must_be_run(data):
-    with pytest.raises(StudyError, match="'nearest_record' is limited and not among the attacks"):
+    with pytest.raises(StudyError, match="'nearest_record' has a limit, but is not among the attacks"):
         lv.search(data, NOISE, LIMIT, "moments", attacks=["rank_window"])
 
 
@@ -251,7 +251,7 @@ def test_a_combination_is_an_objective():
     used, _ = measures_for("worst_loss", None, judge, combine)
     assert [m.name() for m in used] == ["moments", "correlation", "marginal"]
     for wrong, said in (("momnts", "did you mean 'moments'"), ("found", "is a risk"), ("nearest_record", "is a risk"),
-                        ({"moments": 0}, "add up to nothing"), ([], "names no measure")):
+                        ({"moments": 0}, "sum to zero"), ([], "names no measure")):
         assert said in objective_problems(wrong, combine)[0]
     assert objective_problems(["worst_loss", "analyses"], combine) == []
 
@@ -290,7 +290,7 @@ def test_named_analyses_are_an_objective(data):
     found = lv.search(data, NOISE, limits, "analyses", analyses=[asked], goal=goal, secret=SECRET)
     assert found.chosen is not None
     assert [s.method for s in found.chosen.draws[0].scores] == ["nearest_record", "analyses"]
-    with pytest.raises(StudyError, match="'analyses' is named, and no analysis is") as caught:
+    with pytest.raises(StudyError, match="'analyses' is named, but no analysis is given") as caught:
         lv.search(data, NOISE, limits, "analyses", goal=goal, secret=SECRET)
     assert [p.split(":")[0] for p in caught.value.problems] == ["objective", "limits"]
 

@@ -118,7 +118,7 @@ def test_a_finished_search_is_read_again_and_gone_on_with(study, drawn, tmp_path
     assert 2 <= len(drawn) < 8 + 3
     with pytest.raises(WriteError, match="exists already"):
         search_study(study, tmp_path / "out", secret=SECRET[::-1])
-    with pytest.raises(WriteError, match=r"only with the secret it began with"):
+    with pytest.raises(WriteError, match=r"only with the secret it started with"):
         search_study(study, tmp_path / "out")
     (tmp_path / "out" / "tried.csv").write_text("mine", encoding="utf-8")
     with pytest.raises(WriteError, match="was changed after the search wrote it"):

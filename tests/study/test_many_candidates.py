@@ -150,7 +150,7 @@ def test_what_has_changed_is_made_again(tmp_path, made, change):
         text = text.replace("0.1, 0.2", "0.11, 0.2")
     else:
         (tmp_path / "out" / "releases" / "noise-variance=0.1.parquet").write_bytes(b"other")
-    why = "was changed after an earlier run wrote it" if change == "file" else "whose releases this one would not keep"
+    why = "was changed after an earlier run wrote it" if change == "file" else "whose releases differ"
     with pytest.raises(WriteError, match=f"exists already.* {why}"):
         lv.run(study_of(tmp_path, text), tmp_path / "out", secret=secret)
     assert made == []

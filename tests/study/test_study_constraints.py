@@ -90,7 +90,7 @@ def test_a_run_obeys_and_reports(folder):
       "constraints.repair: input should be 'nearest'"]),
     ({"rule": ["tax <= wage"]}, ["constraints.rule: no such setting; did you mean 'rules'"]),
     ({"rules": ["tax <= wage"], "repair": "redraw"}, ["release 'exact': constraints.repair: redraw needs steps"]),
-    ("tax <= wage", ["constraints: needs a table, [constraints], got str."]),
+    ("tax <= wage", ["constraints: must be a table, [constraints], got str."]),
 ])
 def test_all_problems_are_named_together(folder, constraints, said):
     raw = {**tomllib.loads(STUDY), "constraints": constraints}

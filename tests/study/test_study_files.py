@@ -135,7 +135,7 @@ def test_a_grid_is_written_as_what_it_means():
 
 def test_a_source_is_needed_to_run():
     study = expanded("additive_noise")
-    with pytest.raises(StudyError, match="source: is needed"):
+    with pytest.raises(StudyError, match="source: is required"):
         lv.run(study)
-    with pytest.raises(StudyError, match="release: none is planned"):
+    with pytest.raises(StudyError, match="release: the study plans no release"):
         lv.run(lv.Study.of({"roles": {"confidential": ["x"]}}))

@@ -43,31 +43,31 @@ method = "nearest_recrod"
 
 
 @pytest.mark.parametrize(("raw", "said"), [
-    ({"sorce": "a.csv"}, "sorce: no such part of a study; did you mean 'source'?"),
-    ({"folder": "x"}, "folder: no such part of a study; there are: source"),
+    ({"sorce": "a.csv"}, "sorce: a study has no such part; did you mean 'source'?"),
+    ({"folder": "x"}, "folder: a study has no such part; there are: source"),
     ({"roles": {"confidental": ["x"]}}, "roles.confidental: no such setting; did you mean 'confidential'"),
     ({"roles": {"confidential": [1]}}, "roles.confidential.0: input should be a valid string, got 1."),
-    ({"roles": "x"}, "roles: needs a table, [roles], got str."),
+    ({"roles": "x"}, "roles: must be a table, [roles], got str."),
     ({"sub_groups": {"columns": ["g"], "small": "drop"}}, "sub_groups.small: input should be 'refuse', 'pool' or 'suppress'"),
     ({"sub_groups": {"smallest": 0}}, "sub_groups.smallest: input should be greater than or equal to 1, got 0."),
     ({"intruder": {"knows": ["x"]}}, "intruder.knows: no such setting; did you mean 'known'?"),
     ({"intruder": {"known": ["xx"]}}, "intruder.known: 'xx' is not a released column; did you mean 'x'?"),
-    ({"engine": "memry"}, "engine: there is no 'memry'; did you mean 'memory'?"),
-    ({"engine": 5}, "engine: needs text, got int."),
-    ({"release": {"name": "n"}}, "release: needs [[release]] with two brackets, one for each."),
-    ({"release": [5]}, "release 1: needs a table with name and steps."),
-    ({"release": [{"name": "n"}]}, "release 'n': has no steps. Give at least one"),
-    ({"release": [{"name": "n", "steps": [], "step": 1}]}, "release 'n': no such setting 'step'; did you mean 'steps'?"),
+    ({"engine": "memry"}, "engine: there is no engine 'memry'; did you mean 'memory'?"),
+    ({"engine": 5}, "engine: must be text, got int."),
+    ({"release": {"name": "n"}}, "release: write [[release]] with double brackets, once for each."),
+    ({"release": [5]}, "release 1: must be a table with name and steps."),
+    ({"release": [{"name": "n"}]}, "release 'n': it has no steps. Give one"),
+    ({"release": [{"name": "n", "steps": [], "step": 1}]}, "release 'n': there is no setting 'step'; did you mean 'steps'?"),
     ({"release": [{"name": "", "steps": ["additive_noise"]}]}, "release 1.name: string should have at least 1 character"),
     ({"release": [{"name": "n" * 121, "steps": ["additive_noise"]}]}, "release 1.name: string should have at most 120"),
     ({"release": [{"name": "n", "steps": [{"method": "additive_noise", "grid": {"variance": []}}]}]},
      "release 'n': grid.variance is empty. Give it at least one value."),
-    ({"release": [GOOD["release"][0], GOOD["release"][0]]}, "two releases are named 'n'; give each a name of its own."),
+    ({"release": [GOOD["release"][0], GOOD["release"][0]]}, "two releases are named 'n'. Give each a different name."),
     ({"measure": ["nothing"]}, "measure 1: no measure 'nothing'; there are:"),
     ({"measure": [{"name": "moments"}]}, 'measure 1: a measure needs method = "…"'),
-    ({"attack": "nearest_record"}, "attack: needs [[attack]] with two brackets"),
-    ({"roles": {"confidential": ["x"], "non_confidential": ["x"]}}, "'x' is confidential and non_confidential at once."),
-    ({"roles": {}}, "roles.confidential: no column is named"),
+    ({"attack": "nearest_record"}, "attack: write [[attack]] with double brackets"),
+    ({"roles": {"confidential": ["x"], "non_confidential": ["x"]}}, "'x' is both confidential and non_confidential."),
+    ({"roles": {}}, "roles.confidential: no column is declared"),
 ])
 def test_one_mistake_one_problem_with_a_way_out(raw, said):
     found = problems(raw)
@@ -104,7 +104,7 @@ def test_a_source_that_is_not_there_and_what_else_is_wrong(tmp_path):
 @pytest.mark.parametrize("content", [b"not toml at all", b"a = ", b"\xff\xfe", b"[roles]\n[roles]\n"])
 def test_a_file_that_is_not_toml(tmp_path, content):
     (tmp_path / "study.toml").write_bytes(content)
-    with pytest.raises(StudyError, match=r"^study\.toml has 1 problem:\n  1\. it is not TOML: "):
+    with pytest.raises(StudyError, match=r"^study\.toml has 1 problem:\n  1\. it is not valid TOML: "):
         lv.Study.read(tmp_path / "study.toml")
 
 

@@ -1,4 +1,4 @@
-"""Bring an original and a release side by side: the same columns, the same sub-groups, the same records."""
+"""Align an original and a release: the same columns, the same sub-groups, the same records."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def common_numbers(original: Microdata, released: Microdata) -> tuple[str, ...]:
     """Numeric confidential columns that the release has, in role order."""
     names = tuple(n for n in original.numeric(original.confidential) if n in released.numeric(released.confidential))
     if not names:
-        raise UtilityError("the release has no numeric confidential column of the original to compare.")
+        raise UtilityError("the release has no numeric confidential column in common with the original.")
     return names
 
 
 def common_given(original: Microdata, released: Microdata) -> tuple[str, ...]:
-    """Non-confidential columns that both have, of the same kind and with the same levels."""
+    """Non-confidential columns that both files have, with the same kind and the same levels."""
     mine, theirs = original.table.columns, released.table.columns
     return tuple(
         n for n in original.non_confidential
@@ -33,7 +33,7 @@ def common_given(original: Microdata, released: Microdata) -> tuple[str, ...]:
 
 
 def common_terms(original: Microdata, released: Microdata) -> tuple[Microdata, Microdata, list[str]]:
-    """Both with the terms of the non-confidential columns they share as columns, and the names of these."""
+    """Both files with design terms for their common non-confidential columns, and the names of these terms."""
     given = common_given(original, released)
     designs = [design_of(data, given) for data in (original, released)]
     shared = [t for t in designs[0].names if t in designs[1].names]
@@ -45,7 +45,7 @@ def common_terms(original: Microdata, released: Microdata) -> tuple[Microdata, M
 
 
 def common_groups(original: Microdata, released: Microdata) -> list[tuple[str, int, int]]:
-    """Name and both indices of every sub-group that both have."""
+    """Name and both indices of every sub-group that both files have."""
     there = {label: i for i, label in enumerate(released.groups.labels)}
     return [
         (original.groups.name(i), i, there[label]) for i, label in enumerate(original.groups.labels) if label in there
@@ -53,7 +53,7 @@ def common_groups(original: Microdata, released: Microdata) -> list[tuple[str, i
 
 
 def in_groups_of(original: Microdata, released: Microdata) -> Microdata:
-    """The original in the release's effective sub-groups, those that the release lacks after them."""
+    """The original in the release's effective sub-groups; sub-groups that the release lacks come last."""
     groups, mine = released.groups, original.groups.labels
     held = {label: g for g, labels in enumerate(groups.declared) for label in labels}
     alone = [label for label in mine if label not in held]
@@ -66,7 +66,7 @@ def in_groups_of(original: Microdata, released: Microdata) -> Microdata:
 
 
 def in_records_of(released: Microdata, original: Microdata) -> Microdata:
-    """A release read from a file, in the sub-groups and with the S (found to be the same) of its records in the original."""
+    """A release read from a file, with the sub-groups and S of its records in the original (already checked to be equal)."""
     marked = original.table.map_rows(_group_of, (), [Column(_GROUP, "number")])
     joined = released.table.pair(marked, {_GROUP: _GROUP, **{n: n for n in _given(original, released)}})
     groups = original.groups
@@ -85,15 +85,15 @@ def _given(original: Microdata, released: Microdata) -> list[str]:
 
 
 def check_same_given(original: Microdata, released: Microdata) -> None:
-    """Refuse a pairing in which columns that are released as they are differ between the two files."""
+    """Raise an error if a column that should be released unchanged differs between the two files."""
     names = _given(original, released)
     mine, theirs = original.table.columns, released.table.columns
     for name in names:
         if mine[name].kind != theirs[name].kind:
-            what = {"number": "numbers", "nominal": "names"}
+            what = {"number": "numeric", "nominal": "categorical"}
             raise PairingError(
-                f"{name!r} holds {what[mine[name].kind]} in the original and {what[theirs[name].kind]} in the released file. "
-                f"Give it the same type in both; if it was masked too, declare it confidential."
+                f"{name!r} is {what[mine[name].kind]} in the original and {what[theirs[name].kind]} in the released file. "
+                f"Give it the same type in both. If it was masked too, declare it confidential."
             )
     joined = released.table.pair(original.table, {f"original {n}": n for n in names})
     for name in names:
@@ -101,14 +101,14 @@ def check_same_given(original: Microdata, released: Microdata) -> None:
         differ = sum(joined.reduce([name, f"original {name}"], _differing(name, levels), int.__add__))
         if differ:
             raise PairingError(
-                f"the rows of the released file do not match the original's: {name!r}, which is released as it is, differs "
+                f"the rows of the released file do not match those of the original: {name!r}, which is not masked, differs "
                 f"in {differ:,} of {released.rows:,} rows. If the file was written in random row order, give its pairing "
-                f"file; if {name!r} was masked too, declare it confidential."
+                f"file. If {name!r} was masked too, declare it confidential."
             )
 
 
 def _as_text(level: object) -> str:
-    """A level as CSV holds it, where codes that were text come back as numbers."""
+    """A level as a CSV file shows it: there, text codes may be read back as numbers."""
     return str(level).lower() if isinstance(level, bool) else str(level)
 
 

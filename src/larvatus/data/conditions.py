@@ -1,6 +1,7 @@
-"""Conditions on columns, such as `income > 50000 and region = "north"`, read without running any code.
+"""Conditions on columns, such as `income > 50000 and region = "north"`. They are parsed; no code is executed.
 
-One spelling serves conditions and rules: `=` and `==` mean the same, and a name that is no plain word goes into backquotes.
+Conditions and rules share one syntax: `=` and `==` mean the same, and a column name that is not a plain word is written in
+backquotes.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MIRROR = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, as
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition that can be asked of a block of rows; comparisons with a missing value are false."""
+    """A condition that can be evaluated on a block of rows. A comparison with a missing value is false."""
 
     text: str
     columns: tuple[str, ...]
@@ -38,7 +39,7 @@ class Condition:
 
 
 def condition(text: str, columns: Mapping[str, Column]) -> Condition:
-    """Parse comparisons of a column with a value, joined by and, or, not and brackets."""
+    """Parse comparisons of columns with values, joined by and, or, not and brackets."""
     tree, names = _tree(text)
     used = _names(tree)
     known = {**columns, **{alias: columns[name] for alias, name in names.items() if name in columns}}
@@ -49,17 +50,17 @@ def condition(text: str, columns: Mapping[str, Column]) -> Condition:
     try:
         return Condition(text, tuple(dict.fromkeys(known[word].name for word in used)), _compile(tree, known, text))
     except RecursionError:
-        raise RolesError("condition: its brackets or nots lie too deep to be read. Write it flatter.") from None
+        raise RolesError("condition: brackets or nots are nested too deeply. Simplify the condition.") from None
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """The columns that a condition names."""
+    """The columns used in a condition."""
     tree, names = _tree(text)
     return tuple(dict.fromkeys(names.get(word, word) for word in _names(tree)))
 
 
 def spell_out(text: str) -> tuple[str, dict[str, str], dict[str, str]]:
-    """The text with `==` for `=`, and plain words for names in backquotes and quoted texts; and what each word stands for."""
+    """The text with `==` for `=` and placeholder words for backquoted names and quoted texts, and what each word stands for."""
     names: dict[str, str] = {}
     texts: dict[str, str] = {}
     bare = ""
@@ -83,7 +84,7 @@ def _tree(text: str) -> tuple[ast.expr, dict[str, str]]:
     try:
         return ast.parse(bare.strip(), mode="eval").body, names
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise RolesError(f"condition {text!r} cannot be read; write for example: {EXAMPLE}") from None
+        raise RolesError(f"condition {text!r} cannot be parsed. Example: {EXAMPLE}") from None
 
 
 def _names(tree: ast.expr) -> tuple[str, ...]:
@@ -105,7 +106,7 @@ def _compile(node: ast.expr, columns: Mapping[str, Column], text: str) -> Callab
             parts.append(_comparison(left, op, right, columns, text))
             left = right
         return lambda block: np.logical_and.reduce([p(block) for p in parts])
-    raise RolesError(f"condition {text!r}: only comparisons of columns with values, joined by and, or, not, are read.")
+    raise RolesError(f"condition {text!r}: only comparisons of columns with values, joined by and, or, not, are allowed.")
 
 
 def _comparison(
@@ -115,18 +116,18 @@ def _comparison(
     if isinstance(right, ast.Name) and not isinstance(left, ast.Name) and kind in MIRROR:
         left, right, kind = right, left, MIRROR[kind]
     if not isinstance(left, ast.Name) or kind not in {*COMPARE, ast.In, ast.NotIn}:
-        raise RolesError(f"condition {text!r}: compare a column with a value by <, <=, >, >=, =, != or in.")
+        raise RolesError(f"condition {text!r}: compare a column with a value using <, <=, >, >=, =, != or in.")
     column = columns[left.id]
     if isinstance(right, ast.Name):
         return _two_columns(column, kind, columns[right.id], text)
     try:
         value = ast.literal_eval(right)
     except (ValueError, TypeError):
-        raise RolesError(f"condition {text!r}: the right side must be a number, a text or a list of them.") from None
+        raise RolesError(f"condition {text!r}: the right-hand side must be a number, a text or a list of these.") from None
     if kind in (ast.In, ast.NotIn):
         options = list(value) if isinstance(value, list | tuple | set) else [value]
         if not options:
-            raise RolesError(f"condition {text!r}: the list is empty. Name at least one value.")
+            raise RolesError(f"condition {text!r}: the list is empty. Give at least one value.")
         same, join = (ast.Eq, np.logical_or) if kind is ast.In else (ast.NotEq, np.logical_and)
         parts = [_against(column, same, v, text) for v in options]
         return lambda block: join.reduce([p(block) for p in parts])
@@ -135,7 +136,7 @@ def _comparison(
 
 def _two_columns(one: Column, kind: type, other: Column, text: str) -> Callable[[Block], NDArray[np.bool_]]:
     if kind not in COMPARE or "nominal" in (one.kind, other.kind):
-        raise RolesError(f"condition {text!r}: two columns can be compared only where both hold numbers.")
+        raise RolesError(f"condition {text!r}: two columns can be compared only if both are numeric.")
     return lambda block: (
         np.asarray(COMPARE[kind](block[one.name], block[other.name]))
         & ~np.isnan(block[one.name]) & ~np.isnan(block[other.name])
@@ -145,10 +146,10 @@ def _two_columns(one: Column, kind: type, other: Column, text: str) -> Callable[
 def _against(column: Column, kind: type, value: Any, text: str) -> Callable[[Block], NDArray[np.bool_]]:
     if column.kind == "number":
         if not isinstance(value, int | float):
-            raise RolesError(f"condition {text!r}: {column.name!r} holds numbers; compare it with a number.")
+            raise RolesError(f"condition {text!r}: {column.name!r} is numeric. Compare it with a number.")
         return lambda block: np.asarray(COMPARE[kind](block[column.name], value)) & ~np.isnan(block[column.name])
     ordered = all(isinstance(v, int | float) for v in (value, *column.levels))
     if kind not in (ast.Eq, ast.NotEq) and not ordered:
-        raise RolesError(f"condition {text!r}: {column.name!r} holds names; compare it by = or !=.")
+        raise RolesError(f"condition {text!r}: {column.name!r} is categorical. Compare it using = or !=.")
     chosen = np.array([*(bool(COMPARE[kind](v, value)) for v in column.levels), False])
     return lambda block: np.asarray(chosen[block[column.name]])

@@ -1,4 +1,10 @@
-"""The interface page: what an engine, a mask, an attack and a measure are. Everything else plugs into these."""
+"""The interface page: what an engine, a mask, an attack and a measure are.
+
+To add a method, write one file in `masks/`, `attacks/` or `measures/` with one public class, named after the file
+(`additive_noise.py` holds `AdditiveNoise`), that subclasses `Mask`, `Attack` or `Measure`. Its typed fields become its
+command-line options, its keys in a study file and its help. A method computes on blocks of NumPy arrays. It never handles
+files, SQL, data frames or seeds: data come through `Microdata`, random numbers through `RecordRandom`.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +37,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What a column holds: numbers (float64, NaN where missing) or names (codes of levels, -1 where missing).
+    """Description of a column: numeric (float64, NaN if missing) or categorical (integer codes of `levels`, -1 if missing).
 
-    `missing` is false only where it is known that no value is; `replaced` is true for a weight that a step has changed, which
-    then leaves as it is held and not as it came.
+    `integer` is true if the column holds whole numbers. `missing` is false only if it is known that no value is missing.
+    `replaced` is true for a weight that a step has changed: the new values are released, not those of the source.
     """
 
     name: str
@@ -47,7 +53,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Rows of one sub-group handed to a method: one contiguous array per column, and the record ids."""
+    """Consecutive rows of one sub-group, as a method receives them: one contiguous array per column, and the record ids."""
 
     record: NDArray[np.int64] = field(repr=False)
     values: Mapping[str, Array] = field(repr=False)
@@ -59,7 +65,7 @@ class Block:
         return len(self.record)
 
     def matrix(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Rows × columns, each column contiguous."""
+        """The named columns as a matrix, rows × columns, each column contiguous."""
         return np.array([self.values[n] for n in names], dtype=np.float64).reshape(len(names), len(self.record)).T
 
 
@@ -67,46 +73,103 @@ RowFunction: TypeAlias = Callable[[int, Block], Mapping[str, Array]]
 
 
 class RecordTable(Protocol):
-    """The verbs. Rows are grouped by sub-group and, inside one, in record order; every verb returns a new table."""
+    """A table of records and the operations ("verbs") that methods may ask of it.
+
+    Rows are sorted by sub-group and, within a sub-group, by record id. No verb changes the table: each returns a new table or
+    a result. A function passed to a verb receives the index of a sub-group and a `Block` with the columns in `names`; it must
+    not depend on how the rows are cut into blocks. `made` describes the columns that the function creates or whose kind or
+    levels it changes. Ties are broken by random words that depend on `random` and the record id.
+    """
 
     @property
-    def columns(self) -> Mapping[str, Column]: ...
+    def columns(self) -> Mapping[str, Column]:
+        """The columns by name."""
+
     @property
-    def groups(self) -> Groups: ...
+    def groups(self) -> Groups:
+        """The sub-groups, in the order of the rows."""
+
     @property
-    def rows(self) -> int: ...
-    def blocks(self, names: Sequence[str]) -> Iterator[tuple[int, Block]]: ...
-    def counts(self, names: Sequence[str]) -> Mapping[GroupLabel, int]: ...
+    def rows(self) -> int:
+        """Number of records."""
+
+    def blocks(self, names: Sequence[str]) -> Iterator[tuple[int, Block]]:
+        """Iterate over all rows: the index of the sub-group, and a block of its rows."""
+
+    def counts(self, names: Sequence[str]) -> Mapping[GroupLabel, int]:
+        """Number of records for each combination of levels of categorical columns."""
+
     def reduce(
         self, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
-    ) -> list[_T]: ...
-    def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]: ...
-    def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> RecordTable: ...
+    ) -> list[_T]:
+        """One result per sub-group: `function` on fixed chunks of rows, combined in record order on every engine."""
+
+    def quantiles(self, name: str, probabilities: Sequence[float]) -> NDArray[np.float64]:
+        """Quantiles of a numeric column, sub-groups × probabilities; missing values are ignored."""
+
+    def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> RecordTable:
+        """Add columns (new name → column to rank) of ranks within sub-groups; ties are averaged unless `random` is given."""
+
     def place(
         self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: RecordTable | None = None
-    ) -> RecordTable: ...
-    def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> RecordTable: ...
-    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> RecordTable: ...
+    ) -> RecordTable:
+        """Add columns (new name → (order, values)): the row ranked r-th by `order` gets the r-th smallest of `values`.
+
+        The values come from `source` if it is given, else from this table.
+        """
+
+    def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> RecordTable:
+        """Replace or add columns by a function of blocks of rows, in which each row is treated on its own."""
+
+    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> RecordTable:
+        """Replace or add columns by a function that receives each sub-group whole."""
+
     def scan(
         self, order: str, names: Sequence[str], start: _T,
         function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
-    ) -> RecordTable: ...
+    ) -> RecordTable:
+        """Add columns by one pass over each sub-group in the order of column `order`.
+
+        `function` receives a state (`start` at first) and the next block, and returns the new state and the new columns.
+        Rows with no value of `order` are skipped.
+        """
+
     def carried(
         self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
         random: RecordRandom | None = None,
-    ) -> list[_T]: ...
-    def pair(self, other: RecordTable, names: Mapping[str, str], partly: bool = False) -> RecordTable: ...
-    def stack(self, other: RecordTable, names: Sequence[str], indicator: str) -> RecordTable: ...
-    def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> RecordTable: ...
+    ) -> list[_T]:
+        """The final state of one pass over each sub-group in the order of column `order`, one per sub-group.
+
+        Rows with no value of `order` are skipped. Without `random`, tied rows come in any order and blocks have no record ids.
+        """
+
+    def pair(self, other: RecordTable, names: Mapping[str, str], partly: bool = False) -> RecordTable:
+        """Add columns (new name → column of `other`) by record id; `partly` allows records that `other` lacks."""
+
+    def stack(self, other: RecordTable, names: Sequence[str], indicator: str) -> RecordTable:
+        """The rows of both tables, with a column `indicator` that is 0 for this table and 1 for the other."""
+
+    def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> RecordTable:
+        """Only the rows for which `keep` is true; record ids do not change."""
+
     def regroup(
         self, assign: Callable[[int, Block], Array], names: Sequence[str], columns: Sequence[str],
         labels: Sequence[GroupLabel], declared: Sequence[tuple[GroupLabel, ...]] = (),
-    ) -> RecordTable: ...
-    def materialise(self) -> RecordTable: ...
+    ) -> RecordTable:
+        """The rows in new sub-groups: `assign` gives the index in `labels` of each row, or -1 to drop the row."""
+
+    def materialise(self) -> RecordTable:
+        """The same table with all pending work done."""
 
 
 class Engine(Protocol):
-    """Reads a source into a table and writes a release; the only place that knows where data lie."""
+    """Reads a source into a table and writes a release. Only an engine knows where the data are stored.
+
+    `names` returns the columns of a source. `keyed` tells whether a released file states that its rows are in random order.
+    `read` returns a table of the columns with a role. `frame` returns the named columns in the row order of the source, as
+    the same kind of data frame as the source of `like`. `write` writes the named columns to a file, in the order of the
+    random words if `order` is given, and the record ids of its rows to the file `pairing`; both files appear, or neither.
+    """
 
     def names(self, source: Any) -> Sequence[str]: ...
     def keyed(self, source: Any) -> bool: ...
@@ -118,7 +181,10 @@ class Engine(Protocol):
 
 
 class Method(BaseModel):
-    """What a person names and sets: frozen, its limits in its types, its name that of its file."""
+    """A mask, an attack or a measure with its settings: a frozen model whose fields are the settings, with their limits.
+
+    The name of a method is that of its file.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -128,23 +194,40 @@ class Method(BaseModel):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Settings worth trying, the defaults first: what the contract tests run over."""
+        """Settings worth trying, the defaults first. The contract tests run on each of them."""
         return (cls(),)
 
     def settings(self) -> dict[str, Any]:
-        """Its fields as plain values, as a study file would hold them."""
+        """The fields as plain values, as in a study file."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
 class Masked(NamedTuple):
-    """What a mask returns: the data after it, and what it has to say."""
+    """What a mask returns: the masked data, and notes on what it did."""
 
     data: Microdata
     notes: Sequence[Note] = ()
 
 
 class Mask(Method):
-    """One step from data to data. It never sees a score."""
+    """One step of masking: a function from data to data. A mask never sees a score.
+
+    A subclass implements `apply` and `public_sentence`, and declares:
+
+    - `needs`: "rows" if it treats each row on its own, "verbs" if it uses the verbs of `RecordTable`, or "sub_group" if it must
+      hold a whole sub-group in memory
+    - `record_wise`: true if each record's result is drawn on its own, given statistics of the sub-group; such a mask can be
+      drawn again for single records
+    - `alone`: true if each record's result depends on that record only, so that no smallest size of sub-group applies
+    - `keeps_ranks`: true if the order of values does not change, so that reverse mapping would undo the mask
+    - `keeps_promises`: true if notes of earlier steps that state a guarantee remain true after it
+    - `permutes`: true if released values are original values, moved between records
+    - `follows`: true if it only makes sense after another mask
+    - `random`: false if it draws no random numbers
+    - `drops`, `blanks`: true if it removes records, or makes values missing
+    - `handles`: kinds of columns that it can mask: "number", "nominal", and "ordered" for categorical columns with an order
+    - `publishable`: fields whose values may be published
+    """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "rows"
     record_wise: ClassVar[bool] = False
@@ -160,70 +243,85 @@ class Mask(Method):
     publishable: ClassVar[frozenset[str]] = frozenset()
 
     columns: tuple[str, ...] | None = Field(
-        default=None, description="mask only these confidential columns; all that the step can mask where none is named"
+        default=None, description="confidential columns to mask (default: all that this mask can handle)"
     )
     where: str | tuple[int | str, ...] | None = Field(
-        default=None, description="mask only these records: a condition on columns, a list of record ids, or @FILE with one"
+        default=None, description="records to mask: a condition, a list of record ids, or @FILE with a list (default: all)"
     )
     scope: Literal["sub_group", "file"] = Field(
-        default="sub_group", description="run within each sub-group, or over the whole file at once"
+        default="sub_group", description="whether to mask within each sub-group or over the whole file"
     )
 
     @property
     def copies_made(self) -> int:
-        """How many copies of the data the step makes; the steps after it run on each of them."""
+        """Number of copies of the data that the step makes. Later steps run on each copy."""
         return 1
 
     def smallest(self, data: Microdata) -> int:
-        """Fewest records with which the mask can do its work in a sub-group."""
+        """Smallest number of records in a sub-group with which the mask works."""
         return 1
 
     def made_kind(self, kind: str) -> str:
-        """The kind that a column of this kind has after the step."""
+        """The kind ("number" or "nominal") of a masked column after the step, given its kind before."""
         return kind
 
     def check_order(self, before: Sequence[Mask]) -> None:
-        """Refuse a place in the sequence of steps where the mask would do harm."""
+        """Raise an error if this mask would do harm after the masks `before` it."""
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+        """Mask the confidential columns of `current`, the data after the steps before. In the first step it is the original."""
         raise NotImplementedError
 
     def law(self, original: Microdata) -> Law | None:
-        """E and Cov of Y given X and S, where the mask has a linear law; used by attacks that know the mask."""
+        """E(Y | X, S) and Cov(Y | X, S) if the mask has a linear law. Attacks that know the mask use it."""
         return None
 
     def factor_law(self, original: Microdata) -> Mapping[str, FactorLaw] | None:
-        """The law of each column where Y is X times a random factor plus noise, both drawn for each value alone."""
+        """For each column, the law of a mask of the form Y = X · factor + noise, with independent draws for each value."""
         return None
 
     def published(self, kinds: Collection[str] = ("number", "nominal")) -> dict[str, Any]:
-        """The settings that may be told to the public and had an effect on columns of these kinds."""
+        """The settings that may be published and that affected columns of these kinds."""
         return {k: v for k, v in self.settings().items() if k in self.publishable}
 
     def altered(self) -> str:
-        """What analyses of the release find changed, as a clause for the public; empty where the mask is made to keep means
-        and covariances, or values and rank correlations."""
+        """What may differ in analyses of the release, as a clause for the public.
+
+        Empty if the mask preserves means and covariances, or values and rank correlations.
+        """
         return "variances, relations between columns and tails may differ from those of the collected data"
 
     def public_sentence(self) -> str:
-        """One sentence for the public, without a confidential figure."""
+        """One sentence for the public that describes the mask. It must not contain a confidential figure."""
         raise NotImplementedError
 
 
 class Attack(Method):
-    """One way an intruder would try. It knows of the mask only what the intruder is granted."""
+    """One way in which an intruder may attack a release. It uses what the intruder knows about the mask, and no more.
+
+    `paired` is true if the attack needs to know which released row belongs to which record, to count its successes.
+    `assumes` states in one sentence what the intruder must know or have.
+    """
 
     paired: ClassVar[bool] = True
     assumes: ClassVar[str] = ""
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        """Attack the release; the score is the success rate, with its baselines and an interval."""
         raise NotImplementedError
 
 
 class Measure(Method):
-    """One way of saying what analysts lost: 0 is best.
+    """One measure of information loss: 0 is best.
 
-    It compares what both files have; what a release does not give back is counted outside of it, part by part.
+    A measure compares only what both files contain. Parts (columns, pairs, tables) that the release lacks are counted at the
+    worst value by the caller. A subclass implements `score` and declares:
+
+    - `paired`: true if it compares record by record, and so needs released rows paired with original records
+    - `decides`: false if the loss is shown but not used to choose between releases
+    - `handles`: kinds of columns that it compares ("number", "nominal")
+    - `any_kind`: true if a column may be numeric in one file and categorical in the other
+    - `square_root_scale`: true if the loss is a mean square, whose square root is compared with other losses
     """
 
     paired: ClassVar[bool] = False
@@ -237,7 +335,7 @@ class Measure(Method):
         return 1.0
 
     def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
-        """What the value is a mean over: each a column, or the columns of a pair, table or model."""
+        """The parts over which the value is a mean: single columns, or the columns of a pair, table or model."""
         columns = original.table.columns
         named = getattr(self, "columns", None)
         if named is not None:
@@ -245,9 +343,10 @@ class Measure(Method):
         return [(n,) for n in original.confidential if columns[n].kind in self.handles]
 
     def narrowed(self, parts: Sequence[tuple[str, ...]]) -> Self:
-        """The same measure on these parts alone."""
+        """The same measure restricted to these parts."""
         named = getattr(self, "columns", None)
         return self if named is None else self.model_copy(update={"columns": tuple(p[0] for p in parts)})
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
+        """Compare the release with the original; the score is the loss."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""A release of several copies: how many steps ask for, their average, and one score out of the scores of all of them."""
+"""Releases with several copies: how many copies the steps make, their average, and one score from the scores of all copies."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ AVERAGE = "average"
 
 
 def copies_asked(masks: Sequence[Mask]) -> tuple[int, int]:
-    """How many copies the steps make, and the place of the step they begin at."""
+    """Number of copies that the steps make, and the index of the step that makes them."""
     several = [i for i, step in enumerate(masks) if step.copies_made > 1]
     if not several:
         return 1, len(masks)
     first = several[0]
     if len(several) > 1:
         one, other = (masks[i].name() for i in several[:2])
-        raise MaskError(f"mask: {one} and {other} both make several copies. Let one of them make one (copies = 1).")
+        raise MaskError(f"mask: {one} and {other} both make several copies. Set copies = 1 in one of them.")
     for step in masks[first + 1 :]:
         if step.drops or step.blanks:
-            what = "records leave" if step.drops else "values are blanked"
+            what = "records are released" if step.drops else "values are blanked"
             raise MaskError(
-                f"mask: {step.name()} after {masks[first].name()} would choose anew in every copy which {what}, and what one "
-                f"copy hides another would show. Put {step.name()} before {masks[first].name()}."
+                f"mask: {step.name()} after {masks[first].name()} would choose again in every copy which {what}. One copy "
+                f"would show what another hides. Put {step.name()} before {masks[first].name()}."
             )
     return masks[first].copies_made, first
 
 
 def said_of_copies(notes: Sequence[Sequence[Note]]) -> list[Note]:
-    """What steps said of every copy once, what they said of some copies with the number of the copy."""
+    """Notes of all copies: those that hold for every copy once, the others with the number of the copy."""
     if len(notes) == 1:
         return list(notes[0])
     everywhere = {note for note in notes[0] if all(note in others for others in notes)}
@@ -51,7 +51,7 @@ def said_of_copies(notes: Sequence[Sequence[Note]]) -> list[Note]:
 
 
 def single(release: Release, averaged: bool) -> list[tuple[str, Release]]:
-    """Every copy as a release of its own, by number, and the average of all where asked for and there are several."""
+    """Every copy as a release of its own, by number, and their average if asked for and if there are several copies."""
     if len(release.copies) == 1:
         return [("1", release)]
     alone = [(str(c), replace(release, copies=(copy,))) for c, copy in enumerate(release.copies, 1)]
@@ -59,7 +59,7 @@ def single(release: Release, averaged: bool) -> list[tuple[str, Release]]:
 
 
 def average(copies: Sequence[Microdata]) -> Microdata:
-    """Numeric confidential values averaged over copies, record by record; names as in the first copy."""
+    """Numeric confidential values averaged over copies, record by record; categorical ones as in the first copy."""
     first, *others = copies
     names = first.numeric(first.confidential)
     table = first.table
@@ -87,7 +87,7 @@ def _mean_present(values: Sequence[Array]) -> Array:
 
 
 def worst_of(scores: Mapping[str, Score]) -> Score:
-    """The risk of the copy, or of the average of copies, that an attack succeeds best on."""
+    """The highest risk over the copies (and their average)."""
     if len(scores) == 1:
         return next(iter(scores.values()))
     place = max(scores, key=lambda c: -math.inf if math.isnan(scores[c].value) else scores[c].value)
@@ -97,12 +97,12 @@ def worst_of(scores: Mapping[str, Score]) -> Score:
     worst = scores[place]
     copies = len(scores) - (AVERAGE in scores)
     where = "the average of the copies" if place == AVERAGE else f"copy {place}"
-    said = f"the figures are those of {where}, the worst of {copies} copies{' and their average' if AVERAGE in scores else ''}"
+    said = f"the figures are for {where}, the worst of {copies} copies{' and their average' if AVERAGE in scores else ''}"
     return replace(worst, details={**worst.details, "copies": Rows.of(rows)}, notes=(*worst.notes, said))
 
 
 def mean_over(scores: Mapping[str, Score]) -> Score:
-    """The loss as a mean over copies, with each copy's own and the spread between them in the details."""
+    """The mean loss over copies, with the loss of each copy and their standard deviation in the details."""
     if len(scores) == 1:
         return next(iter(scores.values()))
     every = list(scores.values())
@@ -116,13 +116,13 @@ def mean_over(scores: Mapping[str, Score]) -> Score:
         by_group=_mean_rows([s.by_group for s in every]), by_variable=_mean_rows([s.by_variable for s in every]),
         by_pair=_mean_rows([s.by_pair for s in every]), by_domain=_mean_rows([s.by_domain for s in every]), by_record=None,
         details={**first.details, "copies": Rows.of(rows)},
-        notes=(*_notes(scores), f"means over {len(every)} copies; details of the first copy"),
+        notes=(*_notes(scores), f"means over {len(every)} copies; details are for the first copy"),
         sampled=any(s.sampled for s in every),
     )
 
 
 def _notes(scores: Mapping[str, Score]) -> list[str]:
-    """What is said of every copy once; what differs in figures alone only of the first copy that it is said of."""
+    """Notes that hold for every copy once; notes that differ only in numbers are shown for the first copy."""
     everywhere = [n for n in next(iter(scores.values())).notes if all(n in s.notes for s in scores.values())]
     out, seen = list(dict.fromkeys(everywhere)), set()
     for copy, score in scores.items():
@@ -135,7 +135,7 @@ def _notes(scores: Mapping[str, Score]) -> list[str]:
 
 
 def _mean_rows(tables: Sequence[Rows]) -> Rows:
-    """Tables of the same rows with their figures averaged; rows are known by the cells that are not figures."""
+    """Average the numbers of tables with the same rows; rows are matched by their non-numeric cells."""
     found: list[dict[tuple[Cell, ...], Row]] = [{_key(row): row for row in table} for table in tables]
     return Rows.of(
         {name: _mean_cell([rows[key].get(name) for rows in found if key in rows]) for name in row}

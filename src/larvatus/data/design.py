@@ -1,4 +1,4 @@
-"""S as numbers: numeric columns as they are, names as indicators, stated orders as ranks, missing as mean and indicator."""
+"""S as a design matrix: numbers as they are, categories as indicators, ordered levels as ranks, missing values indicated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_LEVELS = 50
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One column of the design: a number, a rank, an indicator of a level, or an indicator of missing."""
+    """One column of the design matrix: a number, a rank, an indicator of a level, or an indicator of missing values."""
 
     name: str
     column: str
@@ -42,7 +42,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """The terms that stand for a list of non-confidential columns."""
+    """The terms for a list of non-confidential columns."""
 
     terms: tuple[Term, ...]
 
@@ -55,7 +55,7 @@ class Design:
         return tuple(dict.fromkeys(t.column for t in self.terms))
 
     def matrix(self, group: int, block: Block) -> NDArray[np.float64]:
-        """Rows × terms."""
+        """The design matrix of a block, rows × terms."""
         out = np.empty((len(self.terms), len(block)))
         for j, term in enumerate(self.terms):
             out[j] = term.of(group, block)
@@ -63,7 +63,7 @@ class Design:
 
 
 def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True) -> Design:
-    """Terms for the columns; a name column of more than fifty levels is refused."""
+    """The terms for the columns. A categorical column with more than fifty levels is refused."""
     terms: list[Term] = []
     for name in columns:
         column = data.table.columns[name]
@@ -72,12 +72,12 @@ def design_of(data: Microdata, columns: Sequence[str], drop_first: bool = True) 
             continue
         if len(column.levels) > MOST_LEVELS:
             spoilt = "".join(
-                f" It was read as names because {t.stray + t.dressed:,} of {t.cells:,} cells are not plain numbers: correct or "
-                "empty these cells where it should be numbers." for t in texts(data, [name]) if t.spoilt
+                f" It was read as categorical because {t.stray + t.dressed:,} of {t.cells:,} cells are not plain numbers. If "
+                "it should be numeric, correct or empty these cells." for t in texts(data, [name]) if t.spoilt
             )
             raise RolesError(
-                f"{name!r} is nominal with {len(column.levels)} levels; at most {MOST_LEVELS} can enter as indicators. "
-                f"Make it a sub-group, or recode it.{spoilt}"
+                f"{name!r} is categorical with {len(column.levels)} levels, and at most {MOST_LEVELS} can be used as "
+                f"indicators. Make it a sub-group column, or recode it.{spoilt}"
             )
         first = 1 if drop_first else 0
         terms += [Term(f"{name}={v}", name, level=i) for i, v in enumerate(column.levels) if i >= first]
@@ -109,12 +109,12 @@ def _numeric(data: Microdata, name: str) -> list[Term]:
 
 
 def term_name(term: str) -> str:
-    """The column that holds a term once it is made one."""
+    """Name of the column that holds a term."""
     return f" term {term}"
 
 
 def with_terms(data: Microdata, design: Design) -> Microdata:
-    """The data with every term of the design as a column of its own."""
+    """The data with every term of the design as an additional column."""
     if not design.terms:
         return data
     terms = [term_name(t) for t in design.names]

@@ -1,4 +1,4 @@
-"""What the attacker knows. Stated once; every attack is granted this and no more."""
+"""What the intruder knows. It is stated once, and every attack uses exactly this."""
 
 from __future__ import annotations
 
@@ -19,29 +19,31 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 
 class Intruder(BaseModel):
-    """The default is the worst case: it knows every original value of every released column, and how it was masked.
+    """By default the worst case: the intruder knows the original values of every released column, and how they were masked.
 
-    In a study, `preset` fills in what is not stated: "worst", or "realistic" (three keys with 5 % error, no parameters).
+    In a study, `preset` sets the other fields: "worst", or "realistic" (three keys with 5 % error, no parameters).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    known: Names = Field(default=(), description="columns the intruder knows of each target; empty means all released")
+    known: Names = Field(
+        default=(), description="columns whose values the intruder knows for each target (default: all released columns)"
+    )
     keys: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="how many confidential columns are known where known is empty: the first in role order"
+        default=None, description="number of confidential columns known if known is empty: the first ones in role order"
     )
     error: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.0, description="standard deviation of the relative error in numbers the intruder knows"
+        default=0.0, description="standard deviation of the relative error in the numeric values that the intruder knows"
     )
-    file: str | None = Field(default=None, description="the intruder's own file, in place of the original values")
-    truth: str | None = Field(default=None, description="column of that file with the record id of each row's own record")
+    file: str | None = Field(default=None, description="the intruder's own file, used instead of the original values")
+    truth: str | None = Field(default=None, description="column of that file with the id of the record that each row describes")
     presence: Literal["known", "unknown"] = Field(
-        default="known", description="whether the intruder knows which records of the original are in a released sample"
+        default="known", description="whether the intruder knows which original records are in a released sample"
     )
     published: Literal["none", "publishable", "all"] = Field(
-        default="all", description="masking parameters the intruder is told: none, those a mask calls publishable, or all"
+        default="all", description="masking parameters that the intruder knows: none, those a mask declares publishable, or all"
     )
-    guesses: tuple[Guesses, ...] = Field(default=(), description="numbers of guesses; empty means each attack's own")
+    guesses: tuple[Guesses, ...] = Field(default=(), description="numbers of guesses allowed (default: set by each attack)")
     also: Names = Field(default=(), description="other releases of the same records: names in the study, or files")
 
     @model_validator(mode="before")
@@ -54,68 +56,68 @@ class Intruder(BaseModel):
             plain["guesses"] = [plain["guesses"]]
         preset = plain.pop("preset", None)
         if preset is not None and preset not in PRESETS:
-            raise ValueError(f"preset is one of {', '.join(PRESETS)}")
+            raise ValueError(f"preset must be one of {', '.join(PRESETS)}")
         return {**PRESETS.get(preset, {}), **plain}
 
     @model_validator(mode="after")
     def _file_has_truth(self) -> Self:
         if (self.file is None) != (self.truth is None):
-            raise ValueError("file and truth go together: truth names the column of the file that holds record ids")
+            raise ValueError("file and truth must be given together: truth is the column of the file that holds record ids")
         return self
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
-        """A ready-made intruder, "worst" or "realistic", with changes."""
+        """A predefined intruder, "worst" or "realistic", with changes."""
         return cls.model_validate({"preset": name, **changes})
 
     def columns(
         self, confidential: tuple[str, ...], non_confidential: tuple[str, ...]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The confidential and the non-confidential columns that are known, in role order."""
+        """The confidential and the non-confidential columns that the intruder knows, in role order."""
         if not self.known:
             return confidential[: self.keys], non_confidential
         return tuple(c for c in confidential if c in self.known), tuple(c for c in non_confidential if c in self.known)
 
     def errors(self) -> RecordRandom:
-        """The draws of the errors, the same in every attack."""
+        """The random numbers of the errors, the same in every attack."""
         return RecordRandom(stream_key(b"scores are not secret", "what the intruder knows"))
 
     def told(self, steps: Sequence[Mask]) -> bool:
-        """Whether the intruder knows every setting of the steps; what is not told is taken to be the default."""
+        """Whether the intruder knows every setting of the steps. Settings that are not published are assumed to be defaults."""
         if self.published == "publishable":
             return all(s == type(s)(**{k: getattr(s, k) for k in s.publishable}) for s in steps)
         return self.published == "all"
 
     def unused(self, *fields: str) -> list[str]:
-        """What to say of those of the fields that are stated, by an attack to which they make no difference."""
+        """Notes on those of the fields that are set although they have no effect on the attack."""
         stated = [f for f in fields if getattr(self, f) != type(self).model_fields[f].default]
-        return [f"intruder.{f} makes no difference to this attack" for f in stated]
+        return [f"intruder.{f} has no effect on this attack" for f in stated]
 
     def in_words(self, confidential: Sequence[str] = ()) -> str:
-        """What is known, in a few sentences; the confidential columns are told by name where these are given."""
-        first = ", ".join(confidential[: self.keys]) if confidential else f"the first {self.keys} confidential ones"
+        """What the intruder knows, in a few sentences; confidential columns are named if they are given."""
+        first = ", ".join(confidential[: self.keys]) if confidential else f"the first {self.keys} confidential columns"
         if self.known:
-            what = f"knows {', '.join(self.known)} of each target"
+            what = f"knows {', '.join(self.known)} for each target"
         elif self.keys and not (confidential and self.keys >= len(confidential)):
-            what = f"knows the non-confidential columns and {first} of each target"
+            what = f"knows the non-confidential columns and {first} for each target"
         else:
-            what = "knows every released column of each target"
-        held = " as far as a file of their own holds them" if self.file else ""
-        error = f", with a relative error of {self.error:.3g} in numbers" if self.error else ""
-        told = {"none": "no masking parameter", "publishable": "the publishable parameters", "all": "all masking parameters"}
+            what = "knows every released column for each target"
+        held = " as far as they are in the intruder's own file" if self.file else ""
+        error = f", with a relative error of {self.error:.3g} in numeric values" if self.error else ""
+        told = {"none": "no masking parameters", "publishable": "the publishable parameters", "all": "all masking parameters"}
         more = []
         if self.presence == "unknown":
             more.append("does not know whether a target is in the file")
         if self.guesses:
             more.append(f"has {' or '.join(str(k) for k in self.guesses)} guess{'es' if self.guesses != (1,) else ''}")
         if self.also:
-            more.append(f"also has {', '.join(self.also)}, and knows which rows belong together")
+            more.append(f"also has {', '.join(self.also)}, and knows which rows belong to the same record")
         beside = f" The intruder {'; '.join(more)}." if more else ""
         return f"The intruder {what}{held}{error}, and {told[self.published]}.{beside}"
 
 
 def intruder_of(given: Any) -> Intruder:
-    """The intruder that was meant: one, the name of a preset, `preset(field=value, …)`, a table of fields, or the default."""
+    """The intruder from an Intruder, a preset's name, `preset(field=value, …)`, a table of fields, or None (the default)."""
     from pydantic import ValidationError
 
     from larvatus.core.errors import StudyError

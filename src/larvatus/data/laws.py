@@ -1,4 +1,4 @@
-"""The law of a mask, for attacks that know it: E(Y | X, S) and Cov(Y | X, S), or Y = X·factor + noise by column."""
+"""The law of a mask, for attacks that know it: E(Y | X, S) and Cov(Y | X, S), or Y = X · factor + noise for each column."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NoiseLaw = Literal["normal", "uniform", "laplace", "mixture"]
 
 @dataclass(frozen=True, slots=True)
 class FactorLaw:
-    """One column: laws of factor and noise, the SD of the factor, and that of the noise in each sub-group."""
+    """One column: laws of factor and noise, the SD of the factor, and the SD of the noise in each sub-group."""
 
     bias: BiasLaw
     noise: NoiseLaw
@@ -31,7 +31,7 @@ class FactorLaw:
 
 
 def spreads(data: Microdata, ratio: Floats, zeros: Literal["mask", "keep"], scope: str) -> Floats:
-    """Sub-groups × columns: so many standard deviations of each column, in the sub-group or over the file."""
+    """Sub-groups × columns: `ratio` times the standard deviation of each column, in the sub-group or over the file."""
 
     whole = data.ungrouped() if scope == "file" else data
     moments = without_zeros(whole, zeros).moments(whole.confidential)
@@ -40,10 +40,10 @@ def spreads(data: Microdata, ratio: Floats, zeros: Literal["mask", "keep"], scop
 
 
 def factor_laws(release: Release, original: Microdata) -> dict[str, FactorLaw] | None:
-    """The law of each released column, where every step is of this kind and masks columns that no other does.
+    """The law of each released column, if every step has such a law and no two steps mask the same column.
 
-    `original` is in the release's sub-groups; columns of other releases of the same records have theirs. A step that draws a
-    sample leaves values alone: steps after it took their spreads from the sample, those before it from the whole file.
+    `original` is in the release's sub-groups. Columns of other releases of the same records have their own law. A sampling step
+    changes no values, but steps after it took standard deviations from the sample, and steps before it from the whole file.
     """
     if release.averaged > 1:
         return None
@@ -66,7 +66,7 @@ def _of_steps(release: Release, original: Microdata) -> dict[str, FactorLaw] | N
     out: dict[str, FactorLaw] = {}
     sampled = [i for i, step in enumerate(release.steps) if step.drops]
     if sampled and any(not step.drops for step in release.steps[sampled[0] : sampled[-1]]):
-        return None  # what was masked between two samples is a file that is not there any more
+        return None  # the file masked between two sampling steps is not available
     for i, step in enumerate(release.steps):
         if step.drops:
             continue
@@ -85,7 +85,7 @@ def _records_of(released: Microdata, original: Microdata) -> Microdata:
 
 
 def with_error(law: FactorLaw, error: float) -> FactorLaw:
-    """The law as it looks to one who remembers X with a relative error."""
+    """The law as seen by an intruder who knows X with a relative error."""
     return replace(law, bias_sd=float(np.hypot(law.bias_sd, error))) if error else law
 
 
@@ -111,7 +111,7 @@ class Law:
 
 
 def without_zeros(data: Microdata, zeros: Literal["mask", "keep"]) -> Microdata:
-    """The data whose variance the noise is measured by: without the zeros where these are kept."""
+    """The data whose variance sets the scale of the noise: without zeros if zeros are not masked."""
     if zeros == "mask":
         return data
     names = data.confidential

@@ -1,4 +1,4 @@
-"""What a method says of itself, taken from its own docstring and fields: for help, reference pages and forms."""
+"""Descriptions of methods from their docstrings and fields, for help, reference pages and forms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from larvatus.data.intruder import PRESETS
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One field: its name, what it may be, its default, and what it means."""
+    """One field: its name, allowed values, default, and meaning."""
 
     name: str
     allowed: str
@@ -24,7 +24,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A method in words."""
+    """The description of a method."""
 
     name: str
     summary: str
@@ -55,7 +55,7 @@ def describe_method(method: type[Method]) -> Description:
 
 
 def describe_intruder(preset: str | None = None) -> Description:
-    """What an intruder is granted, field by field; of a preset, with what it states in place of the defaults."""
+    """The fields of the intruder; for a preset, with its values instead of the defaults."""
     from larvatus.data.intruder import Intruder
 
     summary, _, rest = inspect.cleandoc(Intruder.__doc__ or "").partition("\n\n")
@@ -69,12 +69,12 @@ def describe_intruder(preset: str | None = None) -> Description:
     if preset is None:
         presets = " ".join(f"\"{name}\": {Intruder.preset(name).in_words()}" for name in PRESETS)
         return Description("intruder", summary, f"{text} {presets}", settings)
-    differs = ", ".join(f"{k} = {v}" for k, v in stated.items()) or "nothing but the defaults"
-    return Description(preset, Intruder.preset(preset).in_words(), f"A preset that states {differs}. {text}", settings)
+    differs = ", ".join(f"{k} = {v}" for k, v in stated.items()) or "only the defaults"
+    return Description(preset, Intruder.preset(preset).in_words(), f"A preset that sets {differs}. {text}", settings)
 
 
 def allowed_values(part: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
-    """What a field may hold, in words, from its JSON schema."""
+    """The allowed values of a field, in words, from its JSON schema."""
     if "$ref" in part:
         return allowed_values(defs[part["$ref"].rpartition("/")[2]], defs)
     if "anyOf" in part:
@@ -86,7 +86,7 @@ def allowed_values(part: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
     kind = part.get("type")
     if kind == "array":
         inner = part.get("items") or (part.get("prefixItems") or [{}])[0]
-        return f"a list of them, each {allowed_values(inner, defs)}"
+        return f"a list, each {allowed_values(inner, defs)}"
     if kind == "object":
         inner = part.get("additionalProperties")
         return f"by name, each {allowed_values(inner, defs)}" if isinstance(inner, Mapping) else "by name"

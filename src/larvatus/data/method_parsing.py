@@ -1,4 +1,4 @@
-"""From what a person writes to a method: an instance, a name, `name(field=value)`, or a table with a `method` key."""
+"""Build methods from what a user gives: an instance, a name, `name(field=value)`, or a table with a `method` key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
 def method_of(kind: type[_M], given: Any) -> _M:
-    """The method that was meant, or a StudyError that names every problem with it."""
+    """The method, or a StudyError that lists every problem."""
     if isinstance(given, kind):
         return given
     if isinstance(given, type) and issubclass(given, kind):
@@ -36,11 +36,11 @@ def method_of(kind: type[_M], given: Any) -> _M:
         if not isinstance(name, str):
             raise StudyError([f"a {kind.__name__.lower()} needs method = \"…\"; {_known(kind, '')}"])
         return built(kind, name, settings)
-    raise StudyError([f"cannot read a {kind.__name__.lower()} from a {type(given).__name__}; give a name or a table."])
+    raise StudyError([f"cannot read a {kind.__name__.lower()} from a {type(given).__name__}. Give a name or a table."])
 
 
 def built(kind: type[_M], name: str, settings: Mapping[str, Any]) -> _M:
-    """A method by name and settings."""
+    """A method from its name and settings."""
     try:
         found = load(_PACKAGE[kind], name)
     except DiscoveryError:
@@ -53,7 +53,7 @@ def built(kind: type[_M], name: str, settings: Mapping[str, Any]) -> _M:
 
 
 def all_of(kind: type[_M], given: Sequence[Any] | Any | None) -> tuple[_M, ...]:
-    """Several methods; None means every one there is, with its defaults."""
+    """Several methods; None means all methods with their defaults."""
     if given is None:
         return tuple(built(kind, name, {}) for name in discover(_PACKAGE[kind]))
     if isinstance(given, str | Method | Mapping | type):
@@ -62,7 +62,7 @@ def all_of(kind: type[_M], given: Sequence[Any] | Any | None) -> tuple[_M, ...]:
 
 
 def validation_problems(where: str, error: ValidationError, fields: Sequence[str]) -> list[str]:
-    """Each problem as name, limit, value and way out, one per field."""
+    """One message per field, with the name, the limit, the value and the way out."""
     said: dict[str, str] = {}
     for item in error.errors(include_url=False):
         place = [str(part) for part in item["loc"] if isinstance(part, int) or part in fields or len(item["loc"]) == 1]
@@ -70,7 +70,7 @@ def validation_problems(where: str, error: ValidationError, fields: Sequence[str
         if item["type"] == "extra_forbidden":
             said[name] = f"{name}: no such setting; {nearest_names(str(item['loc'][-1]), fields)}"
         elif item["type"] == "missing":
-            said[name] = f"{name}: is needed."
+            said[name] = f"{name}: this setting is required."
         elif item["type"] == "value_error" and (isinstance(item["input"], Mapping) or repr(item["input"]) in item["msg"]):
             said[name] = f"{name}: {item['msg'].removeprefix('Value error, ')}."
         elif name not in said:
@@ -79,33 +79,33 @@ def validation_problems(where: str, error: ValidationError, fields: Sequence[str
 
 
 def parsed_call(text: str) -> tuple[str, dict[str, Any]]:
-    """`name(field=value, …)` with TOML values."""
+    """Parse `name(field=value, …)` with TOML values."""
     match = CALL.fullmatch(text)
     if match is None:
-        raise StudyError([f"{text!r} cannot be read; write name or name(field=value, …)."])
+        raise StudyError([f"{text!r} cannot be parsed. Write name or name(field=value, …)."])
     inner = match[2]
     if not inner or not inner.strip():
         return match[1], {}
     try:
         return match[1], tomllib.loads("settings = {" + inner + "}")["settings"]
     except tomllib.TOMLDecodeError:
-        raise StudyError([f"{text!r}: the settings cannot be read; write name(field=value, …), text in quotes."]) from None
+        raise StudyError([f"{text!r}: the settings cannot be parsed. Write name(field=value, …), text in quotes."]) from None
 
 
 def canonical(methods: Sequence[Method]) -> str:
-    """One text for one meaning: every field, sorted."""
+    """A canonical text of methods: every field, sorted. Equal methods give equal texts."""
     return json.dumps([{"method": m.name(), **m.settings()} for m in methods], sort_keys=True)
 
 
 def short_text(method: Method) -> str:
-    """The name and the settings that differ from the defaults; of a list of records only how many."""
+    """The name and the settings that differ from the defaults; a list of record ids is shown as its length."""
     settings = _without_ids(method.model_dump(mode="json", exclude_defaults=True))
     inner = ", ".join(f"{k}={json.dumps(v)}" for k, v in settings.items())
     return f"{method.name()}({inner})" if inner else method.name()
 
 
 def redacted_settings(method: Method) -> dict[str, Any]:
-    """The method and all its settings as they may be kept beside scores: of a list of records only how many."""
+    """The method and all its settings as stored with scores; a list of record ids is stored as its length."""
     return {"method": method.name(), **_without_ids(method.settings())}
 
 
@@ -119,12 +119,12 @@ def _word(kind: type[Method]) -> str:
 
 
 def _elsewhere(name: str) -> str:
-    """Where a method of another kind belongs."""
+    """Where a method of another kind belongs in a study."""
     other = next((k for k, package in _PACKAGE.items() if name in file_names(package)), None)
     if other is None:
         return ""
     part = "the steps of [[release]]" if other is Mask else f"[[{_word(other)}]]"
-    return f"it is {'an' if other is Attack else 'a'} {_word(other)}, which belongs into {part}."
+    return f"it is {'an' if other is Attack else 'a'} {_word(other)}, which belongs in {part}."
 
 
 def _known(kind: type[Method], name: str) -> str:

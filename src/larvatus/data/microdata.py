@@ -1,4 +1,4 @@
-"""A confidential table with its roles and sub-groups: read-only, beside every release made of it."""
+"""A confidential table with its roles and sub-groups. It is read-only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Microdata:
-    """Columns held by an engine, what each of them is, and the sub-groups that masks run within."""
+    """A table held by an engine, the roles of its columns, and the sub-groups within which masks run."""
 
     table: RecordTable
     roles: Roles
@@ -39,73 +39,73 @@ class Microdata:
 
     @property
     def confidential(self) -> tuple[str, ...]:
-        """Confidential columns that are there, in role order."""
+        """Confidential columns in the table, in role order."""
         return tuple(c for c in self.roles.confidential if c in self.table.columns)
 
     @property
     def non_confidential(self) -> tuple[str, ...]:
-        """Non-confidential columns that vary inside sub-groups, in role order."""
+        """Non-confidential columns that vary within sub-groups, in role order."""
         inside = (c for c in self.roles.non_confidential if c not in self.sub_groups.columns)
         return tuple(c for c in inside if c in self.table.columns)
 
     @property
     def known(self) -> tuple[str, ...]:
-        """What leaves as it is beside the sub-groups: non-confidential columns and the weight."""
+        """Columns released unmasked, apart from the sub-group columns: non-confidential columns and the weight."""
         weight = self.roles.weight
         extra = (weight,) if weight and weight in self.table.columns and weight not in self.non_confidential else ()
         return (*self.non_confidential, *extra)
 
     @property
     def released(self) -> tuple[str, ...]:
-        """What may leave."""
+        """Columns that may be released."""
         return tuple(c for c in released_columns(self.roles, self.sub_groups) if c in self.table.columns)
 
     def numeric(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Those of the names that hold numbers."""
+        """Those of the columns that are numeric."""
         return tuple(n for n in names if self.table.columns[n].kind == "number")
 
     def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> Microdata:
-        """Replace columns by a function of single rows."""
+        """Replace or add columns by a function that treats each row on its own."""
         return self.holding(self.table.map_rows(function, names, made))
 
     def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> Microdata:
-        """Replace columns by a function of whole sub-groups."""
+        """Replace or add columns by a function of whole sub-groups."""
         return self.holding(self.table.map_groups(function, names, made))
 
     def reduce(
         self, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]
     ) -> list[_T]:
-        """Fold a function of canonical chunks, in record order, within each sub-group."""
+        """One result per sub-group: a function of canonical chunks of rows, combined in record order."""
         return self.table.reduce(names, function, combine)
 
     def moments(self, names: Sequence[str]) -> list[SampleMoments]:
-        """Counts, means and covariances per sub-group, over the pairs of values that are present."""
+        """Counts, means and covariances per sub-group, over pairs of non-missing values."""
         from larvatus.stats.linear.moments import SampleMoments
 
         return self.reduce(names, lambda group, block: SampleMoments.of(block.matrix(names)), SampleMoments.merge)
 
     def ranks(self, names: Mapping[str, str], random: RecordRandom | None = None) -> Microdata:
-        """New columns with the ranks of others: ties averaged, or settled by keyed words where `random` is given."""
+        """Add columns with ranks of others; ties are averaged, or broken by random words if `random` is given."""
         return self.holding(self.table.ranks(names, random))
 
     def place(
         self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Microdata | None = None
     ) -> Microdata:
-        """For each new column, from (order, values): the row ranked r-th by `order` gets the r-th smallest of `values`."""
+        """Add columns (new name → (order, values)): the row ranked r-th by `order` gets the r-th smallest of `values`."""
         return self.holding(self.table.place(placed, random, source.table if source else None))
 
     def carried(
         self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
         random: RecordRandom | None = None,
     ) -> list[_T]:
-        """What a function has carried along the rows in the order of a column, per sub-group; rows without a value left out.
+        """The final state of one pass over each sub-group in the order of a column; rows with no value of it are skipped.
 
-        Without `random` ties come in no stated order, and blocks hold no record ids.
+        Without `random`, tied rows come in any order and blocks have no record ids.
         """
         return self.table.carried(order, names, start, function, random)
 
     def take(self, keep: Callable[[int, Block], Array], names: Sequence[str]) -> Microdata:
-        """Only the rows where `keep` is true."""
+        """Only the rows for which `keep` is true."""
         return self.holding(self.table.take(keep, names))
 
     def settled(self, outcome: GroupSettlement) -> Microdata:
@@ -124,18 +124,18 @@ class Microdata:
         return self.holding(whole)
 
     def holding(self, table: RecordTable) -> Microdata:
-        """The same roles over another table."""
+        """The same roles with another table."""
         return replace(self, table=table)
 
     def present(self) -> NDArray[np.int64]:
-        """Sub-groups × confidential columns: how many values are there; records where no column is confidential."""
+        """Number of non-missing values, sub-groups × confidential columns (number of records if no column is confidential)."""
         names = self.confidential
         if not any(self.table.columns[n].missing for n in names):
             return np.repeat(np.array(self.groups.sizes, dtype=np.int64)[:, None], max(len(names), 1), axis=1)
         return np.array(self.reduce(names, _present(names, self.table.columns), np.add))
 
     def with_confidential(self, names: Sequence[str]) -> Microdata:
-        """The same data with these confidential columns: all others are neither masked nor known to what runs on it."""
+        """The same data with only these columns confidential; the others are neither masked nor visible."""
         return replace(self, roles=self.roles.model_copy(update={"confidential": tuple(names)}))
 
     def __repr__(self) -> str:
@@ -143,7 +143,7 @@ class Microdata:
         return f"Microdata({self.rows:,} records, confidential: {', '.join(self.confidential)}{groups})"
 
     def frame(self) -> Any:
-        """The columns that may leave, as the kind of frame the source was, in its row order."""
+        """The columns that may be released, as the same kind of data frame as the source, in its row order."""
         return self.engine.frame(self.table, self.released, self.table)
 
 

@@ -1,4 +1,4 @@
-"""What a step or a score has to say beside its numbers."""
+"""Notes: remarks of a step or a score in addition to its numbers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One sentence: plain information, a warning, or the status of a column in a sub-group. Internal unless said otherwise.
+    """One sentence: information, a warning, or the status of a column in a sub-group. Internal unless `public` is true.
 
-    A promise is true only while no later step changes the data in a way that could break it.
+    A note with `promise` states a guarantee. It is removed if a later step could break the guarantee.
     """
 
     text: str

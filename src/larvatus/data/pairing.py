@@ -1,4 +1,4 @@
-"""A release from wherever it comes: made here, a frame, or a file masked elsewhere, paired with its original."""
+"""Releases from any origin: made here, or read from a data frame or file masked elsewhere, and paired with the original."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def as_release(
     data: Microdata, other: Any, pairing: str | Path | None = None, must_pair: bool = True, name: str | None = None,
     row_order: Literal["checked", "keep"] = "checked",
 ) -> Release:
-    """A Release as it is; a frame or a file masked elsewhere, paired with the original by row, id or pairing file.
+    """A release from a Release (returned as it is), or from a data frame or file masked elsewhere.
 
-    A list of frames or files is one release in several copies; one pairing file serves all of them.
-    A CSV file is paired by position only where a column that leaves as it is confirms the order, or the caller says that
-    the order was kept: nothing in the file tells whether its rows were shuffled.
+    Rows are paired with the original by position, record id or pairing file. A list of frames or files is one release with
+    several copies; one pairing file serves all copies. A CSV file does not tell whether its rows were shuffled. It is paired by
+    position only if an unmasked column confirms the order, or if the caller states that the order was kept.
     """
     if isinstance(other, Release):
         return other
@@ -37,7 +37,7 @@ def as_release(
     for n in released.confidential:
         if (table.columns[n].kind, data.table.columns[n].kind) == ("nominal", "number"):
             raise RolesError(
-                f"the released file: {n!r} holds text where the original holds numbers. Remove what is not a number from the "
+                f"the released file: {n!r} contains text, but is numeric in the original. Remove what is not a number from the "
                 "column (only empty cells and NA count as missing)."
             )
     absent = [n for n in data.confidential if n not in names]
@@ -48,20 +48,20 @@ def as_release(
         check_same_given(data, released)
         if pairing is None and roles.record_id is None and row_order == "checked" and not _confirms(released):
             _check_order_is_known(other)
-            notes.append(Note("rows are paired by position, and no column is there to check that by", "warning"))
+            notes.append(Note("rows are paired by position, and no unmasked column is available to check this", "warning"))
         return Release(label, (in_records_of(released, data),), notes=tuple(notes))
     except PairingError:
         if must_pair:
             raise
     counts = f"{released.rows:,} rows against {data.rows:,}"
-    notes.append(Note(f"rows are not paired with the original's; compared as two files ({counts})", "warning"))
+    notes.append(Note(f"rows are not paired with the original; the files are compared as a whole ({counts})", "warning"))
     return Release(label, (released,), notes=tuple(notes), paired=False)
 
 
 def _of_copies(copies: Sequence[Release]) -> Release:
-    """Files read one by one as the copies of one release; they must hold the same columns, and the same records if paired."""
+    """Files read separately as the copies of one release. They must have the same columns and, if paired, the same records."""
     if not copies:
-        raise PairingError("no released file is given. Name at least one.")
+        raise PairingError("no released file is given. Give at least one.")
     first = copies[0]
     paired = all(c.paired for c in copies)
     for other in copies[1:]:
@@ -79,7 +79,7 @@ def _of_copies(copies: Sequence[Release]) -> Release:
 
 
 def _confirms(released: Microdata) -> bool:
-    """Whether some column that leaves as it is varies, so that rows in another order would not have matched."""
+    """Whether some unmasked column varies, so that a different row order would have been noticed."""
     columns = released.table.columns
     given = [n for n in (*released.sub_groups.columns, *released.known) if n in columns]
     names = [n for n in given if columns[n].kind == "nominal" and len(columns[n].levels) > 1]
@@ -91,13 +91,13 @@ def _confirms(released: Microdata) -> bool:
 def _check_order_is_known(other: Any) -> None:
     if isinstance(other, str | Path) and Path(other).suffix.lower() not in {".parquet", ".pq"}:
         raise PairingError(
-            "the released file's rows can only be matched by position, and no column that is released as it is confirms "
-            "their order. Give its pairing file (--pairing), or say that the order was kept (--row-order keep)."
+            "the rows of the released file can only be paired by position, and no unmasked column confirms their "
+            "order. Give its pairing file (--pairing), or state that the order was kept (--row-order keep)."
         )
 
 
 def in_declared_groups(data: Microdata, release: Release) -> Release | None:
-    """A release whose sub-groups were pooled, in the declared ones; nothing where none were."""
+    """A release with pooled sub-groups, in the declared ones; None if no sub-groups were pooled."""
     groups = release.data.groups
     if not release.paired or all(len(held) <= 1 for held in groups.declared):
         return None
@@ -107,7 +107,7 @@ def in_declared_groups(data: Microdata, release: Release) -> Release | None:
 def _check_by_position(data: Microdata, released: Microdata, keyed: bool) -> None:
     if data.roles.record_id is not None:
         raise PairingError(
-            f"the released file has no column {data.roles.record_id!r} to pair records by. Give its pairing file."
+            f"the released file has no column {data.roles.record_id!r}, which is needed to pair records. Give its pairing file."
         )
     if keyed:
         raise PairingError(
@@ -116,19 +116,19 @@ def _check_by_position(data: Microdata, released: Microdata, keyed: bool) -> Non
         )
     if released.rows != data.rows:
         raise PairingError(
-            f"the released file has {released.rows:,} rows and the original {data.rows:,}: rows cannot be matched by "
+            f"the released file has {released.rows:,} rows and the original {data.rows:,}: rows cannot be paired by "
             "position. Give a pairing file, or a record_id column that both files have."
         )
 
 
 def _roles_for(data: Microdata, names: Sequence[str]) -> tuple[Roles, SubGroups]:
-    """The original's roles as far as the released file has their columns."""
+    """The roles of the original, for the columns that the released file has."""
     roles = data.roles
     there, columns = set(names), data.table.columns
     confidential = tuple(n for n in roles.confidential if n in there)
     if not confidential:
         raise RolesError("the released file has none of the confidential columns "
-                         f"({', '.join(roles.confidential[:5])}). Is it the right file?")
+                         f"({', '.join(roles.confidential[:5])}). Check that it is the right file.")
     kept = roles.model_copy(update={
         "confidential": confidential,
         "non_confidential": tuple(n for n in roles.non_confidential if n in there),

@@ -1,4 +1,4 @@
-"""Sub-groups split further by a column of periods, for what is done or compared period by period."""
+"""Sub-groups divided further by a column of periods, for methods that work period by period."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from larvatus.data.sub_groups import GroupLabel
 
 
 def by_period(data: Microdata, period: str, asked_by: str) -> Microdata:
-    """The data in sub-groups crossed with the periods there are; a missing period is one of its own, the last."""
+    """The data in sub-groups crossed with the periods. Records with no period form a period of their own, the last."""
     columns = data.table.columns
     known = [n for n in (*data.sub_groups.columns, *data.non_confidential) if n in columns]
     if period not in known:
@@ -34,7 +34,7 @@ def by_period(data: Microdata, period: str, asked_by: str) -> Microdata:
 
 
 def _keys(block: Block, period: str) -> NDArray[np.float64]:
-    """Periods as numbers, infinite where missing."""
+    """Periods as numbers; infinite if missing."""
     values = block[period].astype(np.float64)
     gone = np.isnan(values) if block[period].dtype.kind == "f" else block[period] < 0
     return np.where(gone, np.inf, values)

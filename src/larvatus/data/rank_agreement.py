@@ -1,4 +1,4 @@
-"""Columns whose ranks agree perfectly, or in perfect reverse, in every record that has both."""
+"""Pairs of columns whose ranks agree perfectly, or in perfect reverse, in every record that has both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMPLETE, RANKS_TOGETHER = (" complete one", " complete other"), (" rank togeth
 
 
 def agreeing(data: Microdata, names: Sequence[str], moments: Sequence[SampleMoments]) -> list[Pairs]:
-    """Per sub-group, pairs of these columns of ranks, the first ones of the moments, that agree or reverse perfectly."""
+    """Per sub-group, pairs of columns of ranks (the first columns in the moments) that agree or reverse perfectly."""
     p = len(names)
     near: list[Pairs] = [{} for _ in moments]
     every = SampleMoments.stacked(moments)
@@ -33,7 +33,7 @@ def agreeing(data: Microdata, names: Sequence[str], moments: Sequence[SampleMome
 
 
 def _compared(data: Microdata, names: Sequence[str], near: Sequence[Pairs], total: Sequence[float]) -> list[Pairs]:
-    """Those pairs whose ranks, out of a total, agree or reverse one by one."""
+    """Those of the pairs whose ranks agree or reverse in every record; `total` is the sum of two reversed ranks."""
 
     def differ(group: int, block: Block) -> dict[tuple[int, int], int]:
         return {
@@ -48,10 +48,10 @@ def _compared(data: Microdata, names: Sequence[str], near: Sequence[Pairs], tota
 def _agreeing_partly(
     data: Microdata, names: Sequence[str], moments: Sequence[SampleMoments], pairs: Sequence[Collection[tuple[int, int]]]
 ) -> list[Pairs]:
-    """Pairs that are missing in different records and agree in those that have both: ranked anew over these alone.
+    """Pairs with different missing records that agree in the records that have both; ranks are recomputed over these records.
 
-    Only pairs that agree inside every chunk are, so that columns without agreement cost no more than a look at each chunk.
-    Columns that do not vary in those records agree both ways, which says nothing.
+    Only pairs that agree within every chunk are ranked again, so that columns without agreement cost little.
+    Columns that do not vary in those records agree both ways, which carries no information.
     """
     out: list[Pairs] = [{} for _ in moments]
     if not any(pairs):
@@ -95,26 +95,26 @@ def _agreement(one: Array, other: Array) -> frozenset[float]:
 
 
 def _differently_missing(m: SampleMoments, p: int) -> list[tuple[int, int]]:
-    """Pairs that are not missing in the same records, with enough records that have both to speak of agreement."""
+    """Pairs that are not missing in the same records, and that enough records have both of."""
     count = m.count[:p, :p]
     apart = np.triu(count < np.maximum.outer(m.present[:p], m.present[:p]), 1) & (count >= _ENOUGH)
     return [(int(i), int(j)) for i, j in np.argwhere(apart)]
 
 
 def _close(m: SampleMoments, p: int) -> NDArray[np.bool_]:
-    """Which pairs of the first columns correlate by one, or minus one, but for rounding; of one or of many at once."""
+    """Which pairs of the first columns have a correlation of one or minus one, up to rounding."""
     root = np.sqrt(np.diagonal(m.square, axis1=-2, axis2=-1)[..., :p])
     return np.triu(np.abs(m.scatter[..., :p, :p]) > (1 - NEARLY) * root[..., :, None] * root[..., None, :], 1)
 
 
 def _nearly(m: SampleMoments, p: int) -> Pairs:
-    """Pairs over the same records whose ranks agree, or reverse, but for rounding."""
+    """Pairs with the same missing records whose ranks agree, or reverse, up to rounding."""
     scatter, close = m.scatter[:p, :p], _close(m, p)
     whole = m.count[:p, :p] == np.maximum.outer(m.present[:p], m.present[:p])
     return {(int(i), int(j)): float(np.sign(scatter[i, j])) for i, j in np.argwhere(close & whole & (scatter != 0))}
 
 
 def _apart(one: Array, other: Array, sign: float, n: float) -> Array:
-    """How far each pair of ranks is from agreement, or from reverse; missing pairs agree."""
+    """Distance of each pair of ranks from agreement or reversal; 0 if missing."""
     away = one - other if sign > 0 else one + other - (n + 1)
     return np.where(np.isnan(away), 0.0, np.abs(away))

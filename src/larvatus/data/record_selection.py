@@ -1,4 +1,4 @@
-"""Lists of record ids: read and written for `where`, and the records that attacks find most easily."""
+"""Lists of record ids: read and written for `where`, and the records that attacks re-identify most easily."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MARK = "@"
 
 
 def text_id(text: str) -> int:
-    """The number that stands for an id of text."""
+    """The number that represents a text id."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 3
 
 
 def record_numbers(ids: Iterable[int | str]) -> NDArray[np.int64]:
-    """The record numbers that ids may mean, sorted; text that is a whole number may be either kind of id."""
+    """The record numbers that the ids may mean, sorted. Text that is a whole number may be either kind of id."""
     found: set[int] = set()
     for given in ids:
         if isinstance(given, int):
@@ -41,35 +41,35 @@ def record_numbers(ids: Iterable[int | str]) -> NDArray[np.int64]:
 
 
 def read_ids(path: Path, record_id: str | None = None) -> tuple[int | str, ...]:
-    """The ids in a file: its own numbers, else the column named as the record id, else the first column."""
+    """The ids in a file: from its column of record numbers, else from the record id column, else from the first column."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
-        raise MaskError(f"where: the file of ids {path.name!r} cannot be read. Give a CSV file with a heading.") from None
+        raise MaskError(f"where: the file of record ids {path.name!r} cannot be read. Give a CSV file with a header.") from None
     heading, *rows = [row for row in csv.reader(io.StringIO(text)) if row] or [[]]
     own = _OWN in heading
     name = _OWN if own else record_id
     place = heading.index(name) if name in heading else 0
     found = [row[place].strip() for row in rows if len(row) > place and row[place].strip()]
     if not found:
-        raise MaskError(f"where: {path.name!r} holds no record id under its heading. Write one in each line below a heading.")
+        raise MaskError(f"where: {path.name!r} contains no record ids. Write one per line, below a header line.")
     if not own:
         return tuple(found)
     try:
         return tuple(int(v) for v in found)
     except ValueError:
-        raise MaskError(f"where: {path.name!r} has something else than whole numbers under {_OWN}.") from None
+        raise MaskError(f"where: {path.name!r} has values other than whole numbers in column {_OWN}.") from None
 
 
 def write_ids(path: Path, ids: Sequence[int], force: bool = False) -> None:
-    """A file of record numbers that only its owner can read."""
+    """Write a file of record numbers that only its owner can read."""
     check_free(path, force)
     with moved_in_place(path, private=True) as temporary:
         temporary.write_text("\n".join([_OWN, *map(str, ids)]) + "\n", encoding="utf-8")
 
 
 def with_records(step: Mask, folder: Path | None, record_id: str | None) -> Mask:
-    """A step with the ids of the file that its `where` names; the step itself where it names none."""
+    """A step with the ids from the file named in its `where`; the step itself if it names no file."""
     where = step.where
     if not isinstance(where, str) or not where.startswith(MARK):
         return step
@@ -78,17 +78,17 @@ def with_records(step: Mask, folder: Path | None, record_id: str | None) -> Mask
 
 
 def where_text(where: str | tuple[int | str, ...] | None) -> str:
-    """What chooses the records, without an id in it."""
+    """How records were selected, without any record id."""
     return f"a list of {len(where):,} record ids" if isinstance(where, tuple) else repr(where)
 
 
 def records_most_at_risk(scores: Sequence[Score], share: float) -> tuple[int, ...]:
-    """Record ids by how far an attack gets with them, at most a share of all, none that no attack found."""
+    """Ids of the records at highest risk, at most a share of all. Records that no attack found are never included."""
     if not 0 < share <= 1:
-        raise RiskError(f"at_risk: share needs a value above 0 and up to 1, got {share!r}.")
+        raise RiskError(f"at_risk: share must be above 0 and at most 1, got {share!r}.")
     found = [s for s in scores if s.kind == "risk" and s.by_record is not None and s.records is not None]
     if not found:
-        raise RiskError("at_risk: no attack here says how far it gets with each record. Run one that links records, such as "
+        raise RiskError("at_risk: none of these attacks gives a risk for each record. Run one that links records, such as "
                         "nearest_record.")
     record = np.unique(np.concatenate([s.records for s in found if s.records is not None]))
     best, total = np.zeros(len(record)), np.zeros(len(record))
@@ -103,5 +103,5 @@ def records_most_at_risk(scores: Sequence[Score], share: float) -> tuple[int, ..
     order = np.lexsort((words, -total, -best))[: math.ceil(round(share * len(record), 9))]
     ids = tuple(int(r) for r in record[order[best[order] > 0]])
     if not ids:
-        raise RiskError("at_risk: no attack found any record, so there is none to list.")
+        raise RiskError("at_risk: no attack found any record, so the list would be empty.")
     return ids

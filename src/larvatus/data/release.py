@@ -1,4 +1,4 @@
-"""A masked version of the data: its copies, the steps that made it, and what they had to say."""
+"""A masked version of the data: its copies, the steps that made it, and their notes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Release:
-    """What may leave, paired with the original by record id inside.
+    """The data that may be released. Internally, its records are paired with the original by record id.
 
-    Of what an attack is shown, `averaged` says of how many copies it is the average, and `joined` which of its columns come
-    from `others`, releases of the same records, each with the column of the original that it masks.
+    Two fields describe what an attack is given. `averaged` is the number of copies of which the data are the average. `joined`
+    maps the columns that come from `others` (other releases of the same records) to the original columns that they mask.
     """
 
     name: str
@@ -49,9 +49,9 @@ class Release:
         return self.copies[0]
 
     def frame(self, copy: int = 0) -> Any:
-        """The released columns in the rows' original order, as the kind of frame the source was; copies count from 0."""
+        """The released columns in original row order, as the same kind of data frame as the source; copies count from 0."""
         if not 0 <= copy < len(self.copies):
-            raise ReadError(f"copy: {copy} is not there; the release has copies 0 to {len(self.copies) - 1}.")
+            raise ReadError(f"copy: there is no copy {copy}. The release has copies 0 to {len(self.copies) - 1}.")
         data = self.copies[copy]
         return data.engine.frame(data.table, data.released, data.table)
 
@@ -62,27 +62,27 @@ class Release:
         pairing: str | Path | None = None,
         force: bool = False,
     ) -> None:
-        """Write the release at full precision under its final name or not at all.
+        """Write the release at full precision. The file appears complete under its final name, or not at all.
 
-        Rows leave in keyed random order unless `row_order="keep"`; `pairing` names a file, readable by the owner
-        only, that lets a later call match the rows with the original's. Several copies are written as `name-1`,
-        `name-2` … in one row order, so that one pairing file serves all of them.
+        Rows are written in keyed random order unless `row_order="keep"`. `pairing` is a file, readable by the owner only, that
+        lets a later call pair the rows with the original. Several copies are written as `name-1`, `name-2` … in the same row
+        order, so that one pairing file serves all of them.
         """
         if row_order not in ("random", "keep"):
-            raise WriteError(f"row_order: {row_order!r} is neither \"random\" nor \"keep\".")
+            raise WriteError(f"row_order: must be \"random\" or \"keep\", got {row_order!r}.")
         targets = copy_paths(Path(path), len(self.copies))
         beside = Path(pairing) if pairing else None
         for target in targets:
             check_free(target, force)
             if beside is not None and beside.absolute() == target.absolute():
-                raise WriteError(f"{beside} is the released file itself. Give the pairing file another name.")
+                raise WriteError(f"pairing: {beside} is the released file itself. Give the pairing file another name.")
         words = _row_words(self.order) if row_order == "random" and self.order is not None else None
         for target, data in zip(targets, self.copies, strict=True):
             data.engine.write(data.table, data.released, target, words, beside, force)
             beside = None
 
     def described(self) -> Mapping[str, Any]:
-        """Name and steps as plain values; of a list of record ids only how many."""
+        """Name and steps as plain values; a list of record ids is given as its length."""
         return {"name": self.name, "steps": [redacted_settings(s) for s in self.steps]}
 
 
@@ -91,7 +91,7 @@ def _row_words(order: RecordRandom) -> Any:
 
 
 def copy_paths(path: Path, copies: int) -> list[Path]:
-    """The path itself for one copy, else `name-1`, `name-2` … beside each other."""
+    """The path itself for one copy, else `name-1`, `name-2` … in the same folder."""
     if copies == 1:
         return [path]
     return [path.with_name(f"{path.stem}-{i}{path.suffix}") for i in range(1, copies + 1)]

@@ -1,4 +1,4 @@
-"""What each column is: confidential, non-confidential, sub-group, weight, identifier. Undeclared columns are not released."""
+"""Roles of columns: confidential, non-confidential, sub-group, weight, identifier. Undeclared columns are not released."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from larvatus.core.errors import RolesError, nearest_names
 
 
 def _names(value: Any) -> Any:
-    """One name may stand without brackets; a comma-separated text is a list of names."""
+    """Accept one name without brackets, or a comma-separated text as a list of names."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
@@ -23,51 +23,52 @@ Small = Literal["refuse", "pool", "suppress"]
 
 
 class Roles(BaseModel):
-    """Which columns are masked, which are released as they are, and which never leave."""
+    """Which columns are masked, which are released unmasked, and which are never released."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    confidential: Names = Field(default=(), description="columns to be masked")
-    non_confidential: Names = Field(default=(), description="columns released as they are; masks condition on them")
+    confidential: Names = Field(default=(), description="columns to mask")
+    non_confidential: Names = Field(default=(), description="columns released unmasked; masks condition on them")
     identifiers: Names = Field(default=(), description="columns that are never released")
-    weight: str | None = Field(default=None, description="survey weight, released as it is")
-    record_id: str | None = Field(default=None, description="column that names each record; never released")
-    nominal: Names = Field(default=(), description="numeric codes to be read as names")
+    weight: str | None = Field(default=None, description="survey weight, released unmasked")
+    record_id: str | None = Field(default=None, description="column that identifies each record; never released")
+    nominal: Names = Field(default=(), description="columns of numeric codes to read as categorical")
     ordered: dict[str, tuple[str | int | float, ...]] = Field(
-        default_factory=dict, description="order of the levels of nominal columns, lowest first"
+        default_factory=dict, description="order of the levels of categorical columns, lowest first"
     )
     taxonomies: dict[str, Any] = Field(
-        default_factory=dict, description="hierarchies of nominal columns: nested tables, or a CSV file from leaf to root"
+        default_factory=dict, description="hierarchies of categorical columns: nested tables, or a CSV file from leaf to root"
     )
 
 
 class SubGroups(BaseModel):
-    """The cross-classification masks run within, and what happens to cells that are too small."""
+    """The cross-classification within which masks run, and what to do with sub-groups that are too small."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     columns: Names = Field(default=(), description="categorical non-confidential columns")
-    smallest: Annotated[int, Field(ge=1)] = Field(default=1, description="fewest records a sub-group may have")
+    smallest: Annotated[int, Field(ge=1)] = Field(default=1, description="smallest number of records allowed in a sub-group")
     small: Small = Field(
-        default="refuse", description="refuse; pool = drop trailing columns; suppress = leave the records out"
+        default="refuse",
+        description="what to do with smaller ones: refuse; pool them by dropping trailing columns; suppress their records",
     )
 
 
 def has_order(roles: Roles, name: str) -> bool:
-    """Whether the levels of a column have an order: a stated one, or that of a taxonomy."""
+    """Whether the levels of a column have an order, from `ordered` or from a taxonomy."""
     return name in roles.ordered or name in roles.taxonomies
 
 
 def released_columns(roles: Roles, sub_groups: SubGroups) -> tuple[str, ...]:
-    """What leaves, in this order: sub-group columns, other non-confidential ones, confidential ones, the weight."""
+    """Released columns, in this order: sub-group columns, other non-confidential ones, confidential ones, the weight."""
     weight = (roles.weight,) if roles.weight else ()
     return tuple(dict.fromkeys(sub_groups.columns + roles.non_confidential + roles.confidential + weight))
 
 
 def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] | None = None) -> list[str]:
-    """Everything wrong with the roles, each with a way out; with `existing`, names are checked against the file."""
+    """All problems with the roles, each with a way out; with `existing`, names are checked against the file."""
     problems = [] if roles.confidential else [
-        "roles.confidential: no column is named, so there is nothing to mask. Name at least one"
+        "roles.confidential: no column is declared, so there is nothing to mask. Declare at least one"
         f"{_offered(existing)}."
     ]
     spoken = {
@@ -80,7 +81,7 @@ def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] |
     }
     for role, names in spoken.items():
         for name in sorted({n for n in names if names.count(n) > 1}):
-            problems.append(f"{role}: {name!r} is named twice. Name it once.")
+            problems.append(f"{role}: {name!r} is listed twice. List it once.")
     problems += _contradictions(spoken)
     problems += [
         f"{n!r} has a stated order and a taxonomy. Keep one of the two." for n in roles.taxonomies if n in roles.ordered
@@ -92,11 +93,11 @@ def role_problems(roles: Roles, sub_groups: SubGroups, existing: Sequence[str] |
 
 
 def _offered(existing: Sequence[str] | None) -> str:
-    """The columns there are, as many as can be read at a glance."""
+    """The existing columns, shortened to a readable list."""
     if not existing:
         return ""
     more = f" and {len(existing) - OFFERED} more" if len(existing) > OFFERED else ""
-    return f" (--confidential A,B on the command line); there are: {', '.join(existing[:OFFERED])}{more}"
+    return f" (--confidential A,B on the command line); the file has: {', '.join(existing[:OFFERED])}{more}"
 
 
 def _contradictions(spoken: dict[str, tuple[str, ...]]) -> Iterable[str]:
@@ -105,7 +106,7 @@ def _contradictions(spoken: dict[str, tuple[str, ...]]) -> Iterable[str]:
     exclusive += [("record_id", other) for other in ("confidential", "non_confidential", "sub_groups", "weight")]
     for one, other in exclusive:
         for name in (n for n in spoken[one] if n in spoken[other]):
-            yield f"{name!r} is {one} and {other} at once. Keep it in one of the two."
+            yield f"{name!r} is both {one} and {other}. Keep one of the two."
 
 
 def _missing(spoken: dict[str, tuple[str, ...]], existing: Sequence[str]) -> Iterable[str]:
@@ -116,7 +117,7 @@ def _missing(spoken: dict[str, tuple[str, ...]], existing: Sequence[str]) -> Ite
 
 
 def check_roles(roles: Roles, sub_groups: SubGroups, existing: Sequence[str]) -> None:
-    """Refuse roles that do not fit the columns there are, naming every problem."""
+    """Raise an error that lists every problem of the roles with the existing columns."""
     problems = role_problems(roles, sub_groups, existing)
     if problems:
-        raise RolesError(" ".join(problems) if len(problems) == 1 else "\n".join(["roles do not fit:", *problems]))
+        raise RolesError(" ".join(problems) if len(problems) == 1 else "\n".join(["the roles do not fit the data:", *problems]))

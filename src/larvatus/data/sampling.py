@@ -1,4 +1,4 @@
-"""A part of the records to explore on, drawn by record id: the same on every engine."""
+"""A random sample of records, drawn by record id: the same on every engine."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from larvatus.data.microdata import Microdata
 
 
 def sample_records(data: Microdata, records: int, secret: bytes) -> Microdata:
-    """About so many of the records, the same share of every sub-group in expectation; all where 0 are asked for, or more.
+    """About `records` of the records, with equal expected shares in all sub-groups (all records if 0, or if there are fewer).
 
-    Sub-groups of which no record is drawn are not there.
+    Sub-groups from which no record is drawn are absent.
     """
     if not 0 < records < data.rows:
         return data

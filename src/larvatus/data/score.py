@@ -1,4 +1,4 @@
-"""What an attack or a measure found: one frozen value, with its baselines, its interval and where it came from."""
+"""The result of an attack or a measure: one frozen value with its baselines, interval and settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = Mapping[str, Cell]
 
 @dataclass(frozen=True, slots=True)
 class Rows(Sequence[Row]):
-    """A small table of plain values that prints itself and turns into a frame on request."""
+    """A small table of plain values. It prints as text and converts to a data frame on request."""
 
     rows: tuple[Row, ...] = ()
 
@@ -79,13 +79,13 @@ class Rows(Sequence[Row]):
         return pa.table({name: self.column(name) for name in self.columns})
 
     def to_pandas(self) -> Any:
-        """As a pandas data frame, where pandas is installed."""
+        """As a pandas data frame (needs pandas)."""
         import pandas as pd
 
         return pd.DataFrame([dict(r) for r in self.rows], columns=list(self.columns))
 
     def to_polars(self) -> Any:
-        """As a polars data frame, where polars is installed."""
+        """As a polars data frame (needs polars)."""
         import polars as pl
 
         return pl.DataFrame([dict(r) for r in self.rows], schema=list(self.columns), infer_schema_length=None)
@@ -101,17 +101,18 @@ def csv_text(rows: Rows) -> str:
 
 
 def mean_of(rows: Iterable[Row], name: str = "loss") -> float:
-    """Mean of a numeric column, NaN where there is nothing to average."""
+    """Mean of a numeric column; NaN if there is nothing to average."""
     values = [float(v) for v in (row.get(name) for row in rows) if isinstance(v, int | float)]
     return sum(values) / len(values) if values else math.nan
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A risk (beside chance and beside what S alone gives) or a loss (0 is best).
+    """A risk (with its baselines, chance and S alone) or a loss (0 is best).
 
-    `weighs` is false for scores that are shown and do not decide between releases: risks that no useful release is without,
-    and losses that repeat another one. `full` is the loss where everything is lost; `rooted` is true of mean squares.
+    `decides` is false for scores that are shown but not used to choose between releases: risks that every useful release has,
+    and losses that repeat another one. `worst_value` is the loss if everything is lost; `square_root_scale` is true for mean
+    squares.
     """
 
     method: str
@@ -137,7 +138,7 @@ class Score:
 
     @property
     def lost(self) -> float:
-        """A loss as a share of what could be lost, at most 1, so that measures of different scales can be averaged."""
+        """The loss relative to its worst value, at most 1, so that measures on different scales can be averaged."""
         share = min(max(self.value / self.full, 0.0), 1.0) if self.full else self.value
         return math.sqrt(share) if self.rooted else share
 
@@ -151,7 +152,7 @@ class Score:
         }
 
     def plain(self) -> dict[str, Any]:
-        """Everything but the figures per record, as JSON can hold it."""
+        """Everything except the values per record, as JSON can store it."""
         return {
             "method": self.method, "kind": self.kind, "meaning": self.meaning, "settings": dict(self.settings),
             "value": _finite(self.value), "chance": _finite(self.chance), "s_alone": _finite(self.s_alone),
@@ -173,7 +174,7 @@ def _plain(rows: Rows) -> list[dict[str, Cell]]:
 
 
 class Scores(tuple[Score, ...]):
-    """Several scores of one release, in the order asked for; `not_run` names those that do not apply, with the reason."""
+    """Several scores of one release, in the order requested; `not_run` lists the methods that do not apply, with reasons."""
 
     not_run: tuple[str, ...] = ()
 
@@ -182,11 +183,11 @@ class Scores(tuple[Score, ...]):
         return Rows.of(score.row() for score in self)
 
     def at_risk(self, share: float = 0.05, file: str | Path | None = None, force: bool = False) -> tuple[int, ...]:
-        """Ids of the records most easily re-identified, most at risk first, at most this share of the records.
+        """Ids of the records that are easiest to re-identify, highest risk first, at most this share of all records.
 
-        A record is as much at risk as the attack that does best on it says; among equals, those that more attacks find come
-        first, then chance decides. Records that no attack found are never among them. With `file` the ids are also
-        written there, for the owner alone to read; a step's `where = "@FILE"` then masks just these records.
+        The risk of a record is that under the most successful attack on it. Equal risks are ordered by the number of attacks
+        that find the record, then at random. Records that no attack found are never included. With `file`, the ids are also
+        written to a file that only its owner can read; a step with `where = "@FILE"` then masks just these records.
         """
         from larvatus.data.record_selection import records_most_at_risk, write_ids
 
@@ -199,4 +200,4 @@ class Scores(tuple[Score, ...]):
         for score in self:
             if score.method == name:
                 return score
-        raise AttributeError(f"no score {name!r} here; there are {', '.join(s.method for s in self) or 'none'}")
+        raise AttributeError(f"no score {name!r}; the scores are {', '.join(s.method for s in self) or 'none'}")

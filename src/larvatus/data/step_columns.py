@@ -1,4 +1,4 @@
-"""Which columns and records a step is for: those it names, or all of the kinds it handles."""
+"""Which columns and records a step masks: those it names, or all of the kinds it handles."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def taken_by(step: Mask, data: Microdata) -> tuple[str, ...]:
 
 
 def is_maskable(step: Mask, name: str, data: Microdata) -> bool:
-    """Whether a step can mask a column: by its kind, or as names with an order."""
+    """Whether a step can mask a column: because of its kind, or because it is categorical with an order."""
     kind = data.table.columns[name].kind
     return kind in step.handles or (kind == "nominal" and "ordered" in step.handles and has_order(data.roles, name))
 
 
 def seen_by(step: Mask, data: Microdata) -> Microdata:
-    """The data as the step sees them: confidential columns that it does not mask are not there."""
+    """The data as the step sees them, without the confidential columns that it does not mask."""
     return data.with_confidential(taken_by(step, data))
 
 
 def taken_in_turn(data: Microdata, masks: Sequence[Mask]) -> list[tuple[str, ...]]:
-    """The columns that each step masks, those included that a step before makes into names."""
+    """The columns that each step masks, including columns that an earlier step makes categorical."""
     made: set[str] = set()
     out = []
     for step in masks:
@@ -47,7 +47,7 @@ def taken_in_turn(data: Microdata, masks: Sequence[Mask]) -> list[tuple[str, ...
 
 
 def mark_records(step: Mask, original: Microdata) -> Microdata:
-    """The original with a column that is 1 for the records a step is for."""
+    """The original with a column that is 1 for the records that the step masks."""
     if isinstance(step.where, str):
         wanted = condition(step.where, original.table.columns)
         return original.map_rows(
@@ -60,7 +60,7 @@ def mark_records(step: Mask, original: Microdata) -> Microdata:
 
 
 def chosen_by(masks: Sequence[Mask], original: Microdata) -> Microdata | None:
-    """The original with a column that is 1 for records that some step is for; nothing where a step is for all of them."""
+    """The original with a column that is 1 for records that some step masks; None if a step masks all records."""
     if not masks or any(step.where is None for step in masks):
         return None
     table = original.table
@@ -73,7 +73,7 @@ def chosen_by(masks: Sequence[Mask], original: Microdata) -> Microdata | None:
 
 
 def merged_column(before: Column, after: Column, name: str) -> Column:
-    """The description of a column of which some records were masked: the levels of both, as text where they do not mix."""
+    """The description of a column in which some records were masked: the levels of both, as text if their types differ."""
     levels = tuple(dict.fromkeys(before.levels + after.levels))
     if len({type(v) for v in levels}) > 1:
         levels = tuple(dict.fromkeys(str(v) for v in levels))
@@ -82,7 +82,7 @@ def merged_column(before: Column, after: Column, name: str) -> Column:
 
 
 def codes_in(column: Column, other: Column) -> Array:
-    """The code that each level of a column has in another one, -1 where it has none and, at the end, for missing values."""
+    """The code of each level of a column in another column; -1 if it has none and, as the last entry, for missing values."""
     place = {level: i for i, level in enumerate(other.levels)}
     found = [place.get(level, place.get(str(level), -1)) for level in column.levels]
     return np.array([*found, -1], dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Sub-groups: which there are, how they are named, and what becomes of those that are too small."""
+"""Sub-groups: their labels, their sizes, and the treatment of those that are too small."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SHOWN = 5
 
 
 def label_text(columns: Sequence[str], label: GroupLabel) -> str:
-    """`region=7, sex=2`; a pooled label names the columns it still has, the empty one all records."""
+    """The label as text, such as `region=7, sex=2`. A pooled label has fewer columns; the empty label means all records."""
     named = ", ".join(f"{c}={'missing' if v is None else v}" for c, v in zip(columns, label, strict=False))
     return named or "all records"
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The sub-groups of a table in order, their sizes, and the declared ones that each effective one holds."""
+    """The sub-groups of a table in order, their sizes, and the declared sub-groups in each effective one."""
 
     columns: tuple[str, ...]
     labels: tuple[GroupLabel, ...]
@@ -33,7 +33,7 @@ class Groups:
         return len(self.labels)
 
     def name(self, group: int) -> str:
-        """The sub-group as a person would write it."""
+        """The sub-group's label as text."""
         return label_text(self.columns, self.labels[group])
 
     @property
@@ -42,14 +42,14 @@ class Groups:
         return tuple(self.name(g) for g in range(len(self)))
 
     def holds(self, group: int) -> tuple[str, ...]:
-        """The declared sub-groups inside an effective one; itself where nothing was pooled."""
+        """The declared sub-groups in an effective one; the sub-group itself if nothing was pooled."""
         held = self.declared[group] if self.declared else (self.labels[group],)
         return tuple(label_text(self.columns, label) for label in held)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSettlement:
-    """What becomes of each declared sub-group: the index of its effective one, or -1 where its records are left out."""
+    """For each declared sub-group, the index of its effective sub-group, or -1 if its records are suppressed."""
 
     target: tuple[int, ...]
     labels: tuple[GroupLabel, ...]
@@ -57,19 +57,20 @@ class GroupSettlement:
 
 
 def usable(present: Sequence[int], limit: int) -> int:
-    """Fewest present values over the columns that have any; a group without values has nothing to protect."""
+    """Smallest number of non-missing values over the columns that have any. A group with no values needs no protection."""
     return min((n for n in present if n), default=limit)
 
 
 def settle(groups: Groups, present: Sequence[Sequence[int]], limit: int, small: Small, asked_by: str) -> GroupSettlement:
-    """Refuse, pool or suppress sub-groups with too few present values in some column, once, before the first step."""
+    """Refuse, pool or suppress sub-groups in which some column has too few values. This is done once, before the first step."""
     workable = [usable(counts, limit) for counts in present]
     too_small = [g for g in range(len(groups)) if workable[g] < limit]
     labels = list(groups.labels)
     if too_small and small == "refuse":
         raise SubGroupError(_refusal(groups, workable, too_small, limit, asked_by))
     if too_small and small == "suppress" and len(too_small) == len(groups):
-        raise SubGroupError(f"{asked_by}: every sub-group is under {limit} records; suppressing them leaves no release.")
+        raise SubGroupError(f"{asked_by}: every sub-group has fewer than {limit} records, so suppressing them would release "
+                            "nothing. Pool them (small = \"pool\"), or drop a sub-group column.")
     if small == "suppress":
         dropped = set(too_small)
         kept = [g for g in range(len(groups)) if g not in dropped]
@@ -87,13 +88,13 @@ def settle(groups: Groups, present: Sequence[Sequence[int]], limit: int, small: 
 def _pool(
     groups: Groups, labels: Sequence[GroupLabel], present: Sequence[Sequence[int]], limit: int, asked_by: str
 ) -> list[GroupLabel]:
-    """Shorten labels from the end, for all that share the shortened label, until every pool is large enough."""
+    """Shorten labels from the end, for all sub-groups that share the shortened label, until every pool is large enough."""
     pooled = list(labels)
     whole = usable(_added(present), limit)
     if whole < limit:
         raise SubGroupError(
-            f"{asked_by}: the whole file has {whole} usable records and {limit} are needed; "
-            "pooling cannot help. Use a mask that needs fewer, or fewer confidential columns."
+            f"{asked_by}: the whole file has {whole} usable records, and {limit} are needed, so pooling cannot help. "
+            "Use a mask that needs fewer records, or fewer confidential columns."
         )
     for length in range(len(groups.columns) - 1, -1, -1):
         held: dict[GroupLabel, list[Sequence[int]]] = {}
@@ -114,15 +115,15 @@ def _refusal(groups: Groups, workable: Sequence[int], too_small: Sequence[int], 
     named = "; ".join(f"({groups.name(g)}) has {workable[g]}" for g in too_small[:_SHOWN])
     more = f"; and {len(too_small) - _SHOWN} more" if len(too_small) > _SHOWN else ""
     if not groups.columns:
-        return f"{asked_by}: the file has {workable[0]} usable records and {limit} are needed. Use a mask that needs fewer."
+        return f"{asked_by}: the file has {workable[0]} usable records, and {limit} are needed. Use a mask that needs fewer."
     return (
-        f"{asked_by}: {len(too_small)} of {len(groups)} sub-groups are under {limit} usable records: {named}{more}. "
-        f"Pool them (small = \"pool\"), leave their records out (small = \"suppress\"), or drop a sub-group column."
+        f"{asked_by}: {len(too_small)} of {len(groups)} sub-groups have fewer than {limit} usable records: {named}{more}. "
+        f"Pool them (small = \"pool\"), suppress their records (small = \"suppress\"), or drop a sub-group column."
     )
 
 
 def settings_of(columns: Sequence[str] | SubGroups | None) -> SubGroups:
-    """Sub-group settings from what a user passes: names alone, or the whole setting."""
+    """Sub-group settings from column names, or from complete settings."""
     if isinstance(columns, SubGroups):
         return columns
     return SubGroups.model_validate({"columns": columns if columns is not None else ()})

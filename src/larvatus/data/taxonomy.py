@@ -1,4 +1,4 @@
-"""A hierarchy of categories, from nested tables of a study or from a CSV file with columns from leaf to root."""
+"""A hierarchy of categories, from nested tables in a study or from a CSV file with columns from leaf to root."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEEPEST = 64
 
 @dataclass(frozen=True, slots=True)
 class Taxonomy:
-    """Every category with the one above it; the highest ones have the root above them."""
+    """Each category with its parent. The parent of a top category is the root."""
 
     parents: Mapping[str, str]
 
@@ -27,21 +27,21 @@ class Taxonomy:
         parents: dict[str, str] = {}
         for name, parent in _walked(column, tree, ROOT, 0):
             if name in parents:
-                raise RolesError(f"taxonomies: a category of {column!r} stands in two places. Give each one place.")
+                raise RolesError(f"taxonomies: a category of {column!r} appears in two places. List each category once.")
             parents[name] = parent
         if len(parents) < 2:
-            raise RolesError(f"taxonomies: that of {column!r} has fewer than two categories. Name all that occur.")
+            raise RolesError(f"taxonomies: the taxonomy of {column!r} has fewer than two categories. List all that occur.")
         return cls(parents)
 
     def tree(self) -> dict[str, Any]:
-        """Nested tables in alphabetical order: one form for one hierarchy, however it was written."""
+        """Nested tables in alphabetical order, the same for equal hierarchies."""
         places: dict[str, dict[str, Any]] = {ROOT: {}, **{name: {} for name in self.parents}}
         for name in sorted(self.parents):
             places[self.parents[name]][name] = places[name]
         return places[ROOT]
 
     def ancestors(self, category: str) -> frozenset[str]:
-        """The category itself and all above it, the root included."""
+        """The category and all its ancestors, including the root."""
         out = [category]
         while out[-1] != ROOT:
             out.append(self.parents[out[-1]])
@@ -50,7 +50,7 @@ class Taxonomy:
 
 def _walked(column: str, tree: Any, parent: str, depth: int) -> Iterator[tuple[str, str]]:
     if depth > _DEEPEST:
-        raise RolesError(f"taxonomies: that of {column!r} is deeper than {_DEEPEST} levels.")
+        raise RolesError(f"taxonomies: the taxonomy of {column!r} has more than {_DEEPEST} levels. Use fewer levels.")
     if isinstance(tree, Mapping):
         for name, below in tree.items():
             yield str(name), parent
@@ -58,19 +58,19 @@ def _walked(column: str, tree: Any, parent: str, depth: int) -> Iterator[tuple[s
     elif isinstance(tree, list | tuple):
         for name in tree:
             if not isinstance(name, str | int | float) or str(name) == ROOT:
-                raise RolesError(f"taxonomies: that of {column!r} lists something else than names. List names.")
+                raise RolesError(f"taxonomies: the taxonomy of {column!r} lists something other than categories. List text.")
             yield str(name), parent
     else:
-        raise RolesError(f"taxonomies: that of {column!r} holds a {type(tree).__name__}. Nest tables and lists of names.")
+        raise RolesError(f"taxonomies: the taxonomy of {column!r} contains a {type(tree).__name__}. Nest tables and lists.")
 
 
 def read_tree(column: str, path: Path) -> dict[str, Any]:
-    """Nested tables from a CSV file with a heading: in each row a category, the one above it, and so on up."""
+    """Nested tables from a CSV file with a header: each row has a category, its parent, and so on up to the top."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [[cell.strip() for cell in row if cell.strip()] for row in csv.reader(file)][1:]
     except (OSError, UnicodeDecodeError):
-        raise RolesError(f"taxonomies: the file {path.name!r} of {column!r} cannot be read. Give CSV with a heading.") from None
+        raise RolesError(f"taxonomies: the file {path.name!r} for {column!r} cannot be read. Give CSV with a header.") from None
     tree: dict[str, Any] = {}
     for row in rows:
         inside = tree
@@ -80,7 +80,7 @@ def read_tree(column: str, path: Path) -> dict[str, Any]:
 
 
 def with_taxonomies(roles: Roles, folder: Path | None = None) -> Roles:
-    """Roles with every taxonomy that is a file read in, each checked and in its one form: spelling changes no release."""
+    """Roles with every taxonomy file read, checked and in canonical form, so that spelling does not change a release."""
     if not roles.taxonomies:
         return roles
     trees: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Columns that were read as names: how many of their cells are numbers, dates or neither, never which."""
+"""Columns that were read as categorical: how many of their cells are numbers, dates or other text. No cell is shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from larvatus.data.microdata import Microdata
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "#N/A", ".")
 MANY_NAMES = 50
-FEW_CODES = 12  # different whole numbers that may be codes
+FEW_CODES = 12  # distinct whole numbers that may be codes
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 CODE = re.compile(r"[-+]?0[0-9xX].*|[-+]?\d{19,}")
 DRESSED = re.compile(
@@ -25,7 +25,7 @@ _KINDS = (("dates", DATE), ("codes", CODE), ("numbers", _NUMBER), ("dressed", DR
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One column of names: cells that hold something, and how many of them are what."""
+    """One categorical column: counts of non-empty cells by what they contain."""
 
     name: str
     cells: int
@@ -37,12 +37,12 @@ class Text:
 
     @property
     def stray(self) -> int:
-        """Cells that are neither numbers nor written like some."""
+        """Cells that are not numbers, even with currency signs or separators removed."""
         return self.cells - self.numbers - self.dressed
 
     @property
     def spoilt(self) -> bool:
-        """Whether these are numbers but for how some cells are written."""
+        """Whether the column would be numeric but for the way some cells are written."""
         return not self.codes and 2 * (self.numbers + self.dressed) > self.cells
 
     @property
@@ -51,37 +51,38 @@ class Text:
 
     @property
     def naming(self) -> bool:
-        """Whether nearly every record has a name of its own, as identifiers and remarks do."""
+        """Whether nearly every record has a value of its own, as in identifiers and remarks."""
         return self.distinct > MANY_NAMES and 2 * self.distinct > self.cells
 
     @property
     def usable(self) -> bool:
-        """Whether it can be masked as names."""
+        """Whether it can be masked as a categorical column."""
         return not (self.dated or self.naming or (self.spoilt and self.distinct > FEW_CODES))
 
     def sentence(self) -> str:
-        """What is the matter and what to do, with counts and without a cell; nothing where all is well."""
+        """The problem and its remedy, with counts and without any cell; empty if there is no problem."""
         of = f"{self.cells:,} cells"
         if self.dated:
-            return f"{self.name}: {self.dates:,} of {of} hold dates or times. Masks need numbers: convert it to days or a year."
+            return (f"{self.name}: {self.dates:,} of {of} are dates or times. Masks need numbers: convert the column to days "
+                    "or to a year.")
         if self.spoilt:
             said = []
             if self.dressed:
-                said.append(f"{self.dressed:,} of {of} are numbers with signs that numbers here do not have (for "
-                            "thousands, a comma for decimals, a currency, per cent)")
+                said.append(f"{self.dressed:,} of {of} are numbers with extra signs (thousands separators, decimal commas, "
+                            "currency or per cent signs)")
             if self.stray:
-                are = "is no number" if self.stray == 1 else "are no numbers"
+                are = "is not a number" if self.stray == 1 else "are not numbers"
                 said.append(f"{self.stray:,} of {of} {are}")
-            return (f"{self.name}: {' and '.join(said)}, so that the whole column was read as names. Correct these cells "
-                    f"in the file, or empty them, and ask again; say --nominal {self.name} where these are codes.")
+            return (f"{self.name}: {' and '.join(said)}, so the whole column was read as categorical. Correct or empty these "
+                    f"cells in the file and try again, or use --nominal {self.name} if the values are codes.")
         if self.naming:
-            return (f"{self.name}: {self.distinct:,} different names in {of}, as identifiers and remarks have; no mask of "
-                    "names hides them. Name it in --identifiers, or put it into fewer classes.")
+            return (f"{self.name}: {self.distinct:,} distinct categories in {of}, as in identifiers or remarks. No mask of "
+                    "categories hides them. Declare it in --identifiers, or recode it into fewer classes.")
         return ""
 
 
 def texts(data: Microdata, names: Sequence[str]) -> tuple[Text, ...]:
-    """Those of the columns that were read as names because of their cells, and not because somebody said so."""
+    """Those of the columns that were read as categorical because of their cells, and not because they were declared so."""
     columns, roles = data.table.columns, data.roles
     said = {*roles.nominal, *roles.ordered, *roles.taxonomies, *data.sub_groups.columns}
     asked = [n for n in names if n in columns and columns[n].kind == "nominal" and n not in said]
@@ -89,7 +90,7 @@ def texts(data: Microdata, names: Sequence[str]) -> tuple[Text, ...]:
 
 
 def text_of(name: str, counted: dict[object, int]) -> Text:
-    """What the levels of a column and their counts come to."""
+    """Counts for a column from its levels and how often each occurs."""
     cells = {str(level).strip(): 0 for level in counted if isinstance(level, str)}
     for level, times in counted.items():
         if isinstance(level, str):

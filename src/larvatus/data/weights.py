@@ -1,4 +1,4 @@
-"""The survey weight of a file: found and checked before anything is weighted by it."""
+"""The survey weight of a file, checked before it is used."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def checked_weight(data: Microdata, what: str, error: type[LarvatusError], zeros: bool = False) -> str:
-    """The weight column; refused where there is none, or where weights are missing, negative or (unless allowed) zero."""
+    """The weight column. An error is raised if there is none, or if weights are missing, negative or (unless allowed) zero."""
     name = data.roles.weight
     if name is None or name not in data.table.columns:
-        raise error(f"{what}: weighted = true, but no column has the role weight. Name one (roles.weight), or leave it off.")
+        raise error(f"{what}: weighted = true, but no column has the role weight. Declare one (roles.weight), or set false.")
     if data.table.columns[name].kind != "number":
-        raise error(f"{what}: weighted = true, but the weight {name!r} does not hold numbers. Name another column.")
+        raise error(f"{what}: weighted = true, but the weight {name!r} is not numeric. Declare another column.")
 
     def bad(group: int, block: Block) -> int:
         w: Array = block[name]
@@ -30,12 +30,12 @@ def checked_weight(data: Microdata, what: str, error: type[LarvatusError], zeros
     wrong = sum(data.reduce([name], bad, int.__add__))
     if wrong:
         kinds = "missing or negative" if zeros else "missing, zero or negative"
-        raise error(f"{what}: {wrong:,} weights in {name!r} are {kinds}. Leave these records out, or set weighted = false.")
+        raise error(f"{what}: {wrong:,} weights in {name!r} are {kinds}. Remove these records, or set weighted = false.")
     return name
 
 
 def weighted_moments(data: Microdata, names: Sequence[str], weight: str) -> list[SampleMoments]:
-    """Weighted means and scatter per sub-group, over the pairs of values that are present."""
+    """Weighted means and sums of squares and products per sub-group, over pairs of non-missing values."""
     from larvatus.stats.linear.moments import SampleMoments
 
     def of(group: int, block: Block) -> SampleMoments:

@@ -1,1 +1,1 @@
-"""What is written beside a release: manifest, codebook, file digests, and their verification."""
+"""Documents that accompany a release: manifests, codebook, file digests, and their verification."""

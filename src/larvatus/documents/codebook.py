@@ -1,7 +1,7 @@
-"""The codebook of a release: what each of its columns is, taken from the release and its steps, never from a rare value.
+"""The codebook of a release: a description of each column, which shows no rare value.
 
-Levels that fewer than ten records hold are not listed, no count is given, and neither is a smallest or largest value: the
-codebook may lie beside the release.
+Levels held by fewer than ten records are not listed. Counts, smallest and largest values are never shown. The codebook can
+therefore be published with the release.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CODES: Mapping[str, str] = {".csv": "empty cell", ".parquet": "null", ".pq": "n
 
 def make_codebook(release: Release, original: Microdata, labels: Mapping[str, str] | None = None,
                   suffix: str = ".parquet") -> Rows:
-    """One row per released column: label, type, code of missing values, whether and how it was masked, and its levels."""
+    """One row per released column: label, type, code for missing values, whether and how it was masked, and its levels."""
     data, named = release.data, labels or {}
     facts = [_facts(copy) for copy in release.copies]
     masked = masked_by(release, original)
@@ -41,25 +41,25 @@ def make_codebook(release: Release, original: Microdata, labels: Mapping[str, st
         rows.append({
             "column": name, "label": named.get(name, ""), "type": _type(data, name, whole),
             "missing": _CODES[suffix.lower()] if missing else "none", "masked": "yes" if name in data.confidential else "no",
-            "how": masked.get(name, "released as it is"), "levels": _levels(release, name),
+            "how": masked.get(name, "released unchanged"), "levels": _levels(release, name),
         })
     return Rows.of(rows)
 
 
 def codebook_text(rows: Sequence[Row]) -> str:
-    """The codebook as CSV; a cell that a spreadsheet would take for a formula begins with an apostrophe."""
+    """The codebook as CSV. A cell that a spreadsheet would read as a formula starts with an apostrophe."""
     from larvatus.data.score import csv_text
 
     return csv_text(Rows.of({k: _inert(v) for k, v in row.items()} for row in rows))
 
 
 def codebook_path(release: Path) -> Path:
-    """Where the codebook of a release lies."""
+    """Path of the codebook of a release."""
     return release.with_name(f"{release.stem if release.suffix else release.name}.codebook.csv")
 
 
 def masked_by(release: Release, original: Microdata) -> dict[str, str]:
-    """How each masked column was masked, in words that may be told."""
+    """How each masked column was masked, in words that may be published."""
     derived = derived_order([parse_rule(str(r["rule"])) for r in release.rules])
     names = [n for n in original.confidential if n not in derived]
     kinds = {n: original.table.columns[n].kind for n in names}
@@ -73,39 +73,39 @@ def masked_by(release: Release, original: Microdata) -> dict[str, str]:
             out[name] = ", then ".join(_told(s, {kinds[name]}) for s in steps)
     weight = release.data.roles.weight
     if weight is not None and weight in release.data.table.columns and release.data.table.columns[weight].replaced:
-        out[weight] = "recomputed for the records that are released"
+        out[weight] = "recomputed for the released records"
     return out
 
 
 def read_labels(given: Any, problems: list[str]) -> dict[str, str]:
-    """Labels as a study holds them, their problems added to the list."""
+    """Column labels from a study; problems are added to the list."""
     if not isinstance(given, Mapping):
-        problems.append(f"labels: needs a table, [labels], got {type(given).__name__}.")
+        problems.append(f"labels: must be a table, [labels], got {type(given).__name__}.")
         return {}
-    problems += [f"labels.{n}: needs text, got {type(v).__name__}." for n, v in given.items() if not isinstance(v, str)]
+    problems += [f"labels.{n}: must be text, got {type(v).__name__}." for n, v in given.items() if not isinstance(v, str)]
     return {str(n): v for n, v in given.items() if isinstance(v, str)}
 
 
 def label_problems(labels: Mapping[str, str], released: Sequence[str]) -> list[str]:
-    """Labels of columns that are not released."""
+    """Problems with labels of columns that are not released."""
     return [f"labels: {n!r} is not a released column; {nearest_names(n, released)}" for n in labels if n not in released]
 
 
 def _told(step: Mask, kinds: set[str]) -> str:
     settings = {k: v for k, v in step.published(kinds).items() if k not in ("where", "columns")}
     inner = ", ".join(f"{k.replace('_', ' ')} {v if isinstance(v, str) else json.dumps(v)}" for k, v in settings.items())
-    some = " for some of the records" if step.where is not None else ""
+    some = " for some records" if step.where is not None else ""
     return step.name().replace("_", " ") + (f" ({inner})" if inner else "") + some
 
 
 def _type(data: Microdata, name: str, whole: bool) -> str:
     if data.table.columns[name].kind == "nominal":
-        return "names in an order" if has_order(data.roles, name) else "names"
+        return "ordered categorical" if has_order(data.roles, name) else "categorical"
     return "whole number" if whole else "number"
 
 
 def _facts(data: Microdata) -> dict[str, tuple[bool, bool]]:
-    """Of each column whether all its values are whole numbers, and whether some are missing."""
+    """For each column, whether all its values are whole numbers, and whether some are missing."""
     names = data.released
     nominal = [data.table.columns[n].kind == "nominal" for n in names]
     found: list[NDArray[np.bool_]] = data.reduce(names, _looked_at(names, nominal), np.logical_or)
@@ -126,7 +126,7 @@ def _looked_at(names: Sequence[str], nominal: Sequence[bool]) -> Callable[[int, 
 
 
 def _levels(release: Release, name: str) -> str:
-    """The levels of a column of names that enough records of every copy hold, and how many are not listed."""
+    """The levels of a categorical column that enough records have in every copy, and the number of levels not listed."""
     if release.data.table.columns[name].kind != "nominal":
         return ""
     counts = [{label[0]: n for label, n in copy.table.counts([name]).items()} for copy in release.copies]
@@ -134,7 +134,7 @@ def _levels(release: Release, name: str) -> str:
     common = [v for v in there if all(found.get(v, 0) >= _SMALLEST for found in counts)]
     shown = [str(v).replace(";", ",") for v in common[:_MOST_LEVELS]]
     more = [f"{len(common) - _MOST_LEVELS} more"] if len(common) > _MOST_LEVELS else []
-    rare = [f"levels held by fewer than {_SMALLEST} records are not listed"] if len(common) < len(there) else []
+    rare = [f"levels with fewer than {_SMALLEST} records are not listed"] if len(common) < len(there) else []
     return "; ".join([*shown, *more, *rare])
 
 

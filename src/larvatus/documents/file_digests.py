@@ -1,4 +1,4 @@
-"""Released files as a manifest describes them: size, hash, records and columns, of each copy or of the parts of a folder."""
+"""Released files as described in a manifest: size, hash, records and columns of each copy, or of the parts of a folder."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from larvatus.core.errors import ReadError
 
 _PARQUET = b"PAR1"
-COPY = ("copy", "records")  # what a manifest says of a copy beside its size and hash
+COPY = ("copy", "records")  # fields of a copy in a manifest, besides size and hash
 
 
 def described_files(paths: Sequence[Path], records: Sequence[int]) -> list[dict[str, Any]]:
-    """Each copy by its records, its size and its hash; a folder by those of its parts."""
+    """Records, size and hash of each copy; for a folder, of its parts."""
     return [{"copy": i, "records": n, **describe_file(p)} for i, (p, n) in enumerate(zip(paths, records, strict=True), 1)]
 
 
@@ -32,7 +32,7 @@ def describe_file(path: Path) -> dict[str, Any]:
 
 
 def row_and_column_count(path: Path) -> tuple[int, int] | None:
-    """Records and columns of a file or a folder of Parquet files; nothing where it cannot be read as a table."""
+    """Number of records and columns of a file or a folder of Parquet files; None if it cannot be read as a table."""
     try:
         if path.is_dir():
             parts = [_in_parquet(p) for p in sorted(path.rglob("*.parquet"))]

@@ -1,7 +1,7 @@
-"""What lies beside a release: a manifest for the public, and one for the inside.
+"""The manifests of a release: one for the public, and one for internal use.
 
-The public one holds what may be told and the hash of each released file; the internal one everything but the secret. Neither
-has a hash of the source: whoever guesses the originals could check the guess with it.
+The public manifest contains what may be published and the hash of each released file. The internal one contains everything
+but the secret. Neither has a hash of the source, because a hash would let anyone test a guess of the original data.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMAT, INSIDE = "larvatus manifest 1", "internal"
 
 @dataclass(frozen=True, slots=True)
 class DecisionFacts:
-    """What the internal manifest tells of how the release came to leave."""
+    """What the internal manifest records about the decision to release."""
 
     approved_by: str = ""
     approved_at: str = ""
@@ -39,26 +39,26 @@ class DecisionFacts:
 
 
 def decided_for(study: Any, row_order: str, approved_by: str = "", selection: Mapping[str, Any] | None = None) -> DecisionFacts:
-    """What a study and whoever approved the release, now, have decided; limits as stated, not judged yet."""
+    """The decisions recorded in a study and the approval given now; limits are not evaluated yet."""
     at = _now() if approved_by else ""
     asked = study.constraints.model_dump(mode="json", exclude_defaults=True)
     return DecisionFacts(approved_by, at, study.purpose, row_order, asked or None, selection, study.limits.plain() or None)
 
 
 def approved_release(approved_by: str, public: str | None, names: Sequence[str]) -> str | None:
-    """The release that somebody approved: the one that is named, or the only one there is."""
+    """The release that was approved: the one that is named, or the only one."""
     if not approved_by:
         return None
     if public is None and len(names) > 1:
-        way = "Name the one that is approved with --chosen, or with --public to write its public report."
-        raise StudyError([f"approved_by: {len(names)} releases are planned. {way}"])
+        way = "Give the approved one with --chosen, or with --public to also write its public report."
+        raise StudyError([f"approved_by: the study plans {len(names)} releases. {way}"])
     return public or names[0]
 
 
 def complete(public: Path, internal: Path, told: Mapping[str, Any], approved_by: str = "") -> None:
-    """Put what was decided after a release was written into its internal manifest; an earlier approval stays.
+    """Add decisions made after a release was written to its internal manifest. An earlier approval is kept.
 
-    Where somebody has removed that manifest, what the public one tells is where it begins again.
+    If the internal manifest was removed, a new one starts from the public one.
     """
     approved = {"approved": {"by": approved_by, "at": _now()}} if approved_by else {}
     before = json.loads((internal if internal.is_file() else public).read_text(encoding="utf-8"))
@@ -70,7 +70,7 @@ def complete(public: Path, internal: Path, told: Mapping[str, Any], approved_by:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What an earlier run wrote down of the release that somebody approved."""
+    """The approval of a release recorded by an earlier run."""
 
     release: str
     by: str
@@ -79,7 +79,7 @@ class Approval:
 
 
 def approved_before(internal: Mapping[str, Path]) -> Approval | None:
-    """The approval among the internal manifests of releases, of which at most one can be the last; none where there is none."""
+    """The latest approval in the internal manifests of releases; None if there is none."""
     found: list[tuple[str, Approval]] = []
     for name, file in internal.items():
         told = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
@@ -95,14 +95,14 @@ def _now() -> str:
 
 
 def manifest_paths(release: Path, inside: Path | None = None) -> tuple[Path, Path]:
-    """Where the public and the internal manifest of a release lie: beside it, or the internal one in a folder of its own."""
+    """Paths of the public and the internal manifest: next to the release, or the internal one in its own folder."""
     stem = release.stem if release.suffix else release.name
     internal = release.with_name(f"{stem}.internal.json") if inside is None else inside / f"{stem}.internal.json"
     return release.with_name(f"{stem}.manifest.json"), internal
 
 
 def paths_beside(release: Path, inside: Path | None = None) -> tuple[Path, ...]:
-    """Every file that is written beside a release."""
+    """Paths of all documents that accompany a release."""
     return (*manifest_paths(release, inside), codebook_path(release))
 
 
@@ -110,7 +110,7 @@ def write_beside(
     release: Release, original: Microdata, path: Path, *, decided: DecisionFacts | None = None,
     labels: Mapping[str, str] | None = None, inside: Path | None = None, force: bool = False,
 ) -> None:
-    """Both manifests and the codebook of a release that has been written; the internal one for the owner alone to read."""
+    """Write both manifests and the codebook of a release already written; only the owner can read the internal manifest."""
     decided = decided or DecisionFacts()
     outside, internal = manifest_paths(path, inside)
     files = described_files(copy_paths(path, len(release.copies)), [c.rows for c in release.copies])
@@ -127,9 +127,9 @@ def write_beside(
 def public_manifest(
     release: Release, files: Sequence[Mapping[str, Any]], masked: int, book: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What may leave with the release; not its name, which may hold settings that are not published.
+    """The public manifest. It omits the name of the release, which may contain settings that are not published.
 
-    `masked` is how many columns the codebook calls masked, and `book` the size and hash of that codebook.
+    `masked` is the number of masked columns in the codebook, and `book` its size and hash.
     """
     from larvatus import __version__
 
@@ -139,7 +139,7 @@ def public_manifest(
         "masked_columns": masked, "copies": len(release.copies),
         "steps": [
             {"method": s.name(), "settings": s.published({data.table.columns[n].kind for n in taken_by(s, data)}),
-             "sentence": s.public_sentence(), "columns": list(s.columns) if s.columns else "all that it can mask",
+             "sentence": s.public_sentence(), "columns": list(s.columns) if s.columns else "all that the mask can handle",
              "records": "all" if s.where is None else "some"}
             for s in release.steps
         ],
@@ -151,7 +151,7 @@ def public_manifest(
 def internal_manifest(
     release: Release, original: Microdata, public: Mapping[str, Any], decided: DecisionFacts
 ) -> dict[str, Any]:
-    """The public manifest and everything else that is known of how the release was made, but for the secret."""
+    """The public manifest, and everything else about how the release was made, except the secret."""
     by, at = decided.approved_by, decided.approved_at
     return {
         **public, "name": release.name, "internal": True, "purpose": decided.purpose,

@@ -1,4 +1,4 @@
-"""Whether files are the ones that a manifest describes: every copy and the codebook by hash, records and columns by count."""
+"""Verify that files are those described in a manifest: copies and codebook by hash, records and columns by count."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ FORMATS = (".parquet", ".csv", ".pq", "")
 
 
 def verify_files(manifest: Path, files: Sequence[Path]) -> list[dict[str, Any]]:
-    """One row for each file that is named, for each copy that is not, and for the codebook.
+    """One row for each given file, for each copy that was not given, and for the codebook.
 
-    `same` is true or false, and None of what could not be looked at. Without files, those that lie beside the manifest.
+    `same` is true or false, or None if there was nothing to check. Without `files`, the files next to the manifest are checked.
     """
     told = _read(manifest)
     copies: Sequence[Mapping[str, Any]] = told["files"]
     named = list(files) or list(_beside(manifest, len(copies)))
     if not named:
-        raise ReadError(f"verify: no released file lies beside {manifest}. Name it.")
+        raise ReadError(f"verify: there is no released file next to {manifest}. Give its path.")
     rows = [{"file": str(path), "what": "copy", **_matched(path, told)} for path in named]
     there = {row["copy"] for row in rows}
     rows += [
-        {"file": "", "what": "copy", "same": None, "copy": c["copy"], "of": len(copies), "why": "no file was named for it"}
+        {"file": "", "what": "copy", "same": None, "copy": c["copy"], "of": len(copies), "why": "no file was given for it"}
         for c in copies if c["copy"] not in there and len(named) < len(copies)
     ]
     return [*rows, *_codebook(manifest, named, told.get("codebook"))]
 
 
 def _beside(manifest: Path, copies: int) -> Iterator[Path]:
-    """The released files where a walk puts them: beside the public manifest, or in `releases` for the internal one."""
+    """The released files: next to the public manifest, or in `releases` for the internal one."""
     from larvatus.data.release import copy_paths
 
     stem = next((manifest.name.removesuffix(e) for e in _ENDS if manifest.name.endswith(e)), manifest.stem)
@@ -59,35 +59,35 @@ def _codebook(manifest: Path, files: Sequence[Path], known: Any) -> list[dict[st
     path = next((p for p in places if p.is_file()), None)
     row = {"what": "codebook", "copy": None, "of": 1}
     if path is None:
-        return [{"file": "", **row, "same": None, "why": f"{name} does not lie beside the manifest or the release"}]
+        return [{"file": "", **row, "same": None, "why": f"{name} is neither next to the manifest nor next to the release"}]
     same = describe_file(path) == known
     return [{"file": str(path), **row, "same": same, "why": "" if same else _sizes(describe_file(path), [known])}]
 
 
 def _matched(path: Path, told: Mapping[str, Any]) -> dict[str, Any]:
     if not path.exists():
-        raise ReadError(f"{path} does not exist. Name the released file.")
+        raise ReadError(f"{path} does not exist. Give the path of the released file.")
     copies, found = told["files"], describe_file(path)
     known = next((c for c in copies if {k: v for k, v in c.items() if k not in COPY} == found), None)
     why = "" if known is not None else _difference(found, copies)
     other = _counts(path, told, known)
     if other:
-        why = f"its hash is the one described, and yet it has {other}" if known is not None else f"{why}; {other}"
+        why = f"its hash matches, but it has {other}" if known is not None else f"{why}; {other}"
     copy = known["copy"] if known is not None else None
     return {"same": not why, "copy": copy, "of": len(copies), "why": why}
 
 
 def _counts(path: Path, told: Mapping[str, Any], known: Mapping[str, Any] | None) -> str:
-    """How records and columns differ from those described; of another file only where no copy has as many."""
+    """How the counts of records and columns differ from the manifest; for an unknown file, from those of every copy."""
     found = row_and_column_count(path)
     if found is None:
         return "" if known is not None else "it cannot be read as a table"
     copies = [known] if known is not None else told["files"]
     records = {c.get("records", told.get("records")) for c in copies}
-    said = [] if found[0] in records else [f"{found[0]:,} records where {_any_of(records)} are described"]
+    said = [] if found[0] in records else [f"{found[0]:,} records instead of {_any_of(records)}"]
     columns = told.get("columns")
     if isinstance(columns, int) and found[1] != columns:
-        said.append(f"{found[1]:,} columns where {columns:,} are described")
+        said.append(f"{found[1]:,} columns instead of {columns:,}")
     return " and ".join(said)
 
 
@@ -98,20 +98,20 @@ def _any_of(numbers: set[Any]) -> str:
 def _difference(found: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> str:
     alike = [d for d in known if ("parts" in d) == ("parts" in found)]
     if not alike:
-        return "one file, and a folder is described" if "bytes" in found else "a folder, and one file is described"
+        return "a file instead of a folder" if "bytes" in found else "a folder instead of a file"
     if "parts" in found:
         have = {p["name"]: p for p in found["parts"]}
         parts = {p["name"]: p for p in alike[0]["parts"]}
         changed = sum(have[n] != parts[n] for n in have.keys() & parts.keys())
-        return f"{len(parts.keys() - have)} parts lack, {len(have.keys() - parts)} are added, {changed} have other content"
+        return f"{len(parts.keys() - have)} parts are missing, {len(have.keys() - parts)} were added, {changed} were changed"
     return _sizes(found, alike)
 
 
 def _sizes(found: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> str:
     if found["bytes"] not in [d["bytes"] for d in known]:
         sizes = " or ".join(f"{d['bytes']:,}" for d in known[:3])
-        return f"{found['bytes']:,} bytes, and {sizes} are described"
-    return "as many bytes as described, with other content"
+        return f"{found['bytes']:,} bytes instead of {sizes}"
+    return "same size, but different content"
 
 
 def _read(manifest: Path) -> Mapping[str, Any]:
@@ -124,7 +124,7 @@ def _read(manifest: Path) -> Mapping[str, Any]:
     told: dict[str, Any] = raw if isinstance(raw, dict) and raw.get("format") == FORMAT else {}
     files = told.get("files")
     if not isinstance(files, list) or not files or not all(_sound(f) and isinstance(f.get("copy"), int) for f in files):
-        raise ReadError(f"{manifest} is not a manifest of a release. Name the file NAME.manifest.json that lies beside it.")
+        raise ReadError(f"{manifest} is not the manifest of a release. Give the file NAME.manifest.json next to the release.")
     return told
 
 

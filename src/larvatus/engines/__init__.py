@@ -1,1 +1,1 @@
-"""Where data are held and how verbs are carried out: one file, one engine. Their parts are in the hidden sub-packages."""
+"""Engines: where data are held and verbs are executed. One file per engine; their parts are in the hidden sub-packages."""

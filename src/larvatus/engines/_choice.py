@@ -1,4 +1,4 @@
-"""Which engine a source goes to: the one that was named, the source's own, or the one that fits its size."""
+"""Choose the engine for a source: the one named, the source's own, or one that suits its size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIMES, COMFORTABLE = 6, 0.6
 def engine_for(
     source: Any, engine: str | Engine, memory: int | str | None, columns: int, master: str | None = None
 ) -> tuple[Engine, str]:
-    """The engine, and why, where nobody asked for it."""
+    """The engine, and the reason for it if it was chosen automatically."""
     if not isinstance(engine, str):
         return engine, ""
     if engine == "auto" and (master is not None or type(source).__module__.startswith("pyspark.sql")):
@@ -32,7 +32,7 @@ def engine_for(
     needed = _TIMES * _size(source, columns)
     if needed <= COMFORTABLE * allowed:
         return _named("memory", None), ""
-    why = f"the source would need about {needed / 1e9:.1f} GB of memory and {allowed / 1e9:.1f} GB may be used"
+    why = f"the source would need about {needed / 1e9:.1f} GB of memory, and {allowed / 1e9:.1f} GB may be used"
     if importlib.util.find_spec("duckdb") is None:
         raise EngineError(f"{why}. Install larvatus[duckdb], which works on disk, or set engine = \"memory\" to try it.")
     return _named("duckdb", memory), f"working on disk with engine duckdb: {why}"
@@ -45,7 +45,7 @@ def _named(name: str, memory: int | str | None, master: str | None = None) -> En
     kind = load(_PACKAGE, name)
     bounded = memory is not None and name not in ("memory", "pieces")
     if memory is not None and not bounded:
-        raise EngineError(f"memory: engine {name} cannot keep to an amount. Use engine duckdb, or leave memory out.")
+        raise EngineError(f"memory: engine {name} cannot limit its memory. Use engine duckdb, or leave memory out.")
     if master is not None and name != "spark":
         raise EngineError(f"master: engine {name} runs on this machine. Use engine spark, or leave master out.")
     settings = {"memory": memory} if bounded else {}
@@ -54,7 +54,7 @@ def _named(name: str, memory: int | str | None, master: str | None = None) -> En
 
 
 def _size(source: Any, columns: int) -> int:
-    """Bytes that the columns with a role take as numbers; frames are in memory already."""
+    """Bytes that the columns with a role take as numbers; 0 for data frames, which are in memory already."""
     if not isinstance(source, str | Path):
         return 0
     parts = parts_of(source)

@@ -1,4 +1,4 @@
-"""A file of moderate size held in memory, whatever engine it came from, and its records drawn again with replacement."""
+"""Hold a file of moderate size in memory, whatever its engine, and resample its records with replacement."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from larvatus.engines.memory import Memory
 
 
 def sample_file(data: Microdata, most: int, of: int, random: RecordRandom) -> Microdata:
-    """About `most` of every `of` records, chosen by record id, so that the same ones are chosen of a paired release."""
+    """A sample of about `most` of every `of` records, chosen by record id: the same records in a paired release."""
     rate = most / of
     return data.take(lambda group, block: random.uniform(block.record, purpose="kept for the null")[0] < rate, ())
 
 
 def in_memory(data: Microdata, names: Sequence[str]) -> Microdata:
-    """These columns of a file, in its sub-groups."""
+    """These columns of a file in memory, in its sub-groups."""
     table, groups = data.table, data.groups
     record, values, code = joined_rows(table, names)
     held = lay_out_rows({n: table.columns[n] for n in names}, record, record, values, code, groups.columns, groups.labels,
@@ -28,7 +28,7 @@ def in_memory(data: Microdata, names: Sequence[str]) -> Microdata:
 
 
 def drawn_again(data: Microdata, rows: int, random: RecordRandom) -> Microdata:
-    """So many records of a file in memory, drawn whole and with replacement; the draws depend on record ids' order alone."""
+    """`rows` records of a file in memory, resampled with replacement; the draws depend only on the order of record ids."""
     table, groups = as_memory(data.table), data.groups
     ids = np.arange(rows, dtype=np.int64)
     place = np.minimum((random.uniform(ids, purpose="drawn again")[0] * table.rows).astype(np.int64), table.rows - 1)

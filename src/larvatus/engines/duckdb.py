@@ -1,4 +1,4 @@
-"""What does not fit in memory, on one machine: columns in files of a private folder, sorts and joins by DuckDB."""
+"""The engine for data larger than memory, on one machine: columns in a private folder, sorts and joins by DuckDB."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LARGEST_BUCKET = 1 << 21
-RESERVE = 160 * 10**6  # blocks on their way in and out, whatever the rest is doing
-SORTING, _HOLDING, _PER_ROW = 0.6, 0.85, 96  # of what is left: DuckDB while sorting, arrays while held; bytes of a row
+RESERVE = 160 * 10**6  # bytes for blocks being read and written
+SORTING, _HOLDING, _PER_ROW = 0.6, 0.85, 96  # shares of the rest: DuckDB while sorting, arrays while held; bytes per row
 
 
 class Duckdb:
-    """Reads sources of any size into columns on disk; `memory` bounds what is held at once, blocks and DuckDB together."""
+    """Reads sources of any size into columns on disk; `memory` limits what is held at once, by blocks and DuckDB together."""
 
     def __init__(self, memory: int | str | None = None, rows: int | None = None, threads: int | None = None) -> None:
         self._memory = usable_memory() // 2 if memory is None else bytes_of(memory)
@@ -45,7 +45,7 @@ class Duckdb:
 
     @property
     def room(self) -> Room:
-        """The work folder and its limits, made when something is first read."""
+        """The work folder and its limits, created at the first read."""
         if self._room is None:
             folder = WorkFolder()
             free = max(self._memory - RESERVE, self._memory // 3)
@@ -55,22 +55,22 @@ class Duckdb:
         return self._room
 
     def names(self, source: Any) -> list[str]:
-        """The source's columns."""
+        """The columns of the source."""
         return checked_names([str(c) for c in source.columns]) if is_relation(source) else column_names(source)
 
     def keyed(self, source: Any) -> bool:
-        """Whether the source says that its rows were written in keyed random order."""
+        """Whether the source states that its rows are in keyed random order."""
         return False if is_relation(source) else keyed_order_of(source)
 
     def read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None) -> DiskTable:
-        """A table of the columns that have a role, in sub-group and record order."""
+        """A table of the columns with a role, sorted by sub-group and record id."""
         relation = is_relation(source)
         if relation and roles.record_id is None:
             _check_ordered(source)
         return reading.read_to_disk(self.room, source, relation, self.names(source), roles, sub_groups, pairing)
 
     def frame(self, table: RecordTable, names: Sequence[str], like: RecordTable) -> Any:
-        """The named columns in the source's row order: the kind of frame the source was, or a relation over a file."""
+        """The named columns in the row order of the source, as its kind of data frame or as a relation over a file."""
         held, source = as_disk(table), as_disk(like).source
         if source.kind in ("pandas", "polars", "pyarrow"):
             return writing.disk_frame(held, names, source)
@@ -86,19 +86,19 @@ class Duckdb:
     def write(
         self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
     ) -> None:
-        """The named columns to a file or a folder of files, in keyed order where words are given."""
+        """Write the named columns to a file or a folder of files, in the order of the random words if `order` is given."""
         writing.check_targets(path, pairing, force)
         writing.write_from_disk(as_disk(table), names, path, order, pairing)
 
 
 @cache
 def _frames() -> WorkFolder:
-    """Where relations that were given out are kept: as long as the process, since nobody knows when they are let go."""
+    """Folder of relations returned to the caller. It lasts as long as the process, because they may be used at any time."""
     return WorkFolder()
 
 
 class _Sorter:
-    """DuckDB on streams of Arrow batches, with a limit to its memory and a private place for what it spills."""
+    """DuckDB on streams of Arrow batches, with a memory limit and a private folder for spilled data."""
 
     def __init__(self, folder: WorkFolder, memory: int, threads: int) -> None:
         self._folder, self._memory, self._threads = folder, memory, threads
@@ -112,13 +112,13 @@ class _Sorter:
         return self._connection
 
     def close(self) -> None:
-        """Let go of the connection; a later question opens another."""
+        """Close the connection; a later query opens a new one."""
         if self._connection is not None:
             self._connection.close()
         self._connection = None
 
     def ordered(self, rows: ColumnBlocks, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> ColumnBlocks:
-        """Rows in order: parted by the first key into pieces that fit, each sorted here; pieces that do not, by DuckDB."""
+        """Rows in order: divided by the first key into pieces that fit in memory; larger pieces are sorted by DuckDB."""
         return sort_in_parts(rows, dtypes, by, wanted, self._folder, self._memory, self._threads, self._sorted)
 
     def _sorted(self, rows: ColumnBlocks, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> ColumnBlocks:
@@ -143,14 +143,14 @@ class _Sorter:
         except duckdb.Error as error:
             raise _explained(error, self._folder) from None
         finally:
-            with suppress(duckdb.Error):  # closed already when Python is ending
+            with suppress(duckdb.Error):  # already closed while Python exits
                 for name in given:
                     cursor.unregister(name)
                 cursor.close()
 
 
 def _let_go(sorter: weakref.ref[_Sorter]) -> None:
-    """Close the connection before Python ends: DuckDB complains of what is still open then."""
+    """Close the connection before Python exits: DuckDB complains about open connections."""
     found = sorter()
     if found is not None:
         found.close()
@@ -179,14 +179,14 @@ def _reader(rows: ColumnBlocks, dtypes: dict[str, str]) -> pa.RecordBatchReader:
 
 
 def _explained(error: Exception, folder: WorkFolder) -> EngineError:
-    """What a person can do about it; DuckDB's own words may hold values, so they are not repeated."""
+    """An error that tells the user what to do. DuckDB's own message is not repeated, because it may contain values."""
     kind, said = type(error).__name__, str(error).lower()
     if "no space" in said or "disk" in said or "max_temp_directory_size" in said:
         return EngineError(
-            f"no room is left for temporary files in {folder.path.parent}. Free some, or name another folder in LARVATUS_TEMP."
+            f"there is no space for temporary files in {folder.path.parent}. Free some, or set LARVATUS_TEMP to another folder."
         )
     if kind == "OutOfMemoryException":
-        return EngineError("sorting needs more memory than it may use. Allow more (memory = …), or fewer threads.")
+        return EngineError("sorting needs more memory than allowed. Allow more (memory = …), or use fewer threads.")
     return EngineError(f"DuckDB could not finish ({kind}).")
 
 
@@ -203,9 +203,9 @@ KEEPS_ORDER = {
 
 
 def _check_ordered(relation: Any) -> None:
-    """Refuse a relation whose rows may come in no stated order: its records could not be told apart again.
+    """Refuse a relation whose rows have no defined order, because its records could not be identified again.
 
-    Rows keep the order of what is scanned through filters and projections; an ORDER BY on top gives one to anything.
+    Filters and projections keep the order of the scanned rows; a final ORDER BY gives any relation an order.
     """
     steps = _operators(str(relation.explain()))
     top = next((step for step in steps if step not in ("PROJECTION", "FILTER", "LIMIT", "STREAMING LIMIT")), "")
@@ -215,8 +215,8 @@ def _check_ordered(relation: Any) -> None:
     if all(step in KEEPS_ORDER for step in steps) and str(kept).lower() == "true":
         return
     raise ReadError(
-        "the relation's rows come in no stated order (they are joined or grouped, or the connection does not keep it). "
-        "Name a record_id column, or end the query with ORDER BY."
+        "the rows of the relation have no defined order (they are joined or grouped, or the connection does not preserve it). "
+        "Declare a record_id column, or end the query with ORDER BY."
     )
 
 

@@ -1,4 +1,4 @@
-"""What fits in memory: columns as contiguous arrays, work on all cores. The default engine."""
+"""The default engine, for data that fit in memory: contiguous arrays, computation on all cores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What a table came from: columns that leave as they came, Arrow types, and the kind of frame to give back."""
+    """The source of a table: columns that are released unmasked, Arrow types, and the kind of data frame to return."""
 
     kept: pa.Table
     types: Mapping[str, pa.DataType]
@@ -38,20 +38,20 @@ class _Source:
 
 
 class Memory:
-    """Reads everything with a role into arrays."""
+    """Reads all columns with a role into arrays."""
 
     def names(self, source: Any) -> list[str]:
-        """The source's columns."""
+        """The columns of the source."""
         return column_names(source)
 
     def keyed(self, source: Any) -> bool:
-        """Whether the source says that its rows were written in keyed random order."""
+        """Whether the source states that its rows are in keyed random order."""
         return keyed_order_of(source)
 
     def read(
         self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None
     ) -> MemoryTable:
-        """A table of the columns that have a role, in sub-group and record order."""
+        """A table of the columns with a role, sorted by sub-group and record id."""
         names = column_names(source)
         check_roles(roles, sub_groups, names)
         wanted = released_columns(roles, sub_groups)
@@ -78,7 +78,7 @@ class Memory:
         return _record_ids(name, table.column(name))
 
     def frame(self, table: RecordTable, names: Sequence[str], like: RecordTable) -> Any:
-        """The named columns in the source's row order, as the kind of frame the source was."""
+        """The named columns in the row order of the source, as its kind of data frame."""
         held = as_memory(table)
         order = np.argsort(held.position, kind="stable")
         out = self._arrow(held, names, order)
@@ -91,7 +91,7 @@ class Memory:
     def write(
         self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
     ) -> None:
-        """The named columns to a file, in keyed order where words are given, with the record ids in a pairing file."""
+        """Write the named columns, in the order of the random words if `order` is given, and record ids to a pairing file."""
         check_target(path, force)
         if pairing is not None:
             check_target(pairing, force, folder=False)
@@ -137,14 +137,14 @@ def _with_records(table: pa.Table, record: Ints) -> Iterator[tuple[pa.RecordBatc
 
 
 def _own(table: pa.Table, kind: str) -> pa.Table:
-    """A copy that a later change of the caller's frame cannot reach; only pandas shares memory that can be written."""
+    """A copy that later changes of the caller's frame do not affect; only pandas shares writable memory."""
     return table.take(np.arange(table.num_rows)) if kind == "pandas" else table
 
 
 
 
 def _taken(column: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
-    """Rows of a column; levels that only rows left out had do not leave."""
+    """Rows of a column; levels that only dropped rows had are removed."""
     import pyarrow as pa
 
     out = column.take(pa.array(rows))
@@ -156,7 +156,7 @@ def _taken(column: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
 def _cross(
     values: Mapping[str, Array], columns: Mapping[str, Column], names: Sequence[str], rows: int
 ) -> tuple[Ints, list[tuple[Any, ...]]]:
-    """The code of each row's sub-group and the sub-groups there are, missing levels last."""
+    """The code of each row's sub-group and the labels of the sub-groups, missing levels last."""
     if not names:
         return np.zeros(rows, dtype=np.int64), [()]
     code = np.zeros(rows, dtype=np.int64)
@@ -170,10 +170,10 @@ def _cross(
 
 
 def _record_ids(name: str, column: pa.ChunkedArray) -> Ints:
-    """Record ids from a column of whole numbers or text, each record with its own."""
+    """Record ids from a column of whole numbers or text; each must be unique."""
     ids = record_ids(name, column)
     if len(np.unique(ids)) != len(ids):
-        raise ReadError(f"record_id: {name!r} is missing or repeated in some records; it must name each record once.")
+        raise ReadError(f"record_id: {name!r} is missing or repeated in some records; each record needs a unique value.")
     return ids
 
 

@@ -1,4 +1,4 @@
-"""A test engine: memory cut into random pieces, in random order, of random size. A method that notices is wrong."""
+"""A test engine: data in memory, handed out in random pieces of random size and order. A correct method does not notice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class _PiecesTable:
-    """Arrays in memory that are never handed out the same way twice; orders and ranks are made by plain sorting."""
+    """Arrays in memory that are never handed out the same way twice; orders and ranks are computed by plain sorting."""
 
     held: MemoryTable
     rng: np.random.Generator
@@ -207,7 +207,7 @@ def _pieces(table: RecordTable) -> _PiecesTable:
 
 
 class Pieces:
-    """Memory's reader and writer around tables that are handed out in random pieces."""
+    """Reads and writes like engine memory; tables are handed out in random pieces."""
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed

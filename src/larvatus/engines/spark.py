@@ -1,4 +1,4 @@
-"""What does not fit on one machine: columns in a folder that a cluster shares, blocks and sorts by Spark's executors."""
+"""The engine for data larger than one machine: columns in a folder that a cluster shares, computation on Spark executors."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _HOLDING, _PER_ROW = 0.85, 96
-_GIVEN_OUT: list[SharedFolder] = []  # folders behind frames that were given out: nobody knows when those are let go
-_CHECKED: set[tuple[int, str]] = set()  # sessions and folders that were looked at
+_GIVEN_OUT: list[SharedFolder] = []  # folders of data frames returned to the caller, which may be used at any time
+_CHECKED: set[tuple[int, str]] = set()  # sessions and folders already checked
 
 
 class Spark:
     """Reads sources of any size on a cluster.
 
-    `session` is the session to work in; without one, the session of the frame that is read, the active one, or a new one
-    at `master`. `folder` is a path that the driver and all executors share, or an address that Arrow opens; `memory` bounds
-    what one task holds.
+    `session` is the Spark session to use (default: that of the data frame read, the active one, or a new one at `master`).
+    `folder` is a path that the driver and all executors share, or an address that Arrow can open. `memory` limits what one
+    task holds.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Spark:
         return Spark, ()
 
     def _on(self, source: Any) -> SparkCluster:
-        """The cluster, looked at once: whether its executors have the package and reach the folder."""
+        """The cluster, checked once: its executors must have the package and reach the folder."""
         if self._cluster is None:
             session = session_for(source, self._session, self._master)
             self._shared = SharedFolder(self._folder)
@@ -67,7 +67,7 @@ class Spark:
         return self._cluster
 
     def names(self, source: Any) -> list[str]:
-        """The source's columns."""
+        """The columns of the source."""
         if is_spark(source):
             return checked_names([str(c) for c in source.columns])
         if isinstance(source, str) and "://" in source:
@@ -78,16 +78,16 @@ class Spark:
         return column_names(source)
 
     def keyed(self, source: Any) -> bool:
-        """Whether the source says that its rows were written in keyed random order."""
+        """Whether the source states that its rows are in keyed random order."""
         elsewhere = is_spark(source) or (isinstance(source, str) and "://" in source)
         return False if elsewhere else keyed_order_of(source)
 
     def read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None) -> SparkTable:
-        """A table of the columns that have a role, in sub-group and record order."""
+        """A table of the columns with a role, sorted by sub-group and record id."""
         return reading.read_to_cluster(self._on(source), source, self.names(source), roles, sub_groups, pairing)
 
     def frame(self, table: RecordTable, names: Sequence[str], like: RecordTable) -> Any:
-        """The named columns: the kind of frame the source was, or a Spark frame."""
+        """The named columns, as the kind of data frame of the source, or as a Spark data frame."""
         held, source = as_spark(table), as_spark(like).source
         if source.kind in ("pandas", "polars", "pyarrow"):
             small = held.room.arranges(held.rows, len(names))
@@ -100,13 +100,13 @@ class Spark:
     def write(
         self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
     ) -> None:
-        """The named columns to a file or a folder of files, in keyed order where words are given."""
+        """Write the named columns to a file or a folder of files, in the order of the random words if `order` is given."""
         _disk_writing.check_targets(path, pairing, force)
         writing.write_from_cluster(as_spark(table), names, path, order, pairing)
 
 
 def _check(cluster: SparkCluster) -> None:
-    """Refuse a cluster on which nothing would work, in plain words, before anything is read."""
+    """Refuse a cluster that would not work, with an explanation, before anything is read."""
     from larvatus import __version__
 
     word = secrets.token_hex(8)
@@ -114,9 +114,9 @@ def _check(cluster: SparkCluster) -> None:
     said = cluster.run(partial(_looked, cluster.place), list(range(cluster.parallel)))
     if any(version != __version__ for version, _ in said):
         other = next(version for version, _ in said if version != __version__)
-        raise EngineError(f"the executors have larvatus {other} and the driver has {__version__}. Install the same version.")
+        raise EngineError(f"the executors have larvatus {other} and the driver has {__version__}. Install the same one.")
     if any(found != word for _, found in said):
-        raise EngineError("the executors see another folder under the work folder's name. Name one that all of them share.")
+        raise EngineError("the work folder is a different folder on the executors. Set LARVATUS_TEMP to one that all share.")
 
 
 def _looked(place: Place, _: int) -> tuple[str, str]:

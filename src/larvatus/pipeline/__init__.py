@@ -1,4 +1,4 @@
-"""The order of the work, known here alone: read, mask, attack, measure, compare, run, search."""
+"""The order of the work: read, mask, attack, measure, compare, run, search. No other package knows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step of a release: sub-groups settled before the first, records chosen, and nothing given back unchanged."""
+"""One step of a release: settle the sub-groups before the first step, select records, and check that values changed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NOTABLE, ALIKE = 0.1, 1e-7
 
 
 def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
-    """Refuse columns that a step cannot mask, and confidential columns that no step masks."""
+    """Raise an error for columns that a step cannot mask, and for confidential columns that no step masks."""
     taken = taken_in_turn(data, masks)
     for step, names in zip(masks, taken, strict=True):
         for name in step.columns or ():
@@ -56,12 +56,12 @@ def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
             able = next((m for m in masks if is_maskable(m, name, data)), None)
             if able is None:
                 raise MaskError(_unmaskable(masks[0], name, data))
-            raise MaskError(f"mask: {name!r} is confidential, and no step masks it. Name it in the columns of a step, or do "
+            raise MaskError(f"mask: {name!r} is confidential, but no step masks it. Add it to the columns of a step, or do "
                             "not declare it confidential.")
 
 
 def check_orders(data: Microdata, masks: Sequence[Mask]) -> None:
-    """Refuse a step after which a column would be worse protected, given the steps before it that mask the same column."""
+    """Raise an error if a step would weaken the protection of a column that an earlier step has masked."""
     taken = taken_in_turn(data, masks)
     for i, step in enumerate(masks):
         for name in taken[i]:
@@ -70,19 +70,19 @@ def check_orders(data: Microdata, masks: Sequence[Mask]) -> None:
 
 def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
     if data.table.columns[name].kind == "nominal" and "ordered" in step.handles:
-        return (f"{step.name()}: needs numbers or names in an order, and {name!r} holds names without one. State it "
-                "(roles.ordered), give a taxonomy (roles.taxonomies), or leave the column out of the step.")
+        return (f"{step.name()}: needs numeric or ordered categorical columns, and {name!r} is categorical without an "
+                "order. State its order (roles.ordered), give a taxonomy (roles.taxonomies), or leave it out of the step.")
     if data.table.columns[name].kind == "nominal":
         why = "".join(f" in {t.stray + t.dressed:,} of {t.cells:,} cells" for t in texts(data, [name]) if t.spoilt)
-        return (f"{step.name()}: needs numbers, and {name!r} holds text{why}. Add a step for text columns (larvatus list "
-                "masks), remove what is not a number from the column (signs for thousands too; only empty cells and NA count "
+        return (f"{step.name()}: needs numbers, and {name!r} contains text{why}. Add a step for text columns (larvatus list "
+                "masks), remove what is not a number from the column (thousands separators too; only empty cells and NA count "
                 "as missing), or do not declare it confidential.")
-    return (f"{step.name()}: needs names (text, or numeric codes declared nominal), and {name!r} holds numbers. Add a step for "
-            "numbers, declare it nominal, or do not declare it confidential.")
+    return (f"{step.name()}: needs categorical columns (text, or numeric codes declared nominal), and {name!r} is numeric. "
+            "Add a step for numbers, declare it nominal, or do not declare it confidential.")
 
 
 def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdata, list[Note]]:
-    """Small sub-groups refused, pooled or suppressed, for the most demanding step."""
+    """Refuse, pool or suppress small sub-groups, as the most demanding step requires."""
     seen = [data.with_confidential(names) for names in taken_in_turn(data, masks)]
     needs = [(m.smallest(d) if m.scope == "sub_group" else 1, m.name()) for m, d in zip(masks, seen, strict=True)]
     limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
@@ -105,37 +105,37 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
             names = "; ".join(after.groups.holds(g)[:5]) + (" …" if len(held) > 5 else "")
             gone = ", ".join(after.groups.columns[len(after.groups.labels[g]) :])
             pooled = f"{len(held)} sub-groups are pooled into ({after.groups.name(g)})"
-            notes.append(Note(f"{pooled}, relations with {gone} are not kept: {names}", "warning", "sub_groups"))
+            notes.append(Note(f"{pooled}; relations with {gone} are not preserved: {names}", "warning", "sub_groups"))
     lost = data.rows - after.rows
     if lost:
         few = outcome.target.count(-1)
-        notes.append(Note(f"{lost:,} records of {few} small sub-groups are left out of the release", "warning", "sub_groups"))
-        notes.append(Note("records of small sub-groups are left out of the file", step="sub_groups", public=True))
+        notes.append(Note(f"{lost:,} records of {few} small sub-groups are not released", "warning", "sub_groups"))
+        notes.append(Note("records of small sub-groups are not released", step="sub_groups", public=True))
     if notes and any(m.scope == "sub_group" for m in masks) and any(len(held) > 1 for held in outcome.declared):
         notes.append(Note(_pooled(after.groups.columns, [len(x) for x in after.groups.labels]), step="sub_groups", public=True))
     return after, notes
 
 
 def _pooled(columns: Sequence[str], told_by: Sequence[int]) -> str:
-    """For the public, without naming a sub-group: by which columns masking told records apart, everywhere or in places."""
+    """A public note that names no sub-group: the columns whose sub-groups masking was done within, everywhere or in part."""
     least, most = min(told_by), max(told_by)
     in_places, nowhere = ", ".join(columns[least:most]), ", ".join(columns[most:])
     with_them = "relations of masked columns with"
     if not most:
-        said = f"small sub-groups were pooled until one was left: masking had no regard to {nowhere}"
+        said = f"all sub-groups were pooled into one: masking was not done within sub-groups of {nowhere}"
     else:
-        said = f"masking had regard to sub-groups formed by {', '.join(columns[:most])}, and small ones were pooled"
+        said = f"masking was done within sub-groups of {', '.join(columns[:most])}, and small ones were pooled"
     if in_places:
-        said += f"; {with_them} {in_places} are kept only in sub-groups that were not pooled"
-    return said + (f"; {with_them} {nowhere} are not kept" if nowhere else "")
+        said += f"; {with_them} {in_places} are preserved only in sub-groups that were not pooled"
+    return said + (f"; {with_them} {nowhere} are not preserved" if nowhere else "")
 
 
 def apply_step(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
-    """One mask, over the records and within the sub-groups it was asked for; only confidential columns may change."""
+    """Apply one mask to the records and within the sub-groups it is set to; only confidential columns may change."""
     for name in taken_by(step, original):
         if name in current.confidential and name not in taken_by(step, current):
-            raise MaskError(f"{step.name()}: needs numbers, and a step before it turned {name!r} into names. Put it before "
-                            "that step, or leave the column out of its columns.")
+            raise MaskError(f"{step.name()}: needs numbers, and an earlier step made {name!r} categorical. Put it before that "
+                            "step, or leave the column out of its columns.")
     whole, current = current, seen_by(step, current)
     beside = _in_same_groups(original, current).with_confidential(current.confidential)
     masked = _applied(step, current, beside, random)
@@ -153,7 +153,7 @@ def _applied(step: Mask, current: Microdata, original: Microdata, random: Record
     marked = mark_records(step, beside if beside.rows == base.rows else still)
     chosen = sum(marked.reduce([TAKEN], lambda g, b: int(b[TAKEN].sum()), int.__add__))
     if chosen == 0:
-        raise MaskError(f"{step.name()}: where = {where_text(step.where)} chooses no record, so nothing would be masked.")
+        raise MaskError(f"{step.name()}: where = {where_text(step.where)} selects no record, so nothing would be masked.")
     taken: Microdata | None = None
     if step.record_wise and not step.alone:
         base = base.holding(base.table.pair(marked.table, {TAKEN: TAKEN}))
@@ -162,17 +162,17 @@ def _applied(step: Mask, current: Microdata, original: Microdata, random: Record
         taken = taken if step.alone else _workable(taken, step)
         base, beside = (d.holding(taken.table.pair(d.table, {n: n for n in d.table.columns})) for d in (base, beside))
     masked = step.apply(base, beside, random)
-    notes = [*masked.notes, Note(f"{chosen:,} of {current.rows:,} records chosen by where")]
+    notes = [*masked.notes, Note(f"{chosen:,} of {current.rows:,} records selected by where")]
     if taken is not None and any(len(held) > 1 for held in taken.groups.declared):
-        notes.append(Note("too few records were chosen in some sub-groups: they were pooled, and what the step keeps is kept "
-                          "in the pools only", "warning"))
+        notes.append(Note("too few records were selected in some sub-groups: these were pooled, and what the step preserves is "
+                          "preserved in the pooled sub-groups only", "warning"))
     if isinstance(step.where, tuple) and chosen < len(set(step.where)):
         notes.append(Note(f"{len(set(step.where)) - chosen} of the record ids in where are not in the data", "warning"))
     return Masked(_adopted(current, masked.data, marked), notes)
 
 
 def _workable(taken: Microdata, step: Mask) -> Microdata:
-    """The chosen records in sub-groups that are large enough for the step: pooled where the study says so, else refused."""
+    """The selected records in sub-groups large enough for the step: pooled if the study allows it, else refused."""
     small: Small = "pool" if taken.sub_groups.small == "pool" else "refuse"
     asked_by = f"{step.name()} with where"
     outcome = settle(taken.groups, taken.present().tolist(), step.smallest(taken), small, asked_by)
@@ -184,7 +184,7 @@ def _workable(taken: Microdata, step: Mask) -> Microdata:
 
 
 def _in_same_groups(original: Microdata, current: Microdata) -> Microdata:
-    """The original without the sub-groups that a step before left out."""
+    """The original without the sub-groups that an earlier step dropped."""
     if original.groups.labels == current.groups.labels:
         return original
     place = {label: i for i, label in enumerate(current.groups.labels)}
@@ -193,9 +193,9 @@ def _in_same_groups(original: Microdata, current: Microdata) -> Microdata:
 
 
 def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = None) -> Microdata:
-    """The current data with the confidential columns of a mask's result, for the marked records where any are.
+    """The current data with the confidential columns of a mask's result (for the marked records, if records are marked).
 
-    A weight that the mask has replaced comes along. Records that the mask was given and did not return are left out.
+    A weight that the mask replaced is taken over too. Records that the mask received and did not return are dropped.
     """
     names = [n for n in current.confidential if n in masked.table.columns]
     weight = current.roles.weight
@@ -231,7 +231,7 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
 
 
 def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
-    """How much left as it came, to seven digits; a release that is the original is refused."""
+    """Notes on the share of values that are unchanged (to seven digits). A release equal to the original is refused."""
     names = released.confidential
     joined = released.table.pair(original.table, {f"original {n}": n for n in names})
     now_columns, was_columns = released.table.columns, original.table.columns
@@ -255,8 +255,8 @@ def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
     same, there = np.sum(tables, axis=0).T
     if there.sum() and (same == there).all() and released.rows == original.rows:
         raise MaskError(
-            "mask: the release would be the original: every confidential value came through unchanged. "
-            "Use a stronger mask, or leave columns that do not vary out of confidential."
+            "mask: the release would equal the original: no confidential value was changed. "
+            "Use a stronger mask, or do not declare columns confidential that do not vary."
         )
     notes = [_unchanged_note(name, int(same[j]), int(there[j])) for j, name in enumerate(names) if same[j] or not there[j]]
     if there.sum() and not same.sum():
@@ -267,8 +267,8 @@ def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
 
 def _unchanged_note(name: str, same: int, there: int) -> Note:
     if not there:
-        return Note(f"{name} has no values at all, so there was nothing to mask in it", "warning")
+        return Note(f"{name} has no values, so there was nothing to mask", "warning")
     if same == there:
-        return Note(f"no value of {name} was changed: all {there:,} leave as they came", "warning")
+        return Note(f"no value of {name} was changed: all {there:,} are released unchanged", "warning")
     said = f"{same:,} of {there:,} values of {name} ({same / there:.1%}) are unchanged"
     return Note(said, "warning" if same > _NOTABLE * there else "information")

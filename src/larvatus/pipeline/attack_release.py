@@ -1,4 +1,4 @@
-"""From a release to its risks: every copy attacked, alone and with what else the intruder holds."""
+"""Risks of a release: every copy is attacked, alone and together with other releases that the intruder has."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def risk(
     pairing: str | Path | None = None, also_pairing: Sequence[str | Path] = (),
     row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Scores:
-    """Attack a release (a Release, a frame, a path, or a list of these for its copies).
+    """Attack a release (a Release, a data frame, a path, or a list of these for its copies).
 
-    Every attack that applies to the release is run unless some are named. Of several copies every one is attacked, and their
-    average; the score is that of the worst. `intruder` is one, or the name of a preset; `also` lists other releases of the
-    same records that the intruder has too (by default those of `intruder.also`), in the order of their pairing files.
+    By default every attack that applies is run. Every copy is attacked, and so is the average of the copies; the score is
+    that of the worst. `intruder` is an Intruder or the name of a preset. `other_releases` lists other releases of the same
+    records that the intruder has (default: those of the intruder); `other_pairings` are their pairing files, in the same order.
     """
     methods, who = all_of(Attack, attacks), intruder_of(intruder)
     must = [] if attacks is None else [m.name() for m in methods]
@@ -54,9 +54,9 @@ def run_attacks(
     data: Microdata, candidate: Release, methods: Sequence[Attack], who: Intruder, others: Sequence[Release] = (),
     must: Sequence[str] = (), progress: Progress = silent,
 ) -> Scores:
-    """Attack a release by some methods, of which all that are not named in `must` are left out where they do not apply."""
+    """Run the attacks that apply; those in `must` raise an error if they do not."""
     if not candidate.paired:
-        raise PairingError("the release is not paired with the original, and attacks need the truth. Give its pairing file.")
+        raise PairingError("the release is not paired with the original, as attacks require. Give its pairing file.")
     views = [_View.of(data, candidate)]
     if others:
         views.append(_View.of(*joined_with(data, candidate, others)))
@@ -74,7 +74,7 @@ def run_attacks(
             continue
         out.append(stronger_of(found[0], found[1], others) if others else found[0])
     if not out:
-        raise RiskError(left_out[0] if left_out else "risk: no attack is named. Name one, or none for all that apply.")
+        raise RiskError(left_out[0] if left_out else "risk: the list of attacks is empty. Name one, or omit it for all.")
     scores = Scores(with_record_ids(out, candidate.data))
     scores.not_run = tuple(f"not run, because it does not apply: {why}" for why in left_out)
     return scores
@@ -108,7 +108,7 @@ def _once(method: Attack, view: _View, who: Intruder) -> Score:
 def others_of(
     data: Microdata, also: Any, pairings: Sequence[str | Path], row_order: Literal["checked", "keep"]
 ) -> list[Release]:
-    """Other releases of the same records that an intruder has too."""
+    """The other releases of the same records that the intruder has."""
     given = [also] if isinstance(also, str | Path | Release) or hasattr(also, "columns") else list(also)
     if len(pairings) > len(given):
         raise PairingError(f"also_pairing: {len(pairings)} pairing files for {len(given)} other releases. Name with also "
@@ -118,19 +118,19 @@ def others_of(
 
 
 def with_read_notes(score: Score, candidate: Release, given: Any) -> Score:
-    """The score of a file masked elsewhere, with what was noticed when it was read."""
+    """The score of a file masked elsewhere, with the notes made when it was read."""
     return score if given is candidate else replace(score, notes=(*score.notes, *(str(n) for n in candidate.notes)))
 
 
 def copies_alone(candidate: Release, declared: Release | None, averaged: bool) -> list[tuple[str, Release, Release | None]]:
-    """Each copy alone, and their average where asked for, in effective sub-groups and in declared ones where these differ."""
+    """Each copy, and their average if asked for, in effective sub-groups and, if these differ, in declared ones."""
     here = single(candidate, averaged)
     beside = [r for _, r in single(declared, averaged)] if declared else [None] * len(here)
     return [(copy, one, other) for (copy, one), other in zip(here, beside, strict=True)]
 
 
 def beside_declared(score: Score, declared: Score | None) -> Score:
-    """A score in effective sub-groups, with the one in declared sub-groups in its details."""
+    """A score in effective sub-groups, with the score in declared sub-groups in its details."""
     if declared is None:
         return score
     return replace(score, details={**score.details, "declared_sub_groups": declared.by_group})

@@ -1,4 +1,4 @@
-"""A release held against limits."""
+"""Check a release against limits."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def check(
     analyses: Any = None, intruder: Intruder | str | None = None, also: Any = None, pairing: str | Path | None = None,
     also_pairing: Sequence[str | Path] = (), row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Judgement:
-    """Hold a release against limits: Limits, the name of an access tier, or a table as `[limits]` holds it.
+    """Check a release against limits: Limits, the name of an access tier, or a table as in `[limits]`.
 
-    Without attacks or measures, those that the limits need are run; for an access tier, every attack that applies. A limit
-    on a score that did not run is broken.
+    By default, the attacks and measures that the limits need are run; for an access tier, every attack that applies. A limit
+    on a score that was not run counts as broken.
     """
     combined = combinations_of(combine or {})
     asked = limits_of(limits, combined)
     if not asked:
-        raise StudyError(["limits: none is stated. Add [limits] to the study, or name a tier such as \"public\"."])
+        raise StudyError(["limits: no limit is given. Add [limits] to the study, or name a tier such as \"public\"."])
     given = as_release(data, release, pairing, row_order=row_order)
     found: list[Score] = []
     not_run: dict[str, str] = {}
@@ -58,7 +58,7 @@ def check(
 
 @contextmanager
 def _noted(method: Method, not_run: dict[str, str]) -> Iterator[None]:
-    """Why a method did not run, for the limits that speak of it."""
+    """Record why a method was not run, for the limits that refer to it."""
     try:
         yield
     except (RiskError, UtilityError, EngineError) as error:

@@ -1,4 +1,4 @@
-"""The loop over candidates: make, attack, measure, write down, let go."""
+"""The loop over releases: make, attack, measure, record, discard."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def compare(
     keep: str | Path | None = None, at_once: int | None = None, progress: Progress = silent, purpose: str = "",
     study: str = "", labels: Mapping[str, str] | None = None,
 ) -> Comparison:
-    """Score several releases of the same data side by side; `intruder.also` may name some of them.
+    """Score several releases of the same data side by side; `intruder.other_releases` may name some of them.
 
-    A release is one that was made, a frame, a file, or a table `{"name": …, "steps": […]}` as a study holds it, with `grid` and
-    `reverse_mapped`: these are made here with the secret, one after another, and let go. One that fails is listed with its
-    reason in `not_made`. `keep` names a folder in which finished ones are kept, so that a later call goes on from there.
-    `at_once` is how many are worked on at a time, 1 or 2; without it, two where that pays and memory allows.
-    `analyses`, `domains` and `null` are those of `utility`; `combine` and `limits` are those of a study;
-    `study` is the text that the report gives for making it again; `labels` say what columns mean, for the codebook.
+    A release is a Release, a data frame, a file, or a table `{"name": …, "steps": […]}` as in a study, with `grid` and
+    `reverse_mapped`. Tables are made here with the secret, one after another, and discarded. A release that fails is listed
+    in `not_made` with the reason. `cache_dir` is a folder that stores finished releases, so that a later call resumes. `jobs`
+    is the number of releases processed in parallel, 1 or 2 (default: automatic). `analyses`, `domains` and `null_resamples`
+    are as in `utility`; `combine` and `limits` as in a study. `study` is the text that the report gives for reproducing it.
+    `labels` are the meanings of columns, for the codebook.
     """
     given: list[Any] = []
     for r in releases:
@@ -61,7 +61,7 @@ def compare(
         else:
             given.append(r if isinstance(r, str | Path) else as_release(data, r))
     if not given:
-        raise RolesError("compare: no release is given. Pass at least one.")
+        raise RolesError("compare: no release is given. Give at least one.")
     work = Work(
         data, attacks, Nulls(all_of(Measure, measures), checked_resamples(null), attack_random), intruder_of(intruder),
         tuple(domains) if isinstance(domains, list | tuple) else domains, analyses, checked_secret(secret), constraints,
@@ -76,7 +76,7 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What all candidates of a comparison share; it can be sent to another process."""
+    """What all candidates of a comparison share. It can be sent to another process."""
 
     data: Microdata
     attacks: Any
@@ -99,18 +99,18 @@ class Work:
 
     @property
     def methods(self) -> tuple[Attack, ...]:
-        """The attacks that are named, or all; under an access tier, which limits every attack, the others after those named."""
+        """The attacks named, or all; under an access tier, which limits every attack, the others follow those named."""
         named = all_of(Attack, self.attacks)
         have = [a.name() for a in named]
         return (*named, *(a for a in all_of(Attack, None) if a.name() not in have)) if self.tier else tuple(named)
 
     @property
     def must(self) -> list[str]:
-        """The attacks that are not to be left out."""
+        """The attacks that must be run."""
         return [] if self.attacks is None else [a.name() for a in all_of(Attack, self.attacks)]
 
     def key(self, given: Any, label: str, secret: bytes | None, digest: str) -> str | None:
-        """The name of a candidate among kept ones, never used again where it cannot be told whether it is still the same."""
+        """Cache key of a candidate; a key that never recurs if it cannot be determined whether the candidate is unchanged."""
         if self.kept is None or not isinstance(given, PlannedRelease | Release):
             return None
         within = [n for n in self.who.also if n in self.beside]
@@ -139,7 +139,7 @@ def compare_candidates(
     work: Work, given: Sequence[Any], judged: tuple[Any, Any, str, str], secret: bytes | None, at_once: int | None,
     progress: Progress, fresh: bool = False, check_keys: Callable[[Mapping[str, str]], None] = lambda keys: None,
 ) -> Comparison:
-    """Go through all candidates, but for those that are kept; in the order they were given."""
+    """Make and score all candidates that are not in the cache, and return all in the order given."""
     if at_once not in (None, 1, 2):
         raise StudyError([f"at_once: 1 or 2 candidates can be worked on at a time, got {at_once!r}."])
     combined = combinations_of(judged[0] or {})
@@ -156,7 +156,7 @@ def compare_candidates(
     check_keys({j.label: j.key or "" for j in jobs})
     ready = {j.place: k for j in jobs if work.kept and j.key and not fresh and (k := work.kept.read(j.key)) is not None}
     if ready:
-        progress(f"{len(ready)} of {len(jobs)} releases are there already", len(ready), len(jobs))
+        progress(f"{len(ready)} of {len(jobs)} releases are already finished", len(ready), len(jobs))
     through = CandidateRunner(
         [j for j in jobs if j.place not in ready], lambda job, tell: _candidate(work, job, tell), _candidate_there,
         lambda: work, at_once if can_be_sent(data) else 1, room_for_two(data), progress,
@@ -176,7 +176,7 @@ def _labels(given: Sequence[Any]) -> list[str]:
 
 
 def _beside_others(work: Work, given: Sequence[Any], labels: Sequence[str]) -> dict[str, Release]:
-    """The releases that the intruder has beside each of the others: the only ones that are held all the time."""
+    """The releases that the intruder has besides each of the others. Only these are kept in memory throughout."""
     return {n: _made(work, Job(0, n, g), silent) for n, g in zip(labels, given, strict=True) if n in work.who.also}
 
 
@@ -189,12 +189,12 @@ def _made(work: Work, job: Job, progress: Progress) -> Release:
         work.data, *job.given.steps, secret=work.secret, name=job.label, constraints=work.constraints, folder=work.folder,
         progress=progress,
     )
-    kept = [Note("rows leave in the original's order", "warning", "row order")] if work.row_order == "keep" else []
+    kept = [Note("rows are released in the original order", "warning", "row order")] if work.row_order == "keep" else []
     return replace(made, notes=(*made.notes, *kept))
 
 
 def _candidate(work: Work, job: Job, progress: Progress) -> Candidate:
-    """Make one release, attack it, measure it and, where it is to be kept, write it down; then let it go."""
+    """Make one release, attack and measure it, write its files if asked for, and discard the data."""
     release = _made(work, job, progress)
     also = [work.beside.get(n, n) for n in work.who.also if n != job.label]
     others = others_of(work.data, also, (), "checked")
@@ -223,7 +223,7 @@ def _candidate(work: Work, job: Job, progress: Progress) -> Candidate:
 
 
 def _candidate_there(work: Work, job: Job) -> Outcome:
-    """The same in another process, which has nobody to tell."""
+    """The same in another process, without progress reports."""
     try:
         return _candidate(work, job, silent)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Errors of an engine, with the name of the method that asked for too much."""
+"""Add the name of the method to errors of an engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from larvatus.data.contracts import Method
 
 @contextmanager
 def doing(method: Method) -> Iterator[None]:
-    """Errors of an engine with the name of the method that asked for too much."""
+    """Add the name of the method to errors that an engine raises inside this context."""
     try:
         yield
     except EngineError as error:

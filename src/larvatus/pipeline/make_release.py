@@ -1,4 +1,4 @@
-"""From microdata to a release: one step after another, every copy, and the rules on top."""
+"""Make a release from microdata: one step after another, in every copy, then the constraints."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def mask(
     data: Microdata, *steps: Any, secret: bytes | None = None, name: str | None = None, constraints: Any = None,
     progress: Progress = silent, folder: Path | None = None,
 ) -> Release:
-    """Run masks one after another on the data; the same secret and steps give the same release.
+    """Apply masks to the data one after another. The same secret and steps give the same release.
 
-    From a step on that makes several copies, every step runs on each copy with draws of its own. `constraints` are rules
-    that every record is to obey: Constraints, a table of their settings, or a list of rules such as "TAXINC <= AGI".
-    `folder` is where files of record ids (`where = "@ids.csv"`) lie, if not in the working directory.
+    After a step that makes several copies, every step runs on each copy with separate random draws. `constraints` are rules
+    that every record must satisfy: Constraints, a table of their settings, or a list of rules such as "TAXINC <= AGI".
+    `folder` is the folder of files of record ids (`where = "@ids.csv"`; default: the working directory).
     """
     told_steps = all_of(Mask, list(steps[0]) if len(steps) == 1 and isinstance(steps[0], list | tuple) else list(steps))
     masks = tuple(with_records(m, folder, data.roles.record_id) for m in told_steps)
     if not masks:
-        raise MaskError("mask: no step is given. Name at least one, for example \"additive_noise\".")
+        raise MaskError("mask: no step is given. Give at least one, for example \"additive_noise\".")
     secret = checked_secret(secret)
     asked = constraints_of(constraints)
     rules = ConstraintEnforcer.of(asked, data, masks) if asked != Constraints() else None
@@ -62,7 +62,7 @@ def mask(
         notes = [*(n for n in notes if not n.promise), *said]
     notes += said_of_copies([unchanged_notes(copy, original) for copy in current])
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
-    told_steps += masks[len(told_steps) :]  # what rules added; record ids from files stay out of what is told
+    told_steps += masks[len(told_steps) :]  # add the steps of the rules; record ids from files are not shown
     label = name or " + ".join(short_text(m) for m in told_steps)
     return Release(label, tuple(current), told_steps, tuple(notes), order=order, rules=table)
 
@@ -70,7 +70,7 @@ def mask(
 def _stepped(
     masks: Sequence[Mask], original: Microdata, secret: bytes, context: str, progress: Progress, *attempt: str
 ) -> tuple[list[Microdata], list[Note]]:
-    """Every copy after all steps, and what they said; another attempt draws anew what copies do not share."""
+    """Every copy after all steps, and their notes. A new attempt draws again all that copies do not share."""
     copies, first = copies_asked(masks)
     current = [original]
     notes: list[Note] = []

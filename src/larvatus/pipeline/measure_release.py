@@ -1,4 +1,4 @@
-"""From a release to its losses: every copy measured, in the whole and in every domain."""
+"""Losses of a release: every copy is measured, on the whole file and in every domain."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def utility(
     data: Microdata, release: Any, measures: Any = None, *, analyses: Any = None, pairing: str | Path | None = None,
     row_order: Literal["checked", "keep"] = "checked", domains: Any = (), null: int = 0, progress: Progress = silent,
 ) -> Scores:
-    """Measure what analysts lost; every measure there is unless some are named. Of several copies, the mean loss.
+    """Measure what analysts lose, by all measures unless some are named. For several copies, the mean loss is reported.
 
-    `analyses` are those that users are known to run: an Analysis, a formula such as "FEDTAX ~ AGI", a table of settings, or a
-    list of these. They are made of both files, and the last score, `analyses`, holds them side by side.
-    `domains` are parts of the file that every measure is also taken in: a column, a condition, or a column with quantiles,
+    `analyses` are analyses that users are known to run: an Analysis, a formula such as "FEDTAX ~ AGI", a table of settings, or
+    a list of these. They are run on both files and compared in the last score, `analyses`.
+    `domains` are parts of the file in which every measure is also computed: a column, a condition, or a column with quantiles,
     as text ("REGION", "AGE >= 65", "INCOME: 0.25, 0.5, 0.75") or as tables with `name`, `column`, `where`, `quantiles`.
-    `null` is how many resamples of the original, drawn with replacement, every loss is held against; 200 will do.
+    `null_resamples` is the number of bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none).
     """
     methods = all_of(Measure, measures)
     nulls = Nulls(methods, checked_resamples(null), attack_random)
@@ -87,13 +87,13 @@ def run_measures(
 
 
 def _in_domains(method: Measure, domains: Sequence[DomainParts], score: Score) -> Score:
-    """The score with what the measure finds in every part of every domain, or why it finds nothing there."""
+    """The score with the value of the measure in every part of every domain, or the reason why there is none."""
     rows: list[Row] = []
     notes = list(score.notes)
     for domain in domains:
         if domain.gone:
             named = ", ".join(domain.gone[:5]) + (f" and {len(domain.gone) - 5} more" if len(domain.gone) > 5 else "")
-            notes.append(f"no record of {domain.title}: {named} is released, so that nothing is measured there")
+            notes.append(f"no record of {domain.title}: {named} is released, so nothing was measured there")
         try:
             rows += domain.scored(method, attack_random(method))
         except UtilityError as error:

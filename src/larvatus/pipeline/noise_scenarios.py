@@ -1,4 +1,4 @@
-"""Maskings by bias and noise, each attacked with and without its parameters, target by target (paper 002)."""
+"""Masking by bias and noise, attacked with and without published parameters, target by target (paper 002)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from larvatus.stats.estimates.intervals import paired_interval
 
 SMALL_GAIN, LEVEL = 0.02, "99 %"
 LITTLE, MORE, UNCLEAR = "adds little", "adds more", "cannot tell"
-REPEATS = 20  # files that are made of each of the paper's populations
-_ENOUGH, _OFTEN = 2000, 10  # targets over all maskings of a small file, and the most maskings, where none are asked for
-_OWN = ("parameters", "bias_sd", "noise_ratio", "bias", "noise")  # what the maskings and the two intruders settle
+REPEATS = 20  # files drawn from each of the paper's populations
+_ENOUGH, _OFTEN = 2000, 10  # targets over all maskings of a small file, and most maskings, by default
+_OWN = ("parameters", "bias_sd", "noise_ratio", "bias", "noise")  # set by the maskings and the two intruders
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRequest:
-    """What the command was asked: settings of the attack, which override those of the study, and how often to mask."""
+    """What the command was given: settings of the attack, which override those of the study, and the number of maskings."""
 
     study: Path | None
     settings: dict[str, Any]
@@ -39,7 +39,7 @@ class ScenarioRequest:
 
 @dataclass(slots=True)
 class _Pairs:
-    """Credits of the same targets won by each of the four: told or not, by the target alone or with known records."""
+    """Credits for the same targets by each of the four ways: parameters published or not, without or with known records."""
 
     ways: Sequence[tuple[str, int]]
     one_file: bool
@@ -52,17 +52,17 @@ class _Pairs:
     def add(self, scores: list[Any]) -> None:
         by = np.array([s.by_record for s in scores])
         same = ~np.isnan(by).any(axis=0)
-        known = getattr(scores[0], "records", None)  # in a sample the same place is not the same record
+        known = getattr(scores[0], "records", None)  # in a sample, the same position is not the same record
         self.record.append(np.flatnonzero(same) if known is None else known[same])
         self.credit.append(by[:, same])
         self.scores.append(scores)
         self.among = by.shape[1]
         here = scores[0].details.get("presence")
-        if here is not None:  # targets may be absent: all those who are not in the file are found by nobody
+        if here is not None:  # targets may be absent, and those not in the file are never found
             self.share = here[1]["chance"] / here[0]["chance"]
 
     def strongest(self, parameters: str) -> int:
-        """The way that finds most; the target alone where known records find no more."""
+        """The most successful way; without known records if these do not help."""
         mine = [i for i, (p, _) in enumerate(self.ways) if p == parameters]
         return max(mine, key=lambda i: (np.concatenate(self.credit, axis=1)[i].mean(), -self.ways[i][1]))
 
@@ -71,7 +71,7 @@ class _Pairs:
         credit = np.concatenate(self.credit, axis=1)
         gain = credit[told] - credit[hidden]
         targets = len(self.record[0])
-        if targets < self.among and self.one_file:  # a target drawn at random is not more targets by being masked again
+        if targets < self.among and self.one_file:  # masking a sampled target again does not make it a new target
             _, of = np.unique(np.concatenate(self.record), return_inverse=True)
             gain = np.bincount(of, gain) / np.bincount(of)
         low, high = (self.share * v for v in paired_interval(gain))
@@ -97,7 +97,7 @@ class _Pairs:
 
 
 def run_scenarios(asked: ScenarioRequest, progress: Any) -> Iterator[tuple[str, int, int, Row | None]]:
-    """What is being done, how far it is, and a row when one is ready; a masking that is refused has its reason in its row."""
+    """Yield the current task, its index, their number, and a row when it is finished (with the reason if it was refused)."""
     from larvatus.core.randomness import NOT_A_SECRET
     from larvatus.datasets import key_variables
     from larvatus.pipeline import read
@@ -144,7 +144,7 @@ def run_scenarios(asked: ScenarioRequest, progress: Any) -> Iterator[tuple[str, 
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """One masking: of which source, what its row begins with, its steps, and what else the study says of them."""
+    """One masking: its source, the first cells of its row, its steps, and other settings of the study."""
 
     name: str
     row: dict[str, Any]
@@ -158,17 +158,17 @@ class _Cell:
 
 
 def _own(plan: Any, said: list[str]) -> list[_Cell]:
-    """The study's own releases of which the question can be asked: bias_and_noise, and samples before or after it."""
+    """The study's own releases to which this applies: bias_and_noise, with sampling before or after it."""
     out: dict[str, _Cell] = {}
     for planned in plan.release:
         values = [s for s in planned.steps if not s.drops]
         if [s.name() for s in values] != ["bias_and_noise"]:
-            said.append(f"Release {planned.name}: not attacked here, because bias_and_noise is not its one step "
-                        "besides sampling.")
+            said.append(f"Release {planned.name}: not attacked here, because it has steps other than bias_and_noise "
+                        "and sampling.")
             continue
         key = repr([(s.name(), s.settings()) for s in planned.steps])
         if key in out:
-            said.append(f"Release {planned.name}: its steps are those of {out[key].row['release']}, and are attacked once.")
+            said.append(f"Release {planned.name}: it has the same steps as {out[key].row['release']}, which are attacked once.")
             continue
         row = {"release": planned.name, "bias": _plain(values[0].bias_sd), "noise": _plain(values[0].noise_ratio)}
         out[key] = _Cell("", row, list(planned.steps), {"constraints": plan.constraints, "folder": plan.folder})
@@ -182,19 +182,19 @@ def _plain(stated: Any) -> str:
 
 
 def _often(asked: ScenarioRequest, settings: dict[str, Any], rows: int) -> int:
-    """How often the file is masked: a small one until enough targets are attacked, unless that was settled or takes chains."""
+    """Number of maskings: a small file is masked until there are enough targets, unless the number is set or chains are run."""
     if asked.repeats is not None or settings.get("known_records") or settings.get("targets", rows) < rows:
         return asked.repeats or 1
     times = min(-(-_ENOUGH // max(rows, 1)), _OFTEN)
     if times > 1:
-        asked.said.append(f"The file is small: it was masked {times} times, each time afresh, because {rows:,} records masked "
-                          "once tell little. --repeats states how often.")
+        asked.said.append(f"The file is small: it was masked {times} times with fresh draws, because {rows:,} records masked "
+                          "once give little information. Set the number with --repeats.")
     return times
 
 
 @dataclass(slots=True)
 class _Outer:
-    """Says which masking and which intruder is at work, and how long all of them will take, before what the attack says."""
+    """Adds the masking, the intruder and the estimated time left to the progress reports of the attack."""
 
     progress: Progress
     clock: Clock
@@ -211,12 +211,12 @@ class _Outer:
         self.who = ("published" if parameters == "released" else "not published") + (f", {known:,} known" if known else "")
 
     def masked(self) -> None:
-        """The file was masked once more, and attacked in every way."""
+        """One more masking was made and attacked in every way."""
         self.time += 1
         self.clock.done()
 
     def end(self) -> None:
-        """What is refused is not masked again."""
+        """Count the maskings that a refusal has skipped as done."""
         self.clock.done(self.times - self.time)
 
     def __call__(self, doing: str, done: int, total: int) -> None:
@@ -227,23 +227,23 @@ class _Outer:
 
 
 def _of_study(plan: Any, said: list[str]) -> dict[str, Any]:
-    """What the study states of this attack: of the one with unknown parameters, where there are several."""
+    """The study's settings of this attack: of the one with unknown parameters if there are several."""
     mine = [a for a in plan.attack or () if a.name() == "bayesian_intruder"]
     if not mine:
         return {}
     chosen = next((a for a in mine if a.parameters == "unknown"), mine[0])
     stated = {k: getattr(chosen, k) for k in sorted(chosen.model_fields_set)}
     if len(mine) > 1:
-        said.append(f"the study has {len(mine)} attacks by bayesian_intruder: the "
+        said.append(f"the study has {len(mine)} bayesian_intruder attacks: the "
                     + ("first with parameters = \"unknown\" is used" if chosen.parameters == "unknown" else "first is used"))
     idle = [k for k in _OWN if k in stated and k != "parameters"]
     if idle:
-        said.append(f"{', '.join(idle)} of the study's attack: not used, because every masking here states its own")
+        said.append(f"{', '.join(idle)} of the study's attack: not used, because every masking here sets its own")
     return {k: v for k, v in stated.items() if k not in _OWN}
 
 
 def _checked(settings: dict[str, Any]) -> dict[str, Any]:
-    """Refused at once, not once in every row, where a setting has no meaning."""
+    """Check the settings once, so that an invalid one is refused at once and not in every row."""
     from larvatus.data.contracts import Attack
     from larvatus.data.method_parsing import method_of
 

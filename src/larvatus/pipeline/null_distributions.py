@@ -1,8 +1,8 @@
-"""Null distributions of measures: the original's own records, drawn again with replacement, scored as if they were releases.
+"""Null distributions of measures: records of the original, resampled with replacement and scored as if they were releases.
 
-A release of fewer records is held against resamples as small as it is. Of a very large file, original and release are both cut
-to the same sample first: the loss of a small file is larger by chance alone, so that a null from a sample would flatter a score
-of the whole file.
+If a release has fewer records than the original, the resamples are as small as the release. For a very large file, original
+and release are first reduced to the same sample: a small file has a larger loss by chance alone, so a null distribution from a
+sample would flatter a loss computed on the whole file.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from larvatus.engines._resampling import drawn_again, in_memory, sample_file
 from larvatus.measures.scoring.null_placement import place_in_null, without_null
 
 MOST_ROWS = 100_000
-UNPAIRED = "a resample is not paired with the original record by record, as this measure needs"
+UNPAIRED = "this measure compares record by record, and a resample is not paired with the original"
 Randoms = Callable[[Measure], RecordRandom]
 NullScores = list[list[float] | str]
 
 
 @dataclass(slots=True)
 class Nulls:
-    """Null distributions of some measures on one original, each worked out once for all releases that share it."""
+    """Null distributions of some measures on one original, computed once for all releases of it."""
 
     methods: Sequence[Measure]
     resamples: int
@@ -36,7 +36,7 @@ class Nulls:
     known: dict[tuple[object, ...], NullScores] = field(default_factory=dict)
 
     def beside(self, scores: Sequence[Score | None], original: Microdata, release: Release, progress: Progress) -> list[Score]:
-        """Scores of a release with where they fall, for measures that apply; `original` is in the release's sub-groups."""
+        """The scores of a release with their null distributions, where the measure applies; `original` is in its sub-groups."""
         if not self.resamples:
             return [s for s in scores if s is not None]
         names = [n for n in original.confidential if _same_kind(n, original, release.data)]

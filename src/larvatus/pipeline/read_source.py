@@ -1,4 +1,4 @@
-"""From a source to microdata: the roles, the sub-groups, and the engine that will do the work."""
+"""Read a source into microdata: roles, sub-groups, and the engine that holds the data."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def read(
     memory: int | str | None = None,
     master: str | None = None,
 ) -> Microdata:
-    """Read a file, a folder or pattern of files, or a frame with the roles of its columns; others are never released.
+    """Read a file, a folder or pattern of files, or a data frame. Columns without a role are never released.
 
-    `taxonomies` are hierarchies of columns of names: nested tables, or the name of a CSV file from leaf to root.
-    `engine` is "auto", a name, or an engine; "auto" takes what fits comfortably in memory there, and works on disk with
-    DuckDB on the rest, within `memory` (an amount such as "2GB"). A Spark data frame is worked on by Spark; `master` is the
-    address of a cluster to start a session on.
+    `taxonomies` are hierarchies of categorical columns: nested tables, or the name of a CSV file from leaf to root.
+    `engine` is "auto", the name of an engine, or an engine. "auto" keeps data in memory if they fit comfortably, and otherwise
+    works on disk with DuckDB, within `memory` (such as "2GB"). A Spark data frame is processed by Spark; `master` is the
+    address of a cluster on which to start a session.
     """
     if roles is None:
         if confidential is None:
-            raise RolesError("read: no column is declared confidential, so there is nothing to mask. Name at least one.")
+            raise RolesError("read: no column is declared confidential, so there is nothing to mask. Declare at least one.")
         roles = Roles.model_validate({
             "confidential": confidential, "non_confidential": non_confidential, "identifiers": identifiers,
             "weight": weight, "record_id": record_id, "nominal": nominal,
@@ -58,7 +58,7 @@ def read(
 
 
 def read_for_study(source: str, study: Study) -> Microdata:
-    """The source with the study's roles."""
+    """Read the source with the roles and settings of a study."""
     return read(
         source, study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory, master=study.master
     )

@@ -1,4 +1,4 @@
-"""The search of a study carried out: what was tried, and the chosen release with its report, in one folder."""
+"""Run the search of a study: the candidates tried, and the chosen release with its report, in one folder."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def search_study(
     row_order: Literal["random", "keep"] = "random", approved_by: str = "", at_once: int | None = None,
     progress: Progress = silent,
 ) -> SearchResult:
-    """Carry out the search of a study; write what was tried and confirmed, and the chosen release with everything beside it.
+    """Run the search of a study; write the candidates tried and confirmed, and the chosen release with its documents.
 
-    Stopped and begun again with the same secret and folder, it goes on from what was drawn.
+    Rerunning with the same secret and folder resumes: finished draws are not made again.
     """
     if not study.search:
-        raise StudyError(["search: nothing is to be tried. Add [[search]] with steps whose settings have a range."])
+        raise StudyError(["search: there is nothing to try. Add [[search]] with steps whose settings have a range."])
     data = read(
         study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory,
         master=study.master,
@@ -66,7 +66,7 @@ def search_study(
         return found_in(None)[0]
     check_folder(Path(out))
     with kept_in(Path(out) / KEPT, Path(out)) as kept:
-        goal = study.goal.model_copy(update={"trials": Goal().trials})  # more trials are the same search, gone on with
+        goal = study.goal.model_copy(update={"trials": Goal().trials})  # with more trials the same search continues
         mine = token_hex(16) if secret is None else cache_key(
             "searched", data_digest(data), told_study(study.model_copy(update={"goal": goal}).plain()),
             stream_key(secret, "kept").hex(), suffix,
@@ -83,7 +83,7 @@ def search_study(
 
 
 def _check_free(kept: CandidateCache, out: Path, mine: str, release: str, secret: bytes | None, force: bool) -> None:
-    """Refuse to overwrite anything unasked, but for what this same search has written before it was stopped."""
+    """Refuse to overwrite existing files, except those that this same search wrote before it was stopped."""
     stem = Path(release).stem
     inner = [p for name in ("releases", INSIDE) for p in sorted((out / name).glob(f"{stem}[-.]*")) if p.is_file()]
     names = [*_WRITTEN, f"releases/{release}", *(str(p.relative_to(out)) for p in inner)]
@@ -97,7 +97,7 @@ def _check_free(kept: CandidateCache, out: Path, mine: str, release: str, secret
             return
         raise WriteError(f"{out / changed[0]} was changed after the search wrote it. Choose another folder, or overwrite it "
                          "with --force (force=True).")
-    way = "" if secret is not None else "; an earlier search goes on only with the secret it began with (--secret-file)"
+    way = "" if secret is not None else "; an earlier search resumes only with the secret it started with (--secret-file)"
     raise WriteError(f"{out / there[0]} exists already. Choose another folder, or overwrite with --force (force=True){way}.")
 
 
@@ -106,7 +106,7 @@ def _write(
     row_order: Literal["random", "keep"],
     approved_by: str, secret: bytes | None, kept: CandidateCache, progress: Progress,
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Everything a search leaves; the keys of what is kept of the last comparison, and what must not be overlooked."""
+    """Write the results of a search; return the cache keys of the final comparison, and the warnings."""
     write_text(folder / "tried.csv", csv_text(found.table()), False)
     write_text(folder / "confirmed.csv", csv_text(found.confirmed()), False)
     if found.release is None or found.chosen is None:
@@ -132,7 +132,7 @@ def _write(
 
 
 def _approved_before(target: Path, folder: Path, out: Path, approved_by: str) -> dict[str, Any]:
-    """Who approved this very release when an earlier search wrote it, unless somebody does now."""
+    """Who approved this same release when an earlier search wrote it, unless it is approved now."""
     try:
         before, now = (json.loads(manifest_paths(target, p / INSIDE)[1].read_text(encoding="utf-8")) for p in (out, folder))
         same = before["files"] == now["files"]
@@ -145,7 +145,7 @@ def _compared(
     chosen: Study, study: Study, data: Microdata, release: Release, secret: bytes | None, kept: CandidateCache,
     progress: Progress
 ) -> tuple[Comparison, list[str]]:
-    """The chosen release with all scores that the study asks for, held against its limits."""
+    """The chosen release with all scores of the study, checked against its limits."""
     work = Work(
         data, study.attack, Nulls(all_of(Measure, study.measure), checked_resamples(study.utility.null), attack_random),
         study.intruder_here(), study.domain, study.analysis, checked_secret(secret), study.constraints, study.folder,

@@ -1,4 +1,4 @@
-"""A study carried out: every release, its scores and its report in one folder."""
+"""Run a study: every release, its scores and its report, in one folder."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ def run(
     public: str | None = None, intruder: Intruder | str | None = None, chosen: str | None = None, why: str = "",
     approved_by: str = "", at_once: int | None = None, fresh: bool = False, progress: Progress = silent,
 ) -> Comparison:
-    """Carry out a study: make every release, score them, and write releases, scores and report into a folder.
+    """Run a study: make every release, score them, and write releases, scores and report into a folder.
 
-    With `pairings`, a file for each release that pairs its rows with the original's is kept in a folder only the owner can
-    read; `public` names the release that a public edition of the report is written for, `chosen` the one that the report puts
-    forward, for the reasons in `why`; `intruder` stands in for the study's.
-    Beside each release lie a codebook and a manifest that may leave with it; manifests with everything but the secret lie in
-    `internal/`, and that of the public release, or else of the chosen or the only one, names who approved it. A release that is
-    approved or published although it breaks a limit is warned of there, in the report and in `warnings` of what is returned.
-    Each release is written as soon as it is scored, and let go. Run again, the same study goes on where it was stopped, and
-    makes only what is new in it, unless `fresh` asks for everything anew; `at_once` is that of `compare`.
+    With `pairings`, a pairing file for each release is kept in a folder that only the owner can read. `public` is the release
+    for which a public edition of the report is written, `chosen` the release that the report recommends, with the reasons in
+    `reason`. `intruder` overrides the study's.
+    A codebook and a public manifest are written next to each release. Internal manifests, with everything but the secret, are
+    in `internal/`; the approver is recorded in that of the public release, else of the chosen or only one. If a release that is
+    approved or published breaks a limit, a warning is given there, in the report, and in `warnings` of the result.
+    Each release is written as soon as it is scored. Rerunning resumes: finished releases are not made again unless `fresh` is
+    set. `jobs` is as in `compare`.
     """
     if not study.release:
-        raise StudyError(["release: none is planned. Add [[release]] with a name and steps."])
+        raise StudyError(["release: the study plans no release. Add [[release]] with a name and steps."])
     for what, wanted in (("public", public), ("chosen", chosen)):
         if wanted is not None and wanted not in [r.name for r in study.release]:
             raise StudyError([f"{what}: no release {wanted!r}; {nearest_names(wanted, [r.name for r in study.release])}"])
@@ -117,13 +117,13 @@ def run(
 
 
 def _decided_before(comparison: Comparison, folder: Path, targets: Mapping[str, Path]) -> Approval | None:
-    """The approval of a release that is still the one that was approved: it stands until another is put forward."""
+    """The earlier approval of a release, if that release is unchanged. It holds until another release is chosen."""
     there = [n for n in comparison.reused if n in targets]
     return approved_before({n: manifest_paths(folder / targets[n], folder / INSIDE)[1] for n in there})
 
 
 def _told_loudly(comparison: Comparison) -> Comparison:
-    """Warn of limits that are broken by what leaves, once everything is written."""
+    """Warn of limits that published or approved releases break, once everything is written."""
     for text in comparison.warnings:
         warnings.warn(text, LimitWarning, stacklevel=3)
     return comparison
@@ -145,7 +145,7 @@ def _write_scores(comparison: Comparison, folder: Path, public: str | None, chos
 def _check_free(
     kept: CandidateCache, folder: Path, targets: Mapping[str, Path], study: Study, keys: Mapping[str, str], force: bool
 ) -> None:
-    """Refuse to overwrite anything unasked, but for what an earlier run of these same releases has written."""
+    """Refuse to overwrite existing files, except those that an earlier run of these same releases wrote."""
     files = [folder / f for r in study.release for f in _made_of(targets[r.name], copies_asked(r.steps)[0])]
     names = [folder / n for n in ("scores.json", "scores.csv", "report.html")]
     there = [p for p in (*names, *files) if p.exists()]
@@ -162,9 +162,9 @@ def _check_free(
     if changed is not None:
         raise WriteError(f"{changed} exists already and was changed after an earlier run wrote it. {way}")
     if theirs[taken[0]] is not None:
-        raise WriteError(f"{taken[0]} exists already, from an earlier run whose releases this one would not keep: the secret, "
-                         "the data, the settings, the list of releases, what is written of them (--format, --row-order, "
-                         f"--pairings) or larvatus itself is another. {way}")
+        raise WriteError(f"{taken[0]} exists already, from an earlier run whose releases differ: the secret, the data, the "
+                         "settings, the list of releases, the output options (--format, --row-order, --pairings) or larvatus "
+                         f"itself has changed. {way}")
     raise WriteError(f"{taken[0]} exists already. {way}")
 
 
@@ -182,7 +182,7 @@ def _targets(folder: Path, study: Study, suffix: str) -> dict[str, Path]:
 
 
 def _made_of(target: Path, copies: int) -> list[Path]:
-    """Every file that is written for a release."""
+    """Every file written for a release."""
     return [*copy_paths(target, copies), *paths_beside(target, Path(INSIDE))]
 
 

@@ -1,4 +1,4 @@
-"""The draws of a search: candidates made and scored, here or in a process beside this one, and kept for another time."""
+"""The draws of a search: candidates made and scored in one or two processes, and cached."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from larvatus.searching.search import Draw, ScoredDraw
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What all draws of a search share; it can be sent to another process."""
+    """What all draws of a search share. It can be sent to another process."""
 
     data: Microdata
     explored: Microdata
@@ -47,7 +47,7 @@ class Drawing:
     digest: tuple[str, ...] = ()
 
     def key(self, draw: Draw) -> str | None:
-        """The name of a draw among kept ones. A fresh draw is the release's own: without a secret it cannot be made again."""
+        """Cache key of a draw. Without a secret, a fresh draw cannot be made again and has no key."""
         files = [f for f in (self.who.file, *self.who.also) if f]
         if self.kept is None or (draw.whole and not self.given) or not all(Path(f).exists() for f in files):
             return None
@@ -68,7 +68,7 @@ class Drawing:
         )
 
     def scored(self, draw: Draw) -> ScoredDraw:
-        """Make, attack and measure one candidate, and write down what it gave."""
+        """Make, attack and measure one candidate, and store the result."""
         try:
             made = self.release(draw)
             of = self.data if draw.whole else self.explored
@@ -89,7 +89,7 @@ def _scored_there(work: Drawing, draw: Draw) -> ScoredDraw:
 
 
 class Draws:
-    """Draws in this process and one beside it, but for those that are kept."""
+    """Draws in this process and a second one, except those in the cache."""
 
     def __init__(self, work: Drawing, at_once: int | None) -> None:
         self.work, self.keys = work, list[str]()

@@ -1,4 +1,4 @@
-"""The advice before a search, and the search."""
+"""Advice before a search, and the search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from larvatus.searching.space import space_of
 
 
 def advise(data: Microdata) -> Advice:
-    """Look at the data and say in plain words which masks suit and why."""
+    """Describe the data and recommend masks, with reasons."""
     return advice(data)
 
 
@@ -35,13 +35,13 @@ def search(
     goal: Goal | None = None, secret: bytes | None = None, folder: Path | None = None, keep: str | Path | None = None,
     at_once: int | None = None, progress: Progress = silent,
 ) -> SearchResult:
-    """Find the settings with the least loss among those that keep the limits, and confirm them with fresh secrets.
+    """Find the settings with the least loss among those that meet the limits, and confirm them with fresh secrets.
 
-    `space` lists steps with `range` and `choice` in place of settings; `limits` are in the words of `[limits]`, such as
-    {"nearest_record": {"above_chance": 0.01}} or the name of a tier, or anything with `violation(scores)`. `objective` is a
-    measure or a name of `combine`, several, weights of several, or a function of the scores. `goal` says how many candidates
-    are tried and confirmed. `keep` names a folder in which what was drawn is kept, so that a search with the same secret goes
-    on from there; `at_once` is how many candidates are worked on at a time, 1 or 2, without it two where that pays.
+    `space` lists steps with `range` and `choice` instead of settings. `limits` are as in `[limits]`, such as
+    {"nearest_record": {"above_chance": 0.01}}, the name of a tier, or an object with `violation(scores)`. `objective` is a
+    measure or a combination in `combine`, a list, a table of weights, or a function of the scores. `goal` sets how many
+    candidates are tried and confirmed. `cache_dir` is a folder that stores the draws, so that a search with the same secret
+    resumes. `jobs` is the number of candidates processed in parallel, 1 or 2 (default: automatic).
     """
     with kept_in(Path(keep)) if keep is not None else nullcontext() as kept:
         found, _ = search_kept(
@@ -56,7 +56,7 @@ def search_kept(
     combine: tuple[Combination, ...], analyses: Any, intruder: Intruder | str | None, constraints: Any, goal: Goal,
     secret: bytes | None, folder: Path | None, kept: CandidateCache | None, at_once: int | None, progress: Progress,
 ) -> tuple[SearchResult, list[str]]:
-    """What was found, and the keys of what is kept of it."""
+    """The result of a search, and the cache keys of its draws."""
     if at_once not in (None, 1, 2):
         raise StudyError([f"at_once: 1 or 2 candidates can be worked on at a time, got {at_once!r}."])
     spaces, judge = space_of(space), judge_of(limits, combine)
@@ -79,7 +79,7 @@ def search_kept(
         run.two.close()
     told = replace(
         found, objective=objective if not callable(objective) else "a function of the scores",
-        limits=judge.limits.plain() if isinstance(judge, LimitsJudge) else "a judge of its own", goal=goal.plain(),
+        limits=judge.limits.plain() if isinstance(judge, LimitsJudge) else "a user-defined judge", goal=goal.plain(),
         combine={c.name: c.plain() for c in combine},
     )
     return told.told(explored.rows, data.rows), run.keys

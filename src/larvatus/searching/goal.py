@@ -1,4 +1,4 @@
-"""What a search is for: the least loss, under limits to risk, confirmed on draws that the search has not seen."""
+"""The goal of a search: least loss under limits on risk, confirmed with new random draws."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from larvatus.data.method_parsing import all_of
 from larvatus.data.score import Score
 
 Objective: TypeAlias = str | Sequence[str] | Mapping[str, float] | Callable[[Sequence[Score]], float] | None
-_NAMED = "analyses"  # the score of named analyses, which no measure of that name gives
+_NAMED = "analyses"  # the score of the user's own analyses; it is not a measure
 
 
 class LimitJudge(Protocol):
-    """Limits: how far scores break them, 0 where all are kept."""
+    """Limits: by how much scores exceed them, 0 if all hold."""
 
     def violation(self, scores: Sequence[Score]) -> float: ...
 
 
 class Goal(BaseModel):
-    """How a search is carried out; `[goal]` in a study. The limits are the study's."""
+    """Settings of a search; `[goal]` in a study. The limits are those of the study."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     objective: str | tuple[str, ...] | dict[str, Annotated[float, Field(ge=0)]] | None = Field(
-        default=None, description="measure or combination, several, or weights of several, whose loss is to be least; else all"
+        default=None, description="measure or combination to minimise; a list or weights for several (default: all measures)"
     )
-    trials: Annotated[int, Field(ge=1, le=100_000)] = Field(default=40, description="candidates to try")
-    finalists: Annotated[int, Field(ge=1, le=20)] = Field(default=3, description="candidates to confirm")
-    secrets: Annotated[int, Field(ge=1, le=1000)] = Field(default=5, description="fresh secrets to confirm each with")
-    share: Annotated[float, Field(gt=0, le=1)] = Field(default=1.0, description="share of them that must keep the limits")
-    sample: Annotated[int, Field(ge=0)] = Field(default=0, description="records to explore on, about; 0 for all")
+    trials: Annotated[int, Field(ge=1, le=100_000)] = Field(default=40, description="number of candidates to try")
+    finalists: Annotated[int, Field(ge=1, le=20)] = Field(default=3, description="number of candidates to confirm")
+    secrets: Annotated[int, Field(ge=1, le=1000)] = Field(default=5, description="fresh secrets with which each is confirmed")
+    share: Annotated[float, Field(gt=0, le=1)] = Field(default=1.0, description="share of them for which the limits must hold")
+    sample: Annotated[int, Field(ge=0)] = Field(default=0, description="records for the exploration, about; 0 for all")
 
     @field_validator("objective", mode="before")
     @classmethod
@@ -50,17 +50,17 @@ class Goal(BaseModel):
         if isinstance(given, Mapping):
             good = all(isinstance(w, int | float) and not isinstance(w, bool) and w >= 0 for w in given.values())
         if not good:
-            raise ValueError(f"needs a measure, a list of measures, or measures with weights of at least 0, got {given!r}")
+            raise ValueError(f"must be a measure, a list of measures, or measures with weights of at least 0, got {given!r}")
         return given
 
     def plain(self) -> dict[str, Any]:
-        """Everything but the objective, as JSON can hold it."""
+        """Everything but the objective, as JSON can store it."""
         return self.model_dump(mode="json", exclude={"objective"})
 
 
 @dataclass(frozen=True, slots=True)
 class LimitsJudge:
-    """Limits with the combinations that they may speak of."""
+    """Limits, with the combinations that they may refer to."""
 
     limits: Limits
     combine: tuple[Combination, ...] = ()
@@ -69,39 +69,39 @@ class LimitsJudge:
         return self.limits.violation(scores, self.combine)
 
     def attacks_among(self, given: Any) -> Any:
-        """The attacks to run: those given, of which every limited one must be one; else those that the limits need."""
+        """The attacks to run: those given, which must include every limited one; without any, those that the limits need."""
         needed = needed_for(self.limits, self.combine, "risk")
         if given is None:
             return None if self.limits.of_attacks or not needed else needed
         run = all_of(Attack, given)
         lacking = [n for n in needed if n not in [a.name() for a in run]]
         if lacking:
-            way = "Add it as [[attack]], or leave its limit out."
-            raise StudyError([f"limits: {n!r} is limited and not among the attacks. {way}" for n in lacking])
+            way = "Add it as [[attack]], or remove its limit."
+            raise StudyError([f"limits: {n!r} has a limit, but is not among the attacks. {way}" for n in lacking])
         return run
 
 
 def judge_of(given: Any, combine: Sequence[Combination] = ()) -> LimitJudge:
-    """Limits in the words of `[limits]`, or anything else that judges scores."""
+    """Limits from the settings of `[limits]`, or any object that judges scores."""
     if hasattr(given, "violation") and not isinstance(given, Limits):
         judge: LimitJudge = given
         return judge
     limits = limits_of(given, combine)
     if not limits:
-        raise StudyError(["limits: none is given. State in [limits] the most that an attack may reach, such as "
-                          "nearest_record = { above_chance = 0.01 } (one per cent of the records more than by chance)."])
+        raise StudyError(["limits: no limit is given. State in [limits] how successful an attack may be, such as "
+                          "nearest_record = { above_chance = 0.01 } (at most 1 % of records above chance)."])
     return LimitsJudge(limits, tuple(combine))
 
 
 def risk_of(scores: Sequence[Score]) -> float:
-    """How far the attack that gains most gets beyond what is had without the release, by the upper end of its interval."""
+    """The largest excess of an attack over its baseline, by the upper end of its interval."""
     weigh = [s for s in scores if s.kind == "risk" and s.weighs]
     found = (figure_of(s, "above_baseline", upper=True) for s in weigh)
     return max((upper_end(s) if f is None else f for s, f in zip(weigh, found, strict=True)), default=0.0)
 
 
 def names_in_objective(objective: Objective, combine: Sequence[Combination] = ()) -> tuple[str, ...]:
-    """The measures that an objective is made of, parts of combinations in their place; none where it does not name any."""
+    """The measures in an objective, with combinations replaced by their parts; empty if it names none."""
     if objective is None or callable(objective):
         return ()
     inside = {c.name: c.parts for c in combine}
@@ -110,29 +110,29 @@ def names_in_objective(objective: Objective, combine: Sequence[Combination] = ()
 
 
 def objective_problems(objective: Objective, combine: Sequence[Combination] = ()) -> list[str]:
-    """Names in an objective that are no measure and no combination of measures, and weights that add up to nothing."""
+    """Problems of an objective: names that are not losses, and weights that sum to zero."""
     if objective is None or callable(objective):
         return []
     kinds = {**known_scores(), **{c.name: c.kind for c in combine}}
     named = [objective] if isinstance(objective, str) else list(objective)
     losses = [n for n, kind in kinds.items() if kind == "loss"]
-    problems = ["objective: names no measure. Name one, or leave it out for the mean of all."] if not named else []
+    problems = ["objective: it names no measure. Name one, or leave it out to use the mean of all."] if not named else []
     for name in named:
         if name not in kinds:
             problems.append(f"objective: no measure {name!r}; {nearest_names(name, losses)}")
         elif kinds[name] == "risk":
-            problems.append(f"objective: {name!r} is a risk. Limit it in [limits]; the objective is a loss.")
+            problems.append(f"objective: {name!r} is a risk, and the objective must be a loss. Limit it in [limits] instead.")
     if isinstance(objective, Mapping) and named and math.fsum(objective.values()) <= 0:
-        problems.append("objective: the weights add up to nothing. Give one measure at least a weight above 0.")
+        problems.append("objective: the weights sum to zero. Give at least one measure a weight above 0.")
     return problems
 
 
 def measures_for(
     objective: Objective, measures: Any, judge: LimitJudge | None = None, combine: Sequence[Combination] = ()
 ) -> tuple[Any, bool]:
-    """The measures to run, with the settings that were given for them, and whether the named analyses are to be made.
+    """The measures to run, with their settings, and whether to run the user's own analyses.
 
-    These are the ones that the objective is made of and the ones that are limited; all where the objective names none.
+    These are the measures in the objective and those with limits; all measures if the objective names none.
     """
     limited = needed_for(judge.limits, judge.combine, "loss") if isinstance(judge, LimitsJudge) else ()
     names = names_in_objective(objective, combine)
@@ -148,16 +148,16 @@ def measures_for(
 
 def analyses_problems(objective: Objective, judge: LimitJudge, combine: Sequence[Combination],
                       analyses: Sequence[Any]) -> list[str]:
-    """That named analyses are to be lost least of, or are limited, where none is named."""
+    """Problems if the objective or a limit refers to `analyses`, but none are given."""
     limited = needed_for(judge.limits, judge.combine, "loss") if isinstance(judge, LimitsJudge) else ()
     asked = [what for what,
              names in (("objective", names_in_objective(objective, combine)), ("limits", limited)) if _NAMED in names]
     way = "Add [[analysis]], such as formula = \"income ~ age\"."
-    return [f"{what}: {_NAMED!r} is named, and no analysis is. {way}" for what in asked] if not analyses else []
+    return [f"{what}: {_NAMED!r} is named, but no analysis is given. {way}" for what in asked] if not analyses else []
 
 
 def objective_loss(scores: Sequence[Score], objective: Objective, combine: Sequence[Combination] = ()) -> float:
-    """The loss to be least: of a measure or combination, the weighted mean of several, or the mean of all that have one."""
+    """The loss to minimise: of a measure or combination, a weighted mean of several, or the mean relative loss of all."""
     if callable(objective):
         return float(objective(scores))
     losses = {s.method: s.value for s in with_combined(scores, combine) if s.kind == "loss"}

@@ -1,4 +1,4 @@
-"""What to try next: an optimiser that is asked for settings and told what they gave."""
+"""The optimiser: it proposes settings to try next, and learns from their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHICH, _WORST = "which", 1e9
 class Optimiser:
     """Optuna's tree-structured Parzen estimator under a constraint, seeded from the secret.
 
-    The ends and the middle of every range come first, so that the search begins with both sides of the limit.
+    It first tries the ends and the middle of every range, so that the search starts with both sides of the limit.
     """
 
     def __init__(self, spaces: Sequence[SearchedSteps], trials: int, secret: bytes) -> None:
@@ -24,7 +24,7 @@ class Optimiser:
             import optuna
         except ImportError:
             way = "Install it: pip install 'larvatus[search]'."
-            raise LarvatusError(f"search: needs Optuna, which is not installed. {way}") from None
+            raise LarvatusError(f"search: Optuna is needed, and is not installed. {way}") from None
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._failed = optuna.trial.TrialState.FAIL
         self._spaces = {s.name: s for s in spaces}
@@ -40,14 +40,14 @@ class Optimiser:
                 self._study.enqueue_trial({f"{space.name}: {k}": v for k, v in values.items()} | self._named(space))
 
     def ask(self) -> tuple[Any, SearchedSteps, dict[str, Any]]:
-        """The next candidate: a token to tell the outcome with, the steps, and the values of what is searched."""
+        """The next candidate: a token for reporting its result, the steps, and the values of the searched settings."""
         trial = self._study.ask()
         name = trial.suggest_categorical(WHICH, list(self._spaces)) if len(self._spaces) > 1 else next(iter(self._spaces))
         space = self._spaces[name]
         return trial, space, {a.key: _suggested(trial, f"{name}: {a.key}", a) for a in space.axes}
 
     def tell(self, trial: Any, loss: float, violation: float) -> None:
-        """What a candidate gave; one that could not be made or measured counts as failed."""
+        """Report the result of a candidate. One that could not be made or scored counts as failed."""
         beyond = min(violation, _WORST)
         if self._constrained:
             trial.set_constraint("limits", beyond)

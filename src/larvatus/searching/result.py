@@ -1,4 +1,4 @@
-"""What a search found: everything that was tried, what was confirmed with fresh secrets, and which one is chosen."""
+"""The result of a search: all candidates, those confirmed with fresh secrets, and the chosen one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from larvatus.data.notes import Note
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Scores
 
-_DIGITS = 9  # losses that differ by less are equal: exact masks lose nothing but rounding
+_DIGITS = 9  # losses equal to this many digits are ties: exact masks differ by rounding only
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One candidate on the secret of the exploration; the loss is NaN where it could not be made or measured."""
+    """One candidate, made with the secret of the exploration; the loss is NaN if it could not be made or scored."""
 
     name: str
     steps: tuple[Mask, ...]
@@ -36,7 +36,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class FreshDraw:
-    """A finalist with one fresh secret, on all records."""
+    """A finalist made with one fresh secret, on all records."""
 
     loss: float
     violation: float
@@ -46,7 +46,7 @@ class FreshDraw:
 
 @dataclass(frozen=True, slots=True)
 class Finalist:
-    """A candidate with what fresh secrets gave; `asked` is how many were to be drawn."""
+    """A candidate with its results for fresh secrets; `asked` is the number of secrets planned."""
 
     candidate: Trial
     draws: tuple[FreshDraw, ...]
@@ -55,7 +55,7 @@ class Finalist:
 
     @property
     def kept(self) -> bool:
-        """Whether the limits hold with enough of the secrets."""
+        """Whether the limits hold with a large enough share of the secrets."""
         held = sum(d.violation <= 0 for d in self.draws)
         return len(self.draws) == self.asked and held >= self.share * self.asked - 1e-9
 
@@ -65,11 +65,11 @@ class Finalist:
 
     @property
     def order(self) -> tuple[float, float]:
-        """Least loss first; among equal losses, least risk."""
+        """Sort key: least loss first; among equal losses, least risk."""
         return round(self.loss, _DIGITS), sum(d.risk for d in self.draws) / len(self.draws)
 
     def row(self) -> Row:
-        """Its loss and its risks over the secrets: mean, least and most."""
+        """Mean, smallest and largest loss and risk over the secrets."""
         losses = [d.loss for d in self.draws]
         out: dict[str, Any] = {
             "candidate": self.candidate.name, "kept": self.kept, "secrets": len(self.draws),
@@ -84,7 +84,7 @@ class Finalist:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchResult:
-    """The outcome of a search. `release` is the chosen one, drawn with a fresh secret; None where none kept the limits."""
+    """The result of a search. `release` is the chosen one, made with a fresh secret; None if no candidate met the limits."""
 
     tried: tuple[Trial, ...]
     finalists: tuple[Finalist, ...]
@@ -98,11 +98,11 @@ class SearchResult:
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        said = f"chosen: {self.chosen.candidate.name}" if self.chosen else "no candidate kept the limits"
+        said = f"chosen: {self.chosen.candidate.name}" if self.chosen else "no candidate met the limits"
         return f"Search of {len(self.tried)} candidates; {said}\n{self.confirmed()}"
 
     def told(self, records: int, of: int) -> SearchResult:
-        """The same, with a note where the exploration saw a part of the records; the release says that it was selected."""
+        """The result, with a note if the exploration used a sample; the release notes that it was selected."""
         part = (f"explored on {records:,} of {of:,} records, confirmed on all of them",) if records < of else ()
         notes, release = (*self.notes, *part), self.release
         if release is not None:
@@ -111,21 +111,21 @@ class SearchResult:
 
     @property
     def best(self) -> Trial | None:
-        """The chosen candidate, or the best so far where none was confirmed."""
+        """The chosen candidate, or the best so far if none was confirmed."""
         if self.chosen is not None:
             return self.chosen.candidate
         return next(iter(rank_trials(self.tried)), None)
 
     def table(self) -> Rows:
-        """Everything that was tried, in the order it was."""
+        """All candidates, in the order in which they were tried."""
         return Rows.of(t.row() for t in self.tried)
 
     def confirmed(self) -> Rows:
-        """One row per finalist: whether the limits held with fresh secrets, and the spread over them."""
+        """One row per finalist: whether the limits held with fresh secrets, and the range of its results."""
         return Rows.of(f.row() for f in self.finalists)
 
     def selection(self) -> dict[str, Any]:
-        """That a choice was made, and among what: for the internal manifest."""
+        """What was selected and among how many candidates, for the internal manifest."""
         return {
             "objective": self.objective if self.objective is not None else "mean of all losses", "limits": self.limits,
             "combine": dict(self.combine), "goal": dict(self.goal), "candidates_tried": len(self.tried),
@@ -138,7 +138,7 @@ class SearchResult:
 
 
 def rank_trials(tried: Sequence[Trial]) -> list[Trial]:
-    """Candidates that kept the limits, each once: least loss first, and among equal losses least risk."""
+    """Candidates that met the limits, without duplicates: least loss first; among equal losses, least risk."""
     seen: dict[str, Trial] = {}
     for one in tried:
         if one.violation <= 0 and one.loss == one.loss:

@@ -1,9 +1,9 @@
-"""The search itself: explore with one secret, confirm the best with fresh ones, choose. The walk runs the candidates.
+"""The search: explore with one secret, confirm the best candidates with fresh secrets, choose one.
 
-Whoever takes the best of many draws takes a lucky one: its risk and its loss look better than they are. So the finalists are
-drawn again, on all records, with secrets that the exploration has not seen, and one counts only if the limits hold there too.
+The best of many draws is partly lucky: its risk and loss look better than they are. The finalists are therefore drawn again
+on all records with fresh secrets, and a finalist counts only if the limits hold there too.
 
-Candidates are asked for in twos, whether or not two can be worked on at a time, so that the same secret gives the same search.
+Candidates are proposed in pairs even if only one is processed at a time, so that the same secret always gives the same search.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A candidate to be drawn: with the secret of the exploration, or with a fresh one on all records."""
+    """A candidate to be made: with the secret of the exploration, or with a fresh one on all records."""
 
     name: str
     steps: tuple[Mask, ...]
@@ -52,7 +52,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class ScoredDraw:
-    """What a draw gave, or why there is nothing; `fatal` where no other candidate can do better; `reused` if it was kept."""
+    """The scores of a draw, or why there are none. `fatal`: no other candidate can succeed. `reused`: read from the cache."""
 
     scores: Scores = field(default_factory=Scores)
     problem: str = ""
@@ -61,7 +61,7 @@ class ScoredDraw:
 
 
 class Runner(Protocol):
-    """Makes and scores draws. `heavier` is how much longer one on all records takes than one of the exploration, about."""
+    """Makes and scores draws. `heavier` is about how many times longer a draw on all records takes than an exploratory one."""
 
     heavier: float
 
@@ -71,7 +71,7 @@ class Runner(Protocol):
 
 @dataclass(slots=True)
 class _Search:
-    """What a search is about, and what is told while it goes on."""
+    """The inputs of a search, and its state so far."""
 
     judge: LimitJudge
     objective: Objective
@@ -84,7 +84,7 @@ class _Search:
     clock: _Clock = field(default_factory=lambda: _Clock())
 
     def told(self, draw: Draw, got: ScoredDraw) -> Trial:
-        """A candidate of the exploration with what it gave."""
+        """An explored candidate with its result."""
         if got.fatal:
             raise StudyError([got.problem])
         if got.problem:
@@ -94,7 +94,7 @@ class _Search:
         return Trial(draw.name, draw.steps, loss if not why else math.nan, violation, why, risk_of(got.scores))
 
     def drawn(self, got: ScoredDraw) -> FreshDraw:
-        """A fresh draw with what it gave; one that could not be made or measured has broken every limit."""
+        """A fresh draw with its result; one that could not be made or scored counts as breaking every limit."""
         if got.problem:
             return FreshDraw(math.nan, math.inf, math.nan, got.scores)
         loss = objective_loss(got.scores, self.objective, self.combine)
@@ -103,7 +103,7 @@ class _Search:
 
 @dataclass(slots=True)
 class _Clock:
-    """How long draws take, those that were kept left out."""
+    """Measures how long draws take; draws read from the cache are not counted."""
 
     spent: float = 0.0
     done: int = 0
@@ -116,7 +116,7 @@ class _Clock:
         self.began = now
 
     def left(self, draws: float) -> str:
-        """How much longer so many draws take, as a clause, once a twentieth of all were made."""
+        """Estimated time for the remaining draws, as a clause; empty until a twentieth of all draws are done."""
         if self.done < max(1.0, _SOON * (self.done + draws)):
             return ""
         seconds = self.spent / self.done * draws
@@ -134,11 +134,11 @@ def search_releases(
         _explored(search, spaces, secret)
     except KeyboardInterrupt:
         search.notes.append(
-            f"interrupted after {len(search.tried)} of {goal.trials} candidates; the best so far were confirmed"
+            f"interrupted after {len(search.tried)} of {goal.trials} candidates; the best of these were confirmed"
         )
     tried = search.tried
     if tried and all(t.problem for t in tried):
-        raise StudyError(["search: no candidate could be made or measured.", *dict.fromkeys(t.problem for t in tried)])
+        raise StudyError(["search: no candidate could be made and scored.", *dict.fromkeys(t.problem for t in tried)])
     finalists: list[Finalist] = []
     try:
         _confirmed(finalists, search)
@@ -152,14 +152,14 @@ def search_releases(
         release = run.release(Draw(chosen.candidate.name, chosen.candidate.steps, str(first)))
         drawn = sum(len(f.draws) for f in finalists)
         search.notes.append(
-            f"chosen among {len(tried)} candidates, {len(finalists)} of them confirmed with {drawn} draws in all: scores "
-            "of the exploration are those of a selection, the ones of the fresh secrets are not"
+            f"chosen among {len(tried)} candidates, {len(finalists)} of them confirmed with {drawn} fresh draws in all: scores "
+            "from the exploration are biased by the selection, those from fresh secrets are not"
         )
     return SearchResult(tuple(tried), tuple(finalists), chosen, release, tuple(search.notes))
 
 
 def _explored(search: _Search, spaces: Sequence[SearchedSteps], secret: bytes) -> None:
-    """Steps without anything to search once each, then what the optimiser asks for, two at a time."""
+    """Try steps with nothing to search once each, then what the optimiser proposes, two at a time."""
     seen: dict[str, Trial] = {}
     goal = search.goal
     for pair in _in_twos(s for s in spaces if not s.axes):
@@ -194,7 +194,7 @@ def _asked_for(space: SearchedSteps, values: dict[str, Any]) -> Draw | Trial:
 
 
 def _tried(search: _Search, seen: dict[str, Trial], asked: Sequence[Draw]) -> None:
-    """Draw what was not drawn before, and write down what it gave."""
+    """Make and score the draws that are new, and record the results."""
     draws = [d for text, d in {canonical(d.steps): d for d in reversed(asked)}.items() if text not in seen][::-1]
     goal, later = search.goal, search.goal.finalists * search.goal.secrets * search.run.heavier
     if not draws:
@@ -209,19 +209,19 @@ def _tried(search: _Search, seen: dict[str, Trial], asked: Sequence[Draw]) -> No
 
 
 def _tell(search: _Search, left: float) -> None:
-    """The candidate that is worked on, the best so far, and about how long it will take."""
+    """Report the current candidate, the best so far, and the estimated time left."""
     done, goal = len(search.tried), search.goal
     best = next(iter(rank_trials(search.tried)), None)
-    said = f", least loss under the limits {best.loss:.3g}" if best else ", none keeps the limits yet" if done else ""
+    said = f", least loss under the limits {best.loss:.3g}" if best else ", none meets the limits yet" if done else ""
     if done < goal.trials:
         search.progress(f"searching{said}{search.clock.left(left)}", done, goal.trials)
 
 
 def _confirmed(finalists: list[Finalist], search: _Search) -> None:
-    """Candidates that kept the limits, drawn with fresh secrets; one that breaks them too often is given up at once."""
+    """Draw candidates that met the limits with fresh secrets; one that breaks them too often is dropped at once."""
     waiting, goal = rank_trials(search.tried), search.goal
     if not waiting:
-        search.notes.append("no candidate kept the limits on the secret of the exploration")
+        search.notes.append("no candidate met the limits in the exploration")
     most_broken = goal.secrets - math.ceil(goal.share * goal.secrets - 1e-9)
     places, clock = _Places(len(waiting)), _Clock()
     while (place := places.next()) is not None and (good := sum(f.kept for f in finalists)) < goal.finalists:
@@ -244,8 +244,8 @@ def _confirmed(finalists: list[Finalist], search: _Search) -> None:
 
 
 class _Places:
-    """Which place in the list to confirm next: the first; in longer strides after failures; then back between the last
-    failure and what was kept; then onwards from there."""
+    """Which finalist to confirm next: the first; after failures, in growing steps down the list; then back between the last
+    failure and the first success; then onwards from there."""
 
     def __init__(self, count: int) -> None:
         self._count, self._stride = count, 1

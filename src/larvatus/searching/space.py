@@ -1,4 +1,4 @@
-"""What a search may try: steps whose settings lie in a range or are one of several, as a study file writes them."""
+"""The space of a search: steps whose settings vary in a range or over choices, as in a study file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OPEN = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class SearchAxis:
-    """One setting of one step: a range of numbers, or choices."""
+    """One searched setting of one step: a range of numbers, or choices."""
 
     step: int
     setting: str
@@ -31,7 +31,7 @@ class SearchAxis:
         return f"{self.step}.{self.setting}"
 
     def corners(self) -> tuple[Any, ...]:
-        """Values to begin with: the ends and the middle, or the choices."""
+        """Values to start with: the ends and the middle of the range, or the choices."""
         if self.choices:
             return tuple(range(len(self.choices)))
         middle = (self.low * self.high) ** 0.5 if self.log else (self.low + self.high) / 2
@@ -40,14 +40,14 @@ class SearchAxis:
 
 @dataclass(frozen=True, slots=True)
 class SearchedSteps:
-    """Steps under one name, and the settings in them that are searched."""
+    """Named steps, and which of their settings are searched."""
 
     name: str
     steps: tuple[Any, ...]
     axes: tuple[SearchAxis, ...] = ()
 
     def at(self, values: Settings) -> tuple[Mask, ...]:
-        """The steps with these values of the searched settings, by the key of their axis."""
+        """The steps with the given values of the searched settings, by axis key."""
         made: list[dict[str, Any]] = [dict(s) for s in self.steps]
         for axis in self.axes:
             value = values[axis.key]
@@ -55,7 +55,7 @@ class SearchedSteps:
         return tuple(method_of(Mask, s) for s in made)
 
     def plain(self) -> dict[str, Any]:
-        """As a study file holds it."""
+        """As in a study file."""
         steps = [dict(s) for s in self.steps]
         for axis in self.axes:
             kind = "choice" if axis.choices else "range"
@@ -65,16 +65,16 @@ class SearchedSteps:
 
 
 def space_of(given: Any) -> tuple[SearchedSteps, ...]:
-    """Everything to be searched, from tables or lists of steps; every problem in one error."""
+    """The search space from tables or lists of steps. All problems are reported in one error."""
     if isinstance(given, Mapping | str | SearchedSteps):
         given = [given]
     problems: list[str] = []
     found = [s for i, raw in enumerate(given, 1) for s in [_searched(i, raw, problems)] if s is not None]
     names = [s.name for s in found]
     twice = sorted({n for n in names if names.count(n) > 1})
-    problems += [f"search: two are named {n!r}; give each a name of its own." for n in twice]
+    problems += [f"search: two entries are named {n!r}. Give each a different name." for n in twice]
     if not found and not problems:
-        problems.append('search: nothing is to be tried. Add [[search]], steps = [{ method = "…", range.… = [low, high] }].')
+        problems.append('search: there is nothing to try. Add [[search]], steps = [{ method = "…", range.… = [low, high] }].')
     if problems:
         raise StudyError(problems)
     return tuple(found)
@@ -88,9 +88,9 @@ def _searched(place: int, raw: Any, problems: list[str]) -> SearchedSteps | None
     steps = list(steps) if isinstance(steps, list | tuple) else [steps]
     where = f"search {name or place!r}"
     known = ("name", "steps")
-    problems += [f"{where}: no such setting {k!r}; {nearest_names(k, known)}" for k in whole if k not in known]
+    problems += [f"{where}: there is no setting {k!r}; {nearest_names(k, known)}" for k in whole if k not in known]
     if not steps:
-        problems.append(f"{where}: has no steps.")
+        problems.append(f"{where}: no steps are given. Give at least one.")
         return None
     made: list[dict[str, Any]] = []
     axes: list[SearchAxis] = []
@@ -100,12 +100,12 @@ def _searched(place: int, raw: Any, problems: list[str]) -> SearchedSteps | None
         spans, choices = plain.pop("range", {}), plain.pop("choice", {})
         for kind, part in (("range", spans), ("choice", choices)):
             if not isinstance(part, Mapping):
-                problems.append(f"{where}: {kind} needs settings, such as {kind}.similarity = …")
+                problems.append(f"{where}: {kind} must give settings, such as {kind}.similarity = …")
                 return None
         if "grid" in plain:
-            problems.append(f"{where}: grid belongs into [[release]]. Here write choice.… = [values] or range.… = [low, high].")
+            problems.append(f"{where}: grid belongs in [[release]]. Use choice.… = [values] or range.… = [low, high].")
             return None
-        problems += [f"{where}: {n} is stated twice for one step: as a setting, in range or in choice. Keep one of them."
+        problems += [f"{where}: {n} is given twice for one step: as a setting, in range or in choice. Keep one."
                      for n in dict.fromkeys([*spans, *choices]) if (n in plain) + (n in spans) + (n in choices) > 1]
         found = [_range(i, n, v, where, problems) for n, v in spans.items()]
         found += [_choice(i, n, v, where, problems) for n, v in choices.items()]
@@ -117,7 +117,7 @@ def _searched(place: int, raw: Any, problems: list[str]) -> SearchedSteps | None
 
 
 def _plain(step: Any) -> dict[str, Any]:
-    """A step as a table; its settings are read later, when the searched ones are known."""
+    """A step as a table; its settings are validated later, when the searched ones are known."""
     if isinstance(step, Mapping):
         return {k: dict(v) if isinstance(v, Mapping) else v for k, v in step.items()}
     method = method_of(Mask, step)
@@ -129,20 +129,20 @@ def _range(step: int, name: str, given: Any, where: str, problems: list[str]) ->
     log = len(ends) == 3 and ends[2] == "log"
     numbers = [v for v in ends[:2] if isinstance(v, int | float) and not isinstance(v, bool)]
     if len(numbers) != 2 or len(ends) > 2 + log or numbers[0] >= numbers[1] or (log and numbers[0] <= 0):
-        problems.append(f"{where}: range.{name} needs [low, high] with low below high, or [low, high, \"log\"] above 0.")
+        problems.append(f"{where}: range.{name} must be [low, high] with low < high, or [low, high, \"log\"] with low > 0.")
         return None
     return SearchAxis(step, name, numbers[0], numbers[1], log, all(isinstance(v, int) for v in numbers))
 
 
 def _choice(step: int, name: str, given: Any, where: str, problems: list[str]) -> SearchAxis | None:
     if not isinstance(given, list | tuple) or not given:
-        problems.append(f"{where}: choice.{name} needs a list of values.")
+        problems.append(f"{where}: choice.{name} must be a list of values.")
         return None
     return SearchAxis(step, name, choices=tuple(given))
 
 
 def _typed(axes: Sequence[SearchAxis], plain: Settings, where: str, problems: list[str]) -> list[SearchAxis]:
-    """Axes of one step whose values the mask takes; whole numbers where it takes no others, open ends moved inwards."""
+    """The axes of one step with values that the mask accepts: rounded for integer settings, open ends moved inwards."""
     start = {a.setting: a.choices[0] if a.choices else _inside(a) for a in axes}
     out: list[SearchAxis] = []
     for axis in axes:

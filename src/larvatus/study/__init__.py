@@ -1,4 +1,4 @@
-"""What to do, as one value: TOML in and out, and the releases a study plans. It carries nothing out."""
+"""A study as one value: read from and written to TOML, with the releases it plans. Nothing is executed here."""
 
 from larvatus.study.planned_releases import PlannedRelease, planned_of
 from larvatus.study.study import Study, study_from_advice

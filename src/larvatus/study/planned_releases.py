@@ -1,4 +1,4 @@
-"""Releases to be made, as a study file holds them: names, steps, grids of settings, with and without reverse mapping."""
+"""The releases planned in a study: names, steps, grids of settings, with or without reverse mapping."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AnyMask = Annotated[SerializeAsAny[Mask], BeforeValidator(lambda given: method_o
 
 
 class PlannedRelease(BaseModel):
-    """A release to be made: its name and its steps in order."""
+    """A planned release: its name and its steps in order."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -27,7 +27,7 @@ class PlannedRelease(BaseModel):
 
 
 def planned_of(given: Any) -> tuple[PlannedRelease, ...]:
-    """Releases to be made, from tables as a study file holds them; every problem in one error."""
+    """Planned releases from tables as in a study file. All problems are reported in one error."""
     problems: list[str] = []
     out = releases(given, problems)
     if problems:
@@ -36,14 +36,14 @@ def planned_of(given: Any) -> tuple[PlannedRelease, ...]:
 
 
 def releases(value: Any, problems: list[str]) -> list[PlannedRelease]:
-    """Every release of `[[release]]`, grids spread out; problems are added to the list."""
+    """All releases of `[[release]]`, with grids expanded; problems are added to the list."""
     out: list[PlannedRelease] = []
     for i, raw in enumerate(tables("release", value, problems), 1):
         if isinstance(raw, PlannedRelease):
             out.append(raw)
             continue
         if not isinstance(raw, Mapping):
-            problems.append(f"release {i}: needs a table with name and steps.")
+            problems.append(f"release {i}: must be a table with name and steps.")
             continue
         name = str(raw.get("name", f"release {i}"))
         where = f"release {name!r}"
@@ -53,7 +53,7 @@ def releases(value: Any, problems: list[str]) -> list[PlannedRelease]:
         if not isinstance(steps, list | tuple):
             steps = [steps]
         if not steps:
-            problems.append(f"{where}: has no steps. Give at least one, such as steps = [{{ method = \"additive_noise\" }}].")
+            problems.append(f"{where}: it has no steps. Give one, such as steps = [{{ method = \"additive_noise\" }}].")
             continue
         found = [f"{where}: {p}" for step in steps for p in _misplaced(step)]
         if found:
@@ -61,7 +61,7 @@ def releases(value: Any, problems: list[str]) -> list[PlannedRelease]:
             continue
         axes = _axes(steps)
         problems += [f"{where}: grid.{key} is empty. Give it at least one value." for _, key, v in axes if not v]
-        problems += [f"{where}: {key} and grid.{key} are both stated for one step. Keep one of them." for i, key, _ in axes
+        problems += [f"{where}: {key} and grid.{key} are both given for one step. Keep one of them." for i, key, _ in axes
                      if key in steps[i]]
         for suffix, chosen in _mapped(_expanded(steps), raw.get(MAPPED, False), where, problems):
             made = [try_method(where, Mask, s, problems) for s in chosen]
@@ -73,28 +73,28 @@ def releases(value: Any, problems: list[str]) -> list[PlannedRelease]:
                 problems += validation_problems(f"release {i}", error, list(PlannedRelease.model_fields))
     names = [r.name for r in out]
     twice = sorted({n for n in names if names.count(n) > 1})
-    problems += [f"two releases are named {n!r}; give each a name of its own." for n in twice]
+    problems += [f"two releases are named {n!r}. Give each a different name." for n in twice]
     return out
 
 
 def _unknown(name: str, known: Sequence[str]) -> str:
     if name == "grid":
-        return "grid belongs into a step: steps = [{ method = \"…\", grid.… = [values] }]."
-    return f"no such setting {name!r}; {nearest_names(name, known)}"
+        return "grid belongs in a step: steps = [{ method = \"…\", grid.… = [values] }]."
+    return f"there is no setting {name!r}; {nearest_names(name, known)}"
 
 
 def _misplaced(step: Any) -> list[str]:
-    """What is written for a search, or a grid that is none."""
+    """Problems with keys that belong in a search, or with a grid that is not a table."""
     if not isinstance(step, Mapping):
         return []
-    out = [f"{n} belongs into [[search]]. Here write grid.… = [values]." for n in ("range", "choice") if n in step]
+    out = [f"{n} belongs in [[search]]. In [[release]] use grid.… = [values]." for n in ("range", "choice") if n in step]
     if "grid" in step and not isinstance(step["grid"], Mapping):
-        out.append("grid needs settings with their values, such as grid.similarity = [0, 0.5].")
+        out.append("grid must give settings with lists of values, such as grid.similarity = [0, 0.5].")
     return out
 
 
 def _axes(steps: Sequence[Any]) -> list[tuple[int, str, Sequence[Any]]]:
-    """The step, the setting and the values of everything under `grid`."""
+    """The step, setting and values of each entry under `grid`."""
     axes: list[tuple[int, str, Sequence[Any]]] = []
     for i, step in enumerate(steps):
         grid = step.get("grid") if isinstance(step, Mapping) else None
@@ -104,7 +104,7 @@ def _axes(steps: Sequence[Any]) -> list[tuple[int, str, Sequence[Any]]]:
 
 
 def _expanded(steps: Sequence[Any]) -> list[tuple[str, list[Any]]]:
-    """Every combination of the values under `grid` in the steps, with the part of the name that tells them apart."""
+    """Every combination of the values under `grid`, each with the suffix that distinguishes its name."""
     axes = _axes(steps)
     if not axes:
         return [("", list(steps))]
@@ -121,9 +121,9 @@ def _expanded(steps: Sequence[Any]) -> list[tuple[str, list[Any]]]:
 def _mapped(
     made: Sequence[tuple[str, list[Any]]], asked: Any, where: str, problems: list[str]
 ) -> Sequence[tuple[str, list[Any]]]:
-    """Every release as it is, reverse-mapped, or both side by side."""
+    """Each release without reverse mapping, with it, or both."""
     if asked not in (True, False, "both"):
-        problems.append(f"{where}: {MAPPED} is true, false or \"both\", got {asked!r}.")
+        problems.append(f"{where}: {MAPPED} must be true, false or \"both\", got {asked!r}.")
         return made
     return [
         one for suffix, steps in made
@@ -134,15 +134,15 @@ def _mapped(
 
 
 def tables(name: str, value: Any, problems: list[str]) -> Sequence[Any]:
-    """The tables of a part that is written with two brackets."""
+    """The tables of a part that is written with double brackets."""
     if isinstance(value, list | tuple):
         return value
-    problems.append(f"{name}: needs [[{name}]] with two brackets, one for each.")
+    problems.append(f"{name}: write [[{name}]] with double brackets, once for each.")
     return []
 
 
 def try_method(where: str, kind: type[_M], given: Any, problems: list[str]) -> _M | None:
-    """A method, or nothing and its problems added to the list."""
+    """A method, or None with its problems added to the list."""
     try:
         return method_of(kind, given)
     except StudyError as error:

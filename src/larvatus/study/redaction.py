@@ -1,4 +1,4 @@
-"""A study's text as a report may hold it: folders left out of paths, lists of record ids as their number."""
+"""The text of a study for reports: paths without folders, and lists of record ids shown as their length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOTED = re.compile(r"@|~|\.{0,2}[/\\]|[A-Za-z]:[/\\]")
 
 
 def told_study(plain: Mapping[str, Any]) -> str:
-    """The study as TOML, from its plain values."""
+    """The study as TOML, from its plain values, without folders and record ids."""
     import tomli_w
 
     return tomli_w.dumps({k: _told(k, v) for k, v in plain.items()})

@@ -1,4 +1,4 @@
-"""The parts of a study, from plain values: each is read, and every problem in it is told."""
+"""The parts of a study, built from plain values. All problems are collected."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _V = TypeVar("_V", bound=BaseModel)
 
 
 class Utility(BaseModel):
-    """How losses are measured, whatever the measure."""
+    """How losses are measured, for all measures."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     null: Annotated[int, Field(ge=0, le=MOST_RESAMPLES)] = Field(
-        default=0, description="resamples of the original that every loss is held against; 0 for none, 200 will do"
+        default=0, description="bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none)"
     )
 
     @model_validator(mode="after")
@@ -51,14 +51,14 @@ SECTIONS: Mapping[str, type[BaseModel]] = {
 }
 LATER = ("folder", "combine", "limits")
 MEANT = {
-    "risk": "attacks are named in [[attack]].", "risks": "attacks are named in [[attack]].",
-    "utilities": "measures are named in [[measure]].", "mask": "masks are the steps of [[release]].",
-    "objective": "it stands in [goal].", "tier": "it stands in [limits].", "grid": "it stands in a step of [[release]].",
+    "risk": "attacks belong in [[attack]].", "risks": "attacks belong in [[attack]].",
+    "utilities": "measures belong in [[measure]].", "mask": "masks are the steps of [[release]].",
+    "objective": "it belongs in [goal].", "tier": "it belongs in [limits].", "grid": "it belongs in a step of [[release]].",
 }
 
 
 def part(name: str, value: Any, problems: list[str]) -> Any:
-    """One part of a study, its problems added to the list."""
+    """One part of a study; its problems are added to the list."""
     if name == "goal" and isinstance(value, Mapping):
         value = {k: v for k, v in value.items() if k != "limits"}
     if name in SECTIONS:
@@ -87,9 +87,9 @@ def part(name: str, value: Any, problems: list[str]) -> Any:
             problems += error.problems
             return ()
     if not isinstance(value, str):
-        problems.append(f"{name}: needs text, got {type(value).__name__}.")
+        problems.append(f"{name}: must be text, got {type(value).__name__}.")
     elif name == "engine" and value not in (engines := ["auto", *file_names("larvatus.engines")]):
-        problems.append(f"engine: there is no {value!r}; {nearest_names(value, engines)}")
+        problems.append(f"engine: there is no engine {value!r}; {nearest_names(value, engines)}")
     elif name == "memory":
         try:
             bytes_of(value)
@@ -99,15 +99,15 @@ def part(name: str, value: Any, problems: list[str]) -> Any:
 
 
 def decisions(raw: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """Combinations and limits: what releases are judged by. `[goal] limits` is another place for the same words."""
+    """Combinations and limits, by which releases are judged. `[goal] limits` is another place for the same settings."""
     out: dict[str, Any] = {}
     try:
         if "combine" in raw:
             out["combine"] = combinations_of(raw["combine"])
         in_goal = "limits" in raw["goal"] if isinstance(raw.get("goal"), Mapping) else False
         if in_goal and "limits" in raw:
-            problems.append("limits: are stated in [limits] and in [goal]. Keep [limits], with all of them in it: it holds for "
-                            "run, check and search.")
+            problems.append("limits: given in both [limits] and [goal]. Keep only [limits], with all limits: it "
+                            "applies to run, check and search.")
         elif in_goal or "limits" in raw:
             out["limits"] = limits_of(raw["goal"]["limits"] if in_goal else raw["limits"], out.get("combine", ()))
     except StudyError as error:
@@ -125,8 +125,8 @@ def _domain(place: int, given: Any, problems: list[str]) -> Domain | None:
 
 def _section(name: str, kind: type[_V], value: Any, problems: list[str]) -> _V:
     if not isinstance(value, Mapping):
-        way = " Measures are named in [[measure]]." if kind is Utility else ""
-        problems.append(f"{name}: needs a table, [{name}], got {type(value).__name__}.{way}")
+        way = " Measures belong in [[measure]]." if kind is Utility else ""
+        problems.append(f"{name}: must be a table, [{name}], got {type(value).__name__}.{way}")
         return kind()
     try:
         return kind(**value)
@@ -139,7 +139,7 @@ def _section(name: str, kind: type[_V], value: Any, problems: list[str]) -> _V:
 
 
 def about_constraints(asked: Constraints, roles: Roles, groups: SubGroups, releases: Sequence[PlannedRelease]) -> list[str]:
-    """Constraints against the roles, and against the steps of every release."""
+    """Problems of the constraints with the roles, and with the steps of every release."""
     problems = constraint_problems(asked, roles, groups)
     for planned in releases if asked and not problems else ():
         problems += [f"release {planned.name!r}: {p}" for p in step_problems(asked, planned.steps)]
@@ -147,7 +147,7 @@ def about_constraints(asked: Constraints, roles: Roles, groups: SubGroups, relea
 
 
 def against_source(source: str, folder: Path | None, roles: Roles, sub_groups: SubGroups) -> list[str]:
-    """Roles against the columns of the source, where there is one."""
+    """Problems of the roles with the columns of the source, if the source exists."""
     if not source:
         return role_problems(roles, sub_groups)
     from larvatus.engines.memory import Memory

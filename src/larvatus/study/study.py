@@ -1,4 +1,4 @@
-"""What to do, as one frozen value that TOML files are read into and written from; nothing is carried out here."""
+"""A study as one frozen value, read from and written to TOML files. Nothing is executed here."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def _reader(kind: type[Method]) -> BeforeValidator:
 AnyAttack = Annotated[SerializeAsAny[Attack], _reader(Attack)]
 AnyMeasure = Annotated[SerializeAsAny[Measure], _reader(Measure)]
 
-ADVISED = "'larvatus advise DATA.csv --confidential A,B -o study.toml' writes one to begin with."
+ADVISED = "'larvatus advise DATA.csv --confidential A,B -o study.toml' writes a draft."
 
 
 class Study(BaseModel):
-    """Everything a walk needs to know. Without attacks or measures, every one there is runs with its defaults."""
+    """All settings of a study. If no attacks or measures are given, all of them run with their defaults."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    source: str = Field(default="", description="CSV or Parquet file; a relative path starts at the study file's folder")
+    source: str = Field(default="", description="CSV or Parquet file; relative paths start at the study file's folder")
     purpose: str = Field(default="", description="what the release is for; printed in the report")
-    engine: str = Field(default="auto", description="where the work is done; auto chooses by size")
-    memory: str | None = Field(default=None, description="how much memory may be used, such as 2GB")
-    master: str | None = Field(default=None, description="address of the cluster that engine spark works on")
+    engine: str = Field(default="auto", description="engine that holds the data; auto chooses one by the size of the file")
+    memory: str | None = Field(default=None, description="memory limit, such as 2GB (default: free memory)")
+    master: str | None = Field(default=None, description="address of the Spark cluster, for engine spark")
     roles: Roles = Roles()
     sub_groups: SubGroups = SubGroups()
     intruder: Intruder = Intruder()
@@ -74,7 +74,7 @@ class Study(BaseModel):
     limits: Limits = Limits()
     search: tuple[SearchedSteps, ...] = ()
     goal: Goal = Goal()
-    labels: dict[str, str] = Field(default_factory=dict, description="what columns mean, for the codebook")
+    labels: dict[str, str] = Field(default_factory=dict, description="meaning of columns, for the codebook")
     folder: Path | None = Field(default=None, exclude=True, repr=False)
 
     @model_validator(mode="after")
@@ -82,31 +82,31 @@ class Study(BaseModel):
         names = [r.name for r in self.release]
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
-            raise ValueError(f"two releases are named {twice[0]!r}; give each a name of its own")
+            raise ValueError(f"two releases are named {twice[0]!r}; give each a different name")
         return self
 
     @classmethod
     def read(cls, path: str | Path) -> Study:
-        """Load a study file; every problem in it is named in one error."""
+        """Read a study file. All problems are reported in one error."""
         file = Path(path)
         if not file.is_file():
-            raise StudyError([f"there is no such file. Name a study in TOML; {ADVISED}"], str(path))
+            raise StudyError([f"there is no such file. Give a study file in TOML; {ADVISED}"], str(path))
         try:
             raw = tomllib.loads(file.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            hint = "" if file.suffix == ".toml" else f" It should be a study; {ADVISED}"
-            raise StudyError([f"it is not TOML: {error}.{hint}"], file.name) from None
+            hint = "" if file.suffix == ".toml" else f" A study file is expected; {ADVISED}"
+            raise StudyError([f"it is not valid TOML: {error}.{hint}"], file.name) from None
         return cls.of(raw, file.parent, file.name)
 
     @classmethod
     def of(cls, raw: Mapping[str, Any], folder: Path | None = None, where: str = "study") -> Study:
-        """A study from plain values, after a look at the source's columns where it can be found."""
+        """A study from plain values. Roles are checked against the columns of the source if it can be found."""
         problems: list[str] = []
         parts = {name: part(name, raw[name], problems) for name in raw if name in cls.model_fields and name not in LATER}
         parts |= decisions(raw, problems)
         problems += [f"goal.{p}" for p in objective_problems(parts.get("goal", Goal()).objective, parts.get("combine", ()))]
         known = [n for n in cls.model_fields if n != "folder"]
-        problems += [f"{n}: no such part of a study; {MEANT.get(n) or nearest_names(n, known)}" for n in raw if n not in known]
+        problems += [f"{n}: a study has no such part; {MEANT.get(n) or nearest_names(n, known)}" for n in raw if n not in known]
         if not any(p.startswith(("roles", "sub_groups")) for p in problems):
             roles, groups = parts.get("roles", Roles()), parts.get("sub_groups", SubGroups())
             try:
@@ -132,13 +132,13 @@ class Study(BaseModel):
         raise StudyError(problems, where)
 
     def source_path(self) -> Path:
-        """Where the source lies."""
+        """The path of the source."""
         if not self.source:
-            raise StudyError(["source: is needed; name a CSV or Parquet file."])
+            raise StudyError(["source: is required. Give a CSV or Parquet file."])
         return Path(self.source) if self.folder is None else self.folder / self.source
 
     def intruder_here(self) -> Intruder:
-        """The intruder with the files it has, relative ones starting at the study file's folder."""
+        """The intruder with paths to its files; relative paths start at the folder of the study file."""
         who, start = self.intruder, self.folder or Path()
         names = [r.name for r in self.release]
         return who.model_copy(update={
@@ -147,7 +147,7 @@ class Study(BaseModel):
         })
 
     def with_release(self, name: str, steps: Sequence[Mask], folder: Path) -> Study:
-        """The same study with one release in place of the search, to lie in another folder: files are found from there."""
+        """The same study with one release instead of the search, and with file paths that are valid from another folder."""
         start, names = self.folder or Path(), [r.name for r in self.release]
         who = self.intruder.model_copy(update={
             "file": _from(folder, start, self.intruder.file) if self.intruder.file else None,
@@ -163,7 +163,7 @@ class Study(BaseModel):
         })
 
     def plain(self) -> dict[str, Any]:
-        """The study as a file would hold it, defaults left out."""
+        """The study as plain values, without defaults."""
         out: dict[str, Any] = {n: getattr(self, n) for n in ("source", "purpose") if getattr(self, n)}
         if self.engine != "auto":
             out["engine"] = self.engine
@@ -195,7 +195,7 @@ class Study(BaseModel):
         return out
 
     def toml(self) -> str:
-        """The study as TOML, with the same meaning."""
+        """The study as TOML."""
         import tomli_w
 
         return tomli_w.dumps(self.plain())
@@ -206,12 +206,12 @@ class Study(BaseModel):
 
 
 def _from(folder: Path, start: Path, file: str) -> str:
-    """The way from a folder to a file whose path starts at another one."""
+    """The path from a folder to a file whose path is relative to another folder."""
     return os.path.relpath(start / file, folder)
 
 
 def study_from_advice(plan: Mapping[str, Any], data: Microdata, source: str = "", folder: Path | None = None) -> Study:
-    """The study that an advice on data planned: their roles, and releases to compare."""
+    """The study drafted by an advice: the roles of the data, and releases to compare."""
     groups = data.sub_groups.model_copy(update=plan["sub_groups"])
     raw: dict[str, Any] = {
         "roles": {**data.roles.model_dump(mode="json", exclude_defaults=True), **plan.get("roles", {})},

@@ -1,4 +1,4 @@
-"""In which order rows lie on disk, and how columns move from one order to another when they are first needed."""
+"""The row order of columns on disk, and how columns are moved to another order when first needed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ColumnBlocks = Iterator[dict[str, Array]]
 
 
 class Sorter(Protocol):
-    """What a database does: sort and join rows that do not fit in memory."""
+    """What the database does: sort and join rows that do not fit in memory."""
 
     def ordered(self, rows: ColumnBlocks, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str]) -> ColumnBlocks: ...
     def joined(self, mine: ColumnBlocks, theirs: ColumnBlocks,
@@ -29,7 +29,7 @@ class Sorter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Where temporary files go, how many rows of a column may be held at once, on how many cores, and who sorts the rest."""
+    """Where temporary files go, how many rows of a column may be held at once, on how many cores, and what sorts the rest."""
 
     folder: WorkFolder
     memory: int
@@ -39,27 +39,27 @@ class Room:
     sorter: Sorter
 
     def held(self, columns: int) -> int:
-        """How many rows of so many columns may be sorted at once on each core."""
+        """Number of rows of `columns` columns that may be sorted at once on each core."""
         return max(self.rows * 12 // (2 * columns + 2), 1)
 
     def arranges(self, rows: int, columns: int) -> bool:
-        """Whether so much may be put in order in memory on its way out."""
+        """Whether this many rows may be put in order in memory when written."""
         return rows * columns <= self.rows * 4
 
     def whole(self, columns: int) -> int:
-        """How many records of so many columns a method may be handed at once: it needs several times their size."""
+        """Number of records of `columns` columns that a method may receive at once; it needs several times their size."""
         return max(self.rows, int(self.memory / (2 * 8 * 8 * max(columns, 1))))
 
 
 class PlacedColumn(Protocol):
-    """A column: on disk in its order of rows, or to be moved there from another."""
+    """A column: on disk in its row order, or still to be moved there."""
 
     def stored(self) -> StoredColumn: ...
     def stream(self) -> Iterator[Array]: ...
 
 
 class RowPlaces:
-    """A column in its place."""
+    """A column on disk in its row order."""
 
     def __init__(self, column: StoredColumn) -> None:
         self._column = column
@@ -79,7 +79,7 @@ class Above:
         self._parts = one, other
 
     def stored(self) -> StoredColumn:
-        raise NotImplementedError("columns one above the other are read as a stream")
+        raise NotImplementedError("stacked columns are read as a stream")
 
     def stream(self) -> Iterator[Array]:
         for part in self._parts:
@@ -87,7 +87,7 @@ class Above:
 
 
 class MovedColumn:
-    """A column that is put in its place when it is first read."""
+    """A column that is moved to its row order when first read."""
 
     def __init__(self, source: PlacedColumn, move: DiskMove, dtype: np.dtype[np.generic]) -> None:
         self._source, self._move, self._dtype = source, move, dtype
@@ -106,13 +106,13 @@ class MovedColumn:
             yield block
 
     def in_any_order(self) -> PlacedColumn:
-        """The column as it lies, if every row of it is kept."""
+        """The column in its stored order, if all of its rows are kept."""
         with self._lock:
             return self if self._found is not None or self._move.drops else self._source
 
 
 class DiskLayout:
-    """Rows by sub-group and record id: the record ids, the rows' places in the source, and how the order came about."""
+    """Rows by sub-group and record id: the record ids, the rows' positions in the source, and how the order was made."""
 
     def __init__(self, record: PlacedColumn, position: PlacedColumn, rows: int, move: DiskMove | None = None) -> None:
         self.record, self.position, self.rows, self.move = record, position, rows, move
@@ -120,7 +120,7 @@ class DiskLayout:
 
 
 class DiskMove:
-    """From one order of rows to another: `code` holds the new sub-group of every old row, -1 where the row is left out."""
+    """A move from one row order to another: `code` holds the new sub-group of every old row, -1 if the row is dropped."""
 
     def __init__(
         self, room: Room, source: DiskLayout | None, record: PlacedColumn, code: StoredColumn, starts: Ints
@@ -134,7 +134,7 @@ class DiskMove:
 
     @property
     def place(self) -> StoredColumn:
-        """For every old row its new one, or -1."""
+        """The new row of every old row, or -1."""
         with self._lock:
             if self._place is None:
                 self._place = self._in_passing() or self._sorted()
@@ -142,7 +142,7 @@ class DiskMove:
 
     @property
     def back(self) -> StoredColumn:
-        """For every new row its old one."""
+        """The old row of every new row."""
         place = self.place
         with self._lock:
             if self._back is None:
@@ -158,13 +158,13 @@ class DiskMove:
         return out
 
     def returned(self, column: PlacedColumn, dtype: np.dtype[np.generic], rows: int) -> StoredColumn:
-        """A column of the new order in the old one; missing where a row was left out."""
+        """A column of the new order in the old one; missing if the row was dropped."""
         out = StoredColumn(self.room.folder, dtype, rows)
         scatter_on_disk(_kept(column.stream(), self.back), [out], 0, rows, self.room.bucket)
         return out
 
     def _in_passing(self) -> StoredColumn | None:
-        """The places, if records come in ascending order within every new sub-group."""
+        """The new rows without sorting, if records ascend within every new sub-group."""
         used, last = self._starts[:-1].copy(), np.full(len(self._starts) - 1, -(2**62), dtype=np.int64)
         out = StoredColumn(self.room.folder, np.int64)
         for (_, code), record in zip(self._code.stream(), rechunk(self._record.stream()), strict=True):
@@ -185,7 +185,7 @@ class DiskMove:
         return out
 
     def _sorted(self) -> StoredColumn:
-        """The places by sorting (sub-group, record id)."""
+        """The new rows by sorting on (sub-group, record id)."""
         out = StoredColumn(self.room.folder, np.int64, self._code.rows)
         if self._code.rows <= self.room.rows:
             code, record = self._code.read(), np.concatenate(list(self._record.stream()))
@@ -212,7 +212,7 @@ def _kept(blocks: Iterator[Array], places: StoredColumn) -> Iterator[tuple[Ints,
 
 
 def rechunk(blocks: Iterator[Array], size: int = WIDE) -> Iterator[Array]:
-    """The same rows in blocks of one size."""
+    """The same rows in blocks of equal size."""
     held: list[Array] = []
     count = 0
     for block in blocks:
@@ -236,7 +236,7 @@ def _numbered(found: ColumnBlocks) -> Iterator[tuple[Ints, list[NDArray[np.int64
 
 
 def fingerprint(code: StoredColumn) -> str:
-    """One text for one assignment of rows to sub-groups."""
+    """A text that identifies an assignment of rows to sub-groups."""
     digest = hashlib.blake2b(digest_size=16)
     for _, block in code.stream():
         digest.update(block.tobytes())

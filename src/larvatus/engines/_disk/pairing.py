@@ -1,4 +1,4 @@
-"""Columns of one table in the order of rows of another, on disk."""
+"""Columns of one table in the row order of another, on disk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def pair_on_disk(
     mine: DiskTable, theirs: DiskTable, names: Mapping[str, str], columns: Mapping[str, Column], partly: bool
 ) -> dict[str, PlacedColumn]:
-    """Their columns in my order of rows: as they are, by a move that is known, or joined by record id."""
+    """Columns of `theirs` in the row order of `mine`: unchanged, by a known move, or joined by record id."""
     here, there = mine.layout, theirs.layout
     dtypes = {n: np.dtype(dtype_of(c)) for n, c in columns.items()}
     if here is there or not names:

@@ -1,4 +1,4 @@
-"""Sorting rows that do not fit in memory: parted by the first key into pieces that do, each sorted by itself."""
+"""Sort rows that do not fit in memory: divide them by the first key into pieces that fit, and sort each piece."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sort_in_parts(
     rows: ColumnBlocks, dtypes: dict[str, str], by: Sequence[str], wanted: Sequence[str], folder: WorkFolder, memory: int,
     threads: int, sort: Sort,
 ) -> ColumnBlocks:
-    """Rows in the order of `by`; `sort` is asked for pieces that do not fit, because many rows share their first key."""
+    """Rows in the order of `by`; `sort` handles pieces that do not fit in memory because many rows share their first key."""
     used = list(dict.fromkeys([*by, *wanted]))
     first, held = _peeked(rows, by[0])
     cuts = _cuts(held)
@@ -53,7 +53,7 @@ def sort_in_parts(
 
 
 def _peeked(rows: ColumnBlocks, key: str) -> tuple[list[dict[str, Array]], Array]:
-    """The first blocks, and a sample of their keys to part all rows by; what comes later may be spread otherwise."""
+    """The first blocks, and a sample of their keys by which all rows are divided; later rows may be distributed differently."""
     first: list[dict[str, Array]] = []
     count = 0
     for block in rows:

@@ -1,4 +1,4 @@
-"""From batches of a source to columns on disk, laid out by sub-group and record id."""
+"""Read batches of a source into columns on disk, by sub-group and record id."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Batches = Callable[[], Iterator[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a table came from: Arrow types, the kind of frame to give back, and which columns leave as they came."""
+    """The source of a table: Arrow types, the kind of data frame to return, and which columns are released unmasked."""
 
     types: Mapping[str, Any]
     kind: str
@@ -42,7 +42,7 @@ class Origin:
 
 
 class _Numbers:
-    """A numeric column as it comes in."""
+    """A numeric column while it is read."""
 
     def __init__(self, name: str, kind: Any, confidential: bool, room: Room) -> None:
         self.name, self.kind, self.confidential = name, kind, confidential
@@ -64,7 +64,7 @@ class _Numbers:
 
 
 class _Names:
-    """A column of names as it comes in: codes in order of appearance, put in the order of levels at the end."""
+    """A categorical column while it is read: codes in order of appearance, put in the order of levels at the end."""
 
     def __init__(self, name: str, roles: Roles, room: Room) -> None:
         self.name, self.roles, self._room = name, roles, room
@@ -95,7 +95,7 @@ def read_to_disk(
     room: Room, source: Any, relation: bool, names: Sequence[str], roles: Roles, sub_groups: SubGroups,
     pairing: Path | None,
 ) -> DiskTable:
-    """A table of the columns that have a role, in sub-group and record order."""
+    """A table of the columns with a role, sorted by sub-group and record id."""
     check_roles(roles, sub_groups, names)
     wanted = list(released_columns(roles, sub_groups))
     extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
@@ -131,7 +131,7 @@ def read_to_disk(
 
 
 def release_unused() -> None:
-    """Give Arrow's memory back to the system: it keeps what it once had."""
+    """Return memory that Arrow no longer uses to the system."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
@@ -169,17 +169,17 @@ def _of_relation(selected: Any, relation: Any, names: Sequence[str]) -> tuple[An
 
 @contextmanager
 def _of_their_own() -> Iterator[None]:
-    """Errors of a query that was passed in, without their words: these may quote values."""
+    """Replace errors of a query passed in by the user: their messages may quote values."""
     try:
         yield
     except LarvatusError:
         raise
     except Exception as error:
-        raise ReadError(f"the relation could not be read ({type(error).__name__}). Run its query by itself to see.") from None
+        raise ReadError(f"the relation could not be read ({type(error).__name__}). Run its query alone to see why.") from None
 
 
 def _records(room: Room, given: StoredColumn, rows: int, name: str | None, pairing: Path | None) -> StoredColumn:
-    """Record ids: from the pairing file, from the column that names them, or the rows' own numbers."""
+    """Record ids: from the pairing file, from the record id column, or the row numbers."""
     if pairing is not None:
         from larvatus.engines._files.record_ids import paired_records
 
@@ -200,8 +200,8 @@ def _counted(room: Room, rows: int) -> StoredColumn:
 
 
 def _check_each_once(room: Room, record: StoredColumn, name: str) -> None:
-    """Refuse record ids of which two are the same."""
-    repeated = ReadError(f"record_id: {name!r} is missing or repeated in some records; it must name each record once.")
+    """Raise an error if two record ids are equal."""
+    repeated = ReadError(f"record_id: {name!r} is missing or repeated in some records; each record needs a unique value.")
     if record.rows <= room.rows:
         if len(np.unique(record.read())) != record.rows:
             raise repeated
@@ -218,7 +218,7 @@ def _check_each_once(room: Room, record: StoredColumn, name: str) -> None:
 def _crossed(
     room: Room, columns: Mapping[str, StoredColumn], described: Mapping[str, Column], rows: int
 ) -> tuple[StoredColumn, list[tuple[Any, ...]]]:
-    """The code of each row's sub-group and the sub-groups there are, missing levels last."""
+    """The code of each row's sub-group and the labels of the sub-groups, missing levels last."""
     out = StoredColumn(room.folder, np.int32)
     if not columns:
         for low in range(0, rows, WIDE):
@@ -226,12 +226,12 @@ def _crossed(
         return out, [()]
     widths = [len(described[n].levels) + 1 for n in columns]
     if math.prod(widths) >= LARGEST_CROSSING:
-        raise ReadError("sub_groups: their columns have too many levels to be crossed. Use fewer or coarser columns.")
+        raise ReadError("sub_groups: the columns have too many combinations of levels. Use fewer or coarser columns.")
     seen = np.zeros(0, dtype=np.int64)
     for cell in _cells(columns, widths):
         seen = np.union1d(seen, np.unique(cell))
         if len(seen) > MOST_GROUPS:
-            raise ReadError(f"sub_groups: there are more than {MOST_GROUPS:,} of them. Use fewer or coarser columns.")
+            raise ReadError(f"sub_groups: there are more than {MOST_GROUPS:,}. Use fewer or coarser columns.")
     for cell in _cells(columns, widths):
         out.append(np.searchsorted(seen, cell))
     levels = np.stack(np.unravel_index(seen, widths), axis=1).tolist()

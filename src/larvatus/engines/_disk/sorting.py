@@ -1,4 +1,4 @@
-"""Ranks, orders and matches of more rows than fit in memory: sorted and joined by the database, streamed back in blocks."""
+"""Ranks, orders and matches of more rows than fit in memory: sorted and joined by the database, read back in blocks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KINDS = {"float64": "float64", "int64": "int64", "int32": "int32"}
 
 
 def _present(column: StoredColumn, record: StoredColumn | None, words: Words | None, low: int, high: int) -> ColumnBlocks:
-    """Rows with a value: the value, the word and record id that settle ties, and the row counted from `low`."""
+    """Rows with a value: the value, the word and record id that break ties, and the row counted from `low`."""
     for a, b in pieces_of(low, high, WIDE):
         x = column.read(a, b)
         there = np.flatnonzero(~np.isnan(x))
@@ -40,7 +40,7 @@ def _sorted_rows(
 
 
 def ordered_values(room: Room, column: StoredColumn, low: int, high: int) -> StoredColumn:
-    """The values that are there, smallest first."""
+    """The non-missing values, smallest first."""
     out = StoredColumn(room.folder, np.float64)
     rows = ({"value": b["value"]} for b in _present(column, None, None, low, high))
     for block in room.sorter.ordered(rows, {"value": "float64"}, ["value"], ["value"]):
@@ -50,7 +50,7 @@ def ordered_values(room: Room, column: StoredColumn, low: int, high: int) -> Sto
 
 def sorted_quantiles(room: Room, column: StoredColumn, low: int, high: int,
                      probabilities: Sequence[float]) -> NDArray[np.float64]:
-    """Linear between the two nearest values, as NumPy has them."""
+    """Quantiles by linear interpolation between the two nearest values, as in NumPy."""
     ordered = ordered_values(room, column, low, high)
     if ordered.rows == 0:
         return np.full(len(probabilities), np.nan)
@@ -66,7 +66,7 @@ def sorted_quantiles(room: Room, column: StoredColumn, low: int, high: int,
 def ranks(
     room: Room, column: StoredColumn, record: StoredColumn, words: Words | None, out: StoredColumn, low: int, high: int
 ) -> None:
-    """Ranks of a sub-group: in keyed order where words are given, else shared by tied values."""
+    """Ranks within a sub-group: in keyed order if words are given, else averaged over ties."""
     if words is not None:
         found = _sorted_rows(room, column, record, words, low, high, ["row"])
         scatter_on_disk(_numbered(found), [out], low, high, room.bucket)
@@ -87,7 +87,7 @@ def ranks(
 
 
 def _shared(rows: StoredColumn, value: StoredColumn, first: StoredColumn) -> Iterator[tuple[Ints, list[Array]]]:
-    """Mean ranks, from the last block to the first: the end of a run is known before its beginning."""
+    """Mean ranks of ties, computed from the last block to the first, so that the end of a run is known before its start."""
     after, end = np.nan, rows.rows - 1
     for a, b in reversed(list(pieces_of(0, rows.rows, WIDE))):
         x = value.read(a, b)
@@ -110,7 +110,7 @@ def place(
     room: Room, order: StoredColumn, record: StoredColumn, words: Words, ordered: StoredColumn, out: StoredColumn, low: int,
     high: int
 ) -> None:
-    """The r-th smallest of the ordered values to the row ranked r-th."""
+    """Give the r-th smallest of the ordered values to the row ranked r-th."""
     present = sum(int(np.count_nonzero(~np.isnan(order.read(a, b)))) for a, b in pieces_of(low, high, WIDE))
     found = _sorted_rows(room, order, record, words, low, high, ["row"])
     scatter_on_disk(_given(found, ordered, present), [out], low, high, room.bucket)
@@ -128,7 +128,7 @@ def _given(found: ColumnBlocks, ordered: StoredColumn, present: int) -> Iterator
 def in_order(
     room: Room, columns: Mapping[str, StoredColumn], record: StoredColumn, order: str, words: Words, low: int, high: int
 ) -> Iterator[tuple[Ints, Block]]:
-    """Rows of a sub-group in the order of a column, all columns with them."""
+    """Rows of a sub-group with all columns, in the order of one column."""
     names = {n: f"column_{i}" for i, n in enumerate(columns)}
     dtypes = {"value": "float64", "word": "uint64", "record": "int64", "row": "int64"}
     dtypes |= {names[n]: _KINDS[c.dtype.name] for n, c in columns.items()}
@@ -146,7 +146,7 @@ def in_order(
 def along(
     room: Room, parts: Iterator[Block], kinds: Mapping[str, str], order: str, words: Words | None
 ) -> Iterator[Block]:
-    """Rows with a value in the order of a column, in canonical chunks."""
+    """Rows with a value, in the order of a column, in canonical chunks."""
     names = {n: f"column_{i}" for i, n in enumerate(kinds)}
     dtypes = {names[n]: kind for n, kind in kinds.items()} | ({} if words is None else {"word": "uint64", "record": "int64"})
 
@@ -190,7 +190,7 @@ def match_rows(
     room: Room, mine: PlacedColumn, theirs: PlacedColumn, columns: Mapping[str, PlacedColumn],
     dtypes: Mapping[str, np.dtype[np.generic]]
 ) -> Iterator[tuple[Ints, list[Array]]]:
-    """My rows that have a counterpart, with its columns."""
+    """Rows of `mine` that have a counterpart, with its columns."""
     counts = sum(len(b) for b in mine.stream()), sum(len(b) for b in theirs.stream())
     if max(counts) <= room.rows:
         rows, found = matched_rows(np.concatenate([np.zeros(0, dtype=np.int64), *mine.stream()]),

@@ -1,4 +1,4 @@
-"""The verbs over columns on disk: blocks in memory where they fit, a database's sorts and joins where they do not."""
+"""The verbs on columns on disk: blocks in memory if they fit, otherwise sorts and joins by the database."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ AHEAD = 2
 
 @dataclass(frozen=True, slots=True)
 class DiskTable(LaidOut):
-    """Columns by name, all to be read in the order of rows of one layout; `starts` holds where each sub-group begins."""
+    """Columns by name, read in the row order of one layout; `starts` holds the first row of each sub-group."""
 
     columns: Mapping[str, Column]
     groups: Groups
@@ -137,7 +137,7 @@ class DiskTable(LaidOut):
         self, made: Mapping[str, Column], names: Any, in_memory: Callable[[str, int, int, int], Array],
         larger: Callable[[str, int, StoredColumn, int, int], None], beside: Ints | None = None,
     ) -> DiskTable:
-        """New columns from whole sub-groups: in memory on all cores, with the database's help where they are larger."""
+        """New columns from whole sub-groups: in memory on all cores, by the database if a sub-group is too large."""
         self._ready(names)
         new = {n: StoredColumn(self.room.folder, np.float64, self.rows) for n in made}
         sizes = np.diff(self.starts) if beside is None else np.maximum(np.diff(self.starts), beside)
@@ -241,7 +241,7 @@ class DiskTable(LaidOut):
         return {n: self._dtype(n).name for n in names}
 
     def _in_parts(self, g: int, names: Sequence[str], with_record: bool) -> Iterator[Block]:
-        """The rows of a sub-group in any order; those of stacked tables from where they lie."""
+        """The rows of a sub-group in any order; rows of stacked tables from where they are stored."""
         if self.stacked is not None and not with_record:
             indicator, *tables = self.stacked
             for k, table in enumerate(tables):
@@ -302,7 +302,7 @@ class DiskTable(LaidOut):
         declared: Sequence[tuple[GroupLabel, ...]] = (),
         fresh: bool = False,
     ) -> DiskTable:
-        """Rows by (code, record id), moved when they are needed; rows of code -1 left out; empty sub-groups not kept."""
+        """Rows by (code, record id), moved when needed; rows with code -1 and empty sub-groups are dropped."""
         sizes = np.zeros(len(labels), dtype=np.int64)
         for _, block in code.stream():
             sizes += np.bincount(block[block >= 0], minlength=len(labels))
@@ -331,20 +331,20 @@ class DiskTable(LaidOut):
         return self
 
     def _ready(self, names: Any) -> None:
-        """Columns in their places, one after the other: moving one is work for all cores."""
+        """Move columns to their row order one after the other, because each move uses all cores."""
         self.layout.record.stored()
         for name in names:
             self.held[name].stored()
 
     def _in_any_order(self, name: str) -> StoredColumn:
-        """A column whose rows may lie in any order inside its sub-group."""
+        """A column whose rows may be in any order within its sub-group."""
         column = self.held[name]
         if len(self.groups) == 1 and isinstance(column, MovedColumn):
             column = column.in_any_order()
         return column.stored() if not isinstance(column, Above) else self.held[name].stored()
 
     def _work(self, function: Callable[[Any], _T], jobs: Sequence[Any], alone: bool = False) -> Iterator[_T]:
-        """Results in the order of the jobs, on all cores, few of them waiting at a time."""
+        """Results in the order of the jobs, computed on all cores, with few of them waiting at a time."""
         threads = min(self.room.threads, len(jobs))
         if threads < 2 or alone or self.rows < CHUNK * 2:
             yield from map(function, jobs)
@@ -380,7 +380,7 @@ def _scanned(
 
 
 def _in_place(code: StoredColumn, record: PlacedColumn) -> bool:
-    """Whether rows are in the order (code, record id) as they lie, none left out."""
+    """Whether rows are already in the order (code, record id), with none dropped."""
     last = (0, -(2**62))
     for (_, codes), ids in zip(code.stream(), rechunk(record.stream()), strict=True):
         step, rise = np.diff(codes, prepend=last[0]), np.diff(ids, prepend=last[1])

@@ -1,4 +1,4 @@
-"""From columns on disk to frames and files: in the order asked for, at full precision, a block at a time."""
+"""From columns on disk to data frames and files: in the requested order, at full precision, block by block."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHORT = {"float": np.float32, "halffloat": np.float16}
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a stored column becomes an Arrow one: as names, exactly as it came, as whole numbers of a type, or as floats."""
+    """How a stored column becomes an Arrow array: categories, exact original values, integers of a type, or floats."""
 
     column: Column
     like: Any
@@ -43,12 +43,12 @@ class Way:
 
 
 def _streamed(table: Any, name: str, function: Callable[[Array], _T]) -> list[_T]:
-    """What a function makes of every block of a column, on this machine."""
+    """The result of a function on every block of a column, computed on this machine."""
     return [function(b) for _, b in table.held[name].stored().stream()]
 
 
 def ways_of(table: Any, names: Sequence[str], over: Callable[[Any, str, Callable[[Array], Any]], list[Any]]) -> dict[str, Way]:
-    """How each column leaves; `over` asks something of every block of a column."""
+    """How each column is written; `over` evaluates a function on every block of a column."""
     origin: Origin = table.source
     from larvatus.engines._files.frames import as_read
 
@@ -73,12 +73,12 @@ def ways_of(table: Any, names: Sequence[str], over: Callable[[Any, str, Callable
 
 
 def _same_in(block: Array, kind: str) -> bool:
-    """Whether a shorter type of floats holds every value, as it does where nothing was changed."""
+    """Whether a shorter float type represents every value exactly, as it does if nothing was changed."""
     return np.array_equal(block, block.astype(_SHORT[kind]).astype(np.float64), equal_nan=True)
 
 
 def _in_order(table: Any, names: Sequence[str], order: Words | None) -> ColumnBlocks:
-    """Stored values and record ids in keyed order, or in the source's."""
+    """Stored values and record ids, in keyed order or in the order of the source."""
     ways = [*names, *(f" exact {n}" for n in names if f" exact {n}" in table.held)]
     columns = {f"column_{i}": table.held[n] for i, n in enumerate(ways)}
     kinds = {c: h.stored().dtype.name for c, h in columns.items()}
@@ -129,7 +129,7 @@ def _batches(table: Any, names: Sequence[str], order: Words | None) -> Iterator[
 def disk_frame(
     table: Any, names: Sequence[str], origin: Origin, batches: Iterator[tuple[pa.RecordBatch, Array]] | None = None
 ) -> Any:
-    """The named columns in the source's order, as the kind of frame the source was."""
+    """The named columns in the row order of the source, as its kind of data frame."""
     import pyarrow as pa
 
     from larvatus.engines._files.frames import as_frame, as_read
@@ -145,13 +145,13 @@ def disk_frame(
 
 
 def check_targets(path: Path, pairing: Path | None, force: bool) -> None:
-    """Refuse early what could not be written later."""
+    """Raise an error early if a file could not be written later."""
     check_target(path, force)
     if pairing is not None:
         check_target(pairing, force, folder=False)
 
 
 def write_from_disk(table: DiskTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None) -> None:
-    """A file or a folder of files, with the record ids in a pairing file where one is asked for."""
+    """Write a file or a folder of files, and the record ids to a pairing file if asked for."""
     row_order = "keep" if order is None else "keyed"
     write_batches(((b, r) for b, r in _batches(table, names, order)), path, row_order, pairing)

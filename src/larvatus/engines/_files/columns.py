@@ -1,4 +1,4 @@
-"""From Arrow columns to arrays and back: numbers as float64, names as codes, what S was kept as it came."""
+"""Conversion between Arrow columns and arrays: numbers as float64, categories as codes, unmasked columns exactly as read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXACT = 2**53
 
 
 def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGroups) -> tuple[Column, Array]:
-    """A column as numbers or as codes, by its role and its type."""
+    """A column as numbers or as codes, depending on its role and type."""
     import pyarrow as pa
 
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -28,7 +28,7 @@ def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGr
 
 
 def is_named(name: str, kind: Any, roles: Roles, sub_groups: SubGroups) -> bool:
-    """Whether a column is read as names: by its role, or because it holds no numbers."""
+    """Whether a column is read as categorical, because of its role or because it is not numeric."""
     return name in sub_groups.columns or name in roles.nominal or has_order(roles, name) or not _numeric(kind)
 
 
@@ -39,14 +39,14 @@ def is_dictionary(kind: Any) -> bool:
 
 
 def needs_exact(kind: Any) -> bool:
-    """Whether float64 may not hold every value of a type that leaves as it came."""
+    """Whether float64 may be too imprecise for a column that is released unmasked."""
     import pyarrow.types as t
 
     return bool((t.is_integer(kind) and kind.bit_width == 64) or t.is_temporal(kind) or t.is_decimal(kind))
 
 
 def exact(column: Any, kind: Any) -> NDArray[np.int64]:
-    """Whole numbers, dates and short decimals as 64-bit whole numbers; 0 where missing."""
+    """Whole numbers, dates and short decimals as 64-bit integers; 0 if missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -54,7 +54,7 @@ def exact(column: Any, kind: Any) -> NDArray[np.int64]:
         column = column.cast(kind)
     if pa.types.is_decimal(kind):
         if kind.precision > 18:
-            raise ReadError(f"a column of type {kind} has more digits than are kept on disk. Convert it to text, or to fewer.")
+            raise ReadError(f"a column of type {kind} has too many digits to store exactly. Convert it to text, or round it.")
         return np.array([0 if v is None else int(v.scaleb(kind.scale)) for v in column.to_pylist()], dtype=np.int64)
     if pa.types.is_temporal(kind) and kind.bit_width == 32:
         column = column.cast(pa.int32())
@@ -62,7 +62,7 @@ def exact(column: Any, kind: Any) -> NDArray[np.int64]:
 
 
 def from_exact(values: NDArray[np.int64], missing: NDArray[np.bool_], kind: Any) -> Any:
-    """What `exact` was given."""
+    """The inverse of `exact`."""
     import pyarrow as pa
 
     whole = pa.array(values, mask=missing)
@@ -84,7 +84,7 @@ def _numeric(kind: Any) -> bool:
 
 
 def as_number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Column, NDArray[np.float64]]:
-    """A column as numbers, NaN where missing."""
+    """A column as numbers, NaN if missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -92,22 +92,22 @@ def as_number(name: str, column: Any, kind: Any, confidential: bool) -> tuple[Co
         column = column.cast(kind)
     if pa.types.is_temporal(kind):
         if confidential:
-            raise RolesError(f"{name!r} holds dates or times; masks need numbers. Convert it, for example to days or a year.")
+            raise RolesError(f"{name!r} contains dates or times, and masks need numbers. Convert it, for example to days.")
         if pa.types.is_interval(kind):
-            raise ReadError(f"{name!r} holds {kind}, which has no order. Convert it to text first, or give it no role.")
+            raise ReadError(f"{name!r} has type {kind}, which is not supported. Convert it to text, or give it no role.")
         column = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
     integer = pa.types.is_integer(kind)
     if integer and confidential:
         bounds = pc.min_max(column)
         largest = max((abs(v) for v in (bounds["min"].as_py(), bounds["max"].as_py()) if v is not None), default=0)
         if largest > _EXACT:
-            raise ReadError(f"{name!r} holds whole numbers above 2**53, which cannot be masked exactly. Rescale the column.")
+            raise ReadError(f"{name!r} has whole numbers above 2**53, which cannot be masked exactly. Rescale it.")
     floats = column.cast(pa.float64(), safe=False)
     values = floats.to_numpy() if isinstance(floats, pa.ChunkedArray) else floats.to_numpy(zero_copy_only=False)
     values = np.array(values, dtype=np.float64)
     infinite = int(np.isinf(values).sum())
     if infinite:
-        raise ReadError(f"{name!r} holds {infinite} infinite values. Make them missing, or leave those records out.")
+        raise ReadError(f"{name!r} has {infinite} infinite values. Make them missing, or remove these records.")
     return Column(name, "number", integer=integer, missing=bool(np.isnan(values).any())), values
 
 
@@ -122,7 +122,7 @@ def _nominal(name: str, column: pa.ChunkedArray, roles: Roles) -> tuple[Column, 
 
 
 def encode_levels(name: str, column: Any) -> tuple[list[Any], NDArray[np.int64]]:
-    """Levels in order of appearance, and the code of every row, -1 where missing."""
+    """Levels in order of appearance, and the code of every row, -1 if missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -140,14 +140,14 @@ def encode_levels(name: str, column: Any) -> tuple[list[Any], NDArray[np.int64]]
         encoded = pc.dictionary_encode(flat)
     except pa.ArrowNotImplementedError:
         raise ReadError(
-            f"{name!r} holds {flat.type}, which is neither numbers nor names. Convert it to text first, or give it no role."
+            f"{name!r} has type {flat.type}, which is neither numeric nor categorical. Convert it to text, or give it no role."
         ) from None
     codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return encoded.dictionary.to_pylist(), codes
 
 
 def level_order(name: str, levels: list[Any], roles: Roles) -> NDArray[np.int64]:
-    """Positions of the levels in the stated order, or in the order of numbers and letters."""
+    """Positions of the levels in the stated order, or else in numerical or alphabetical order."""
     stated = roles.ordered.get(name)
     if stated is None:
         keys = [(isinstance(v, str), v if isinstance(v, str | int | float) else str(v)) for v in levels]
@@ -155,19 +155,19 @@ def level_order(name: str, levels: list[Any], roles: Roles) -> NDArray[np.int64]
     spot = {plain_value(v): i for i, v in enumerate(stated)}
     unknown = [v for v in levels if plain_value(v) not in spot]
     if unknown:
-        raise RolesError(f"ordered: {name!r} has {len(unknown)} levels that the stated order lacks. State every level once.")
+        raise RolesError(f"ordered: {name!r} has {len(unknown)} levels not in the stated order. List every level once.")
     return np.array(sorted(range(len(levels)), key=lambda i: spot[plain_value(levels[i])]), dtype=np.int64)
 
 
 def plain_value(level: Any) -> str | int | float | bool:
-    """Levels as plain values; whole floats as integers, so that 36.0 and 36 are one level."""
+    """A level as a plain value; whole floats become integers, so that 36.0 and 36 are one level."""
     if isinstance(level, float) and level.is_integer():
         return int(level)
     return level if isinstance(level, str | int | float | bool) else str(level)
 
 
 def to_arrow(column: Column, values: Array, like: pa.DataType | None) -> pa.Array:
-    """A masked column for writing: whole numbers stay whole where every value is, missing becomes null."""
+    """A masked column as Arrow: integers if every value is whole, null if missing."""
     if column.kind == "nominal":
         return names_array(column, values, like)
     whole, small = fits_integer_type(values, like) if column.integer else (False, False)
@@ -175,16 +175,16 @@ def to_arrow(column: Column, values: Array, like: pa.DataType | None) -> pa.Arra
 
 
 def names_array(column: Column, codes: Array, like: Any) -> pa.Array:
-    """Names from codes, of the type they had."""
+    """Categories from codes, in their original type."""
     import pyarrow as pa
 
-    if like is not None and pa.types.is_dictionary(like):  # levels that no record has any more do not leave
+    if like is not None and pa.types.is_dictionary(like):  # levels that no record has are not released
         return names_array(column, codes, like.value_type).dictionary_encode().cast(like)
     return pa.array(list(column.levels), type=like).take(pa.array(codes, mask=codes < 0))
 
 
 def number_array(values: Array, like: Any, whole: bool) -> pa.Array:
-    """Numbers: whole ones of the type they had where they are whole, floats otherwise."""
+    """Numbers: in the original integer type if all are whole, else as floats."""
     import pyarrow as pa
 
     missing = np.isnan(values)
@@ -196,7 +196,7 @@ def number_array(values: Array, like: Any, whole: bool) -> pa.Array:
 
 
 def fits_integer_type(values: Array, like: Any) -> tuple[bool, bool]:
-    """Whether every value is whole, and whether all fit in a type of whole numbers."""
+    """Whether every value is whole, and whether all fit in an integer type."""
     import pyarrow as pa
 
     missing = np.isnan(values)

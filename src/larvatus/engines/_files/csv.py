@@ -1,4 +1,4 @@
-"""CSV files: header, delimiter, and cells whose type is settled by all of them together."""
+"""CSV files: header, delimiter, and column types that are determined from all cells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLOCK, LONGEST_HEADER = 1 << 24, 10_000
 
 
 def csv_header(path: Path) -> tuple[list[str], str]:
-    """Column names and the delimiter: the one of comma, semicolon, tab and bar most frequent outside quotes in the header."""
+    """Column names, and the delimiter: whichever of comma, semicolon, tab and bar is most frequent in the header."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             bare = re.sub(r'"[^"]*"', "", _first_record(file))
@@ -27,9 +27,9 @@ def csv_header(path: Path) -> tuple[list[str], str]:
             file.seek(0)
             names = next(csv.reader(file, delimiter=delimiter), [])
     except UnicodeDecodeError:
-        raise ReadError(f"{path.name} is not UTF-8 text. Convert it first, for example with iconv.") from None
+        raise ReadError(f"{path.name} is not UTF-8 text. Convert it, for example with iconv.") from None
     except csv.Error:
-        raise ReadError(f"{path.name} has a header that cannot be read. Look for a quotation mark left open in it.") from None
+        raise ReadError(f"{path.name} has a header that cannot be parsed. Look for an unclosed quotation mark in it.") from None
     except OSError as error:
         raise ReadError(f"{path.name} cannot be read: {error.strerror}.") from None
     blank = [str(i) for i, n in enumerate(names, 1) if not n.strip()]
@@ -41,7 +41,7 @@ def csv_header(path: Path) -> tuple[list[str], str]:
 
 
 def _first_record(file: IO[str]) -> str:
-    """The first line, and those after it while a quotation mark is open."""
+    """The first line, and the lines after it while a quotation mark is open."""
     lines, marks = [file.readline()], 0
     while (marks := marks + lines[-1].count('"')) % 2 and lines[-1] and len(lines) < LONGEST_HEADER:
         lines.append(file.readline())
@@ -71,7 +71,7 @@ def csv_texts(path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
 
 
 def _header_lines(path: Path, delimiter: str) -> int:
-    """Lines taken up by the header: more than one where a quoted name holds a line break."""
+    """Number of lines of the header: more than one if a quoted name contains a line break."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter)
         next(reader)
@@ -79,7 +79,7 @@ def _header_lines(path: Path, delimiter: str) -> int:
 
 
 def _shape_of(message: str) -> str:
-    """What Arrow says of a row's shape, without the row itself."""
+    """Arrow's message on the shape of a row, without the row itself."""
     head = message.split(":")
     for part in head:
         if "Expected" in part:
@@ -89,7 +89,7 @@ def _shape_of(message: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """What the cells of a column look like; together with others, what all of them look like."""
+    """What the cells of a column look like. Objects of several blocks can be combined with `|`."""
 
     blank: bool = True
     coded: bool = False
@@ -120,7 +120,7 @@ class Looks:
         )
 
     def typed(self, column: Any) -> Any:
-        """Whole numbers, then numbers, then truth values, else text; codes with leading zeros or too many digits stay text."""
+        """The column as integers, numbers, booleans or text; codes with leading zeros or too many digits stay text."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -137,7 +137,7 @@ class Looks:
 
 
 def _trimmed(column: Any) -> tuple[Any, Any, Any]:
-    """The cells without blanks around them, which of them are missing, and the others alone."""
+    """The cells without surrounding blanks, which of them are missing, and the non-missing ones."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Frames of pandas, polars and pyarrow: their kind and types, and an Arrow table given back as one of them."""
+"""Data frames of pandas, polars and pyarrow: their kinds and types, and conversion of Arrow tables to them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def _cannot_be_missing(dtype: Any, column: pa.ChunkedArray) -> bool:
-    """Whether a column has missing values that a frame's own type (NumPy's whole numbers) cannot hold."""
+    """Whether a column has missing values that its type in the data frame (a NumPy integer type) cannot represent."""
     return isinstance(dtype, np.dtype) and dtype.kind in "iub" and column.null_count > 0
 
 
 def _all_levels(out: pa.ChunkedArray, column: Column) -> bool:
-    """Whether every level that was read is still there; a frame's own categories would name the others."""
+    """Whether every level that was read still occurs; otherwise the frame's categories would show the others."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -29,7 +29,7 @@ def _all_levels(out: pa.ChunkedArray, column: Column) -> bool:
 
 
 def as_read(column: Column, columns: Mapping[str, Column]) -> bool:
-    """Whether the column still has the kind and the levels that it was read with; its Arrow type fits it only then."""
+    """Whether the column still has the kind and levels with which it was read. Only then does its Arrow type fit."""
     read = columns.get(column.name, column)
     return (column.kind, column.levels) == (read.kind, read.levels)
 
@@ -38,7 +38,7 @@ def as_frame(
     table: pa.Table, kind: str, types: Mapping[str, pa.DataType], dtypes: Mapping[str, Any], index: Any, whole: bool,
     columns: Mapping[str, Column],
 ) -> Any:
-    """An Arrow table as a frame of the kind the source was, its columns of the types they were."""
+    """An Arrow table as the kind of data frame of the source, with its column types."""
     if kind == "pyarrow":
         return table
     import narwhals as nw
@@ -61,7 +61,7 @@ def frame_kind(source: Any) -> str:
 
 
 def frame_dtypes(source: Any, names: Sequence[str]) -> dict[str, Any]:
-    """The frame's own types, some of which Arrow does not give back."""
+    """The data frame's own types, some of which Arrow cannot represent."""
     kind = frame_kind(source)
     if kind == "pyarrow":
         return {}
@@ -69,7 +69,7 @@ def frame_dtypes(source: Any, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _retyped(frame: Any, table: pa.Table, dtypes: Mapping[str, Any]) -> Any:
-    """Columns as the source had them: nullable integers and truth values of pandas, enumerations of polars."""
+    """Columns in the types of the source: nullable integers and booleans of pandas, enumerations of polars."""
     for name in (n for n, dtype in dtypes.items() if frame[n].dtype != dtype):
         if hasattr(frame, "with_columns"):
             frame = frame.with_columns(frame[name].cast(dtypes[name]))
@@ -81,6 +81,6 @@ def _retyped(frame: Any, table: pa.Table, dtypes: Mapping[str, Any]) -> Any:
 
 
 def plain_index(frame: Any) -> Any:
-    """The index where it only numbers rows; one with a name or with other values is a column without a role."""
+    """The index if it only numbers rows. An index with a name or other values is treated as a column without a role."""
     index = frame.index
     return index if index.nlevels == 1 and index.name is None and index.dtype.kind in "iu" else None

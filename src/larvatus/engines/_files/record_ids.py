@@ -16,22 +16,22 @@ LARGEST_ID = 2**61
 
 
 def record_ids(name: str, column: Any) -> NDArray[np.int64]:
-    """One number for each record; that no two are the same is for the caller to see to."""
+    """One number per record. The caller must check that they are unique."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_nested(column.type):
-        raise ReadError(f"record_id: {name!r} holds {column.type}; whole numbers or text are needed.")
+        raise ReadError(f"record_id: {name!r} has type {column.type}. Use a column of whole numbers or text.")
     if column.null_count:
-        raise ReadError(f"record_id: {name!r} is missing or repeated in some records; it must name each record once.")
+        raise ReadError(f"record_id: {name!r} is missing or repeated in some records; each record needs a unique value.")
     if len(column) == 0:
         return np.zeros(0, dtype=np.int64)
     if pa.types.is_integer(column.type):
         bounds = pc.min_max(column).as_py()
         if max(-bounds["min"], bounds["max"]) >= LARGEST_ID:
-            raise ReadError(f"record_id: {name!r} holds numbers of 2**61 and more. Use smaller numbers, or text.")
+            raise ReadError(f"record_id: {name!r} has numbers of 2**61 or more. Use smaller numbers, or text.")
         return np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False)
                           if isinstance(column, pa.Array) else column.cast(pa.int64()).to_numpy(), dtype=np.int64)
     texts = column.cast(pa.string()).to_pylist()
@@ -39,19 +39,19 @@ def record_ids(name: str, column: Any) -> NDArray[np.int64]:
 
 
 def paired_records(path: Path, rows: int) -> NDArray[np.int64]:
-    """The record ids in a pairing file, if it fits so many rows."""
+    """The record ids in a pairing file, which must have this number of rows."""
     import pyarrow as pa
 
     table = arrow_table(path, column_names(path))
     if table.column_names != ["record"]:
-        raise PairingError(f"{path.name} is not a pairing file written by this package.")
+        raise PairingError(f"{path.name} is not a pairing file written by larvatus.")
     if not pa.types.is_integer(table.schema.field("record").type) or table.column("record").null_count:
-        raise PairingError(f"{path.name} holds something other than the row numbers of a pairing file.")
+        raise PairingError(f"{path.name} contains something other than the record ids of a pairing file.")
     if table.num_rows != rows:
         raise PairingError(
             f"{path.name} pairs {table.num_rows} rows and the released file has {rows}. Use the pairing file written with it."
         )
     record = np.asarray(table.column("record").to_numpy(), dtype=np.int64)
     if len(np.unique(record)) != rows:
-        raise PairingError(f"{path.name} names some records twice. Use the pairing file as it was written.")
+        raise PairingError(f"{path.name} contains some records twice. Use the pairing file as it was written.")
     return record

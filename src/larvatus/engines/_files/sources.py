@@ -1,4 +1,4 @@
-"""Reading: CSV and Parquet by path, folder or pattern, frames of any library; no value is ever quoted in an error."""
+"""Reading sources: CSV and Parquet by path, folder or pattern, and data frames. Errors never quote a value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS_READ, BUFFER = 1 << 18, 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The files of a source in the order of their paths, and what the names of their folders say (`region=7/part.parquet`)."""
+    """The files of a source in path order, and the values in their folder names (`region=7/part.parquet`)."""
 
     paths: tuple[Path, ...]
     keys: Mapping[str, tuple[str, ...]]
@@ -31,18 +31,18 @@ class Parts:
         return self.paths[0].suffix.lower() in CSV
 
     def own_names(self, path: Path) -> list[str]:
-        """The columns that a part itself holds."""
+        """The columns stored in a part itself."""
         return csv_header(path)[0] if self.text else _parquet_names(path)
 
 
 def parts_of(source: str | Path) -> Parts:
-    """The files that a path, a folder or a pattern stands for."""
+    """The files of a path, a folder or a pattern."""
     text = str(source)
     if glob.has_magic(text) and not Path(source).exists():
         root = Path(text[: min(text.index(c) for c in "*?[" if c in text)]).parent
         paths = sorted(Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file())
         if not paths:
-            raise ReadError(f"no file fits the pattern {text}.")
+            raise ReadError(f"no file matches the pattern {text}.")
     elif Path(source).is_dir():
         root = Path(source)
         paths = sorted(p for p in root.rglob("*") if p.is_file() and p.suffix.lower() in CSV | PARQUET and _seen(p, root))
@@ -52,20 +52,20 @@ def parts_of(source: str | Path) -> Parts:
         return Parts((existing(source),), {})
     paths = [existing(p) for p in paths]
     if len({p.suffix.lower() in CSV for p in paths}) > 1:
-        raise ReadError(f"{source} holds CSV and Parquet files; name a pattern such as *.parquet.")
+        raise ReadError(f"{source} contains both CSV and Parquet files. Give a pattern such as *.parquet.")
     named = [dict(part.split("=", 1) for part in p.relative_to(root).parts[:-1] if "=" in part) for p in paths]
     if len({tuple(n) for n in named}) > 1:
-        raise ReadError(f"{source}: the folders inside are not all named after the same columns.")
+        raise ReadError(f"{source}: its sub-folders are not all named after the same columns (name=value).")
     return Parts(tuple(paths), {k: tuple(n[k] for n in named) for k in named[0]})
 
 
 def _seen(path: Path, root: Path) -> bool:
-    """Whether a file is data: names that begin with a point or a dash below mark what others left there."""
+    """Whether a file is data. Names that start with a dot or an underscore mark files of other programs."""
     return not any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
 
 
 def column_names(source: Any) -> list[str]:
-    """The names of the source's columns, refusing duplicates and sources without any."""
+    """The column names of the source. Duplicates and sources without columns are refused."""
     if isinstance(source, str | Path):
         parts = parts_of(source)
         own = parts.own_names(parts.paths[0])
@@ -76,17 +76,17 @@ def column_names(source: Any) -> list[str]:
 
 
 def checked_names(names: list[str]) -> list[str]:
-    """The names, if there are any and no two are the same."""
+    """The names, if there are any and all differ."""
     twice = [n for n, times in Counter(names).items() if times > 1]
     if twice:
-        raise ReadError(f"duplicate column names: {', '.join(map(repr, twice[:5]))}. Give each column a name of its own.")
+        raise ReadError(f"duplicate column names: {', '.join(map(repr, twice[:5]))}. Give each column a different name.")
     if not names:
         raise ReadError("the source has no columns.")
     return names
 
 
 def arrow_table(source: Any, names: Sequence[str]) -> pa.Table:
-    """The named columns as an Arrow table, refusing a source without rows."""
+    """The named columns as an Arrow table. A source without rows is refused."""
     import pyarrow as pa
 
     if isinstance(source, str | Path):
@@ -100,7 +100,7 @@ def arrow_table(source: Any, names: Sequence[str]) -> pa.Table:
 
 
 def batches_of(source: str | Path, names: Sequence[str]) -> tuple[pa.Schema, Callable[[], Iterator[pa.RecordBatch]]]:
-    """The types of the named columns, and their rows in batches, part after part."""
+    """The types of the named columns, and their rows in batches, part by part."""
     import pyarrow as pa
 
     parts = parts_of(source)
@@ -134,7 +134,7 @@ def _key(values: tuple[str, ...]) -> pa.Array:
 
 
 def _csv_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], Read]:
-    """Types from all cells of all parts: one pass to look, another to read."""
+    """Column types from all cells of all parts: one pass to determine them, another to read."""
     import pyarrow as pa
 
     looks = {n: Looks() for n in names}
@@ -159,7 +159,7 @@ def _parquet_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], 
     try:
         whole = pa.unify_schemas([pa.schema([s.field(n) for n in names]) for s in schemas], promote_options="permissive")
     except pa.ArrowException:
-        raise ReadError("a column has types in some parts that do not fit those of the others. Write them alike.") from None
+        raise ReadError("a column has different types in different parts. Write all parts with the same types.") from None
 
     def read() -> Iterator[tuple[int, Any]]:
         for i, path in enumerate(parts.paths):
@@ -168,13 +168,13 @@ def _parquet_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], 
                     for batch in file.iter_batches(ROWS_READ, columns=list(names)):
                         yield i, batch
             except (pa.ArrowException, OSError):
-                raise ReadError(f"{path.name} is not a readable Parquet file; it may be cut short.") from None
+                raise ReadError(f"{path.name} is not a readable Parquet file; it may be incomplete.") from None
 
     return {n: whole.field(n).type for n in names}, read
 
 
 def without_views(table: Any) -> Any:
-    """Text views as plain text: Arrow cannot reorder them."""
+    """String views as plain strings, because Arrow cannot reorder views."""
     import pyarrow as pa
 
     plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
@@ -184,7 +184,7 @@ def without_views(table: Any) -> Any:
 
 
 def keyed_order_of(source: Any) -> bool:
-    """Whether a released file says that its rows were written in keyed random order."""
+    """Whether a released file states that its rows are in keyed random order."""
     if not isinstance(source, str | Path):
         return False
     first = parts_of(source).paths[0]
@@ -192,14 +192,14 @@ def keyed_order_of(source: Any) -> bool:
 
 
 def existing(source: str | Path) -> Path:
-    """The path, if a file of a kind that can be read lies there."""
+    """The path, if it is an existing file of a supported type."""
     path = Path(source)
     if not path.exists():
         beside = path.parent.glob("*") if path.parent.is_dir() else []
         near = sorted(p.name for p in beside if p.suffix.lower() in CSV | PARQUET)
         raise ReadError(f"no file {path}; in that folder {nearest_names(path.name, near)}")
     if path.suffix.lower() not in CSV | PARQUET:
-        raise ReadError(f"{path.name}: files ending in {', '.join(sorted(CSV | PARQUET))} are read; convert it first.")
+        raise ReadError(f"{path.name}: only files ending in {', '.join(sorted(CSV | PARQUET))} can be read. Convert it.")
     if path.stat().st_size == 0:
         raise ReadError(f"{path.name} is empty.")
     return path
@@ -223,13 +223,13 @@ def _native_columns(source: Any) -> Sequence[Any]:
     if type(source).__name__ == "LazyFrame":
         raise ReadError("a lazy frame has no rows yet. Pass it after .collect().")
     if type(source).__name__ == "DuckDBPyRelation":
-        raise ReadError("a DuckDB relation is read by engine duckdb. Leave engine out, or pass relation.to_arrow_table().")
+        raise ReadError("a DuckDB relation needs engine duckdb. Leave engine out, or pass relation.to_arrow_table().")
     columns = getattr(source, "column_names", None)
     if columns is None:
         columns = getattr(source, "columns", None)
     if columns is None or callable(columns):
         raise ReadError(
-            f"cannot read a {type(source).__name__}; pass a path to CSV or Parquet, or a pandas, polars or pyarrow frame."
+            f"cannot read a {type(source).__name__}. Pass a path to CSV or Parquet, or a pandas, polars or pyarrow data frame."
         )
     return list(columns)
 
@@ -244,11 +244,11 @@ def _from_frame(source: Any, names: Sequence[str]) -> pa.Table:
         frame = nw.from_native(source, eager_only=True)
     except TypeError:
         raise ReadError(
-            f"cannot read a {type(source).__name__}; pass a path to CSV or Parquet, or a pandas, polars or pyarrow frame."
+            f"cannot read a {type(source).__name__}. Pass a path to CSV or Parquet, or a pandas, polars or pyarrow data frame."
         ) from None
     if not all(isinstance(c, str) for c in frame.columns):
         raise ReadError("column names must be text. Rename the columns of the frame.")
     try:
         return frame.select(list(names)).to_arrow()
     except pa.ArrowException:
-        raise ReadError("a column mixes types and cannot be held as one. Convert it to numbers or to text first.") from None
+        raise ReadError("a column contains values of several types. Convert it to numbers or to text.") from None

@@ -1,4 +1,4 @@
-"""Writing a release: CSV or Parquet by the path's ending, a folder of Parquet files without one, at full precision."""
+"""Writing a release at full precision: CSV or Parquet by the suffix of the path, a folder of Parquet files without one."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _FILES, ROWS_WRITTEN, PART = {".csv", ".parquet", ".pq"}, 1 << 19, 1 << 22
 
 
 def check_target(path: Path, force: bool, folder: bool = True) -> None:
-    """Refuse early what could not be written later."""
+    """Raise an error early if the file could not be written later."""
     if path.suffix.lower() not in _FILES | ({""} if folder else set()):
         raise WriteError(
-            f"{path.name}: releases are written as .csv or .parquet, or as a folder of Parquet files where the name has no "
-            "ending. Change the ending."
+            f"{path.name}: releases are written as .csv or .parquet files, or as a folder of Parquet files if the name has "
+            "no suffix. Change the suffix."
         )
     check_free(path, force)
 
 
 def write_batches(batches: Iterable[tuple[pa.RecordBatch, Any]], path: Path, row_order: str, pairing: Path | None) -> None:
-    """Batches with their record ids: all of the release and its pairing file (readable by the owner only), or neither."""
+    """Write batches with their record ids: the release and its pairing file (readable by the owner only), or neither."""
     import pyarrow as pa
 
     with ExitStack() as stack:
@@ -72,7 +72,7 @@ class _File:
 
 
 class _Folder:
-    """Parquet files of some million rows each."""
+    """A folder of Parquet files of a few million rows each."""
 
     def __init__(self, path: Path, row_order: str) -> None:
         self._path, self._row_order = path, row_order

@@ -1,1 +1,1 @@
-"""What the disk and Spark engines share: row order in chunks, stored columns, the private work folder."""
+"""Parts shared by the disk and Spark engines: row order in chunks, stored columns, the private work folder."""

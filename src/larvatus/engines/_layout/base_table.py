@@ -1,4 +1,4 @@
-"""What tables on disk and on a cluster have in common: rows by sub-group, cut into blocks, and columns that replace others."""
+"""What tables on disk and on a cluster share: rows by sub-group, cut into blocks, and columns that replace others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ H = TypeVar("H")
 
 
 class Space(Protocol):
-    """How much may be held at once."""
+    """How much data may be held at once."""
 
     @property
     def memory(self) -> int: ...
@@ -24,7 +24,7 @@ class Space(Protocol):
 
 
 class LaidOut:
-    """Rows in the order (sub-group, record id); `starts` holds where each sub-group begins."""
+    """Rows sorted by (sub-group, record id); `starts` holds the first row of each sub-group."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ class LaidOut:
         raise NotImplementedError
 
     def slices(self, size: int | None = None) -> Iterator[Slice]:
-        """Blocks of so many rows, none of two sub-groups; whole sub-groups where no size is given."""
+        """Blocks of at most `size` rows, each within one sub-group; whole sub-groups if no size is given."""
         for g in range(len(self.groups)):
             low, high = int(self.starts[g]), int(self.starts[g + 1])
             for a, b in pieces_of(low, high, size or max(high - low, 1)):
@@ -51,17 +51,17 @@ class LaidOut:
             yield g, self.block(low, high, names)
 
     def refuse_larger(self, space: Space, columns: int, who: str) -> None:
-        """Refuse to hand out whole sub-groups where one is too large for it."""
+        """Raise an error if a sub-group is too large to be handed out whole."""
         most = space.whole(columns)
         for g, size in enumerate(self.groups.sizes):
             if size > most:
                 raise EngineError(
-                    f"a whole sub-group is needed at once, and ({self.groups.name(g)}) has {size:,} records: at most {most:,} "
-                    f"of these columns fit in the memory that {who} ({space.memory / 1e9:.3g} GB). Allow more, "
-                    "use finer sub-groups, or a method that works in blocks (larvatus describe says which do)."
+                    f"a whole sub-group is needed at once, and ({self.groups.name(g)}) has {size:,} records: at most "
+                    f"{most:,} records of these columns fit in the memory that {who} ({space.memory / 1e9:.3g} GB). Allow "
+                    "more memory, use finer sub-groups, or use a method that works in blocks (see `larvatus describe`)."
                 )
 
 
 def replace_columns(held: Mapping[str, H], new: Mapping[str, H]) -> dict[str, H]:
-    """Columns with new ones; what a replaced column was exactly is not kept."""
+    """Columns with new ones added; the exact form of a replaced column is dropped."""
     return {**{n: h for n, h in held.items() if n.removeprefix(" exact ") not in new}, **new}

@@ -1,4 +1,4 @@
-"""Canonical chunks: float reductions run over the same pieces in the same order on every engine."""
+"""Canonical chunks: float reductions use the same pieces in the same order on every engine."""
 
 from __future__ import annotations
 

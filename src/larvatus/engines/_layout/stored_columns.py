@@ -1,4 +1,4 @@
-"""Columns in files of plain numbers: read in blocks, written in blocks, put in another order in bounded memory."""
+"""Columns stored in files of plain numbers: read and written in blocks, and reordered in bounded memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Scattered = Iterable[tuple[Ints, Sequence[Array]]]
 
 
 class StoredColumn:
-    """One column on disk, in some order of rows; its file goes when nothing refers to it any more."""
+    """One column on disk, in some row order. Its file is deleted when nothing refers to it."""
 
     def __init__(self, folder: WorkFolder, dtype: Any, rows: int = 0) -> None:
         self.folder, self.dtype, self.rows = folder, np.dtype(dtype), rows
@@ -43,14 +43,14 @@ class StoredColumn:
                 while len(view):
                     got = os.preadv(file, [view], at)
                     if got == 0:
-                        raise EngineError("a temporary file is shorter than it was written. Is something cleaning the folder?")
+                        raise EngineError("a temporary file was cut short. Check whether another program cleans its folder.")
                     view, at = view[got:], at + got
             finally:
                 os.close(file)
         return out
 
     def write(self, low: int, values: Array) -> None:
-        """Rows from low on."""
+        """Write rows from `low` on."""
         view = _bytes(np.ascontiguousarray(values, dtype=self.dtype))
         at = low * self.dtype.itemsize
         try:
@@ -65,12 +65,12 @@ class StoredColumn:
             raise no_room(error, self.folder.path) from None
 
     def append(self, values: Array) -> None:
-        """Rows at the end."""
+        """Add rows at the end."""
         self.write(self.rows, values)
         self.rows += len(values)
 
     def stream(self, size: int = WIDE) -> Iterator[tuple[int, Array]]:
-        """All rows, block by block, each with the row it begins at."""
+        """All rows, block by block, each with the index of its first row."""
         for low, high in pieces_of(0, self.rows, size):
             yield low, self.read(low, high)
 
@@ -80,10 +80,10 @@ def _bytes(values: Array) -> memoryview:
 
 
 def no_room(error: OSError, folder: Path) -> EngineError:
-    """What to say when temporary files cannot be written."""
+    """The error if temporary files cannot be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return EngineError(
-            f"no room is left for temporary files in {folder.parent}. Free some, or name another folder in LARVATUS_TEMP."
+            f"there is no space for temporary files in {folder.parent}. Free some, or set LARVATUS_TEMP to another folder."
         )
     return EngineError(f"temporary files cannot be written in {folder.parent}: {error.strerror or 'unknown error'}.")
 
@@ -98,10 +98,9 @@ def blank_value(dtype: Any) -> float | int:
 
 
 def scatter_on_disk(parts: Scattered, into: Sequence[StoredColumn], low: int, high: int, bucket: int) -> int:
-    """Put values at stated rows (counted from `low`) of the columns; rows that nothing is put at become missing.
+    """Write values to given rows (counted from `low`) of the columns; all other rows become missing. Returns how many.
 
-    In memory where a bucket of rows holds all of it; else values go to a file for each bucket of rows first. Returns how
-    many rows were put.
+    This is done in memory if all rows fit in one bucket; otherwise values first go to one file per bucket of rows.
     """
     n, put = high - low, 0
     if n <= bucket:

@@ -1,4 +1,4 @@
-"""A private folder for what does not fit in memory: gone with the process, and with dead processes at the next start."""
+"""A private folder for temporary data. It is removed when the process ends, or at the next start if the process was killed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TRIES, PAUSE = 5, 0.1
 
 
 class WorkFolder:
-    """A folder that only the owner can read, held by a lock as long as the process lives."""
+    """A folder that only the owner can read, locked as long as the process lives."""
 
     def __init__(self, base: Path | None = None) -> None:
         where = base or Path(os.environ.get("LARVATUS_TEMP") or tempfile.gettempdir())
@@ -29,18 +29,18 @@ class WorkFolder:
             self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=where))
         except OSError as error:
             raise EngineError(
-                f"temporary files cannot be kept in {where}: {error.strerror or 'unknown error'}. "
-                "Name a folder that can be written to in LARVATUS_TEMP."
+                f"temporary files cannot be written in {where}: {error.strerror or 'unknown error'}. "
+                "Set LARVATUS_TEMP to a writable folder."
             ) from None
         unlocked = self.path / f".{LOCK}"
         self._lock = os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600)
         _locked(self._lock)
-        unlocked.rename(self.path / LOCK)  # whoever sees the lock file sees it held
+        unlocked.rename(self.path / LOCK)  # once the lock file is visible, it is locked
         self._close = weakref.finalize(self, _removed, self.path, self._lock, os.getpid())
         atexit.register(self._close)
 
     def file(self, suffix: str = "") -> Path:
-        """A path in the folder that nothing has."""
+        """A new path in the folder."""
         return self.path / f"{secrets.token_hex(8)}{suffix}"
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ class WorkFolder:
 def _removed(path: Path, lock: int, owner: int) -> None:
     if os.getpid() != owner:  # a forked child does not own its parent's files
         return
-    for _ in range(_TRIES):  # a thread that is still writing may add a file meanwhile
+    for _ in range(_TRIES):  # a thread that is still writing may add a file
         shutil.rmtree(path, ignore_errors=True)
         if not path.exists():
             break
@@ -61,7 +61,7 @@ def _removed(path: Path, lock: int, owner: int) -> None:
 
 
 def _locked(descriptor: int) -> bool:
-    """Whether the lock could be had; where the system has none, a folder counts as in use."""
+    """Whether the lock was free; on systems without locks, a folder counts as in use."""
     try:
         import fcntl
     except ImportError:  # pragma: no cover - Windows
@@ -74,7 +74,7 @@ def _locked(descriptor: int) -> bool:
 
 
 def remove_stale(base: Path) -> int:
-    """Remove folders whose processes are dead: those whose lock nobody holds."""
+    """Remove folders of processes that have ended: those with a free lock. Returns their number."""
     gone = 0
     for folder in base.glob(f"{PREFIX}*"):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The verbs over contiguous arrays in memory: rows sorted by (sub-group, record id), sub-groups as slices."""
+"""The verbs on arrays in memory: rows sorted by (sub-group, record id), sub-groups as slices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WORTH_THREADS, WORTH_A_JOB, WORTH_A_BATCH = 1 << 18, 1 << 12, 1 << 15
 
 @dataclass(frozen=True, slots=True)
 class MemoryTable:
-    """Arrays by name, all in the same row order; `starts` holds where each sub-group begins, and the end."""
+    """Arrays by name, all in the same row order; `starts` holds the first row of each sub-group, and the number of rows."""
 
     columns: Mapping[str, Column]
     groups: Groups
@@ -108,11 +108,11 @@ class MemoryTable:
         return self._by_column({n: replace(other.columns[v], name=n, missing=True) for n, (_, v) in placed.items()}, place)
 
     def _rows(self, first: int, last: int) -> slice:
-        """Where the rows of sub-groups lie, from one to before another."""
+        """The rows of the sub-groups `first` to `last` (excluded)."""
         return slice(int(self.starts[first]), int(self.starts[last]))
 
     def _batches(self) -> list[list[int]]:
-        """Consecutive sub-groups, from one to before another, with few rows together or one at a time."""
+        """Ranges of consecutive sub-groups: small ones together, large ones on their own."""
         batches: list[list[int]] = []
         for g in range(len(self.groups)):
             if not batches or self.starts[g + 1] - self.starts[batches[-1][0]] > WORTH_A_BATCH:
@@ -121,7 +121,7 @@ class MemoryTable:
         return batches
 
     def _by_column(self, made: Mapping[str, Column], function: Callable[[str, int, int], Array]) -> MemoryTable:
-        """New columns from whole sub-groups, many small ones together, columns and sub-groups at once on all cores."""
+        """New columns from whole sub-groups, small ones together; columns and sub-groups run in parallel on all cores."""
         new = {n: np.empty(self.rows) for n in made}
 
         def run(job: tuple[str, int, int]) -> None:
@@ -135,7 +135,7 @@ class MemoryTable:
         return self._mapped(function, names, made, CHUNK)
 
     def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> MemoryTable:
-        # A function may offer to take many small sub-groups in one call: the number of the first, where each starts, the rows.
+        # A function may have an attribute `together` that handles many small sub-groups in one call: (first, starts, rows).
         together = getattr(function, "together", None)
         if together is None or self.rows > WORTH_A_JOB * len(self.groups):
             return self._mapped(function, names, made, None)
@@ -245,7 +245,7 @@ class MemoryTable:
         return self
 
     def _work(self, function: Callable[[Any], _T], jobs: Sequence[Any]) -> Iterator[_T]:
-        """Results in the order of the jobs, on all cores where there is enough to do."""
+        """Results in the order of the jobs, on all cores if there is enough work."""
         cores = os.cpu_count() or 1
         if self.rows < WORTH_THREADS or len(jobs) < 2:
             yield from map(function, jobs)
@@ -262,7 +262,7 @@ def scanned_along(
     block: Block, order: str, names: Sequence[str], start: _T, function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]],
     random: RecordRandom, made: Sequence[Column], size: int = CHUNK,
 ) -> dict[str, Array]:
-    """New columns of a block from a pass in the order of a column that carries something along."""
+    """New columns of a block from one pass in the order of a column, with a state carried along."""
     rows = keyed_order(block[order], block.record, ties(random, order))
     carry, out = start, {c.name: blank(c, len(block)) for c in made}
     for low, high in pieces_of(0, len(rows), size):
@@ -276,7 +276,7 @@ def scanned_along(
 def carried_along(
     block: Block, order: str, names: Sequence[str], start: _T, function: Callable[[_T, Block], _T], random: RecordRandom | None
 ) -> _T:
-    """What a function has carried along the rows of a block in the order of a column."""
+    """The final state of a pass over the rows of a block in the order of a column."""
     x = block[order]
     rows = present_order(x) if random is None else keyed_order(x, block.record, ties(random, order))
     for low, high in pieces_of(0, len(rows)):
@@ -287,12 +287,12 @@ def carried_along(
 
 
 def ties(random: RecordRandom, name: str) -> Words:
-    """The words that settle ties of a column."""
+    """The random words that break ties of a column."""
     return lambda record: random.words(record, purpose=f"ties {name}")[0]
 
 
 def matched_rows(record: Ints, among: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """Where each record stands among the others, and whether it does."""
+    """The position of each record in `among`, and whether it is there."""
     if len(among) == 0:
         return np.zeros(len(record), dtype=np.int64), np.zeros(len(record), dtype=bool)
     order = np.argsort(among, kind="stable")
@@ -306,7 +306,7 @@ def lay_out_rows(
     group_columns: Sequence[str], labels: Sequence[GroupLabel], declared: Sequence[tuple[GroupLabel, ...]] = (),
     source: Any = None,
 ) -> MemoryTable:
-    """Rows sorted by (code, record id); rows of code -1 left out; empty sub-groups not kept."""
+    """Rows sorted by (code, record id); rows with code -1 and empty sub-groups are dropped."""
     kept = np.flatnonzero(code >= 0)
     if not (np.all(np.diff(code[kept]) >= 0) and _ascending(code[kept], record[kept])):
         kept = kept[np.lexsort((record[kept], code[kept]))]
@@ -322,7 +322,7 @@ def lay_out_rows(
 
 
 def joined_rows(table: RecordTable, names: Sequence[str]) -> tuple[Ints, dict[str, Array], Ints]:
-    """All rows of any engine's table: record ids, values and the number of the sub-group."""
+    """All rows of a table of any engine: record ids, values, and index of the sub-group."""
     parts = list(table.blocks(names))
     record = np.concatenate([np.zeros(0, dtype=np.int64), *(b.record for _, b in parts)])
     code = np.concatenate([np.zeros(0, dtype=np.int64), *(np.full(len(b), g, dtype=np.int64) for g, b in parts)])
@@ -339,7 +339,7 @@ def offsets(sizes: Sequence[int]) -> Ints:
 
 
 def fold_groups(groups: Sequence[int], parts: Iterator[_T], combine: Callable[[_T, _T], _T]) -> list[_T]:
-    """One value per sub-group, its parts combined in order."""
+    """One value per sub-group: its parts, combined in order."""
     out: dict[int, _T] = {}
     for g, part in zip(groups, parts, strict=True):
         out[g] = combine(out[g], part) if g in out else part
@@ -359,7 +359,7 @@ def blank(column: Column, n: int) -> Array:
 
 
 def frozen(values: Mapping[str, Array]) -> dict[str, Array]:
-    """The same arrays, none of which can be written to."""
+    """The same arrays, made read-only."""
     out = {}
     for name, array in values.items():
         view = array.view()

@@ -1,4 +1,4 @@
-"""What travels to executors with a method's function: the description of a table, and functions that make columns beside it."""
+"""What is sent to executors with a method's function: the description of a table, without its rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from larvatus.engines._spark.store import Piece, Reader, write_piece
 
 @dataclass(frozen=True, slots=True)
 class DescribedTable:
-    """What executors know of a table: its columns and sub-groups. A verb inside a function of rows has nothing to work on."""
+    """What executors know about a table: its columns and sub-groups. Verbs cannot be used inside a function of rows."""
 
     columns: Mapping[str, Column]
     groups: Groups
@@ -31,7 +31,7 @@ class DescribedTable:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise EngineError(f"a function of rows asks for {name} of a whole table, which a task on a cluster does not have.")
+        raise EngineError(f"a function of rows uses {name} of the whole table, which is not available in a task on a cluster.")
 
 
 def made_by(

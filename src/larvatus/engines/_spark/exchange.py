@@ -1,7 +1,7 @@
-"""Rows that go from task to task: those of one task with the same destination travel packed, as one value of Spark's.
+"""Exchange of rows between tasks. Rows with the same destination are packed into one Spark value.
 
-Spark then moves few large values, where it would have moved, compared and converted every row by itself. Who receives
-them holds all of one destination, and puts them in order.
+Spark then moves a few large values instead of moving, comparing and converting every row. The receiving task holds all rows
+of one destination, and sorts them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Columns = Mapping[str, Array]
-Sent = Iterator[tuple[int, Columns]]  # where some rows go, and the rows
-LARGEST, BATCH_BYTES = 1 << 22, 1 << 24  # bytes in one value, and in one batch of them
-SAMPLED = 100  # rows that are looked at for each range of keys
+Sent = Iterator[tuple[int, Columns]]  # destination, and the rows
+LARGEST, BATCH_BYTES = 1 << 22, 1 << 24  # largest number of bytes in one value, and in one batch
+SAMPLED = 100  # rows sampled for each range of keys
 GOLDEN, SILVER, ODD = 0.6180339887498949, 0.4142135623730951, np.uint64(0x9E3779B97F4A7C15)
 _CODES = ("sub_group", "code")
 SCHEMA = "bucket long, side int, packed binary"
@@ -34,7 +34,7 @@ SCHEMA = "bucket long, side int, packed binary"
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """Rows that a function reads for each job, and how their columns are stored; `keys` reads what they are sorted by."""
+    """Rows that a function reads for each job, and the types of their columns; `keys` reads the columns to sort by."""
 
     rows: Callable[[Any], SparkBlocks]
     jobs: Sequence[Any]
@@ -46,7 +46,7 @@ class Outgoing:
         return width_of(self.dtypes)
 
     def blocks(self, job: Any) -> Iterator[Columns]:
-        """The rows of a job, not many bytes of them at once."""
+        """The rows of a job, in blocks of limited size."""
         held: list[Columns] = []
         size = 0
         for block in self.rows(job):
@@ -73,7 +73,7 @@ def sort(
 ) -> tuple[list[SpreadColumn], dict[int, int]]:
     """The wanted columns of all rows in the order of `by`, in ranges of keys that a task can hold.
 
-    Beside them, how many rows each value of the first key has, where that is a code.
+    Also returns the number of rows for each value of the first key, if it is a code.
     """
     place, dtypes, folders = cluster.place, dict(source.dtypes), {n: new_folder() for n in wanted}
     ranges = _ranges(cluster, source, by, rows)
@@ -100,13 +100,13 @@ def sort(
 
 
 def scatter_on_cluster(cluster: SparkCluster, source: Outgoing, rows: int) -> tuple[list[SpreadColumn], int]:
-    """Columns of so many rows with values at the rows that `row` says, missing elsewhere; and how many were put."""
+    """Columns of `rows` rows with values at the rows given in `row`, missing elsewhere; and the number of values written."""
     piece = cluster.piece_of(source.width)
     return _put(cluster, _sent(cluster, source, partial(by_row, piece)), dict(source.dtypes), rows, piece)
 
 
 def join(cluster: SparkCluster, left: Outgoing, right: Outgoing, rows: int, others: int) -> tuple[list[SpreadColumn], int]:
-    """The right columns, of so many others, at the rows that the left ones say, by `record`; missing where there is none."""
+    """The columns of `right`, matched by `record`, at the rows given in `left`; missing if there is no match."""
     most, piece = max(rows, others), cluster.piece_of(left.width + right.width)
     buckets = max(-(-most // piece), 1)
     dtypes = [dict(left.dtypes), dict(right.dtypes)]
@@ -125,18 +125,18 @@ def join(cluster: SparkCluster, left: Outgoing, right: Outgoing, rows: int, othe
 
 
 def by_row(piece: int, columns: Columns) -> Sent:
-    """Rows by the piece of the column that they are to be put in."""
+    """Rows by the piece of the target column that they belong to."""
     yield from _parted(columns["row"] // piece, columns)
 
 
 def by_record(buckets: int, columns: Columns) -> Sent:
-    """Rows by their record id, whichever table they are from."""
+    """Rows by record id, for both tables alike."""
     mixed = (columns["record"].astype(np.uint64) * ODD) >> np.uint64(32)
     yield from _parted((mixed % np.uint64(buckets)).astype(np.int64), columns)
 
 
 def by_range(by: Sequence[str], ranges: Columns, columns: Columns) -> Sent:
-    """Rows by the range that their keys are in: from one bound, itself included, to the next."""
+    """Rows by the range of their keys: from one bound (included) to the next."""
     bounds = len(ranges[by[0]])
     order = np.lexsort([np.concatenate((ranges[n], columns[n])) for n in reversed(by)])
     bound = order < bounds
@@ -158,7 +158,7 @@ def _parted(to: Ints, columns: Columns) -> Sent:
 
 
 def _ranges(cluster: SparkCluster, source: Outgoing, by: Sequence[str], rows: int) -> Columns:
-    """Keys that cut all rows in ranges of about a piece, from a sample of them."""
+    """Keys that divide all rows into ranges of about one piece, from a sample."""
     wanted = max(-(-rows // cluster.piece_of(source.width)), 1)
     step = max(rows // (SAMPLED * wanted), 1)
     jobs = list(enumerate(source.jobs, 1)) if wanted > 1 else []
@@ -170,8 +170,8 @@ def _ranges(cluster: SparkCluster, source: Outgoing, by: Sequence[str], rows: in
 
 
 def _sampled(rows: Callable[[Any], SparkBlocks], dtypes: Mapping[str, str], step: int, job: tuple[int, Any]) -> Columns:
-    """The keys of one row of every so many: not always the same one, as rows may repeat in a rhythm, nor the same one of
-    every job, as jobs may have fewer rows than that.
+    """The keys of one row in every `step` rows. Its position varies, because rows may repeat periodically, and differs
+    between jobs, because a job may have fewer than `step` rows.
     """
     number, given = job
     keys = _joined(list(rows(given)), dtypes)
@@ -196,7 +196,7 @@ def _sent(cluster: SparkCluster, source: Outgoing, to: Callable[[Columns], Sent]
 
 
 def _batches(sent: Sent, dtypes: Mapping[str, str], side: int) -> Iterator[Any]:
-    """Packed rows as batches that Spark takes: for each value, all of its columns one after the other."""
+    """Packed rows as batches for Spark: in each value, its columns one after the other."""
     import pyarrow as pa
 
     step = max(LARGEST // width_of(dtypes), 1)
@@ -221,7 +221,7 @@ def _batches(sent: Sent, dtypes: Mapping[str, str], side: int) -> Iterator[Any]:
 
 
 def _unpacked(values: Sequence[Any], dtypes: Mapping[str, str]) -> Columns:
-    """All rows of some values, which are anything that holds bytes."""
+    """All rows of some packed values (any objects that hold bytes)."""
     width = width_of(dtypes)
     parts: dict[str, list[Array]] = {n: [np.empty(0, d)] for n, d in dtypes.items()}
     for value in values:
@@ -233,7 +233,7 @@ def _unpacked(values: Sequence[Any], dtypes: Mapping[str, str]) -> Columns:
 
 
 def _opened(table: Any, dtypes: Sequence[Mapping[str, str]]) -> tuple[int, list[Columns]]:
-    """Where packed rows were sent to, and the rows of each side."""
+    """The destination of packed rows, and the rows of each side."""
     sides = table.column("side").to_numpy()
     values = [value.as_buffer() for chunk in table.column("packed").chunks for value in chunk]
     held = [_unpacked([values[i] for i in np.flatnonzero(sides == k)], d) for k, d in enumerate(dtypes)]
@@ -245,7 +245,7 @@ def _received(
     arrived: Callable[[int, Sequence[Columns]], Any],
     rows: int,
 ) -> dict[int, Any]:
-    """What a function makes of all rows that were sent to the same place."""
+    """The result of a function on all rows sent to the same destination."""
 
     def work(table: Any) -> Any:
         import pyarrow as pa
@@ -263,7 +263,7 @@ def _passed_on(
     arrived: Callable[[int, Sequence[Columns]], Sent],
     made: Mapping[str, str], rows: int,
 ) -> DataFrame:
-    """Rows that are sent on by those who received them."""
+    """Rows that are sent on by the tasks that received them."""
 
     def work(table: Any) -> Any:
         import pyarrow as pa

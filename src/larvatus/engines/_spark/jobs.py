@@ -1,6 +1,6 @@
-"""What Spark is asked to do: run a function on many tasks, and bring what belongs together to one of them.
+"""Spark jobs: run a function in many tasks, and bring rows with the same key to one task.
 
-Plans hold functions and packed bytes, and no value in their text. A task that fails says so in words that hold none either.
+Plans contain functions and packed bytes, and no values as text. Error messages of tasks contain no values either.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ SparkBlocks = Iterator[dict[str, Array]]
 LACKING = re.compile(r"No module named '?(larvatus|numba|numpy|scipy|pandas|pyarrow|pydantic|threadpoolctl|pyspark)\b")
 _MARK = re.compile(r"larvatus<([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]*)>")
 PIECE, MOST_TASKS = 1 << 20, 4096
-SMALL_TABLE = 1 << 20  # rows of a table in which a job costs more than the columns that it could take along
+SMALL_TABLE = 1 << 20  # in tables of up to this many rows, a job costs more than moving further columns
 
 
 @dataclass(frozen=True, slots=True)
 class SparkCluster:
-    """A session to work in, the one whose frames come and go, the place that all of it shares, how many tasks run at once,
-    and how many rows one may hold.
+    """The Spark session to use, the user's session, the shared folder, the number of parallel tasks, and the number of rows
+    that one task may hold.
     """
 
     session: SparkSession
@@ -48,27 +48,27 @@ class SparkCluster:
 
     @property
     def piece(self) -> int:
-        """Rows in a piece of something sorted or scattered."""
+        """Number of rows in one piece of sorted or scattered data."""
         return min(PIECE, self.rows)
 
     def piece_of(self, width: int) -> int:
-        """The same, of rows of so many bytes: a task that receives them holds three times as many."""
+        """The same for rows of `width` bytes: a task that receives them holds three times as many."""
         return max(min(self.piece, self.memory // (5 * width)), 1)
 
     def held(self, columns: int) -> int:
-        """How many rows of so many columns a task may sort."""
+        """Number of rows of `columns` columns that a task may sort."""
         return max(self.rows * 12 // (2 * columns + 2), 1)
 
     def arranges(self, rows: int, columns: int) -> bool:
-        """Whether so much may be put in order on the driver, which is to hold all of it."""
+        """Whether this many rows may be sorted on the driver, which must hold all of them."""
         return rows <= max(self.rows, SMALL_TABLE)
 
     def whole(self, columns: int) -> int:
-        """How many records of so many columns a method may be handed at once: it needs several times their size."""
+        """Number of records of `columns` columns that a method may receive at once; it needs several times their size."""
         return max(self.rows, int(self.memory / (2 * 8 * 8 * max(columns, 1))))
 
     def run(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
-        """What a function makes of each task, in their order."""
+        """The result of a function for each task, in order."""
         if not tasks:
             return []
         given = [dump_function(task) for task in tasks]
@@ -85,16 +85,16 @@ class SparkCluster:
         return [load_function(bytes(by_number[i])) for i in range(len(tasks))]
 
     def numbers(self, count: int) -> DataFrame:
-        """Numbers of tasks, in few partitions where tasks are small: each costs more than thousands of rows do."""
+        """Numbers of tasks, in few partitions if tasks are small: a partition costs more than thousands of rows."""
         large = -(-count * self.piece // CHUNK)
         return self.session.range(0, count, 1, max(min(count, max(large, self.parallel), MOST_TASKS), 1))
 
     def by_key(self, frame: DataFrame, key: str, rows: int) -> DataFrame:
-        """Rows of the same key together, in as many partitions as so many rows need."""
+        """Rows with the same key together, in as many partitions as this number of rows needs."""
         return frame.repartition(max(min(-(-rows // max(self.piece, CHUNK)), MOST_TASKS), self.parallel), key)
 
     def asked(self, frame: DataFrame) -> list[Any]:
-        """The rows of a small answer; what goes wrong on the way as one error in plain words."""
+        """The rows of a small result; failures are raised as one readable error."""
         try:
             return list(frame.collect())
         except LarvatusError:
@@ -104,7 +104,7 @@ class SparkCluster:
 
 
 def dump_function(value: Any) -> bytes:
-    """Bytes as PySpark itself sends functions: it takes those that were written in a session along."""
+    """Pickle like PySpark, which includes functions defined in the user's session."""
     from pyspark import cloudpickle
 
     dumps: Callable[[Any], bytes] = cloudpickle.dumps
@@ -119,26 +119,26 @@ def load_function(value: bytes) -> Any:
 
 @contextmanager
 def _without_remark() -> Iterator[None]:
-    """PySpark remarks on pandas 3 at every call, also where pandas has no part in it."""
+    """Suppress PySpark's warning on pandas 3, which it gives at every call even if pandas is not used."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
         yield
 
 
 def in_arrow(frame: DataFrame, work: Callable[[Iterator[Any]], Iterator[Any]], schema: str) -> DataFrame:
-    """What a function makes of every partition's batches."""
+    """Apply a function to the batches of every partition."""
     with _without_remark():
         return frame.mapInArrow(_guarded(work), schema)
 
 
 def in_arrow_by(frame: DataFrame, key: str, work: Callable[[Any], Any], schema: str) -> DataFrame:
-    """What a function makes of all rows with the same key."""
+    """Apply a function to all rows with the same key."""
     with _without_remark():
         return frame.groupBy(key).applyInArrow(_guarded_once(work), schema)
 
 
 def _guarded(work: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The work, whose errors leave the executor without a value in them."""
+    """The function, with errors that carry no values out of the executor."""
 
     def larvatus(batches: Iterator[Any]) -> Iterator[Any]:
         try:
@@ -162,12 +162,12 @@ def _guarded_once(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return larvatus
 
 
-_SETTLED: list[int] = [0]  # how many modules this process had when it last set them aside
+_SETTLED: list[int] = [0]  # number of modules when the garbage collector was last frozen
 
 
 def _settled() -> None:
-    """Set aside what modules hold, since PySpark looks for garbage after every task: in all that NumPy, SciPy and Numba
-    keep, that takes longer than most tasks do.
+    """Freeze the objects of loaded modules: PySpark runs the garbage collector after every task, and going through all
+    objects of NumPy, SciPy and Numba takes longer than most tasks.
     """
     if len(sys.modules) > _SETTLED[0]:
         gc.collect()
@@ -176,7 +176,7 @@ def _settled() -> None:
 
 
 def mark_error(error: Exception) -> str:
-    """An error as a text that survives a journey through Java: our own in their words, others by their kind and place."""
+    """An error as text that survives Java: our own errors with their message, others with their type and line only."""
     if isinstance(error, LarvatusError):
         name, text = type(error).__name__, str(error)
     else:
@@ -185,7 +185,7 @@ def mark_error(error: Exception) -> str:
         name = "EngineError"
         text = f"a task failed with {type(error).__name__} in {Path(own[-1].filename).name}, line {own[-1].lineno}."
         if isinstance(error, MemoryError):
-            text = "a task needs more memory than an executor has. Allow less (memory = …), or give executors more."
+            text = "a task needs more memory than an executor has. Lower the limit (memory = …), or give executors more memory."
     return f"larvatus<{_coded(name)}|{_coded(text)}>"
 
 
@@ -194,7 +194,7 @@ def _coded(text: str) -> str:
 
 
 def explain_error(error: Exception) -> LarvatusError:
-    """What a person can do about it; Spark's own words may hold values, so they are not repeated."""
+    """An error that tells the user what to do. Spark's own message is not repeated, because it may contain values."""
     said = str(error)
     found = _MARK.search(said)
     if found:
@@ -203,16 +203,16 @@ def explain_error(error: Exception) -> LarvatusError:
         return EngineError(text) if kind is errors.StudyError else kind(text)
     if LACKING.search(said):
         return EngineError(
-            "the executors cannot import larvatus. Install the same version of it, with what it needs, in the Python that they "
-            "run (spark.pyspark.python), or ship an environment with spark.archives."
+            "the executors cannot import larvatus. Install the same version of it and its dependencies in the Python of the "
+            "executors (spark.pyspark.python), or ship an environment with spark.archives."
         )
     if "PYTHON_VERSION_MISMATCH" in said:
-        return EngineError("the executors run another version of Python than the driver. Set spark.pyspark.python to the same.")
+        return EngineError("the executors and the driver run different versions of Python. Set spark.pyspark.python.")
     if ("AttributeError" in said and "larvatus" in said) or "ModuleNotFoundError" in said:
         return EngineError(
-            "the executors cannot load a function that they were sent: they have another version of larvatus than the driver, "
-            "or lack a module that a method of your own comes from. Install both there."
+            "the executors cannot load a function that was sent to them. They have a different version of larvatus than the "
+            "driver, or lack a module of your own method. Install the same on both."
         )
     lost = "ExecutorLostFailure" in said or ("executor" in said.lower() and "lost" in said.lower())
-    why = "executors were lost, more often than Spark tries again" if lost else type(error).__name__
-    return EngineError(f"Spark could not finish ({why}). Its own logs say where; values are not repeated here.")
+    why = "executors were lost more often than Spark retries" if lost else type(error).__name__
+    return EngineError(f"Spark could not finish ({why}). See Spark's logs; details are hidden because they may contain data.")

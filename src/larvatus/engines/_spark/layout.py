@@ -1,4 +1,4 @@
-"""Rows by sub-group and record id on a cluster: how they get there, and columns that follow when they are asked for."""
+"""Rows by sub-group and record id on a cluster: how they are put in order, and columns that are moved when needed."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from larvatus.engines._spark.exchange import Outgoing, scatter_on_cluster, sort
 from larvatus.engines._spark.jobs import SMALL_TABLE, SparkBlocks, SparkCluster
 from larvatus.engines._spark.store import Piece, Place, SpreadColumn, new_folder, write_piece
 
-Codes = tuple[int, Array, Ints]  # the first row of some, their new sub-groups, their record ids
+Codes = tuple[int, Array, Ints]  # first row, new sub-groups, record ids
 
 
 class SparkColumn(Protocol):
-    """A column in its order of rows, or still to be moved there."""
+    """A column in its row order, or still to be moved there."""
 
     def stored(self) -> SpreadColumn: ...
     def stream(self) -> Iterator[Array]: ...
 
 
 class SparkRowPlaces:
-    """A column in its place."""
+    """A column stored in its row order."""
 
     def __init__(self, column: SpreadColumn) -> None:
         self._column = column
@@ -45,7 +45,7 @@ class SparkRowPlaces:
 
 
 class SparkMovedColumn:
-    """A column that is put in its place when it is first read."""
+    """A column that is moved to its row order when first read."""
 
     def __init__(self, source: SparkColumn, move: SparkMove) -> None:
         self.source: SparkColumn | None = source
@@ -64,7 +64,7 @@ class SparkMovedColumn:
 
 
 def ready(columns: Sequence[SparkColumn]) -> None:
-    """Columns in their places, those that make the same move together; in a small table, all that wait for it."""
+    """Move columns to their row order, those with the same move together; in a small table, all that wait for that move."""
     waiting = {id(c): c for c in columns if isinstance(c, SparkMovedColumn) and c.found is None}
     while waiting:
         move = next(iter(waiting.values())).move
@@ -81,7 +81,7 @@ def ready(columns: Sequence[SparkColumn]) -> None:
 
 
 class SparkLayout:
-    """Rows by sub-group and record id: the record ids, the rows' places in the source, and how the order came about."""
+    """Rows by sub-group and record id: the record ids, the rows' positions in the source, and how the order was made."""
 
     def __init__(self, record: SparkColumn, position: SparkColumn, rows: int, move: SparkMove | None = None) -> None:
         self.record, self.position, self.rows, self.move = record, position, rows, move
@@ -91,7 +91,7 @@ class SparkLayout:
 
 @dataclass(frozen=True, slots=True)
 class RowsSeen:
-    """What a task found in its rows: for each new sub-group how many, and the first and last record; whether ascending."""
+    """What a task found in its rows: the count, first and last record of each new sub-group, and whether records ascend."""
 
     low: int
     high: int
@@ -105,7 +105,7 @@ class RowsSeen:
 
 
 class GroupAssignment:
-    """The new sub-group of every row, -1 where it is left out, as tasks found it in one pass."""
+    """The new sub-group of every row, -1 if the row is dropped, determined by tasks in one pass."""
 
     def __init__(self, cluster: SparkCluster, record: SpreadColumn, code: SpreadColumn, seen: Sequence[RowsSeen],
                  groups: int) -> None:
@@ -120,14 +120,14 @@ class GroupAssignment:
 
     @classmethod
     def of(cls, cluster: SparkCluster, record: SpreadColumn, code: SpreadColumn, groups: int) -> GroupAssignment:
-        """Sub-groups that lie in a column."""
+        """Sub-groups stored in a column."""
         return cls(cluster, record, code, cluster.run(partial(_looked, record, code), spans(code.rows, cluster)), groups)
 
     @classmethod
     def made(
         cls, cluster: SparkCluster, record: SpreadColumn, codes: Callable[[Any], Codes], jobs: Sequence[Any], groups: int
     ) -> GroupAssignment:
-        """Sub-groups that a function gives for the rows of each job: written and looked at in one pass."""
+        """Sub-groups from a function of the rows of each job: written and summarised in one pass."""
         folder = new_folder()
         found = cluster.run(partial(_written, cluster.place, folder, codes), jobs)
         code = SpreadColumn.of(cluster.place, np.int32, [piece for piece, _ in found], folder)
@@ -135,7 +135,7 @@ class GroupAssignment:
 
     @property
     def in_place(self) -> bool:
-        """Whether rows are in the order (sub-group, record id) as they lie, none left out."""
+        """Whether rows are already in the order (sub-group, record id), with none dropped."""
         last = (0, -(2**62))
         for part in self.seen:
             if not part.in_place or not len(part.group) or (int(part.group[0]), int(part.first[0])) <= last:
@@ -144,7 +144,7 @@ class GroupAssignment:
         return True
 
     def place(self) -> SpreadColumn:
-        """For every old row its new one, or -1: counted where records ascend in every new sub-group, sorted where not."""
+        """The new row of every old row, or -1: by counting if records ascend in every new sub-group, else by sorting."""
         starts = np.concatenate(([0], np.cumsum(self.sizes)))[:-1]
         last = np.full(len(self.sizes), -(2**62), dtype=np.int64)
         jobs: list[tuple[int, int, Ints]] = []
@@ -173,7 +173,7 @@ class GroupAssignment:
 
 
 class SparkMove:
-    """From one order of rows to another."""
+    """A move from one row order to another."""
 
     def __init__(self, cluster: SparkCluster, source: SparkLayout | None, assigned: GroupAssignment) -> None:
         self.cluster, self.source, self.assigned = cluster, source, assigned
@@ -184,7 +184,7 @@ class SparkMove:
 
     @property
     def place(self) -> SpreadColumn:
-        """For every old row its new one, or -1."""
+        """The new row of every old row, or -1."""
         with self.lock:
             if self._place is None:
                 self._place = self.assigned.place()
@@ -192,7 +192,7 @@ class SparkMove:
 
     @property
     def back(self) -> SpreadColumn:
-        """For every new row its old one."""
+        """The old row of every new row."""
         with self.lock:
             if self._back is None:
                 (self._back,) = put_in_place(self.cluster, self.place,
@@ -200,7 +200,7 @@ class SparkMove:
             return self._back
 
     def moved(self, columns: Sequence[SpreadColumn]) -> list[SpreadColumn]:
-        """Columns in the new order; in a small table the old rows' numbers come along, for the way back."""
+        """Columns in the new order; in a small table the old row numbers are moved too, for the way back."""
         with self.lock:
             if self._back is not None or self.rows > SMALL_TABLE:
                 return put_in_place(self.cluster, self.place, columns, self.rows)
@@ -209,21 +209,21 @@ class SparkMove:
             return found
 
     def returned(self, columns: Sequence[SpreadColumn], rows: int) -> list[SpreadColumn]:
-        """Columns of the new order in the old one; missing where a row was left out."""
+        """Columns of the new order in the old one; missing if the row was dropped."""
         return put_in_place(self.cluster, self.back, columns, rows)
 
 
 def spans(rows: int, cluster: SparkCluster, among: int = 0) -> list[tuple[int, int]]:
-    """Rows for each task: whole chunks, so many that every core has something to do and no task more than a piece.
+    """The rows of each task: whole chunks, enough tasks for all cores, and at most one piece of rows per task.
 
-    `among` is how many rows there are in all, where these are a part of them.
+    `among` is the total number of rows, if these are a part of them.
     """
     size = min(cluster.piece, -(-max(rows, among) // (2 * cluster.parallel)))
     return list(pieces_of(0, rows, max(size // CHUNK * CHUNK, min(CHUNK, cluster.piece), 1)))
 
 
 def put_in_place(cluster: SparkCluster, place: SpreadColumn, columns: Sequence[SpreadColumn], rows: int) -> list[SpreadColumn]:
-    """Columns with each row at its new place; rows without one are left out."""
+    """Columns with each row at its new place; rows without one are dropped."""
     if not columns:
         return []
     if max(rows, place.rows) <= cluster.rows:

@@ -1,4 +1,4 @@
-"""Sub-groups that no task can hold, in the order of a column: sorted by Spark, and what is found put back to its rows."""
+"""Sub-groups too large for one task, in the order of a column: sorted by Spark, with results returned to their rows."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from larvatus.engines._spark.tasks import SortedRows
 if TYPE_CHECKING:
     from larvatus.engines._spark.table import SparkTable
 
-ROWS_IN_A_PASS = 1 << 22  # rows that are sorted in one pass
+ROWS_IN_A_PASS = 1 << 22  # rows sorted in one pass
 
 
 def shared_runs(room: SparkCluster, rows: Sequence[SortedRows]) -> list[tuple[Any, int, int]]:
-    """Jobs with the beginning and the end of runs of equal values that go over from one job to the next."""
+    """Jobs with the start and the end of runs of equal values that continue from one job to the next."""
     jobs = jobs_of(room, rows)
     ends = room.run(tasks.runs, jobs)
     begins, stops = [low for _, low, _ in jobs], [high for _, _, high in jobs]
@@ -40,7 +40,7 @@ def shared_runs(room: SparkCluster, rows: Sequence[SortedRows]) -> list[tuple[An
 
 
 def together(names: Sequence[str], large: Sequence[Slice]) -> Iterator[Sequence[str]]:
-    """Columns that are sorted in one pass: as many as make a small one."""
+    """Columns to sort in one pass: as many as stay below its limit."""
     size = sum(high - low for _, low, high in large)
     for low, high in pieces_of(0, len(names) if large else 0, max(ROWS_IN_A_PASS // max(size, 1), 1)):
         yield names[low:high]
@@ -50,9 +50,9 @@ def sort_large_groups(
     table: SparkTable, orders: Sequence[str], large: Sequence[Slice], random: RecordRandom | None, wanted: Sequence[str],
     names: Sequence[str] = (),
 ) -> list[list[SortedRows]]:
-    """Sub-groups too large for a task in the order of each column: one sort by (sub-group, value, keyed word, record id).
+    """Sub-groups too large for one task, in the order of each column: one sort by (sub-group, value, keyed word, record id).
 
-    Columns are sorted together, each with codes of its own for the sub-groups and its rows numbered after the others'.
+    Columns are sorted together. Each has its own codes for the sub-groups, and its rows are numbered after those of the others.
     """
     if not large:
         return [[] for _ in orders]
@@ -93,7 +93,7 @@ def jobs_of(room: SparkCluster, rows: Iterable[SortedRows]) -> list[tasks.GroupJ
 def put_large_groups(
     room: SparkCluster, rows: Any, jobs: Sequence[Any], large: Sequence[Slice], dtypes: Sequence[Any], times: int = 1
 ) -> list[SpreadColumn]:
-    """Columns of the large sub-groups, one after the other, from rows in another order; `times` one kind of column."""
+    """Columns of the large sub-groups, one after the other, from rows in another order; `times` is the number of columns."""
     named = {f"c{i}": np.dtype(d).name for i, d in enumerate(dtypes)}
     source = Outgoing(rows, jobs, {"row": "int64", **named})
     size = sum(high - low for _, low, high in large)

@@ -1,4 +1,4 @@
-"""Columns of one table in the order of rows of another, on a cluster."""
+"""Columns of one table in the row order of another, on a cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def pair_on_cluster(mine: SparkTable, theirs: SparkTable, names: Mapping[str, str], partly: bool) -> dict[str, SparkColumn]:
-    """Their columns in my order of rows: as they are, by a move that is known, or joined by record id."""
+    """Columns of `theirs` in the row order of `mine`: unchanged, by a known move, or joined by record id."""
     here, there = mine.layout, theirs.layout
     if here is there or not names:
         return {n: theirs.held[old] for n, old in names.items()}

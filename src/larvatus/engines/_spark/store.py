@@ -1,4 +1,4 @@
-"""Columns in pieces, in a folder that the driver and every executor reach: written by tasks, read by whoever needs the rows."""
+"""Columns in pieces, in a folder that the driver and all executors share: tasks write them, any process reads them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from larvatus.engines._layout.stored_columns import WIDE, no_room
 from larvatus.engines._layout.work_folder import WorkFolder
 
 Piece = tuple[int, int, str]  # first row, rows, file
-_COUNTED = ""  # in place of a file: rows that hold their own numbers
+_COUNTED = ""  # instead of a file: each row holds its own row number
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A shared folder: a path that is mounted everywhere, or an address that Arrow opens (hdfs://, s3://, gs://, abfs://)."""
+    """A shared folder: a path mounted on all machines, or an address that Arrow opens (hdfs://, s3://, gs://, abfs://)."""
 
     root: str
 
@@ -34,7 +34,7 @@ class Place:
         return "://" not in self.root
 
     def write(self, name: str, content: Any) -> None:
-        """A whole file: under its name when all of it is there. Two tasks may write the same one: both write the same bytes."""
+        """Write a file, which appears under its name when complete. Two tasks may write the same file, with the same bytes."""
         if not self.local:
             files, path = self._elsewhere(name)
             with files.open_output_stream(path) as stream:
@@ -55,7 +55,7 @@ class Place:
             raise no_room(error, Path(self.root)) from None
 
     def read(self, name: str, at: int = 0, size: int = -1) -> bytes:
-        """Bytes of a file from a place on; all of them where no size is given."""
+        """Bytes of a file from a position on; all of them if no size is given."""
         try:
             if not self.local:
                 files, path = self._elsewhere(name)
@@ -67,12 +67,12 @@ class Place:
                 return file.read() if size < 0 else _exactly(file, size)
         except OSError:
             raise EngineError(
-                "a file of the work folder cannot be read by every executor. Name a folder that all of them share in "
-                "LARVATUS_TEMP, or Spark(folder=…), and let nothing clean it."
+                "a file in the work folder cannot be read by every executor. Set LARVATUS_TEMP, or Spark(folder=…), to a "
+                "folder that all of them share, and make sure that no other program cleans it."
             ) from None
 
     def remove(self, name: str) -> None:
-        """A folder of pieces and everything in it."""
+        """Remove a folder of pieces."""
         with suppress(Exception):
             if self.local:
                 shutil.rmtree(f"{self.root}/{name}", ignore_errors=True)
@@ -99,7 +99,7 @@ def _exactly(file: Any, size: int) -> bytes:
 
 
 class SharedFolder:
-    """A place of this engine's own, emptied when the engine goes."""
+    """A shared folder of one engine, emptied when the engine is released."""
 
     def __init__(self, folder: str | None) -> None:
         if folder is not None and "://" in folder:
@@ -113,9 +113,9 @@ class SharedFolder:
 
 
 class SpreadColumn:
-    """One column: rows of files of plain numbers, one after the other.
+    """One column: rows stored in files of plain numbers, one after the other.
 
-    Files go when no column on the driver refers to them any more; `keep` holds the columns whose files these are.
+    Files are deleted when no column on the driver refers to them; `keep` holds the columns that own the files.
     """
 
     def __init__(self, place: Place, dtype: Any, files: Sequence[str], ends: Any, skips: Any = None, keep: Any = ()) -> None:
@@ -129,7 +129,7 @@ class SpreadColumn:
 
     @classmethod
     def of(cls, place: Place, dtype: Any, pieces: Sequence[Piece], folder: str) -> SpreadColumn:
-        """The pieces that tasks have written into a folder, which goes with the column."""
+        """A column of pieces that tasks wrote into a folder; the folder is deleted with the column."""
         ordered = sorted(p for p in pieces if p[1])
         out = cls(place, dtype, [file for _, _, file in ordered], np.cumsum([n for _, n, _ in ordered], dtype=np.int64))
         weakref.finalize(out, place.remove, folder)
@@ -137,12 +137,12 @@ class SpreadColumn:
 
     @classmethod
     def numbers(cls, place: Place, rows: int) -> SpreadColumn:
-        """The numbers of the rows themselves, for which no file is needed."""
+        """A column of row numbers, which needs no file."""
         return cls(place, np.int64, [_COUNTED], [rows])
 
     @classmethod
     def joined(cls, place: Place, dtype: Any, columns: Sequence[SpreadColumn]) -> SpreadColumn:
-        """The rows of columns, one after the other."""
+        """The rows of several columns, one after the other."""
         sizes = np.concatenate([np.zeros(0, np.int64), *(np.diff(c.ends, prepend=0) for c in columns)])
         skips = np.concatenate([np.zeros(0, np.int64), *(c.skips for c in columns)])
         return cls(place, dtype, [f for c in columns for f in c.files], np.cumsum(sizes), skips, tuple(columns))
@@ -174,14 +174,14 @@ class SpreadColumn:
         return np.concatenate(parts) if parts else np.zeros(0, dtype=self.dtype)
 
     def stream(self, size: int = WIDE) -> Iterator[tuple[int, Array]]:
-        """All rows, block by block, each with the row it begins at."""
+        """All rows, block by block, each with the index of its first row."""
         for low, high in pieces_of(0, self.rows, size):
             yield low, self.read(low, high)
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What a task is handed to read blocks with."""
+    """What a task uses to read blocks."""
 
     record: SpreadColumn
     columns: dict[str, SpreadColumn]
@@ -191,7 +191,7 @@ class Reader:
 
 
 def write_piece(place: Place, folder: str, key: str, first: int, values: Array, dtype: Any) -> Piece:
-    """One piece of a column, from a row on."""
+    """Write one piece of a column, starting at a given row."""
     name = f"{folder}/{key}-{first:015d}"
     content = np.ascontiguousarray(values, dtype=dtype)
     place.write(name, memoryview(content.view(np.uint8)) if len(content) else b"")  # type: ignore[arg-type]

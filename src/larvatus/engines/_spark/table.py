@@ -1,4 +1,4 @@
-"""The verbs on a cluster: tasks read blocks from the shared folder and write columns there; Spark sorts what is too large."""
+"""The verbs on a cluster: tasks read blocks from the shared folder and write columns to it; Spark sorts large sub-groups."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from larvatus.engines._spark.store import Piece, Reader, SpreadColumn, new_folde
 from larvatus.engines._spark.tasks import Target
 
 _T = TypeVar("_T")
-MOST_KNOWN = 64  # reductions that are remembered
+MOST_KNOWN = 64  # number of reductions that are cached
 
 
 @dataclass(frozen=True, slots=True)
 class SparkTable(LaidOut):
-    """Columns by name in the order of rows of one layout; `starts` holds where each sub-group begins."""
+    """Columns by name in the row order of one layout; `starts` holds the first row of each sub-group."""
 
     columns: Mapping[str, Column]
     groups: Groups
@@ -53,7 +53,7 @@ class SparkTable(LaidOut):
     source: Any = field(default=None, repr=False)
 
     def __reduce__(self) -> Any:
-        """A method's function may refer to its data: what travels to executors is the description, not the rows."""
+        """A method's function may refer to its data: executors receive the description of the table, not its rows."""
         return DescribedTable, (dict(self.columns), self.groups)
 
     def block(self, low: int, high: int, names: Sequence[str]) -> Block:
@@ -76,7 +76,7 @@ class SparkTable(LaidOut):
         return fold_groups([g for b in batches for g, _, _ in b], (part for batch in parts for part in batch), combine)
 
     def _known(self, reader: Reader, names: Sequence[str], function: Any, work: Callable[[], list[Any]]) -> list[Any]:
-        """What was found before where the same function was asked of the same columns and sub-groups; methods often do."""
+        """A cached result if the same function was applied to the same columns and sub-groups before, as methods often do."""
         asked = hashlib.blake2b(dump_function((names, function)), digest_size=16).digest()
         columns = [reader.columns[n] for n in names]
         key, known = (asked, self.starts.tobytes(), *map(id, columns)), self.layout.known
@@ -250,7 +250,7 @@ class SparkTable(LaidOut):
         declared: Sequence[tuple[GroupLabel, ...]] = (),
         fresh: bool = False,
     ) -> SparkTable:
-        """Rows by (code, record id), moved when they are needed; rows of code -1 left out; empty sub-groups not kept."""
+        """Rows by (code, record id), moved when needed; rows with code -1 and empty sub-groups are dropped."""
         sizes = assigned.sizes
         there = np.flatnonzero(sizes) if len(labels) > 1 else np.arange(len(labels))
         groups = Groups(
@@ -276,15 +276,15 @@ class SparkTable(LaidOut):
         self.reader(list(self.held))
         return self
 
-    # --- how tasks are cut and their pieces put together -------------------------------------------------------------------
+    # --- division into tasks, and assembly of their results -------------------------------------------------------------------
 
     def reader(self, names: Sequence[str]) -> Reader:
-        """Columns in their places, and the means to read them."""
+        """Columns in their row order, and a reader for them."""
         ready([self.layout.record, *(self.held[n] for n in names)])
         return Reader(self.layout.record.stored(), {n: self.held[n].stored() for n in names})
 
     def _batches(self, size: int | None, slices: Iterator[Slice] | None = None) -> list[list[Slice]]:
-        """Consecutive blocks or sub-groups for each task: enough tasks for all cores, none with more than a piece of rows."""
+        """Consecutive blocks or sub-groups for each task: enough tasks for all cores, each with at most one piece of rows."""
         most = max(min(self.room.piece, -(-self.rows // (2 * self.room.parallel))), min(CHUNK, self.room.piece))
         out: list[list[Slice]] = []
         for part in self.slices(size) if slices is None else slices:
@@ -294,7 +294,7 @@ class SparkTable(LaidOut):
         return out
 
     def _by_size(self, most: int, sizes: Ints | None = None) -> tuple[list[list[Slice]], list[Slice]]:
-        """Whole sub-groups that a task can hold, in batches, and those that none can."""
+        """Batches of whole sub-groups that a task can hold, and the sub-groups that no task can hold."""
         sizes = np.diff(self.starts) if sizes is None else sizes
         every = list(self.slices())
         return self._batches(None, (s for s in every if sizes[s[0]] <= most)), [s for s in every if sizes[s[0]] > most]
@@ -313,7 +313,7 @@ class SparkTable(LaidOut):
         self, columns: Sequence[Column], found: Mapping[str, Sequence[Piece]], target: Target,
         large: Sequence[Slice] = (), beside: Mapping[str, SpreadColumn] | None = None,
     ) -> SparkTable:
-        """The table with new columns: pieces that tasks wrote, and between them the sub-groups that Spark put in order."""
+        """The table with new columns: pieces written by tasks and, between them, sub-groups sorted by Spark."""
         place, new, starts = self.room.place, {}, offsets([high - low for _, low, high in large])
         for c in columns:
             pieces = sorted(p for p in found.get(c.name, ()) if p[1])
@@ -328,7 +328,7 @@ class SparkTable(LaidOut):
         return replace(self, columns={**self.columns, **{c.name: c for c in columns}}, held=replace_columns(self.held, new))
 
     def _made(self, function: Any, dtypes: Mapping[str, Any], names: Sequence[str] = ()) -> dict[str, SpreadColumn]:
-        """Columns beside the table, from blocks."""
+        """Additional columns computed from blocks."""
         folder = new_folder()
         work = partial(made_by, self.reader(names), self.room.place, folder, function, dict(dtypes), list(names))
         found = self.room.run(work, self._batches(CHUNK))

@@ -1,4 +1,4 @@
-"""What executors do with the rows of a table: blocks, whole sub-groups, and rows in the order of a column."""
+"""What executors do with rows of a table: blocks, whole sub-groups, and rows in the order of a column."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _SIGN = np.uint64(1 << 63)
 
 
 def sort_key(name: str) -> str:
-    """A column's name as part of a file's name."""
+    """A column name encoded for use in a file name."""
     return hashlib.blake2b(name.encode(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the columns that tasks make are written."""
+    """Where tasks write the columns that they create."""
 
     place: Place
     folder: str
@@ -48,7 +48,7 @@ def map_blocks(
     reader: Reader, target: Target, function: RowFunction, names: Sequence[str], columns: Mapping[str, Column],
     slices: Sequence[Slice],
 ) -> dict[str, Piece]:
-    """New columns of consecutive rows, from blocks of them."""
+    """New columns of consecutive rows, from a function of blocks."""
     parts: dict[str, list[Array]] = {}
     with one_blas_thread():
         for group, low, high in slices:
@@ -60,13 +60,13 @@ def map_blocks(
 
 
 def each(reader: Reader, function: Callable[[int, Block], _T], names: Sequence[str], slices: Sequence[Slice]) -> list[_T]:
-    """A function of every block."""
+    """The result of a function for every block."""
     with one_blas_thread():
         return [function(group, reader.block(low, high, names)) for group, low, high in slices]
 
 
 def combination_counts(reader: Reader, names: Sequence[str], slices: Sequence[Slice]) -> dict[tuple[int, ...], int]:
-    """How often every combination of codes is there."""
+    """Number of rows for every combination of codes."""
     out: dict[tuple[int, ...], int] = {}
     for _, low, high in slices:
         block = reader.block(low, high, names)
@@ -90,7 +90,7 @@ def group_quantiles(column: SpreadColumn, probabilities: Sequence[float], slices
 def rank_groups(
     reader: Reader, target: Target, names: Mapping[str, str], random: Any, job: tuple[str, Sequence[Slice]]
 ) -> dict[str, Piece]:
-    """Ranks of a column in whole sub-groups."""
+    """Ranks of a column within whole sub-groups."""
     new, slices = job
     parts = []
     for _, low, high in slices:
@@ -105,7 +105,7 @@ def place_by_rank(
     starts: Any,
     job: tuple[str, Sequence[Slice]],
 ) -> dict[str, Piece]:
-    """Values of another table in the order of a column, in whole sub-groups."""
+    """Values of another table, assigned by the rank of a column within whole sub-groups."""
     into, slices = job
     order, values = how[into]
     parts = []
@@ -125,7 +125,7 @@ def scan_groups(
     reader: Reader, target: Target, order: str, names: Sequence[str], start: Any, function: Any, random: Any,
     made: Sequence[Column], slices: Sequence[Slice],
 ) -> dict[str, Piece]:
-    """New columns from a pass along the order of a column, in whole sub-groups."""
+    """New columns from a pass in the order of a column, within whole sub-groups."""
     wanted = list(dict.fromkeys([order, *names]))
     parts = [
         scanned_along(reader.block(low, high, wanted), order, names, start, function, random, made) for _, low, high in slices
@@ -139,7 +139,7 @@ def carry_along(
     reader: Reader, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T], random: Any,
     slices: Sequence[Slice],
 ) -> list[_T]:
-    """What is carried along the order of a column, in whole sub-groups."""
+    """The final state of a pass in the order of a column, for whole sub-groups."""
     wanted = list(dict.fromkeys([order, *names]))
     return [
         carried_along(reader.block(low, high, wanted), order, names, start, partial(function, group), random)
@@ -147,14 +147,14 @@ def carry_along(
     ]
 
 
-# --- sub-groups that no task can hold: sorted by Spark, all of them at once, then read one piece after the other -----------
+# --- sub-groups too large for a task: sorted by Spark, all at once, then read piece by piece --------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class SortedRows:
-    """Rows of one sub-group in the order of a column: their places among the large sub-groups, and columns beside.
+    """Rows of one sub-group in the order of a column: their positions among the large sub-groups, and other columns.
 
-    `column` counts the columns that were sorted together.
+    `column` is the index of the column among those sorted together.
     """
 
     column: int
@@ -178,7 +178,7 @@ def present(
     reader: Reader, words: Mapping[str, Words | None], names: Sequence[str], wanted: Sequence[str],
     job: tuple[str, int, int, int, int],
 ) -> SparkBlocks:
-    """Rows with a value: sub-group, value, the word and record id that settle ties, the row, and other columns."""
+    """Rows with a value: sub-group, value, the word and record id that break ties, the row, and other columns."""
     order, group, start, low_, high_ = job
     word = words[order]
     for low, high in pieces_of(low_, high_):
@@ -201,14 +201,14 @@ def number_rows(job: GroupJob) -> SparkBlocks:
 
 
 def runs(job: GroupJob) -> tuple[float, int, float, int]:
-    """The first value of some sorted rows and where its run ends, the last value and where its run begins."""
+    """The first value of some sorted rows and the end of its run, the last value and the start of its run."""
     rows, low, high = job
     x = rows.columns["value"].read(low, high)
     return float(x[0]), low + int(np.searchsorted(x, x[0], side="right")), float(x[-1]), low + int(np.searchsorted(x, x[-1]))
 
 
 def share_ranks(job: tuple[GroupJob, int, int]) -> SparkBlocks:
-    """Each row and the mean rank of its run; where the first run begins and the last one ends is known from outside."""
+    """Each row and the mean rank of its run; the start of the first run and the end of the last one are given."""
     (rows, low, high), begins, ends = job
     x = rows.columns["value"].read(low, high)
     new = np.flatnonzero(np.diff(x) != 0) + 1
@@ -219,7 +219,7 @@ def share_ranks(job: tuple[GroupJob, int, int]) -> SparkBlocks:
 
 
 def receive_values(ordered: Mapping[tuple[int, int], SpreadColumn], job: GroupJob) -> SparkBlocks:
-    """Each row and the value that its rank receives."""
+    """Each row and the value assigned to its rank."""
     rows, low_, high_ = job
     given = ordered[rows.column, rows.group]
     m, n = rows.row.rows, given.rows
@@ -231,7 +231,7 @@ def receive_values(ordered: Mapping[tuple[int, int], SpreadColumn], job: GroupJo
 def carried_over(
     names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T], with_record: bool, rows: SortedRows
 ) -> _T:
-    """What is carried along all rows of a large sub-group, by one task that holds one chunk at a time."""
+    """The final state of a pass over all rows of a large sub-group, by one task that holds one chunk at a time."""
     for _, block in rows.blocks(names, with_record):
         start = function(rows.group, start, block)
     return start
@@ -251,7 +251,7 @@ def scanned_over(
 
 
 def return_rows(made: Mapping[int, Sequence[SpreadColumn]], job: GroupJob) -> SparkBlocks:
-    """Each row and what was made for it in sorted order."""
+    """Each row and the value computed for it in sorted order."""
     rows, low_, high_ = job
     for low, high in pieces_of(low_, high_):
         columns = {f"c{i}": c.read(low, high) for i, c in enumerate(made[rows.group])}

@@ -1,4 +1,4 @@
-"""From columns in the shared folder to a Spark frame, a folder of Parquet files, or one file."""
+"""Write columns from the shared folder to a Spark data frame, a folder of Parquet files, or one file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIGN = np.uint64(1 << 63)
 
 
 def _over(table: SparkTable, name: str, function: Callable[[Array], _T]) -> list[_T]:
-    """What a function makes of every piece of a column, on the executors."""
+    """The result of a function for every piece of a column, computed on the executors."""
     return table.room.run(partial(_asked, table.held[name].stored(), function), spans(table.rows, table.room))
 
 
@@ -37,7 +37,7 @@ def _asked(column: SpreadColumn, function: Callable[[Array], _T], span: tuple[in
 
 
 class ArrangedColumns:
-    """The columns that leave in the order in which they do, and how each becomes an Arrow array."""
+    """The released columns in the order of the output, and how each becomes an Arrow array."""
 
     def __init__(self, table: SparkTable, names: Sequence[str], order: Words | None) -> None:
         self.names, self.rows = list(names), table.rows
@@ -64,7 +64,7 @@ class ArrangedColumns:
             yield pa.record_batch(arrays, names=self.names), self.record.read(a, b)
 
     def parts(self, parallel: int) -> list[tuple[int, int, int]]:
-        """Rows for each file of a folder."""
+        """The rows of each file of a folder."""
         size = max(min(PART, -(-self.rows // parallel)), min(ROWS_WRITTEN, self.rows), 1)
         return [(i, a, b) for i, (a, b) in enumerate(pieces_of(0, self.rows, size))]
 
@@ -93,7 +93,7 @@ def _rise(position: SpreadColumn, span: tuple[int, int]) -> tuple[int, int, bool
 
 
 def spark_frame(table: SparkTable, names: Sequence[str]) -> Any:
-    """The named columns as a Spark frame over files in the shared folder."""
+    """The named columns as a Spark data frame over files in the shared folder."""
     leaving, folder = ArrangedColumns(table, names, None), new_folder()
     room = table.room
     room.run(partial(_file_in, leaving, room.place, folder), leaving.parts(room.parallel))
@@ -118,7 +118,7 @@ def _file_in(leaving: ArrangedColumns, place: Place, folder: str, part: tuple[in
 
 
 def write_from_cluster(table: SparkTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None) -> None:
-    """A folder of files, written by the executors, or one file, written here; with a pairing file where one is asked for."""
+    """Write a folder of files (on the executors) or one file (on the driver), and a pairing file if asked for."""
     import pyarrow as pa
 
     leaving, row_order, room = ArrangedColumns(table, names, order), "keep" if order is None else "keyed", table.room
@@ -133,8 +133,8 @@ def write_from_cluster(table: SparkTable, names: Sequence[str], path: Path, orde
         there = sum(p.suffix == ".parquet" for p in folder.iterdir())
         if there != len(parts):
             raise WriteError(
-                f"{path} lies where {len(parts) - there} of {len(parts)} parts written by executors cannot be seen. Choose a "
-                "folder that the driver and all executors share."
+                f"{path} is not shared: {len(parts) - there} of {len(parts)} parts that executors wrote cannot be seen here. "
+                "Choose a folder that the driver and all executors share."
             )
         if inside is not None and pairing is not None:
             with _File(inside, pairing.suffix, row_order) as pairs:
@@ -143,7 +143,7 @@ def write_from_cluster(table: SparkTable, names: Sequence[str], path: Path, orde
 
 
 def _part(leaving: ArrangedColumns, folder: str, row_order: str, part: tuple[int, int, int]) -> None:
-    """One file of the folder, under its name when all of it is there: a task that is tried again writes it again."""
+    """Write one file of the folder, which appears under its name when complete; a retried task writes it again."""
     target = Path(folder) / f"part-{part[0]:05d}.parquet"
     beside = Path(folder) / f".{target.name}.{new_folder()}"
     try:
@@ -153,6 +153,6 @@ def _part(leaving: ArrangedColumns, folder: str, row_order: str, part: tuple[int
         os.replace(beside, target)
     except OSError as error:
         raise WriteError(
-            f"the release cannot be written by an executor: {error.strerror or 'unknown error'}. Choose a folder that the "
-            "driver and all executors share."
+            f"an executor cannot write the release: {error.strerror or 'unknown error'}. Choose a folder that the driver "
+            "and all executors share."
         ) from None

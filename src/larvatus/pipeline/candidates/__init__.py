@@ -1,1 +1,1 @@
-"""Many candidates: worked through one or two at a time, and resumed from a cache."""
+"""Making and scoring many candidates, one or two at a time, with a cache to resume from."""

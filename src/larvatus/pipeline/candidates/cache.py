@@ -1,8 +1,7 @@
-"""Finished candidates in a folder that the owner alone can read, so that a run goes on where it stopped.
+"""A cache of finished candidates, in a folder that only the owner can read, from which a run resumes.
 
-A candidate is found again by a digest of everything that its release and its scores are made from, and by a one-way digest of
-the secret where one was given. Where none is given, a finished candidate counts whatever it was drawn with. No secret is ever
-written.
+The key of a candidate is a digest of everything that determines its release and its scores. If a secret was given, a one-way
+digest of it is part of the key; otherwise a finished candidate is reused whatever its secret was. No secret is written.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from larvatus.data.score import Rows, Score, Scores
 from larvatus.documents.manifest import INSIDE
 
 FOLDER, _CANDIDATE, FILES, _WRITTEN = ".kept", "candidate.json", "files", "written.json"
-SECRET = "-"  # what comes after it in a key tells which secret was given
+SECRET = "-"  # in a key, separates the part that depends on the secret
 
 
 def cache_key(*parts: str) -> str:
-    """One name for one meaning: a digest of the package's code and of every part."""
+    """A digest of the package's code and of every part."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (_code(), *parts):
         raw = part.encode()
@@ -44,7 +43,7 @@ def cache_key(*parts: str) -> str:
 
 @cache
 def _code() -> str:
-    """What the results depend on beside the study: this package's files, and the versions it computes with."""
+    """What results depend on besides the study: the code of this package, and the versions of its numerical libraries."""
     from importlib.metadata import version
 
     digest = hashlib.blake2b(digest_size=16)
@@ -55,7 +54,7 @@ def _code() -> str:
 
 
 def data_digest(data: Microdata) -> str:
-    """A digest of the values, the record ids and the sub-groups, however they are stored."""
+    """A digest of the values, the record ids and the sub-groups, independent of how they are stored."""
     names = [n for n in data.table.columns if n in data.released]
     columns = {n: hashlib.blake2b(digest_size=16) for n in names}
     records = hashlib.blake2b(digest_size=16)
@@ -71,7 +70,7 @@ def data_digest(data: Microdata) -> str:
 
 
 def file_digest(path: str | Path) -> str:
-    """A digest of a file's content, or of all files in a folder."""
+    """A digest of the content of a file, or of all files in a folder."""
     digest, place = hashlib.blake2b(digest_size=16), Path(path)
     files = sorted(p for p in place.rglob("*") if p.is_file()) if place.is_dir() else [place]
     for file in files:
@@ -83,13 +82,13 @@ def file_digest(path: str | Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CandidateCache:
-    """The folder with one sub-folder for each finished candidate: its scores, and its files until they are handed over."""
+    """A folder with one sub-folder per finished candidate: its scores, and its files until they are moved to the output."""
 
     folder: Path
     out: Path | None = None
 
     def read(self, key: str) -> Candidate | None:
-        """A finished candidate, where its files are still there as they were written."""
+        """A finished candidate, if its files are unchanged."""
         place = self.folder / key
         try:
             plain = json.loads((place / _CANDIDATE).read_text(encoding="utf-8"))
@@ -99,28 +98,28 @@ class CandidateCache:
             return None
 
     def like(self, key: str) -> str:
-        """The key of a finished candidate that differs in the secret alone, where there is one; else the key itself."""
+        """The key of a finished candidate that differs only in the secret, if there is one; else the key itself."""
         base = key.rpartition(SECRET)[0]
         there = sorted(p.name for p in self.folder.glob(f"{base}{SECRET}*")) if base else []
         return next((name for name in there if self.read(name) is not None), key)
 
     def _whole(self, place: Path, name: str, digest: str) -> bool:
-        """A file waiting to be handed over, or one that was and is unchanged."""
+        """Whether a file is unchanged, either here or in the output folder."""
         waiting = place / FILES / name
         there = waiting if waiting.is_file() else self.out / name if self.out is not None else None
         return there is not None and there.is_file() and file_digest(there) == digest
 
     @contextmanager
     def adding(self, key: str) -> Iterator[Path]:
-        """A folder for the files of a candidate; it is there under its key when all is written, or not at all."""
+        """A folder for the files of a candidate. It appears under its key when complete, or not at all."""
         with folder_in_place(self.folder / key) as temporary:
             (temporary / FILES).mkdir()
             yield temporary
 
     def write(self, place: Path, candidate: Candidate) -> Candidate:
-        """Write the scores beside the files; the candidate as it will be read again.
+        """Write the scores next to the files; return the candidate as it will be read back.
 
-        Internal manifests are told apart from what must stay unchanged: whoever approves is put into them later.
+        Internal manifests are excluded from the check for changes, because an approval may be added to them later.
         """
         there = sorted(p for p in (place / FILES).rglob("*") if p.is_file() and p.parent.name != INSIDE)
         files = {str(p.relative_to(place / FILES)): file_digest(p) for p in there}
@@ -129,7 +128,7 @@ class CandidateCache:
         return candidate_of(json.loads(text)["candidate"])
 
     def hand_over(self, key: str, target: Path) -> None:
-        """Put a candidate's waiting files into a folder; they stay here until all is done."""
+        """Copy a candidate's files into a folder; they stay in the cache until the run is finished."""
         waiting = self.folder / key / FILES
         for file in sorted(p for p in waiting.rglob("*") if p.is_file()):
             there = target / file.relative_to(waiting)
@@ -140,7 +139,7 @@ class CandidateCache:
                 shutil.copy2(file, there)
 
     def written(self) -> Mapping[str, Any]:
-        """What an earlier run has written into the output folder: digests of files, and the keys of its releases."""
+        """What an earlier run wrote into the output folder: digests of files, and the keys of its releases."""
         try:
             found: Mapping[str, Any] = json.loads((self.folder / _WRITTEN).read_text(encoding="utf-8"))
             return {"files": dict(found["files"]), "keys": list(found["keys"])}
@@ -148,7 +147,7 @@ class CandidateCache:
             return {"files": {}, "keys": []}
 
     def finish(self, keys: Sequence[str], files: Sequence[str]) -> None:
-        """All is handed over: the files here go, and so do candidates that are no longer planned."""
+        """End of a run: remove the files that were copied, and the candidates that are no longer planned."""
         assert self.out is not None
         said = {"files": {f: file_digest(self.out / f) for f in files}, "keys": list(keys)}
         with moved_in_place(self.folder / _WRITTEN, private=True) as temporary:
@@ -162,14 +161,14 @@ class CandidateCache:
 
 @contextmanager
 def kept_in(folder: Path, out: Path | None = None) -> Iterator[CandidateCache]:
-    """The folder, made where it is not there yet, for one run at a time; gone again where nothing was kept in it."""
+    """Open the cache folder for one run at a time; create it if needed, and remove it if it stays empty."""
     folder = folder.absolute()
     made = [p for p in (folder, *folder.parents) if not p.exists()]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
     except OSError as error:
-        raise WriteError(f"folder {folder} cannot be made: {error.strerror}. Choose another place.") from None
+        raise WriteError(f"folder {folder} cannot be created: {error.strerror}. Choose another place.") from None
     try:
         with lock(folder) as mine:
             if not mine and os.name == "posix":
@@ -186,7 +185,7 @@ TABLES = ("by_group", "by_variable", "by_pair", "by_domain")
 
 
 def plain_of(candidate: Candidate) -> dict[str, Any]:
-    """Everything but figures per record."""
+    """Everything but the values per record, as plain values."""
     out = {f.name: getattr(candidate, f.name) for f in fields(candidate)}
     return {
         **out, "steps": [dict(s) for s in candidate.steps], "publishable": [dict(p) for p in candidate.publishable],
@@ -208,7 +207,7 @@ def _rows(rows: Rows) -> list[dict[str, Any]]:
 
 
 def candidate_of(plain: Mapping[str, Any]) -> Candidate:
-    """The candidate again."""
+    """A candidate from its plain values."""
     return Candidate(**{
         **plain, "steps": tuple(plain["steps"]), "sentences": tuple(plain["sentences"]),
         "publishable": tuple(plain["publishable"]), "notes": tuple(Note(**n) for n in plain["notes"]),

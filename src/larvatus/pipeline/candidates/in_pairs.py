@@ -1,6 +1,6 @@
-"""Pieces of work two at a time where that is worth it: one in this process, one in a process beside it that stays.
+"""Run tasks two at a time if that saves time: one in this process, one in a second process.
 
-The outcome is the same either way; only the time differs.
+The results are the same either way; only the time differs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 class TwoAtOnce(Generic[J, R]):
-    """`here` does one piece in this process, `there` is the same as a function of the state that the other process is given."""
+    """Runs tasks: `here` in this process; `there` is the same as a function of the state sent to the second process."""
 
     def __init__(
         self, here: Callable[[J], R], there: Callable[[Any, J], R], state: Any, at_once: int | None, fits: bool
@@ -30,7 +30,7 @@ class TwoAtOnce(Generic[J, R]):
         self.worker: Worker | None = None
 
     def results(self, jobs: Sequence[J], left: int) -> Iterator[R]:
-        """The result of each piece in its order, made when it is asked for; `left` is how many pieces are still to come."""
+        """The result of each task, in order and computed on demand; `left` is the number of tasks still to come."""
         if len(jobs) == 2 and self._helped(left):
             yield from self._both(jobs[0], jobs[1])
             return
@@ -44,7 +44,7 @@ class TwoAtOnce(Generic[J, R]):
         self.spent, self.done = self.spent + time.monotonic() - began, self.done + pieces
 
     def _helped(self, left: int) -> bool:
-        """Whether the other process is there, started where it pays."""
+        """Whether the second process is running; start it if that saves time."""
         if self.worker is not None:
             return True
         pays = self.done > 0 and self.fits and self.spent / self.done * left > WORTH
@@ -65,7 +65,7 @@ class TwoAtOnce(Generic[J, R]):
             try:
                 answer.append(worker.call(self.there, two))
             except (WorkerGone, RuntimeError):
-                self.at_once = 1  # what cannot be done there is done here
+                self.at_once = 1  # tasks that fail there are done here
 
         thread = threading.Thread(target=help_, daemon=True)
         began = time.monotonic()
@@ -73,7 +73,7 @@ class TwoAtOnce(Generic[J, R]):
         try:
             yield self.here(one)
             thread.join()
-        except BaseException:  # interrupted, or nobody wants the second
+        except BaseException:  # interrupted, or the second result is not needed
             self.close()
             raise
         finally:
@@ -85,7 +85,7 @@ class TwoAtOnce(Generic[J, R]):
         yield answer[0]
 
     def close(self) -> None:
-        """End the other process."""
+        """End the second process."""
         worker, self.worker = self.worker, None
         if worker is not None:
             worker.stop()

@@ -1,7 +1,7 @@
-"""Many candidates, two at a time where that is worth it: this process works through them, and one beside it helps.
+"""Process many candidates, two at a time if that saves time: in this process and in a second one.
 
-The walk says how a candidate is made and scored. Here is decided who does which, how long it will take, and what becomes of
-one that fails: it is listed with its reason, and the others go on.
+The caller defines how a candidate is made and scored. This module decides which process does which, estimates the time left,
+and lists a candidate that fails with its reason while the others continue.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from larvatus.core.worker_process import Worker, WorkerGone
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
 
-WORTH = 30.0  # seconds of work left from which a second process pays: it needs a few to start
-_ROOM = 12  # times the data that making and scoring one candidate may take at its peak
+WORTH = 30.0  # seconds of remaining work above which a second process pays: it takes a few to start
+_ROOM = 12  # peak memory of making and scoring one candidate, as a multiple of the data
 Outcome = Candidate | NotMade
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One candidate: its place and label, what is given of it, and the key under which it is kept."""
+    """One candidate: its position and label, what is given for it, and its cache key."""
 
     place: int
     label: str
@@ -38,26 +38,26 @@ class Job:
 
 
 def not_made(job: Job, error: Exception) -> NotMade:
-    """Why a candidate is not there; of an error that nobody foresaw only its kind, because its text may hold data."""
+    """Why a candidate was not made. For an unexpected error only its type is shown, because its text may contain data."""
     foreseen = isinstance(error, LarvatusError)
-    reason = str(error) if foreseen else f"unexpected {type(error).__name__}; its text is kept back because it may hold data"
+    reason = str(error) if foreseen else f"unexpected {type(error).__name__}; details hidden because they may contain data"
     return NotMade(job.label, tuple(redacted_settings(s) for s in getattr(job.given, "steps", ())), reason)
 
 
 def can_be_sent(data: Microdata) -> bool:
-    """Whether another process can be given the data; what lies on disk stays with the engine that holds it."""
+    """Whether the data can be sent to another process. Data on disk stay with the engine that holds them."""
     return type(data.engine).__name__ == "Memory"
 
 
 def room_for_two(data: Microdata) -> bool:
-    """Whether there are cores and memory for two candidates at once."""
+    """Whether there are enough cores and memory for two candidates at once."""
     if (os.cpu_count() or 1) < 2:
         return False
     return 2 * _ROOM * 8 * data.rows * max(len(data.released), 1) < usable_memory()
 
 
 class CandidateRunner:
-    """Goes through jobs in order; `here` does one in this process, `there` is the same as a function of the state."""
+    """Runs jobs in order; `here` runs one in this process, `there` is the same as a function of the state sent to another."""
 
     def __init__(
         self, jobs: Sequence[Job], here: Callable[[Job, Progress], Outcome], there: Callable[[Any, Job], Outcome],
@@ -74,7 +74,7 @@ class CandidateRunner:
     helper: threading.Thread | None
 
     def run(self) -> dict[int, Outcome]:
-        """Outcomes by place."""
+        """Results by position."""
         try:
             if self.at_once == 2 and self.total > 1:
                 self._start()
@@ -84,7 +84,7 @@ class CandidateRunner:
                     self._start()
             if self.helper is not None:
                 self.helper.join()
-            while (job := self._next()) is not None:  # given back by a process that was ended from outside
+            while (job := self._next()) is not None:  # returned by a process that was killed
                 self._one(job)
         finally:
             if self.worker is not None:
@@ -110,7 +110,7 @@ class CandidateRunner:
             return not_made(job, error)
 
     def _told(self, job: Job) -> Progress:
-        """Progress inside one candidate with its place among all and the time left."""
+        """Progress within one candidate, with its position among all and the time left."""
         def tell(doing: str, done: int, total: int) -> None:
             if self.total == 1:
                 return self.progress(f"{job.label}: {doing}", done, total)
