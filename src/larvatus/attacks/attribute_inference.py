@@ -13,10 +13,18 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import ALONE, BY_X, EVEN, HIT, OUT, credits_to_score
+from larvatus.attacks.linkage.group_linkage import credits_to_score
 from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, keys_of
-from larvatus.attacks.scoring.credits import distance_from_centre, outlyingness
+from larvatus.attacks.scoring.credits import (
+    CHANCE,
+    OUTLYING,
+    S_ALONE,
+    SUCCESS,
+    X_ALONE,
+    distance_from_centre,
+    outlyingness,
+)
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
@@ -28,7 +36,7 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-_KINDS = (HIT, ALONE, BY_X)
+_FITTED = (SUCCESS, S_ALONE, X_ALONE)  # figures of fitted models; chance is the released mean
 
 
 class AttributeInference(Attack):
@@ -69,30 +77,33 @@ class AttributeInference(Attack):
         keys = keys_of("attribute_inference", original, release, intruder, random, self.targets, needed=False)
         names = common_numbers(original, data)
         asked = self._asked(names, intruder)
-        made = [_cell(kind, n, i) for kind in _KINDS for n in asked for i in range(len(MODELS))]
-        made += [_cell(EVEN, n, 0) for n in asked]
+        made = [_cell(figure, n, i) for figure in _FITTED for n in asked for i in range(len(MODELS))]
+        made += [_cell(CHANCE, n, 0) for n in asked]
         found = self._predicted(original, keys, names, asked, made)
-        _, group, values = collect(data.holding(data.table.pair(found.table, {n: n for n in (*made, OUT)})), [*made, OUT])
+        columns = [*made, OUTLYING]
+        _, group, values = collect(data.holding(data.table.pair(found.table, {n: n for n in columns})), columns)
         means = {
-            (kind, i): _mean([values[_cell(kind, n, i)] for n in asked]) for kind in _KINDS for i in range(len(MODELS))
+            (figure, i): _mean([values[_cell(figure, n, i)] for n in asked]) for figure in _FITTED for i in range(len(MODELS))
         }
-        alone = max((k for k in means if k[0] == ALONE), key=lambda k: _share(means[k]))
-        by_x = max((k for k in means if k[0] == BY_X), key=lambda k: _share(means[k]))
-        both = max(((HIT, i) for i in range(len(MODELS))), key=lambda k: _share(means[k]))
-        best = both if _share(means[both]) >= _share(means[alone]) else alone
-        credits = {HIT: means[best], ALONE: means[alone], BY_X: means[by_x], OUT: values[OUT],
-                   EVEN: _mean([values[_cell(EVEN, n, 0)] for n in asked])}
+
+        def best_model(figure: str) -> tuple[str, int]:
+            return max(((figure, i) for i in range(len(MODELS))), key=lambda k: _share(means[k]))
+
+        both, s_alone, x_alone = (best_model(figure) for figure in _FITTED)
+        best = both if _share(means[both]) >= _share(means[s_alone]) else s_alone
+        credits = {SUCCESS: means[best], S_ALONE: means[s_alone], X_ALONE: means[x_alone], OUTLYING: values[OUTLYING],
+                   CHANCE: _mean([values[_cell(CHANCE, n, 0)] for n in asked])}
         unused = [f"{n} is categorical and is not predicted" for n in data.confidential if n not in names]
         unused += [*keys.notes, *intruder.unused("presence", "guesses")]
         score = credits_to_score(
             self, "share of confidential values predicted closely from the others", data, group, credits, unused, self.targets
         )
         by_variable: list[Row] = [{
-            "variable": n, "value": _share(values[_cell(best[0], n, best[1])]), "chance": _share(values[_cell(EVEN, n, 0)]),
-            "s_alone": _share(values[_cell(ALONE, n, alone[1])]),
+            "variable": n, "value": _share(values[_cell(best[0], n, best[1])]), "chance": _share(values[_cell(CHANCE, n, 0)]),
+            "s_alone": _share(values[_cell(S_ALONE, n, s_alone[1])]),
         } for n in asked]
         models: list[Row] = [
-            {"model": model, "value": _share(means[HIT, i]), "s_alone": _share(means[ALONE, i])}
+            {"model": model, "value": _share(means[SUCCESS, i]), "s_alone": _share(means[S_ALONE, i])}
             for i, model in enumerate(MODELS)
         ]
         population = ("this also counts what statistics reveal about anyone, in the file or not: a release that preserves "
@@ -135,18 +146,18 @@ class AttributeInference(Attack):
                 truth = block[f"original {n}"]
                 near = self._near(truth)
                 tried = chosen & ~np.isnan(truth)
-                for kind, train, test in (
-                    (HIT, np.hstack([y, s]), np.hstack([x, held_s])), (ALONE, s, held_s), (BY_X, y, x),
+                for figure, train, test in (
+                    (SUCCESS, np.hstack([y, s]), np.hstack([x, held_s])), (S_ALONE, s, held_s), (X_ALONE, y, x),
                 ):
-                    guess = predictions(train, block[n], test[tried])
+                    predicted = predictions(train, block[n], test[tried])
                     for i in range(len(MODELS)):
-                        out[_cell(kind, n, i)][tried] = np.abs(guess[i] - truth[tried]) <= near[tried]
+                        out[_cell(figure, n, i)][tried] = np.abs(predicted[i] - truth[tried]) <= near[tried]
                 mean = predictions(np.zeros((len(block), 0)), block[n], np.zeros((int(tried.sum()), 0)))[0]
-                out[_cell(EVEN, n, 0)][tried] = np.abs(mean - truth[tried]) <= near[tried]
-            return {**out, OUT: distance_from_centre(*centres[group], block, list(originals))}
+                out[_cell(CHANCE, n, 0)][tried] = np.abs(mean - truth[tried]) <= near[tried]
+            return {**out, OUTLYING: distance_from_centre(*centres[group], block, list(originals))}
 
         columns = list(dict.fromkeys([*originals, *names, *design.columns, *keys.columns]))
-        return joined.map_groups(predict, columns, [Column(n, "number") for n in (*made, OUT)])
+        return joined.map_groups(predict, columns, [Column(n, "number") for n in (*made, OUTLYING)])
 
     def _near(self, truth: Floats) -> Floats:
         there = truth[~np.isnan(truth)]
@@ -154,8 +165,9 @@ class AttributeInference(Attack):
         return np.asarray(np.maximum(self.tolerance * sd, 1e-9 * np.abs(truth)))
 
 
-def _cell(kind: str, name: str, model: int) -> str:
-    return f" {kind} {name} {model}"
+def _cell(figure: str, name: str, model: int) -> str:
+    """The scratch column with the success of one model for one predicted column."""
+    return f" {figure} {name} {model}"
 
 
 def _mean(columns: Sequence[Floats]) -> Floats:

@@ -138,10 +138,10 @@ class BayesianIntruder(Attack):
             raise RiskError(f"bayesian_intruder: {found.refused[names[0]]}")
         guesses = intruder.guesses or (1,)
         best = max(tried, key=lambda k: float(found.success(k, self.threshold)[found.there].mean()))
-        unused = (*keys.names, *(c for c in keys.soft if c in keys.codes))
+        unused = (*keys.categorical, *(c for c in keys.soft if c in keys.codes))
         notes += [f"{n} is categorical and is not used to match records" for n in unused]
         notes += [f"the {k} kernel is left out: {why}" for k, why in found.refused.items() if k in names]
-        notes += found.said
+        notes += found.notes
         score = linkage_score(
             "bayesian_intruder", "share of records whose own released record is the most probable one", self.settings(),
             original, release, intruder, guesses, found.credits(best, self.threshold, guesses), keys, notes,

@@ -16,7 +16,15 @@ from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import outlying
 from larvatus.attacks.linkage.joined_releases import with_average
-from larvatus.attacks.scoring.credits import Credits, distance_from_centre, outlyingness, risk_score
+from larvatus.attacks.scoring.credits import (
+    CHANCE,
+    S_ALONE,
+    SUCCESS,
+    Credits,
+    distance_from_centre,
+    outlyingness,
+    risk_score,
+)
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_numbers
@@ -31,7 +39,6 @@ from larvatus.stats.ranks.windows import WindowScale, close_limits, share_betwee
 
 Window = Annotated[float, Field(gt=0, le=1)]
 _STEPS = 2001
-SUCCESS, CHANCE, S_ALONE = "success", "chance", "s alone"
 _FIGURES = (SUCCESS, CHANCE, S_ALONE)
 Figures = Mapping[str, Floats]  # an array for each of _FIGURES
 

@@ -77,7 +77,7 @@ class PosteriorMatch(Attack):
             else "no linear law is stated for this release: it is learnt from other records, which understates the success of "
             "an intruder who knows the mask"
         ]
-        notes += [f"{n} is categorical and is not used to match records" for n in keys.names]
+        notes += [f"{n} is categorical and is not used to match records" for n in keys.categorical]
         score = linkage_score(
             "posterior_match", "share of records whose own released record is the most probable one" if guesses[0] == 1 else
             f"share of records whose own released record is among the {guesses[0]} most probable", self.settings(),

@@ -45,7 +45,7 @@ class ProbabilisticLinkage(Attack):
     targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="approximate number of records to attack")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        by = GroupKeys.of(self, original, release, intruder, random, self.targets, names_too=True)
+        by = GroupKeys.of(self, original, release, intruder, random, self.targets, categorical_too=True)
         return link_groups(
             self, "share of records whose own released record has the largest weight", original, release, intruder, by,
             _linker(by.keys.codes, intruder.guesses or (1,)),

@@ -15,8 +15,16 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.attacks.keys.equivalence_classes import diversity, with_class_size
-from larvatus.attacks.linkage.group_linkage import ALONE, BY_X, EVEN, HIT, OUT, credits_to_score, pool_of
-from larvatus.attacks.scoring.credits import distance_from_centre, outlyingness
+from larvatus.attacks.linkage.group_linkage import credits_to_score, pool_of
+from larvatus.attacks.scoring.credits import (
+    CHANCE,
+    OUTLYING,
+    S_ALONE,
+    SUCCESS,
+    X_ALONE,
+    distance_from_centre,
+    outlyingness,
+)
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Attack, Block, Column
@@ -28,7 +36,8 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.data.step_columns import codes_in
 
 Sizes = Annotated[int, Field(ge=2, le=1000)]
-BY_KEYS, BY_S, BY_MASKED = "size by keys", "size by S", "size by X"
+BY_KEYS, BY_S, BY_MASKED = "size by keys", "size by S", "size by X"  # columns with the size of each record's class
+_FIGURES = (SUCCESS, S_ALONE, CHANCE, X_ALONE, OUTLYING)
 _SAME = 1e-9
 
 
@@ -69,8 +78,8 @@ class Uniqueness(Attack):
         masked, given = (tuple(n for n in names if not self.keys or n in self.keys) for names in (masked, given))
         pool = pool.ungrouped() if self.keys and any(c not in self.keys for c in data.sub_groups.columns) else pool
         found = _found(original, pool, masked, given, random)
-        back = data.holding(data.table.pair(found.table, {n: n for n in (HIT, ALONE, EVEN, BY_X, OUT)}))
-        _, group, values = collect(back, (HIT, ALONE, EVEN, BY_X, OUT))
+        back = data.holding(data.table.pair(found.table, {n: n for n in _FIGURES}))
+        _, group, values = collect(back, _FIGURES)
         score = credits_to_score(
             self, "share of records singled out by exact agreement in the key variables", back, group, values,
             [*_changed_kinds(original, data, masked), *intruder.unused("file", "error", "presence", "guesses")],
@@ -96,16 +105,16 @@ def _found(
     agree = _agreement(original, pool, masked)
 
     def credit(group: int, block: Block) -> Mapping[str, Array]:
-        same, even = agree(block), np.full(len(block), 1.0 / sizes[group])
-        alone = 1.0 / block[BY_S]
+        same, chance = agree(block), np.full(len(block), 1.0 / sizes[group])
+        s_alone = 1.0 / block[BY_S]
         return {
-            HIT: np.where(same, 1.0 / block[BY_KEYS], alone), ALONE: alone, EVEN: even,
-            BY_X: np.where(same, 1.0 / block[BY_MASKED], even) if given else np.where(same, 1.0 / block[BY_KEYS], even),
-            OUT: distance_from_centre(*centres[group], block, numbers),
+            SUCCESS: np.where(same, 1.0 / block[BY_KEYS], s_alone), S_ALONE: s_alone, CHANCE: chance,
+            X_ALONE: np.where(same, 1.0 / block[BY_MASKED if given else BY_KEYS], chance),
+            OUTLYING: distance_from_centre(*centres[group], block, numbers),
         }
 
     names = [*before, *masked, BY_KEYS, BY_S, *([BY_MASKED] if given else [])]
-    return joined.map_rows(credit, names, [Column(n, "number") for n in (HIT, ALONE, EVEN, BY_X, OUT)])
+    return joined.map_rows(credit, names, [Column(n, "number") for n in _FIGURES])
 
 
 def _agreement(original: Microdata, pool: Microdata, masked: Sequence[str]) -> Callable[[Block], NDArray[np.bool_]]:
