@@ -94,8 +94,8 @@ class Table(Measure):
         many = [n for n in there if max(len(mine[n].levels), len(theirs[n].levels)) > MOST_LEVELS]
         masked = [n for n in original.confidential if n in there and n not in many]
         if not masked:
-            raise UtilityError(f"table: the release has no masked column with at most {MOST_LEVELS} categories. List the tables "
-                               "to compare (tables).")
+            raise UtilityError(f"table: the release has no masked column with at most {MOST_LEVELS} categories. List the "
+                               "tables to compare (tables).")
         others = [n for n in there if n not in many and n not in masked]
         pairs = [*combinations(masked, 2), *((n, s) for n in masked for s in others)]
         return [tuple(p) for p in pairs] or [(masked[0],)], many
