@@ -49,7 +49,7 @@ def test_json_for_a_script(folder, capsys):
 
 
 @pytest.mark.parametrize(("text", "said"), [
-    ("income ~ agee", "did you mean 'age'"), ("income ~ __import__('os')", "cannot be read"), ("mean = [", "cannot be read"),
+    ("income ~ agee", "did you mean 'age'"), ("income ~ __import__('os')", "unexpected"), ("mean = [", "unexpected"),
 ])
 def test_errors_in_words(folder, capsys, text, said):
     assert utility("--analysis", text) == 2

@@ -159,7 +159,7 @@ def test_list_and_describe_use_the_methods_own_words(folder, capsys):
     assert all(name in out for name in ("additive_noise", "nearest_record", "moments", "engines: duckdb, memory"))
     code, out, _ = ran(capsys, "describe", "nearest_record")
     assert code == 0
-    assert "numbers of nearest records to try" in out
+    assert "numbers of nearest records that count" in out
 
 
 def test_help_of_mask_lists_the_settings_of_its_method(folder, capsys):

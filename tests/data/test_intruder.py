@@ -128,7 +128,7 @@ def test_an_own_file_names_its_targets_and_may_lack_columns(data, release, tmp_p
     with pytest.raises(lv.LarvatusError, match=r"intruder\.truth: no column 'whom'"):
         lv.risk(data, release, ["nearest_record"], intruder=lv.Intruder(file=who.file, truth="whom"))
     own.assign(who=own.who + 5000).to_parquet(tmp_path / "strangers.parquet")
-    with pytest.raises(lv.LarvatusError, match="names a record of the release"):
+    with pytest.raises(lv.LarvatusError, match="matches a record of the release"):
         lv.risk(data, release, ["nearest_record"], intruder=lv.Intruder(file=str(tmp_path / "strangers.parquet"), truth="who"))
 
 

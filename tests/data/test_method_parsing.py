@@ -125,7 +125,7 @@ def test_schemas_in_words(part, words):
 
 
 def test_rank_correlations_say_that_they_are_not_weighted():
-    with pytest.raises(StudyError, match="ranks count records and are not weighted"):
+    with pytest.raises(StudyError, match="ranks count records and cannot be weighted"):
         method_of(Measure, {"method": "rank_correlation", "weighted": True})
     assert method_of(Measure, {"method": "rank_correlation", "weighted": False}) == method_of(Measure, "rank_correlation")
 

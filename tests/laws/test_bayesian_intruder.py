@@ -111,7 +111,7 @@ def test_a_file_from_elsewhere_is_attacked_with_stated_parameters():
     elsewhere = scored(data, release.frame(), bias_sd=0.01 / 6, noise_ratio=0.01)
     assert elsewhere.value == here.value
     unknown = scored(data, release.frame())
-    assert any("not told" in n for n in unknown.notes)
+    assert any("does not know how" in n for n in unknown.notes)
     with pytest.raises(lv.LarvatusError, match="noise_ratio"):
         scored(data, release.frame(), noise_ratio={"x9": 1})
 
@@ -154,8 +154,8 @@ def test_a_population_says_which_targets_are_counted():
 
     assert said() == said(population=100) == said(population=400, intruder=unsure) == []
     (alone,) = said(population=1000)
-    assert "population of 1,000, of which 100 are in the file" in alone
-    assert "no false links of those who are not" in alone
+    assert "population of 1,000 records, of which 100 are in the file" in alone
+    assert "no false links of records outside it" in alone
     (more,) = said(population=1000, intruder=unsure)
     assert "of the 300 records of the original that are not in the file" in more
 
@@ -164,7 +164,7 @@ def test_spreads_of_nothing_are_refused_unless_the_intruder_errs():
     data = data2(40, 2)
     release = lv.mask(data, LIGHT, secret=SECRET)
     for nothing in ({"bias_sd": 0.0, "noise_ratio": 0.0}, {"bias_sd": 0.0}, {"noise_ratio": {"x1": 0.0, "x2": 0.0}}):
-        with pytest.raises(lv.LarvatusError, match="both stated as 0"):
+        with pytest.raises(lv.LarvatusError, match="are both 0"):
             scored(data, release, **nothing)
     scored(data, release, bias_sd={"x1": 0.01, "x2": 0.0}, noise_ratio=0.0)
     scored(data, release, bias_sd=0.0, noise_ratio=0.0, intruder=lv.Intruder(error=0.05))
@@ -191,7 +191,7 @@ def test_a_sample_drawn_before_or_after_masking_leaves_the_law_of_the_mask(group
         supposed = scored(data, release, bias_sd=0.01, noise_ratio=0.05, intruder=unsure)
         assert told.value == pytest.approx(supposed.value, abs=5 / 300)
     twice = lv.mask(data, draw, masked, "sampling(rate=0.5)", secret=SECRET)
-    with pytest.raises(lv.LarvatusError, match="more than a factor and noise"):
+    with pytest.raises(lv.LarvatusError, match="more than multiply each value by a factor and add noise"):
         scored(data, twice)
 
 
@@ -232,12 +232,12 @@ def test_as_many_nodes_are_taken_as_the_priors_need_and_too_few_are_told_of():
     said = {}
     for settings in ({}, {"bias_cv": 1.0, "noise_cv": 1.0}, {"bias_cv": 1.0, "noise_cv": 1.0, "nodes": 4}):
         notes = scored(data, release, parameters="unknown", **settings).notes
-        [said[len(said)]] = [n for n in notes if "points for each spread" in n]
+        [said[len(said)]] = [n for n in notes if "points for each standard deviation" in n]
     assert "at 4 points" in said[0]
     assert "at 32 points" in said[1]
     assert "too few" not in said[0] + said[1]
     assert "at 4 points" in said[2]
-    assert "too few: state more nodes" in said[2]
+    assert "too few: set more nodes" in said[2]
 
 
 def known(data, release, records, **settings):
@@ -341,5 +341,5 @@ def test_the_default_priors_are_those_that_fit_the_paper():
 def test_spreads_below_zero_are_refused(field):
     data = lv.read(pd.DataFrame({"x": np.arange(1.0, 21.0)}), confidential="x")
     release = lv.mask(data, "bias_and_noise", secret=SECRET)
-    with pytest.raises(lv.LarvatusError, match=f"{field}: a spread is 0 or more"):
+    with pytest.raises(lv.LarvatusError, match=f"{field}: a standard deviation is 0 or more"):
         lv.risk(data, release, [lv.attacks.BayesianIntruder(**{field: -0.05})])

@@ -108,5 +108,5 @@ def test_one_cluster_of_nearly_all_records_is_said():
     z = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], 800)
     for frame, told in ((pd.DataFrame(np.exp(4 * z), columns=["a", "b"]), True), (pd.DataFrame(z, columns=["a", "b"]), False)):
         score = lv.utility(lv.read(frame, confidential=["a", "b"]), frame.apply(rng.permutation), ["cluster"])[0]
-        assert any("one cluster holds" in n for n in score.notes) == told
+        assert any("one cluster contains" in n for n in score.notes) == told
         assert (score.details["groups"][0]["largest"] > 0.8) == told

@@ -39,7 +39,7 @@ def test_a_dropped_column_costs_its_share(measure):
     assert score.full > 0
     assert score.value == pytest.approx(share * score.full)
     assert [r["loss"] for r in score.by_variable if r["variable"] == "b"] == [score.full]
-    assert any("b is not in the release and counts as wholly lost" in n for n in score.notes)
+    assert any("b is not in the release and counts as completely lost" in n for n in score.notes)
     assert not any("left out" in n for n in score.notes)
 
 
@@ -55,7 +55,7 @@ def test_labels_in_place_of_all_numbers_are_the_whole_loss(measure):
     assert score.value == pytest.approx(score.full)
     assert {r["variable"] for r in score.by_variable} >= set(COLUMNS)
     if score.method != "acceptance":
-        assert any("holds names in the release where the original holds numbers" in n for n in score.notes)
+        assert any("is categorical in the release but numeric in the original" in n for n in score.notes)
 
 
 def test_sub_groups_and_domains_count_it_too():

@@ -115,7 +115,7 @@ def test_publishing_the_parameters_stands_beside_not_publishing_them(census):
     assert rows == {r["parameters"]: r["value"] for r in untold.details["published"]}
     assert told.value == public.value == rows["known"]
     assert untold.value == rows["not known"] < rows["known"]
-    assert any("not told" in n for n in untold.notes)
+    assert any("does not know how" in n for n in untold.notes)
 
 
 def test_settings_that_are_not_published_are_not_known():
@@ -125,7 +125,7 @@ def test_settings_that_are_not_published_are_not_known():
     assert not known.told([lv.masks.AdditiveNoise(variance=2, columns=["a"]), lv.masks.AdditiveNoise(columns=["b"])])
     release = lv.mask(data, "additive_noise(columns=[\"a\"])", "additive_noise(columns=[\"b\"])", secret=SECRET)
     score = lv.risk(data, release, ["posterior_match"], intruder=known)[0]
-    assert any("not told" in n for n in score.notes)
+    assert any("does not know how" in n for n in score.notes)
 
 
 def test_a_column_that_no_noise_was_added_to_settles_it():

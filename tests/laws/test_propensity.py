@@ -161,7 +161,7 @@ def test_dropped_columns_are_lost_and_said():
     data = lv.read(frame, confidential=["income", "wealth"], non_confidential=["age"])
     score = propensity(data, frame.drop(columns="wealth"))
     assert score.value == pytest.approx(0.25 / 2)
-    assert any(n.startswith("wealth is not in the release and counts as wholly lost") for n in score.notes)
+    assert any(n.startswith("wealth is not in the release and counts as completely lost") for n in score.notes)
     with pytest.raises(UtilityError, match=r"welth.*wealth"):
         propensity(data, frame, columns=("welth",))
     assert [r["variable"] for r in propensity(data, frame, columns=("income", "age")).by_variable] == ["income"]
@@ -260,4 +260,4 @@ def test_a_tree_where_chance_gives_no_split_says_so():
     score = lv.utility(lv.read(frame, confidential=["x", "y"]), frame + 2.0, ["propensity(model='cart')"])[0]
     row = score.details["models"][0]
     assert (row["expected_N_U_p"], row["ratio"]) == (0.0, np.inf)
-    assert any("by chance no split would be expected" in n for n in score.notes)
+    assert any("resamples of the original give no split" in n for n in score.notes)

@@ -130,7 +130,7 @@ def test_hostile_tables_answer():
     nothing = frame.assign(income=np.nan)
     assert scored(nothing, nothing).value == 0
     assert scored(frame, nothing).value == 2.0
-    with pytest.raises(UtilityError, match="determines no coefficient"):
+    with pytest.raises(UtilityError, match="no coefficient of any model can be estimated"):
         scored(frame.head(2), frame.head(2))
     one = {"confidential": ["rooms"]}
     assert scored(frame[["rooms"]], frame[["rooms"]], one).value == 0

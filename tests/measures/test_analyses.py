@@ -234,10 +234,10 @@ def test_corrected_intervals_cover_where_plain_ones_do_not():
 
 
 @pytest.mark.parametrize(("mask", "asked", "why"), [
-    (lv.masks.AdditiveNoise(zeros="keep"), "income ~ wealth", "zeros were kept"),
-    (lv.masks.AdditiveNoise(), "log(rooms) ~ income", "masked columns as they are"),
+    (lv.masks.AdditiveNoise(zeros="keep"), "income ~ wealth", "kept zeros"),
+    (lv.masks.AdditiveNoise(), "log(rooms) ~ income", "untransformed masked columns"),
     (lv.masks.AdditiveNoise(), {"quantile": {"income": 0.5}}, "no correction for a quantile"),
-    (lv.masks.AdditiveNoise(), {"formula": "income ~ wealth", "where": "age > 40"}, "about some"),
+    (lv.masks.AdditiveNoise(), {"formula": "income ~ wealth", "where": "age > 40"}, "uses some of them"),
 ])
 def test_why_there_is_no_correction_is_said(mask, asked, why):
     data = lv.read(table(), **NAMES)
@@ -290,10 +290,10 @@ def test_separation_is_said():
     frame = table(missing=False)
     rows = made(frame.assign(poor=(frame.age > 50) * 1.0), frame, "logistic: poor ~ age", non_confidential=["job", "region"],
                 confidential=["poor", "age"]).details["estimates"]
-    assert all("without error" in r["said"] and r["original"] is None for r in rows)
+    assert all("separation" in r["said"] and r["original"] is None for r in rows)
     part = frame.assign(poor=np.where(frame.job == "full", 1.0, frame.poor))
     rows = made(frame, part, "logistic: poor ~ job", confidential=["poor", "income"], non_confidential=["job", "age"])
-    assert any("release: the terms tell" in r["said"] for r in rows.details["estimates"])
+    assert any("release: the terms predict" in r["said"] for r in rows.details["estimates"])
 
 
 def test_an_outcome_that_is_no_longer_of_two_values():
@@ -347,12 +347,12 @@ def test_names_of_columns_and_levels_cannot_run_code_either(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize(("asked", "why"), [
-    ("income ~ agee", "'agee' is not a released column; did you mean 'age'.*Released are: age, job, poor, region, income"),
-    ("income ~ w", "'w' is not a released column"), ({"mean": "job"}, "holds names"), ({"mean": []}, "names nothing"),
+    ("income ~ agee", "'agee' is not a released column; did you mean 'age'.*Released columns: age, job, poor, region, income"),
+    ("income ~ w", "'w' is not a released column"), ({"mean": "job"}, "is categorical"), ({"mean": []}, "mean is empty"),
     ({}, "exactly one of"), ({"mean": "income", "table": "job"}, "exactly one of"), ("job ~ age", "logistic"),
-    ({"formula": "income ~ age", "where": "hidden > 1"}, "hidden"), ({"table": "income"}, "different values"),
+    ({"formula": "income ~ age", "where": "hidden > 1"}, "hidden"), ({"table": "income"}, "distinct values"),
     ("logistic: rooms ~ age", "two values"), ({"quantile": {"income": 2}}, "quantile"), ({"men": "income"}, "men"),
-    ("income ~ log(job)", "holds names"), ({"mean": "income", "model": "logistic"}, "model is for a formula"),
+    ("income ~ log(job)", "is categorical"), ({"mean": "income", "model": "logistic"}, "model applies only to a formula"),
     (5, "formula or a table"),
 ])
 def test_what_cannot_be_asked_is_refused(asked, why):
@@ -486,7 +486,7 @@ def test_columns_that_became_names_lose_everything_and_say_so():
     release = lv.mask(data, 'recoding(columns=["income"], replacement="label")', secret=SECRET)
     rows = lv.utility(data, release, [], analyses=asked)[0].details["estimates"]
     lost = [r for r in rows if "poor" not in r["quantity"]]
-    assert all(r["said"] == "release: income holds names, and numbers in the original" for r in lost)
+    assert all(r["said"] == "release: income is categorical in it but numeric in the original" for r in lost)
     assert all(r["loss"] == 2.0 and r["released"] is None for r in lost)
     assert len(lost) == 6
     assert [r["loss"] for r in rows if r not in lost and r["loss"] is not None] == pytest.approx([0.0, 0.0])
@@ -526,5 +526,5 @@ def test_a_column_that_does_not_vary_is_said_to_be_that():
     frame = table(missing=False)
     rows = made(frame, frame.assign(income=5.0), "rooms ~ income + age").details["estimates"]
     said = {r["quantity"]: r["said"] for r in rows}
-    assert said["income"] == "release: its column does not vary, so that it cannot be told from the intercept"
+    assert said["income"] == "release: its column does not vary and cannot be separated from the intercept"
     assert said["age"] == ""

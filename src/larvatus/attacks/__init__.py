@@ -1,4 +1,4 @@
-"""What an intruder would try: one file, one attack. What several attacks share is in the sub-packages."""
+"""Attacks on a release: one file per attack. Code that several attacks share is in the sub-packages."""
 
 from __future__ import annotations
 

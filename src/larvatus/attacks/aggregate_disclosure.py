@@ -1,4 +1,11 @@
-"""Which confidential totals of sub-groups the release gives away, and which of them a table could not publish."""
+"""Find the confidential totals that a release discloses (rules for magnitude tables: Hundepool and others 2012).
+
+    A total T = Σ x_i is disclosed if |Σ y_i − T| ≤ precision · Σ|x_i|.
+    With contributions c_1 ≥ c_2 ≥ … (c = |x|) and C = Σ c_i, the total is unsafe if
+        fewer than `minimum` records contribute       (minimum count),
+        c_1 + … + c_n > share · C                     (dominance: the n, k rule), or
+        C − c_1 − c_2 < (percent / 100) · c_1         (p % rule).
+"""
 
 from __future__ import annotations
 
@@ -21,32 +28,35 @@ from larvatus.data.score import Row, Rows, Score
 
 
 class AggregateDisclosure(Attack):
-    """The intruder adds up the released values of a sub-group and takes the sum for the original total.
+    """The intruder adds up the released values of a sub-group and uses the sum as the original total.
 
-    Masks that keep moments or shuffle values within sub-groups release every total exactly, small sub-groups included. The
-    value is the share of totals (a sub-group and a column each) that the release keeps to within `precision`. Each total is
-    held to the rules of table publishing: enough contributors, no few of them dominating, and no close estimate of the
-    largest by the second largest (p %); totals that break a rule and are kept are counted in the details, as are the totals
-    of the file. Contributions are taken without sign. Chance and S alone are nothing: no total is known without the release.
+    Masks that preserve moments, or shuffle values within sub-groups, release every total exactly, also in small sub-groups.
+    The value is the share of totals (one per sub-group and column) that the release preserves to within `precision`. Each
+    total is also checked against the rules for publishing tables: enough contributors, no dominance by a few of them, and no
+    close estimate of the largest contribution by the second largest contributor (p % rule). The details list the totals that
+    break a rule, and the totals of the whole file. The rules use absolute contributions. Both baselines are 0: without the
+    release no total is known.
 
     Parameters:
-        minimum: fewest contributors (values that are present and not zero) a safe total has.
-        dominant: this many of the largest contributors …
-        share: … must not make up more than this share of the total (the n, k rule).
-        percent: the others than the two largest must exceed this per cent of the largest (the p % rule).
-        precision: how close a released total must be, relative to the total of values without sign, to count as kept.
+        minimum: smallest number of contributors (values that are present and not zero) of a safe total.
+        dominant: number n of largest contributors in the n, k rule.
+        share: largest share of the total that these n contributors may have together (k in the n, k rule).
+        percent: the contributions other than the two largest must exceed this percentage of the largest (p % rule).
+        precision: a total is preserved if it changes by at most this fraction of the sum of absolute values.
     """
 
     assumes: ClassVar[str] = (
-        "Knows that the release is the whole sub-group and adds it up; in the p % rule is the second largest contributor and "
-        "wants the largest."
+        "The intruder knows that the release contains the whole sub-group and adds up its values. In the p % rule the intruder "
+        "is the second largest contributor and wants to know the largest contribution."
     )
 
     minimum: Annotated[int, Field(ge=1, le=1000)] = Field(default=3, description="fewest contributors of a safe total")
-    dominant: Annotated[int, Field(ge=1, le=100)] = Field(default=2, description="contributors that must not dominate together")
-    share: Annotated[float, Field(gt=0, le=1)] = Field(default=0.85, description="largest share the dominant ones may have")
-    percent: Annotated[float, Field(ge=0, le=1000)] = Field(default=10.0, description="per cent of the p % rule")
-    precision: Annotated[float, Field(ge=0, lt=1)] = Field(default=1e-6, description="how close a kept total is, relatively")
+    dominant: Annotated[int, Field(ge=1, le=100)] = Field(default=2, description="number n of contributors in the n, k rule")
+    share: Annotated[float, Field(gt=0, le=1)] = Field(default=0.85, description="largest share of the n largest contributors")
+    percent: Annotated[float, Field(ge=0, le=1000)] = Field(default=10.0, description="percentage p of the p % rule")
+    precision: Annotated[float, Field(ge=0, lt=1)] = Field(
+        default=1e-6, description="largest relative change of a total that counts as preserved"
+    )
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -66,19 +76,19 @@ class AggregateDisclosure(Attack):
         value = float(np.mean([bool(c["kept"]) for c in cells]))
         unsafe = [c for c in cells if c["rule"]]
         given = sum(bool(c["kept"]) for c in unsafe)
-        notes = [f"{len(unsafe):,} of {len(cells):,} totals break a rule, and {given:,} of these are kept by the release",
+        notes = [f"{len(unsafe):,} of {len(cells):,} totals break a rule, and the release preserves {given:,} of these",
                  *intruder.unused("file", "error", "presence", "guesses")]
         p = len(names)
         return Score(
-            "aggregate_disclosure", "risk", value, "share of sub-group totals that the release keeps", self.settings(),
+            "aggregate_disclosure", "risk", value, "share of sub-group totals that the release preserves", self.settings(),
             chance=0.0, s_alone=0.0, interval=(value, value),
             by_group=Rows.of(_row("sub_group", data.groups.name(g), cells[g * p : (g + 1) * p], data.groups.sizes[g])
                              for g in range(len(parts))),
             by_variable=Rows.of(_row("variable", n, cells[j::p]) for j, n in enumerate(names)),
             details={"unsafe": Rows.of([_figures(c) for c in unsafe]), "file": Rows.of([_figures(c) for c in file])},
             weighs=False,
-            notes=(*notes, "a release that keeps means keeps totals: the rules decide which of them may leave, not this share",
-                   "every total is looked at, so the interval has no width"),
+            notes=(*notes, "a release that preserves means also preserves totals; the rules, not this share, decide which "
+                   "totals may be published", "every total is checked, so the interval has zero width"),
         )
 
     @property
@@ -86,7 +96,7 @@ class AggregateDisclosure(Attack):
         return max(self.dominant, 2)
 
     def _cell(self, name: str, before: _Totals, after: _Totals, j: int) -> Row:
-        """One total: whether it is kept, and the first rule it breaks."""
+        """One total: whether the release preserves it, and the first rule it breaks."""
 
         size = float(before.size[j])
         kept = bool(abs(after.total[j] - before.total[j]) <= self.precision * size)
@@ -96,7 +106,7 @@ class AggregateDisclosure(Attack):
 
 @dataclass(frozen=True, slots=True)
 class _Totals:
-    """Per column: contributors, total, total without sign, and the largest contributions without sign."""
+    """Per column: number of contributors, total, sum of absolute values, and the largest absolute contributions."""
 
     count: Floats
     total: Floats
@@ -117,7 +127,7 @@ def _sum(parts: Sequence[_Totals]) -> _Totals:
 
 
 def _totals(data: Microdata, names: Sequence[str], deep: int, only: Microdata | None = None) -> list[_Totals]:
-    """Totals of each sub-group; of the records and in the sub-groups of another table, where one is given."""
+    """Totals of each sub-group; if `only` is given, of its records and in its sub-groups."""
     if only is not None:
         data = only.holding(only.table.pair(data.table, {n: n for n in names}))
 
@@ -149,9 +159,9 @@ def _figures(cell: Row) -> Row:
 def broken_rule(
     count: int, total: float, top: Floats, minimum: int, dominant: int, share: float, percent: float
 ) -> str:
-    """The first rule that a total breaks, in words, or nothing.
+    """Name of the first rule that a total breaks; empty if it breaks none.
 
-    `top` holds the largest contributions, largest first, at least two and at least `dominant` of them.
+    `top` holds the largest contributions in descending order: at least two, and at least `dominant`.
     """
     if count < minimum:
         return "minimum count"

@@ -1,4 +1,8 @@
-"""Predict a confidential value of a target from what is known of it, by models fitted to the release."""
+"""Predict a confidential value of a target from its other values, with models fitted to the release.
+
+    Success for column j of target i:  |m̂_j(x_i,−j , s_i) − x_ij| ≤ tolerance · sd(x_j),  with m̂_j fitted to (Y, S).
+    Baselines:  S alone  m̂_j(s_i);   X alone  m̂_j(x_i,−j);   chance  the released mean of column j.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,18 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import ALONE, BY_X, EVEN, HIT, OUT, credits_to_score
+from larvatus.attacks.linkage.group_linkage import credits_to_score
 from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, keys_of
-from larvatus.attacks.scoring.credits import distance_from_centre, outlyingness
+from larvatus.attacks.scoring.credits import (
+    CHANCE,
+    OUTLYING,
+    S_ALONE,
+    SUCCESS,
+    X_ALONE,
+    distance_from_centre,
+    outlyingness,
+)
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
@@ -24,35 +36,37 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-_KINDS = (HIT, ALONE, BY_X)
+_FITTED = (SUCCESS, S_ALONE, X_ALONE)  # figures of fitted models; chance is the released mean
 
 
 class AttributeInference(Attack):
-    """The intruder knows some columns of a target, fits models to the release, and predicts a column it does not know.
+    """The intruder knows some columns of a target, fits models to the release, and predicts an unknown column.
 
-    Each confidential column is predicted in turn from the others that are known and from S, by a ridge regression and by the
-    one and the five nearest released records; the most successful model, those on S alone among them, is reported. A
-    prediction succeeds when it comes within `tolerance` standard deviations of the original. S alone is the best that models
-    of the same kinds do without the known confidential columns, chance what the released mean does: part of what a model
-    finds holds for the population and would be found without the target's record, and only the gain over these belongs to
-    the release.
+    Each confidential column is predicted in turn from S and the other known confidential columns, with a ridge regression and
+    with the nearest and the five nearest released records. The most successful model is reported; models on S alone compete
+    too. A prediction succeeds if it lies within `tolerance` standard deviations of the original value. The baseline S alone
+    is the best of the same models without the known confidential columns; chance is the success of the released mean. Part
+    of what a model finds is true of the population and could be learnt without the target's record, so only the gain over
+    the baselines is due to the release.
 
     Parameters:
-        columns: predict only these confidential columns; all that are not known where intruder.known names some, else each
-            in turn from all others.
-        tolerance: how close a prediction must come, in standard deviations of the originals in the sub-group.
-        targets: try about this many records, drawn by record id, instead of all.
+        columns: predict only these confidential columns (default: the columns not in intruder.known; if that is empty, each
+            column in turn from all others).
+        tolerance: largest error of a successful prediction, in standard deviations of the original values in the sub-group.
+        targets: approximate number of records to attack, a random sample (default: all).
     """
 
     assumes: ClassVar[str] = (
-        "Knows S and the other confidential values of every target, or what the intruder holds of them, and fits ordinary "
-        "models to the release in which the target is."
+        "The intruder knows S and the other confidential values of every target, as far as stated, and fits ordinary models "
+        "to the release that contains the target."
     )
 
-    columns: tuple[str, ...] | None = Field(default=None, description="predict only these confidential columns")
-    tolerance: Annotated[float, Field(gt=0, le=10)] = Field(default=0.1, description="how close is success, in deviations")
+    columns: tuple[str, ...] | None = Field(default=None, description="predict only these confidential columns (default: all)")
+    tolerance: Annotated[float, Field(gt=0, le=10)] = Field(
+        default=0.1, description="largest error of a successful prediction, in standard deviations"
+    )
     targets: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="about how many records to try; all where none is given"
+        default=None, description="approximate number of records to attack (default: all)"
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
@@ -63,36 +77,40 @@ class AttributeInference(Attack):
         keys = keys_of("attribute_inference", original, release, intruder, random, self.targets, needed=False)
         names = common_numbers(original, data)
         asked = self._asked(names, intruder)
-        made = [_cell(kind, n, i) for kind in _KINDS for n in asked for i in range(len(MODELS))]
-        made += [_cell(EVEN, n, 0) for n in asked]
+        made = [_cell(figure, n, i) for figure in _FITTED for n in asked for i in range(len(MODELS))]
+        made += [_cell(CHANCE, n, 0) for n in asked]
         found = self._predicted(original, keys, names, asked, made)
-        _, group, values = collect(data.holding(data.table.pair(found.table, {n: n for n in (*made, OUT)})), [*made, OUT])
+        columns = [*made, OUTLYING]
+        _, group, values = collect(data.holding(data.table.pair(found.table, {n: n for n in columns})), columns)
         means = {
-            (kind, i): _mean([values[_cell(kind, n, i)] for n in asked]) for kind in _KINDS for i in range(len(MODELS))
+            (figure, i): _mean([values[_cell(figure, n, i)] for n in asked]) for figure in _FITTED for i in range(len(MODELS))
         }
-        alone = max((k for k in means if k[0] == ALONE), key=lambda k: _share(means[k]))
-        by_x = max((k for k in means if k[0] == BY_X), key=lambda k: _share(means[k]))
-        both = max(((HIT, i) for i in range(len(MODELS))), key=lambda k: _share(means[k]))
-        best = both if _share(means[both]) >= _share(means[alone]) else alone
-        credits = {HIT: means[best], ALONE: means[alone], BY_X: means[by_x], OUT: values[OUT],
-                   EVEN: _mean([values[_cell(EVEN, n, 0)] for n in asked])}
-        unused = [f"{n} holds names and is not predicted" for n in data.confidential if n not in names]
+
+        def best_model(figure: str) -> tuple[str, int]:
+            return max(((figure, i) for i in range(len(MODELS))), key=lambda k: _share(means[k]))
+
+        both, s_alone, x_alone = (best_model(figure) for figure in _FITTED)
+        best = both if _share(means[both]) >= _share(means[s_alone]) else s_alone
+        credits = {SUCCESS: means[best], S_ALONE: means[s_alone], X_ALONE: means[x_alone], OUTLYING: values[OUTLYING],
+                   CHANCE: _mean([values[_cell(CHANCE, n, 0)] for n in asked])}
+        unused = [f"{n} is categorical and is not predicted" for n in data.confidential if n not in names]
         unused += [*keys.notes, *intruder.unused("presence", "guesses")]
-        score = credits_to_score(self, "share of confidential values predicted closely from the others", data, group, credits,
-                                 unused,
-                       self.targets)
+        score = credits_to_score(
+            self, "share of confidential values predicted closely from the others", data, group, credits, unused, self.targets
+        )
         by_variable: list[Row] = [{
-            "variable": n, "value": _share(values[_cell(best[0], n, best[1])]), "chance": _share(values[_cell(EVEN, n, 0)]),
-            "s_alone": _share(values[_cell(ALONE, n, alone[1])]),
+            "variable": n, "value": _share(values[_cell(best[0], n, best[1])]), "chance": _share(values[_cell(CHANCE, n, 0)]),
+            "s_alone": _share(values[_cell(S_ALONE, n, s_alone[1])]),
         } for n in asked]
         models: list[Row] = [
-            {"model": model, "value": _share(means[HIT, i]), "s_alone": _share(means[ALONE, i])}
+            {"model": model, "value": _share(means[SUCCESS, i]), "s_alone": _share(means[S_ALONE, i])}
             for i, model in enumerate(MODELS)
         ]
-        told = "what statistics tell of anyone counts here too, whether in the file or not: relations that are kept raise it"
+        population = ("this also counts what statistics reveal about anyone, in the file or not: a release that preserves "
+                      "relations between columns raises it")
         return replace(
             score, by_variable=Rows.of(by_variable), details={**score.details, "models": Rows.of(models)}, weighs=False,
-            notes=(*score.notes, told),
+            notes=(*score.notes, population),
         )
 
     def _asked(self, names: Sequence[str], intruder: Intruder) -> list[str]:
@@ -108,7 +126,7 @@ class AttributeInference(Attack):
     def _predicted(
         self, original: Microdata, keys: Keys, names: Sequence[str], asked: Sequence[str], made: Sequence[str]
     ) -> Microdata:
-        """The pool with whether each model came close, by column and by what it was given."""
+        """The pool with the success of each model, by predicted column and by the columns it used."""
         from larvatus.stats.models.attribute_predictors import MODELS, predictions
 
         originals = {f"original {n}": n for n in names}
@@ -128,18 +146,18 @@ class AttributeInference(Attack):
                 truth = block[f"original {n}"]
                 near = self._near(truth)
                 tried = chosen & ~np.isnan(truth)
-                for kind, train, test in (
-                    (HIT, np.hstack([y, s]), np.hstack([x, held_s])), (ALONE, s, held_s), (BY_X, y, x),
+                for figure, train, test in (
+                    (SUCCESS, np.hstack([y, s]), np.hstack([x, held_s])), (S_ALONE, s, held_s), (X_ALONE, y, x),
                 ):
-                    guess = predictions(train, block[n], test[tried])
+                    predicted = predictions(train, block[n], test[tried])
                     for i in range(len(MODELS)):
-                        out[_cell(kind, n, i)][tried] = np.abs(guess[i] - truth[tried]) <= near[tried]
+                        out[_cell(figure, n, i)][tried] = np.abs(predicted[i] - truth[tried]) <= near[tried]
                 mean = predictions(np.zeros((len(block), 0)), block[n], np.zeros((int(tried.sum()), 0)))[0]
-                out[_cell(EVEN, n, 0)][tried] = np.abs(mean - truth[tried]) <= near[tried]
-            return {**out, OUT: distance_from_centre(*centres[group], block, list(originals))}
+                out[_cell(CHANCE, n, 0)][tried] = np.abs(mean - truth[tried]) <= near[tried]
+            return {**out, OUTLYING: distance_from_centre(*centres[group], block, list(originals))}
 
         columns = list(dict.fromkeys([*originals, *names, *design.columns, *keys.columns]))
-        return joined.map_groups(predict, columns, [Column(n, "number") for n in (*made, OUT)])
+        return joined.map_groups(predict, columns, [Column(n, "number") for n in (*made, OUTLYING)])
 
     def _near(self, truth: Floats) -> Floats:
         there = truth[~np.isnan(truth)]
@@ -147,12 +165,13 @@ class AttributeInference(Attack):
         return np.asarray(np.maximum(self.tolerance * sd, 1e-9 * np.abs(truth)))
 
 
-def _cell(kind: str, name: str, model: int) -> str:
-    return f" {kind} {name} {model}"
+def _cell(figure: str, name: str, model: int) -> str:
+    """The scratch column with the success of one model for one predicted column."""
+    return f" {figure} {name} {model}"
 
 
 def _mean(columns: Sequence[Floats]) -> Floats:
-    """Means of the values that are there, record by record."""
+    """Mean of the values present, record by record."""
     table = np.array(columns)
     count = (~np.isnan(table)).sum(axis=0)
     return np.asarray(np.where(count > 0, np.nansum(table, axis=0) / np.maximum(count, 1), np.nan))

@@ -1,4 +1,13 @@
-"""Link by the posterior of a Bayesian who knows that values were multiplied by a factor and had noise added (paper 002)."""
+"""Link each target to the released record with the highest posterior probability (Trottini and others: paper 002).
+
+    Masking law       z = θx + ε,  θ ~ N(1, φ²) per value,  ε ~ N(0, σ²)
+    Likelihood        f(z | x₀) = N(z; x₀, σ² + φ²x₀²)
+    Paper's kernel    f(z | x₀) · E|T|,  T ~ N(m, v),  m = (σ² + φ²x₀z)/(σ² + φ²x₀²),  v = φ²σ²/(σ² + φ²x₀²)
+    Coherent kernel   f(z | x₀) / f(z)
+    Link              j* = arg max_j Pr(z_j belongs to the target | all z), made if that probability exceeds the threshold
+
+Kernels of several columns are multiplied. If φ and σ are unknown, they are integrated out over their priors.
+"""
 
 from __future__ import annotations
 
@@ -24,67 +33,76 @@ Kernel = Literal["strongest", "likelihood", "paper", "coherent"]
 _Share = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 Stated = float | tuple[float, ...] | dict[str, float]
-BUDGET, FEWEST_TARGETS = 1e8, 100  # pairs and columns in closed form, about five seconds; targets that are attacked at least
+BUDGET, FEWEST_TARGETS = 1e8, 100  # pairs × columns in closed form (about five seconds); smallest number of targets
 SOFT_ERROR = 0.05
-NODES_FOR = ((0.1, 4), (0.2, 8), (0.4, 16), (float("inf"), 32))  # what priors of such a variation usually need
+NODES_FOR = ((0.1, 4), (0.2, 8), (0.4, 16), (float("inf"), 32))  # (coefficient of variation of the prior, nodes usually needed)
 
 
 class BayesianIntruder(Attack):
-    """The intruder knows X of the target, and perhaps of others, and links it to the most probable released record.
+    """The intruder knows X of the target, and perhaps of other records, and links it to the most probable released record.
 
-    Released values are taken to be X times a factor around one, plus noise. Where the two spreads are released the
-    probabilities are in closed form; where they are not, the intruder has a prior on them, and learns from other records
-    that are known, though not which released record is whose. A link is made where its probability is above the threshold.
+    Released values are modelled as X times a random factor with mean one, plus noise: z = θx + ε. If the standard deviations
+    of θ and ε are released, the probabilities have a closed form. Otherwise the intruder has a prior on both standard
+    deviations, and learns about them from other known records, without knowing which released record belongs to whom. A link
+    is made if its probability exceeds the threshold.
 
     Parameters:
-        parameters: "released": the intruder is told the two spreads, by the steps or by bias_sd and noise_ratio; "unknown".
-        known_records: of how many other records in the pool X is known too (L); more than 0 runs Markov chains.
-        kernel: "likelihood" of z given x; "paper", which weighs it by the factor; "coherent", which divides it by how common
-            z is; "strongest" reports the one that finds most.
-        threshold: link only where the probability is above this.
-        bias_sd: standard deviation of the factor, where the steps do not tell; one value, a list in role order, or by name.
-        noise_ratio: standard deviation of the noise over that of the column, where the steps do not tell; likewise.
-        bias: law of the factor, where the steps do not tell.
-        noise: law of the noise, where the steps do not tell.
-        bias_centre: unknown parameters: where the prior of the factor's standard deviation is centred.
+        parameters: "released": the two standard deviations are known, from the steps or from bias_sd and noise_ratio;
+            "unknown": the intruder has a prior on them.
+        known_records: number L of other records in the pool with known X; above 0, Markov chains are run.
+        kernel: weight of a pair (x, z): "likelihood" is f(z | x); "paper" also weights by the factor; "coherent" divides by
+            the density of z; "strongest" reports the kernel that finds most.
+        threshold: make a link only if its probability exceeds this.
+        bias_sd: standard deviation of the factor, if the steps do not state it: one value, a list in role order, or by column.
+        noise_ratio: standard deviation of the noise over that of the column, if the steps do not state it; same forms.
+        bias: distribution of the factor, if the steps do not state it.
+        noise: distribution of the noise, if the steps do not state it.
+        bias_centre: unknown parameters: centre of the prior of the factor's standard deviation.
         bias_cv: unknown parameters: coefficient of variation of that prior.
         noise_centre: unknown parameters: centre of the prior of the noise's standard deviation, over the range of z.
         noise_cv: unknown parameters: coefficient of variation of that prior.
-        nodes: unknown parameters: points of the quadrature in each of the two; as many as it needs where none is stated.
-        correlated: whether the intruder reckons with correlations when asking how common a released record is.
-        population: how many records there are where the release is a sample of them; the original's where none is stated.
-        targets: attack only so many targets, drawn at random; all where none is stated, up to what takes a few seconds.
-        chains: Markov chains, from dispersed starts.
-        sweeps: the most sweeps of each chain; what has not converged by then is refused.
+        nodes: unknown parameters: quadrature points for each of the two standard deviations (default: automatic).
+        correlated: account for correlations between columns in the density of a released record.
+        population: number of records in the population, if the release is a sample (default: the size of the original).
+        targets: number of targets to attack, a random sample (default: all, or as many as take a few seconds).
+        chains: number of Markov chains, started from dispersed points.
+        sweeps: largest number of sweeps of each chain; chains that have not converged by then are rejected.
     """
 
     assumes: ClassVar[str] = (
-        "The intruder holds values of the targets and of so many other records, knows that values were multiplied by a factor "
-        "and had noise added, and is told the two spreads or has a prior on them. Columns are masked independently."
+        "The intruder knows values of the targets and of known_records other records, and knows that each value was multiplied "
+        "by a random factor and that noise was added. The two standard deviations are known, or the intruder has a prior on "
+        "them. Columns are masked independently."
     )
 
-    parameters: Literal["released", "unknown"] = Field(default="released", description="what is told about the two spreads")
-    known_records: Annotated[int, Field(ge=0)] = Field(default=0, description="other records of which X is known, in each pool")
-    kernel: Kernel = Field(default="strongest", description="what a pair of x and z is weighed by")
-    threshold: _Share = Field(default=0.0, description="probability above which a link is made")
-    bias_sd: Stated | None = Field(default=None, description="standard deviation of the factor, where the steps do not tell")
-    noise_ratio: Stated | None = Field(
-        default=None, description="standard deviation of the noise over that of the column, where the steps do not tell"
+    parameters: Literal["released", "unknown"] = Field(
+        default="released", description="whether the intruder knows the two standard deviations"
     )
-    bias: BiasLaw = Field(default="normal", description="law of the factor, where the steps do not tell")
-    noise: NoiseLaw = Field(default="normal", description="law of the noise, where the steps do not tell")
+    known_records: Annotated[int, Field(ge=0)] = Field(default=0, description="other records in each pool with known X")
+    kernel: Kernel = Field(default="strongest", description="weight of a pair (x, z)")
+    threshold: _Share = Field(default=0.0, description="probability above which a link is made")
+    bias_sd: Stated | None = Field(default=None, description="standard deviation of the factor, if the steps do not state it")
+    noise_ratio: Stated | None = Field(
+        default=None, description="standard deviation of the noise over that of the column, if the steps do not state it"
+    )
+    bias: BiasLaw = Field(default="normal", description="distribution of the factor, if the steps do not state it")
+    noise: NoiseLaw = Field(default="normal", description="distribution of the noise, if the steps do not state it")
     bias_centre: Positive = Field(default=1 / 12, description="centre of the prior of the factor's standard deviation")
     bias_cv: Positive = Field(default=0.05, description="coefficient of variation of that prior")
     noise_centre: Positive = Field(default=1 / 6, description="centre of the prior of the noise's SD, over the range of z")
     noise_cv: Positive = Field(default=0.05, description="coefficient of variation of that prior")
     nodes: Annotated[int, Field(ge=2, le=256)] | None = Field(
-        default=None, description="points of the quadrature in each spread; as many as it needs where none is stated"
+        default=None, description="quadrature points for each standard deviation (default: automatic)"
     )
-    correlated: bool = Field(default=False, description="reckon with correlations when asking how common a record is")
-    population: Annotated[int, Field(ge=1)] | None = Field(default=None, description="records there are, in the file or not")
-    targets: Annotated[int, Field(ge=1)] | None = Field(default=None, description="how many targets to attack")
-    chains: Annotated[int, Field(ge=2, le=64)] = Field(default=4, description="Markov chains, from dispersed starts")
-    sweeps: Annotated[int, Field(ge=100)] = Field(default=16_000, description="most sweeps of each chain")
+    correlated: bool = Field(default=False, description="account for correlations in the density of a released record")
+    population: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="number of records in the population (default: the size of the original)"
+    )
+    targets: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="number of targets to attack (default: as many as take a few seconds)"
+    )
+    chains: Annotated[int, Field(ge=2, le=64)] = Field(default=4, description="number of Markov chains, from dispersed starts")
+    sweeps: Annotated[int, Field(ge=100)] = Field(default=16_000, description="largest number of sweeps of each chain")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -97,12 +115,12 @@ class BayesianIntruder(Attack):
 
         data = release.data
         laws, unknown, notes = self._laws(original, release, intruder)
-        # the same targets and known records whatever the settings, so that intruders can be compared target by target
+        # the targets and known records do not depend on the settings, so that intruders can be compared target by target
         drawn = RecordRandom(stream_key(b"scores are not secret", "targets of bayesian_intruder"))
         keys = keys_of("bayesian_intruder", original, release, intruder, drawn, self._targets(data, laws, unknown))
         if not keys.numbers:
-            raise RiskError("bayesian_intruder: the intruder knows no numeric confidential column of the release. Name one in "
-                            "intruder.known, or leave it empty for all.")
+            raise RiskError("bayesian_intruder: the intruder knows no numeric confidential column of the release. List one in "
+                            "intruder.known, or leave intruder.known empty for all.")
         soft = [n for n in keys.soft if n not in keys.codes]
         laws = {n: with_error(laws.get(n, self._stated_law(data)), intruder.error) for n in keys.numbers} | {
             n: FactorLaw("normal", "normal", max(intruder.error, SOFT_ERROR), np.zeros(len(data.groups))) for n in soft
@@ -120,10 +138,10 @@ class BayesianIntruder(Attack):
             raise RiskError(f"bayesian_intruder: {found.refused[names[0]]}")
         guesses = intruder.guesses or (1,)
         best = max(tried, key=lambda k: float(found.success(k, self.threshold)[found.there].mean()))
-        unused = (*keys.names, *(c for c in keys.soft if c in keys.codes))
-        notes += [f"{n} holds names and is not used to match records" for n in unused]
+        unused = (*keys.categorical, *(c for c in keys.soft if c in keys.codes))
+        notes += [f"{n} is categorical and is not used to match records" for n in unused]
         notes += [f"the {k} kernel is left out: {why}" for k, why in found.refused.items() if k in names]
-        notes += found.said
+        notes += found.notes
         score = linkage_score(
             "bayesian_intruder", "share of records whose own released record is the most probable one", self.settings(),
             original, release, intruder, guesses, found.credits(best, self.threshold, guesses), keys, notes,
@@ -139,7 +157,7 @@ class BayesianIntruder(Attack):
     def _laws(
         self, original: Microdata, release: Release, intruder: Intruder
     ) -> tuple[dict[str, FactorLaw], bool, list[str]]:
-        """The law of each column, whether its spreads are unknown, and what is to be said about that."""
+        """The law of each column, whether its standard deviations are unknown, and notes about that."""
         told = factor_laws(release, original) if release.steps else None
         steps = [s for r in (release, *release.others) for s in r.steps]
         hidden = not intruder.told(steps)
@@ -148,14 +166,15 @@ class BayesianIntruder(Attack):
         if self.bias_sd is not None or self.noise_ratio is not None:
             return self._stated(original, release, intruder.error), False, []
         if not release.steps or hidden:
-            return {}, True, ["the intruder is not told how the file was masked, supposes bias and noise, and has a prior on "
-                              "the size of both"]
+            return {}, True, ["the intruder does not know how the file was masked, assumes a random factor and noise, and has "
+                              "a prior on the size of both"]
         if told is None and release.averaged > 1 and factor_laws(replace(release, averaged=1), original) is not None:
-            return {}, True, ["the average of several copies is not masked by the law of one: its bias and noise are unknown"]
+            return {}, True, ["the average of several copies does not follow the law of one copy, so the sizes of its factor "
+                              "and noise are treated as unknown"]
         if told is None:
             raise RiskError(
-                "bayesian_intruder: the steps of this release are more than a factor and noise for each value. State bias_sd "
-                "and noise_ratio to suppose them, or parameters = \"unknown\"."
+                "bayesian_intruder: the steps of this release do more than multiply each value by a factor and add noise. Set "
+                "bias_sd and noise_ratio to assume values for them, or parameters = \"unknown\"."
             )
         return told, False, []
 
@@ -169,10 +188,10 @@ class BayesianIntruder(Attack):
             raise RiskError(str(error)) from None
         for field, given in (("bias_sd", factor), ("noise_ratio", ratio)):
             if not np.all(np.asarray(given) >= 0):
-                raise RiskError(f"bayesian_intruder.{field}: a spread is 0 or more. State it without a sign.")
+                raise RiskError(f"bayesian_intruder.{field}: a standard deviation is 0 or more. Give a value without a sign.")
         if not error and not np.any(factor) and not np.any(ratio):
-            raise RiskError("bayesian_intruder: bias_sd and noise_ratio are both stated as 0, so nothing was masked. "
-                            "Make one of them larger, or say parameters = \"unknown\".")
+            raise RiskError("bayesian_intruder: bias_sd and noise_ratio are both 0, which means that nothing was masked. "
+                            "Make one of them larger, or set parameters = \"unknown\".")
         noise_sd = spreads(original.with_confidential(names), ratio, "mask", "sub_group")
         mine = {n: FactorLaw(self.bias, self.noise, float(factor[j]), noise_sd[:, j]) for j, n in enumerate(names)}
         return mine | {n: mine[b] for n, b in base.items() if b in mine}
@@ -181,7 +200,7 @@ class BayesianIntruder(Attack):
         return FactorLaw(self.bias, self.noise, self.bias_centre, np.zeros(len(data.groups)))
 
     def _targets(self, data: Microdata, laws: Mapping[str, FactorLaw], unknown: bool) -> int | None:
-        """All, or as many as can be attacked within a few seconds."""
+        """The number of targets asked for; otherwise all (None), or as many as take a few seconds."""
         if self.targets is not None:
             return self.targets
         sizes = np.array(data.groups.sizes, dtype=np.float64)
@@ -192,23 +211,23 @@ class BayesianIntruder(Attack):
         return None if cost <= BUDGET else max(FEWEST_TARGETS, int(data.rows * BUDGET / cost))
 
     def _counted(self, rows: int, absent: int) -> list[str]:
-        """What `population` changes, and what it does not: targets can be attacked only where their values are at hand."""
+        """Notes on what `population` changes: only targets whose values are available can be attacked."""
         if self.population is None or self.population <= rows + absent:
             return []
-        reckoned = (f"probabilities reckon with a population of {self.population:,}, of which {rows:,} are in the file; the "
-                    "table of thresholds counts ")
+        assumed = (f"probabilities assume a population of {self.population:,} records, of which {rows:,} are in the file; the "
+                   "table of thresholds ")
         if absent:
-            return [f"{reckoned}false links of the {absent:,} records of the original that are not in the file, and of no "
-                    "others who are not"]
-        return [f"{reckoned}targets that are in the file only, and no false links of those who are not: for these the "
-                "original has to hold more records than the file, and the intruder presence = \"unknown\""]
+            return [f"{assumed}counts false links of the {absent:,} records of the original that are not in the file, but of "
+                    "no other records of the population"]
+        return [f"{assumed}counts only targets in the file, and no false links of records outside it; counting those needs an "
+                "original with more records than the file, and an intruder with presence = \"unknown\""]
 
     def _present(self, original: Microdata, release: Release, intruder: Intruder) -> float:
         """The probability that a target is in the file."""
         rows = release.data.rows
         if self.population is not None and self.population < rows:
             raise RiskError(f"bayesian_intruder.population: {self.population:,} is less than the {rows:,} records of the "
-                            "release. State how many records there are, in the file or not.")
+                            "release. Give the number of records in the population.")
         if self.population is not None:
             return rows / self.population
         return 1.0 if intruder.presence == "known" else min(1.0, rows / original.rows)

@@ -1,4 +1,8 @@
-"""Cluster original and released records together and look for one's own in the same cluster (004 §3.2)."""
+"""Cluster original and released records together and link within clusters (Winkler 2007: 004 §3.2).
+
+    Let C(i) be the cluster of target i and n_C the number of released records in cluster C. The credit of target i is
+        1 / n_C(i)  if its own record lies in C(i),    0  if not,    1 / N  if C(i) contains no released record.
+"""
 
 from __future__ import annotations
 
@@ -23,27 +27,31 @@ _Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class ClusterMatch(Attack):
-    """The intruder puts original and released records into one heap, clusters it, and picks at random within the cluster.
+    """The intruder pools original and released records, clusters them, and picks a released record at random in the cluster.
 
-    A crude way that needs nothing but ordinary software. Clusters are Ward's, in standard deviations of the released values
-    and among records of the same S. A target succeeds where its own record shares its cluster, with a credit of one over the
-    released records there; where none is in the cluster, the intruder guesses. Several numbers of clusters are tried, and
-    the most successful one is reported.
+    This simple attack needs only standard software. Clusters are formed by Ward's method, in standard deviations of the
+    released values, among records with the same S. If a target's own record is in its cluster, the credit is one over the
+    number of released records there. If the cluster contains no released record, the intruder guesses. Several numbers of
+    clusters are tried, and the most successful is reported.
 
     Parameters:
-        clusters: numbers of clusters to try, as shares of the number of originals.
-        largest: cluster at most this many originals at once; more are cut into blocks along the direction in which
-            released values vary most, which loses targets near the cuts.
+        clusters: numbers of clusters to try, as fractions of the number of original records.
+        largest: largest number of original records clustered at once; larger sets are cut into blocks along the direction
+            of largest variance of the released values, and targets near a cut may be missed.
     """
 
     assumes: ClassVar[str] = (
-        "Knows the original values of all records in the file and owns a clustering program; knows nothing of the mask."
+        "The intruder knows the original values of all records in the file and has clustering software, but knows nothing "
+        "about the mask."
     )
 
     clusters: tuple[_Share, ...] | _Share = Field(
-        default=(1.0, 0.75, 0.5, 0.33, 0.25, 0.1), description="numbers of clusters to try, as shares of the originals"
+        default=(1.0, 0.75, 0.5, 0.33, 0.25, 0.1),
+        description="numbers of clusters to try, as fractions of the number of original records",
     )
-    largest: Annotated[int, Field(ge=10, le=5000)] = Field(default=1500, description="most originals to cluster at once")
+    largest: Annotated[int, Field(ge=10, le=5000)] = Field(
+        default=1500, description="largest number of original records clustered at once"
+    )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         shares = (self.clusters,) if isinstance(self.clusters, float) else self.clusters
@@ -51,7 +59,7 @@ class ClusterMatch(Attack):
         cut = sum(n > self.largest for n in by.keys.joined.groups.sizes)
         notes = [f"{cut} sub-groups of more than {self.largest:,} records may have been clustered in blocks"] if cut else []
         return link_groups(
-            self, "share of records found within their cluster, its released records sharing the credit", original, release,
+            self, "share of records found in their cluster (credit shared among its released records)", original, release,
             intruder, by, _linker(shares, self.largest), notes=notes, trials=("clusters", shares),
         )
 
@@ -74,14 +82,11 @@ def _linker(shares: Sequence[float], largest: int) -> Callable[[LinkedGroup], Fl
     return link
 
 
-
-
 def cluster_credit(x: Floats, y: Floats, own: NDArray[np.int64], shares: Sequence[float], most: int) -> Floats:
-    """Shares × rows of x: one over the released records in a row's cluster where its own is among them, else nothing.
+    """Credits, shares × rows of x: 1 / (released records in the row's cluster) if its own is among them, otherwise 0.
 
-    `own` names each row's own row of y.
-    Clusters are Ward's, cut at each share of as many clusters as there are originals. A row without any released record in
-    its cluster is guessed among all. More than `most` rows are clustered in blocks.
+    `own` gives the row of y that belongs to each row of x. For each share the Ward tree is cut into share × len(x) clusters.
+    A row whose cluster has no released record gets the credit of a random guess. More than `most` rows are clustered in blocks.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
 

@@ -1,4 +1,8 @@
-"""Intersect, over groups of columns, the released records that share the value nearest to the target (004 §3.5)."""
+"""Intersect, over groups of columns, the records in the microaggregate nearest to the target (Winkler 2007: 004 §3.5).
+
+    For each group of columns g, with microaggregates (tied released values) c:  A_g(i) = {j : y_jg = arg min_c ‖x_ig − c‖}.
+    The candidates of target i are ∩_g A_g(i), and each has probability 1 / |∩_g A_g(i)|.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +24,28 @@ from larvatus.data.score import Score
 
 
 class GroupIntersection(Attack):
-    """The intruder finds, in each group of columns, the microaggregate nearest to the target and keeps who is in all of them.
+    """The intruder finds the microaggregate nearest to the target in each group of columns and intersects their records.
 
-    Microaggregation hides a record among k in every group of columns, and the few who share all of its microaggregates are
-    far fewer than k. Distance is in standard deviations of the released values. Candidates share the credit; where nobody
-    shares all nearest microaggregates, the intruder guesses among the records with the same S.
+    Microaggregation hides a record among k others in each group of columns, but far fewer than k records share all of its
+    microaggregates. Distances are in standard deviations of the released values. Candidates share the credit. If no record
+    is in all nearest microaggregates, the intruder guesses among the records with the same S.
 
     Parameters:
-        column_groups: lists of columns that were microaggregated together; where none are given, columns whose released
-            values are tied in the same records form a group.
-        targets: try about this many records, drawn by record id, instead of all.
+        column_groups: lists of columns that were microaggregated together (default: columns whose released values are tied in
+            the same records form a group).
+        targets: approximate number of records to attack, a random sample (default: all).
     """
 
     assumes: ClassVar[str] = (
-        "Knows the original values of every target and which columns were microaggregated together, told or seen from the "
-        "ties of the release."
+        "The intruder knows the original values of every target, and which columns were microaggregated together: from the "
+        "published settings, or from ties in the release."
     )
 
     column_groups: tuple[tuple[str, ...], ...] | None = Field(
-        default=None, description="columns that were microaggregated together; found by their ties where none are given"
+        default=None, description="columns that were microaggregated together (default: found from ties)"
     )
     targets: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="about how many records to try; all where none is given"
+        default=None, description="approximate number of records to attack (default: all)"
     )
 
     @classmethod
@@ -55,19 +59,19 @@ class GroupIntersection(Attack):
             if name not in names:
                 raise RiskError(f"group_intersection.column_groups: {name!r} is not a numeric confidential column that the "
                                 f"intruder knows; {nearest_names(name, names)}")
-        told = None if self.column_groups is not None or release.joined else _told(release, names)
-        tried = [self.column_groups] if told is None else [told, None]
+        stated = None if self.column_groups is not None or release.joined else _stated_groups(release, names)
+        tried = [self.column_groups] if stated is None else [stated, None]
         links = [_linker(groups, release) for groups in tried]
         two = len(links) == 2
         return link_groups(
-            self, "share of records singled out by the microaggregates they fall in, candidates sharing the credit",
+            self, "share of records singled out by the microaggregates they fall in (candidates share the credit)",
             original, release, intruder, by, lambda sides: np.array([link(sides) for link in links]),
             trials=KNOWN_OR_NOT if two else ("", (0.0,)), pick=(0 if intruder.told(release.steps) else 1) if two else None,
         )
 
 
-def _told(release: Release, names: Sequence[str]) -> tuple[tuple[str, ...], ...] | None:
-    """The groups of columns that the last step states to have microaggregated together."""
+def _stated_groups(release: Release, names: Sequence[str]) -> tuple[tuple[str, ...], ...] | None:
+    """The groups of columns that the last step microaggregated together, according to its settings."""
     if not release.steps or release.steps[-1].name() != "microaggregation":
         return None
     together = getattr(release.steps[-1], "together", None)
@@ -94,7 +98,7 @@ def _linker(groups: Sequence[Sequence[str]] | None, release: Release) -> Callabl
 
 
 def _places(groups: Sequence[Sequence[str]], names: Sequence[str], release: Release) -> list[list[int]]:
-    """Places of the columns of each group, and of those that show them in other releases."""
+    """Positions of the columns of each group, and of the same columns in other releases."""
     shown = [{n: n for n in names if n not in release.joined}, *({b: n for n, b in o.joined.items()} for o in release.others)]
     found = [[names.index(there[n]) for n in group if there.get(n) in names] for there in shown for group in groups]
     return [places for places in found if places]

@@ -1,4 +1,9 @@
-"""How many originals lie in a narrow interval around the released value (Domingo-Ferrer and Torra 2001)."""
+"""Count the original values that lie in a narrow interval around the released value (Domingo-Ferrer and Torra 2001).
+
+    Success for record i and column j:  |x_ij − y_ij| ≤ w,  averaged over the columns present.
+    Baselines:  chance  the share of released values y_kj of the sub-group with |x_ij − y_kj| ≤ w;
+                S alone  |x_ij − x̂_ij| ≤ w  with x̂ the regression of X on S.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,15 @@ from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import outlying
 from larvatus.attacks.linkage.joined_releases import with_average
-from larvatus.attacks.scoring.credits import Credits, distance_from_centre, outlyingness, risk_score
+from larvatus.attacks.scoring.credits import (
+    CHANCE,
+    S_ALONE,
+    SUCCESS,
+    Credits,
+    distance_from_centre,
+    outlyingness,
+    risk_score,
+)
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.alignment import common_numbers
@@ -26,30 +39,30 @@ from larvatus.stats.ranks.windows import WindowScale, close_limits, share_betwee
 
 Window = Annotated[float, Field(gt=0, le=1)]
 _STEPS = 2001
-_KINDS = ("success", "chance", "s alone")
+_FIGURES = (SUCCESS, CHANCE, S_ALONE)
+Figures = Mapping[str, Floats]  # an array for each of _FIGURES
 
 
 class IntervalDisclosure(Attack):
-    """The intruder takes the released value for the original, give or take a little, and is right when it is that close.
+    """The intruder uses the released value, plus or minus a window, as an interval for the original value.
 
-    The value is the share of originals inside the interval around their released value, its mean over the columns that a
-    record has. Chance is what the released value of another record of the sub-group would give, S alone what the prediction
-    from S gives. A value that does not vary is disclosed; one that was blanked is not.
+    The value is the share of original values inside the interval around their released value: a mean over the columns present
+    in a record, then over records. Chance is the success of the released value of another record of the sub-group. S alone is
+    the success of the prediction from S. A value that does not vary counts as disclosed; a blanked value does not.
 
     Parameters:
-        windows: how far the interval reaches to each side; the first is the headline.
-        measured: in shares of the "rank"s of the sub-group, "relative" to the released value, or in "standard_deviation"s.
+        windows: half-widths of the interval; the first decides the value.
+        measured: unit of the windows: "rank" (fraction of the ranks of the sub-group), "relative" (to the released value) or
+            "standard_deviation".
     """
 
     assumes: ClassVar[str] = (
-        "Already knows which released record is the target's, and takes its released values for the true ones, give or take "
-        "the window."
+        "The intruder already knows which released record belongs to the target, and takes the true values to lie within the "
+        "window around the released ones."
     )
 
-    windows: tuple[Window, ...] | Window = Field(
-        default=(0.01, 0.02, 0.05, 0.1), description="how far the interval reaches to each side"
-    )
-    measured: WindowScale = Field(default="rank", description="what the windows are measured in")
+    windows: tuple[Window, ...] | Window = Field(default=(0.01, 0.02, 0.05, 0.1), description="half-widths of the interval")
+    measured: WindowScale = Field(default="rank", description="unit of the windows")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -61,35 +74,43 @@ class IntervalDisclosure(Attack):
         names = common_numbers(original, release.data)
         beside = _Beside.of(original, release.data, names, self.measured)
         data, sums = beside.data, beside.sums(windows)
-        made = [f" {kind} {w}" for kind in _KINDS for w in windows]
+        made = {figure: [f" {figure} {w}" for w in windows] for figure in _FIGURES}
+        columns = [*(n for own in made.values() for n in own), " far"]
         originals = [f"original {n}" for n in names]
         centres = outlyingness(data, originals)
 
         def credit(group: int, block: Block) -> Mapping[str, Array]:
             cells = beside.cells(group, block, windows)
-            present = ~np.isnan(cells[0, 0])
+            present = ~np.isnan(cells[SUCCESS][0])
             count = present.sum(axis=0)
-            mean = np.where(present, np.nan_to_num(cells), 0.0).sum(axis=2) / np.maximum(count, 1)
-            mean[:, :, count == 0] = np.nan
-            out = dict(zip(made, mean.reshape(len(made), len(block)), strict=True))
-            return {**out, " far": distance_from_centre(*centres[group], block, originals)}
+            out: dict[str, Array] = {" far": distance_from_centre(*centres[group], block, originals)}
+            for figure in _FIGURES:
+                mean = np.where(present, np.nan_to_num(cells[figure]), 0.0).sum(axis=1) / np.maximum(count, 1)
+                mean[:, count == 0] = np.nan
+                out |= dict(zip(made[figure], mean, strict=True))
+            return out
 
-        held = data.map_rows(credit, beside.columns, [Column(n, "number") for n in (*made, " far")])
-        _, group, values = collect(held, [*made, " far"])
-        has = ~np.isnan(values[made[0]])
-        table = np.array([values[n][has] for n in made]).reshape(3, len(windows), -1).transpose(0, 2, 1)
-        credits = Credits(group[has], table[0], table[1], table[2], table[0], outlying(values[" far"])[has])
-        score = risk_score("interval_disclosure", "share of originals close to their released value", self.settings(),
+        held = data.map_rows(credit, beside.columns, [Column(n, "number") for n in columns])
+        _, group, values = collect(held, columns)
+        own = values[made[SUCCESS][0]]
+        has = ~np.isnan(own)
+        success, chance, s_alone = (np.array([values[n][has] for n in made[figure]]).T for figure in _FIGURES)
+        credits = Credits(
+            group[has], success, chance=chance, s_alone=s_alone, x_alone=success, outlying=outlying(values[" far"])[has]
+        )
+        score = risk_score("interval_disclosure", "share of original values close to their released value", self.settings(),
                            data.groups, windows, credits,
                            intruder.unused("known", "keys", "file", "error", "presence", "guesses"))
         details = {name: Rows.of(_without_x_alone(r) for r in rows) for name, rows in score.details.items()}
-        by_variable = Rows.of(_variable(n, sums[:, :, j], windows) for j, n in enumerate(names))
-        return replace(score, by_record=values[made[0]], by_variable=by_variable, details=details)
+        by_variable = Rows.of(
+            _variable(n, {figure: sums[figure][:, j] for figure in _FIGURES}, windows) for j, n in enumerate(names)
+        )
+        return replace(score, by_record=own, by_variable=by_variable, details=details)
 
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """Originals and released values on the scale of the windows, and what predicts them: a grid of the release, and S."""
+    """Original and released values on the scale of the windows, with the two baselines: quantiles of the release, and S."""
 
     data: Microdata
     before: tuple[str, ...]
@@ -131,32 +152,36 @@ class _Beside:
         kept = [n.removeprefix(" position ") for n in self.before]
         return list(dict.fromkeys([*self.before, *self.after, *kept, *self.design.columns]))
 
-    def cells(self, group: int, block: Block, windows: Sequence[float]) -> Floats:
-        """Success, chance and S alone × windows × columns × records, NaN where there is no original."""
+    def cells(self, group: int, block: Block, windows: Sequence[float]) -> Figures:
+        """Success, chance and S alone, each windows × columns × records; NaN if there is no original value."""
         centre, slope = self.fits[group]
-        guess = centre + self.design.matrix(group, block) @ slope
-        out = np.full((3, len(windows), len(self.before), len(block)), np.nan)
+        predicted = centre + self.design.matrix(group, block) @ slope
+        out = {figure: np.full((len(windows), len(self.before), len(block)), np.nan) for figure in _FIGURES}
         for j, (was, now) in enumerate(zip(self.before, self.after, strict=True)):
+            missing = np.isnan(block[was])
             for i, w in enumerate(windows):
                 low, high = close_limits(block[was], w, self.scale, float(self.sd[group, j]))
                 share = share_between(low, high, self.grid[j][group]) * self.present[group, j]
-                hits = [(v >= low) & (v <= high) for v in (block[now], guess[:, j])]
-                for kind, values in enumerate((hits[0], share, hits[1])):
-                    out[kind, i, j] = np.where(np.isnan(block[was]), np.nan, values)
+                released, by_s = ((v >= low) & (v <= high) for v in (block[now], predicted[:, j]))
+                out[SUCCESS][i, j] = np.where(missing, np.nan, released)
+                out[CHANCE][i, j] = np.where(missing, np.nan, share)
+                out[S_ALONE][i, j] = np.where(missing, np.nan, by_s)
         return out
 
-    def sums(self, windows: Sequence[float]) -> Floats:
-        """Success, chance and S alone × windows × columns, means over all originals there are."""
+    def sums(self, windows: Sequence[float]) -> Figures:
+        """Success, chance and S alone, each windows × columns: means over all original values present."""
         def add(group: int, block: Block) -> Floats:
-            cells = self.cells(group, block, windows)
+            found = self.cells(group, block, windows)
+            cells = np.array([found[figure] for figure in _FIGURES])
             return np.array([np.nan_to_num(cells).sum(axis=3), (~np.isnan(cells)).sum(axis=3)])
 
         total, count = np.sum(self.data.reduce(self.columns, add, np.add), axis=0)
-        return np.asarray(np.divide(total, count, out=np.zeros_like(total), where=count > 0))
+        mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
+        return dict(zip(_FIGURES, mean, strict=True))
 
 
 def _positions(data: Microdata, names: Sequence[str]) -> Microdata:
-    """Average ranks as shares of the values present in the sub-group."""
+    """Average ranks as fractions of the number of values present in the sub-group."""
     ranked = data.ranks({f" position {n}": n for n in names})
     count = ranked.reduce(names, lambda g, b: (~np.isnan(b.matrix(names))).sum(axis=0).astype(np.float64), np.add)
 
@@ -175,7 +200,7 @@ def _without_x_alone(row: Row) -> Row:
     return {k: v for k, v in row.items() if k != "x_alone"}
 
 
-def _variable(name: str, figures: Floats, windows: Sequence[float]) -> Row:
-    more = {f"within {w:g}": float(figures[0, i]) for i, w in enumerate(windows)} if len(windows) > 1 else {}
-    return {"variable": name, "value": float(figures[0, 0]), "chance": float(figures[1, 0]), "s_alone": float(figures[2, 0]),
-            **more}
+def _variable(name: str, figures: Figures, windows: Sequence[float]) -> Row:
+    more = {f"within {w:g}": float(v) for w, v in zip(windows, figures[SUCCESS], strict=True)} if len(windows) > 1 else {}
+    return {"variable": name, "value": float(figures[SUCCESS][0]), "chance": float(figures[CHANCE][0]),
+            "s_alone": float(figures[S_ALONE][0]), **more}

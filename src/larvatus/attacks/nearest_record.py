@@ -1,4 +1,14 @@
-"""Link every original record to the released record nearest to it (distance-based record linkage; 004 §3)."""
+"""Link each target to the nearest released record: distance-based record linkage (Winkler 2007: 004 §3).
+
+    j*(i) = arg min_j d(x_i, y_j)  over the released records j with s_j = s_i;  target i succeeds if j*(i) = i.
+
+    euclidean     d² = Σ_c ((x_ic − y_jc) / sd(y_c))²
+    mahalanobis   d² = (x_i − y_j)ᵀ Cov(Y)⁻¹ (x_i − y_j)
+    gower         d  = Σ_c |x_ic − y_jc| / range(y_c), or 1{x_ic ≠ y_jc} for a categorical column
+
+With k guesses, the credit is clip((k − nearer) / tied, 0, 1): `nearer` records are closer to x_i than its own record, and
+`tied` records (its own included) are exactly as close.
+"""
 
 from __future__ import annotations
 
@@ -25,34 +35,34 @@ Distance = Literal["euclidean", "mahalanobis", "gower"]
 
 
 class NearestRecord(Attack):
-    """The intruder knows the targets' original values and picks the released record nearest to each.
+    """The intruder knows the targets' original values and links each to the nearest released record.
 
-    Non-confidential columns leave as they are, so candidates are the records of the same sub-group that agree with the
-    target in every non-confidential column it is known by; where these are known with error, or from a file of the
-    intruder's own, they count towards the distance instead. Numbers are measured in standard deviations of the released
-    values, and two different names are one such unit apart. Where a cell is missing on either side the others are compared,
-    and the gap costs what a comparison usually tells: much where missing cells stay missing, little where the mask blanks
-    them. Success is the share of targets whose own record is picked, ties sharing the credit; with S alone the intruder
-    guesses among the candidates.
+    Non-confidential columns are released unchanged, so the candidates are the records of the same sub-group that agree with
+    the target in every known non-confidential column. If those columns are known with error, or come from the intruder's own
+    file, they enter the distance instead. Numbers are measured in standard deviations of the released values; two different
+    categories are one such unit apart. If a cell is missing on either side, only the other columns are compared, and the
+    missing cell adds a cost: large if missing cells stay missing in the release, small if the mask blanks cells. The value
+    is the share of targets linked to their own record; ties share the credit. With S alone the intruder guesses among the
+    candidates.
 
     Parameters:
-        within: success means that the own record is among this many nearest; the first is the headline.
-        distance: "euclidean" over standardised columns, "mahalanobis" which allows for their correlation, "gower" which adds
-            up absolute differences in ranges and names that differ, or "strongest": the first two are tried, Gower's too
-            where names are among the columns, and the most successful one is reported.
-        targets: attack only so many targets, drawn at random; all where none is stated.
+        within: success means that the own record is among this many nearest records; the first number decides the value.
+        distance: "euclidean" (standardised columns), "mahalanobis" (accounts for correlations), "gower" (sum of absolute
+            differences over ranges, and of categories that differ), or "strongest": the first two, and Gower's if a column
+            is categorical, are tried and the most successful is reported.
+        targets: number of targets to attack, a random sample (default: all).
     """
 
     assumes: ClassVar[str] = (
-        "The intruder holds values of the targets, exactly or with error, and nothing about the mask. It works against any "
-        "release whose values stay near the original ones."
+        "The intruder knows values of the targets, exactly or with error, and nothing about the mask. The attack works against "
+        "any release whose values stay close to the original ones."
     )
 
-    within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of nearest records to try")
+    within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of nearest records that count")
     distance: Literal["strongest", "euclidean", "mahalanobis", "gower"] = Field(
-        default="strongest", description="how far apart records are"
+        default="strongest", description="distance between records"
     )
-    targets: Annotated[int, Field(ge=1)] | None = Field(default=None, description="how many targets to attack")
+    targets: Annotated[int, Field(ge=1)] | None = Field(default=None, description="number of targets to attack (default: all)")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -62,8 +72,8 @@ class NearestRecord(Attack):
         data = release.data
         keys = keys_of("nearest_record", original, release, intruder, random, self.targets)
         guesses = guesses_of(self.within, "within" in self.model_fields_set, intruder)
-        cells = MissingCells.of(keys, (*keys.numbers, *keys.names, *keys.soft), TARGET)
-        found = {d: _credits(keys, data, guesses, d, cells) for d in self._tried(keys)}
+        cells = MissingCells.of(keys, (*keys.numbers, *keys.categorical, *keys.soft), TARGET)
+        found = {d: _link_to_nearest(keys, data, guesses, d, cells) for d in self._tried(keys)}
         best = max(found, key=lambda d: float(found[d].success[:, 0].mean()))
         score = linkage_score(
             "nearest_record", "share of records whose own released record is the nearest one" if guesses[0] == 1 else
@@ -74,27 +84,30 @@ class NearestRecord(Attack):
         return replace(score, details={**score.details, "distance": Rows.of(rows)}) if len(found) > 1 else score
 
     def _tried(self, keys: Keys) -> tuple[Distance, ...]:
-        columns = (*keys.numbers, *keys.names, *keys.soft)
+        """The distances to try; with one column, Mahalanobis distance is Euclidean distance."""
+        columns = (*keys.numbers, *keys.categorical, *keys.soft)
         if self.distance != "strongest":
             return ("euclidean",) if self.distance == "mahalanobis" and len(columns) == 1 else (self.distance,)
         both: tuple[Distance, ...] = ("euclidean", "mahalanobis") if len(columns) > 1 else ("euclidean",)
         return (*both, "gower") if keys.codes else both
 
 
-def _credits(
+def _link_to_nearest(
     keys: Keys, data: Microdata, guesses: Sequence[int], distance: Distance, cells: MissingCells | None
 ) -> Credits:
-    used = (*keys.numbers, *keys.names, *keys.soft)
-    soft = _coordinates(keys, keys.soft, distance)
+    """Credits of arg min_j d(x_i, y_j): records become points u_i and v_j with d(x_i, y_j) = ‖u_i − v_j‖ (norm of `power`)."""
     power = 1 if distance == "gower" else 2
-    return credit_by_nearness(keys, data, guesses, _parts(keys, used, distance, cells), keys.columns, power, soft,
-                    _parts(keys, used[: len(used) - len(keys.soft)], distance, cells))
+    without_s = (*keys.numbers, *keys.categorical)
+    return credit_by_nearness(
+        keys, data, guesses, _parts(keys, (*without_s, *keys.soft), distance, cells), keys.columns, power,
+        soft=_coordinates(keys, keys.soft, distance), alone=_parts(keys, without_s, distance, cells),
+    )
 
 
 def _parts(
     keys: Keys, used: Sequence[str], distance: Distance, cells: MissingCells | None
 ) -> Callable[[int, Block], Sequence[Part]]:
-    """Both sides of a sub-group by the columns used, as points, or pattern by pattern where cells are missing."""
+    """The points of both sides of a sub-group in the columns used; if cells are missing, a link by missing-data patterns."""
     every = _coordinates(keys, used, distance)
 
     def parts(group: int, block: Block) -> Sequence[Part]:
@@ -117,14 +130,14 @@ def _parts(
 
 
 def _ranges(keys: Keys, name: str, block: Block) -> float:
-    """How many standard deviations the range of a released column has; a name is one unit from another."""
+    """The range of a released column in standard deviations; 1 for a categorical column."""
     y = keys.both(name, block)[1]
     there = y[~absent(y)] if y.dtype.kind == "f" else y[:0]
     return float(np.ptp(there) / there.std()) if len(there) and np.ptp(there) > 0 and there.std() > 0 else 1.0
 
 
 def _both(keys: Keys, name: str, block: Block) -> tuple[Array, Array]:
-    """Held and released values, names that have an order as numbers."""
+    """Known and released values; categories with a stated order as numbers."""
     a, b = keys.both(name, block)
     if name in keys.codes and keys.base.get(name, name) in keys.joined.roles.ordered:
         a, b = (np.where(v < 0, np.nan, v.astype(np.float64)) for v in (a, b))
@@ -132,7 +145,7 @@ def _both(keys: Keys, name: str, block: Block) -> tuple[Array, Array]:
 
 
 def _points(keys: Keys, name: str, block: Block, distance: Distance) -> tuple[list[Floats], list[Floats]]:
-    """The coordinates of one column on both sides, missing cells as zero."""
+    """The coordinates of one column on both sides; missing cells are zero."""
     a, b = _both(keys, name, block)
     power = 1 if distance == "gower" else 2
     if a.dtype.kind == "f":
@@ -143,7 +156,7 @@ def _points(keys: Keys, name: str, block: Block, distance: Distance) -> tuple[li
 
 
 def _coordinates(keys: Keys, names: Sequence[str], distance: Distance) -> Callable[[Block], tuple[Floats, Floats]]:
-    """Both sides of a block as points."""
+    """Known values u and released values v of a block as points, with d(x_i, y_j) = ‖u_i − v_j‖."""
     power = 1 if distance == "gower" else 2
 
     def points(block: Block) -> tuple[Floats, Floats]:

@@ -1,4 +1,8 @@
-"""Link all records of a sub-group at once, each released record to one original (Domingo-Ferrer and Torra 2003)."""
+"""Link all records of a sub-group at once, each released record to one original record (Domingo-Ferrer and Torra 2003).
+
+    π* = arg min_π Σ_i ‖(x_i − y_π(i)) / sd(y)‖²  over the permutations π that leave S unchanged;
+    target i succeeds if π*(i) = i.
+"""
 
 from __future__ import annotations
 
@@ -18,29 +22,31 @@ from larvatus.data.score import Score
 
 
 class OptimalAssignment(Attack):
-    """The intruder knows every record of the sub-group and gives each its own released record, at the least total distance.
+    """The intruder knows every record of the sub-group and assigns a released record to each, at the least total distance.
 
-    Whoever knows all targets gains by it: a released record taken by one target is not there for another, which a search for
-    the nearest record does not use. Distances are squared, in standard deviations of the released values; records that
-    differ in S are never linked. Assignments of equal cost share the credit: several are found, in keyed random order.
+    Knowing all targets helps: a released record assigned to one target is not available for another, which a search for
+    nearest records ignores. Distances are squared, in standard deviations of the released values. Records that differ in S
+    are never linked. Assignments of equal cost share the credit: several are found, in keyed random order.
 
     Parameters:
-        largest: assign at most this many records at once; more are cut into blocks along the direction in which released
-            values vary most, which loses targets near the cuts. Time grows with the cube of it.
+        largest: largest number of records assigned at once; larger sets are cut into blocks along the direction of largest
+            variance of the released values, and targets near a cut may be missed. Time grows with its cube.
     """
 
     assumes: ClassVar[str] = (
-        "Knows the original values of all records in the file, and that each of them has exactly one released record."
+        "The intruder knows the original values of all records in the file, and that each has exactly one released record."
     )
 
-    largest: Annotated[int, Field(ge=2, le=20_000)] = Field(default=5000, description="most records to assign at once")
+    largest: Annotated[int, Field(ge=2, le=20_000)] = Field(
+        default=5000, description="largest number of records assigned at once"
+    )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         by = GroupKeys.of(self, original, release, intruder, random)
         cut = sum(n > self.largest for n in by.keys.joined.groups.sizes)
         notes = [f"{cut} sub-groups of more than {self.largest:,} records may have been assigned in blocks"] if cut else []
         return link_groups(
-            self, "share of records whose own released record is assigned to them", original, release, intruder, by,
+            self, "share of records that are assigned their own released record", original, release, intruder, by,
             self._link, notes=notes, one_guess=True,
         )
 

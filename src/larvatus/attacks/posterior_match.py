@@ -1,4 +1,11 @@
-"""Link every original record to the released record that the law of the mask makes most probable (Fuller 1993)."""
+"""Link each target to the released record that is most probable under the law of the mask (Fuller 1993).
+
+    posterior rule    j* = arg max_j f(x_i | y_j, s_i)
+    likelihood rule   j* = arg max_j f(y_j | x_i, s_i)
+
+Given S, (X, Y) is jointly normal. Under the posterior rule the distance is the Mahalanobis distance of x_i from E(X | y_j),
+with covariance Var(X | Y); under the likelihood rule, of y_j from E(Y | x_i), with covariance Var(Y | X).
+"""
 
 from __future__ import annotations
 
@@ -19,35 +26,37 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-_BESIDE = 20_000  # targets, of a larger file, for which the attack is tried a second time without or with the settings
+_BESIDE = 20_000  # largest number of targets for which the attack is repeated without (or with) the mask's settings
 
 
 class PosteriorMatch(Attack):
     """The intruder knows the targets' original values and how the mask works, and picks the most probable record for each.
 
-    Given S, original and released values are taken as jointly normal. "posterior" picks the record whose released values
-    make the target's original ones most probable, "likelihood" the one whose released values are most probable for the
-    target. Candidates agree with the target in the non-confidential columns it is known by; ties share the credit. Names
-    are not used.
+    Given S, original and released values are modelled as jointly normal. The "posterior" rule picks the record j that
+    maximises f(x | y_j), the density of the target's original values given the released ones. The "likelihood" rule maximises
+    f(y_j | x). Candidates agree with the target in the known non-confidential columns. Ties share the credit. Categorical
+    confidential columns are not used.
 
     Parameters:
-        rule: "posterior", which finds about twice as many where values moved far, or "likelihood", that of published tables.
-        law: "mask": as the steps state it, where they do and the intruder is told their settings; else, and with
-            "cross_fit", learnt from pairs of original and released records other than the target's; "in_sample" learns it
-            from all pairs, the target's own among them, which overstates what an intruder can do in small sub-groups.
-        within: success means that the own record is among this many most probable; the first is the headline.
-        targets: attack only so many targets, drawn at random; all where none is stated.
+        rule: "posterior", which finds about twice as many records if values moved far, or "likelihood", the rule of the
+            published tables.
+        law: "mask": the law stated by the steps, if they state one and the intruder knows their settings, otherwise as
+            "cross_fit"; "cross_fit": learnt from pairs of original and released records other than the target's;
+            "in_sample": learnt from all pairs including the target's, which overstates the risk in small sub-groups.
+        within: success means that the own record is among this many most probable records; the first number decides the
+            value.
+        targets: number of targets to attack, a random sample (default: all).
     """
 
     assumes: ClassVar[str] = (
-        "The intruder holds values of the targets and the law of the mask: from its published settings, or learnt from "
-        "pairs of original and released records that have come to light. The law is taken to be linear with normal noise."
+        "The intruder knows values of the targets and the law of the mask: from its published settings, or learnt from known "
+        "pairs of original and released records. The law is assumed to be linear with normal noise."
     )
 
-    rule: MatchRule = Field(default="posterior", description="which probability is the largest for the record picked")
-    law: LawOf = Field(default="mask", description="where the law of released given original values comes from")
-    within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of records to try")
-    targets: Annotated[int, Field(ge=1)] | None = Field(default=None, description="how many targets to attack")
+    rule: MatchRule = Field(default="posterior", description="the probability that is maximised")
+    law: LawOf = Field(default="mask", description="source of the law of released values given original values")
+    within: tuple[Guesses, ...] | Guesses = Field(default=(1, 3, 5, 10), description="numbers of guesses")
+    targets: Annotated[int, Field(ge=1)] | None = Field(default=None, description="number of targets to attack (default: all)")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -56,19 +65,19 @@ class PosteriorMatch(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         keys = keys_of("posterior_match", original, release, intruder, random, self.targets)
         if not keys.numbers:
-            raise RiskError("posterior_match: the intruder knows no numeric confidential column of the release. Name one in "
-                            "intruder.known, or leave it empty for all.")
+            raise RiskError("posterior_match: the intruder knows no numeric confidential column of the release. List one in "
+                            "intruder.known, or leave intruder.known empty for all.")
         guesses = guesses_of(self.within, "within" in self.model_fields_set, intruder)
         stated = law_of(release, original) if self.law == "mask" and _pools_are_sub_groups(keys, release) else None
         told = stated is not None and intruder.told([s for r in (release, *release.others) for s in r.steps])
         link = PosteriorLink(keys, original, release, guesses, self.rule, random)
         used = link.by(stated if told else None, self.law)
         notes = [] if told or self.law != "mask" else [
-            "the intruder is not told how the release was masked: its law is learnt from other records" if stated is not None
-            else "no linear law is stated for this release: it is learnt from other records, which understates what one who "
-            "knows the mask would find"
+            "the intruder does not know how the release was masked: the law is learnt from other records" if stated is not None
+            else "no linear law is stated for this release: it is learnt from other records, which understates the success of "
+            "an intruder who knows the mask"
         ]
-        notes += [f"{n} holds names and is not used to match records" for n in keys.names]
+        notes += [f"{n} is categorical and is not used to match records" for n in keys.categorical]
         score = linkage_score(
             "posterior_match", "share of records whose own released record is the most probable one" if guesses[0] == 1 else
             f"share of records whose own released record is among the {guesses[0]} most probable", self.settings(),

@@ -1,4 +1,10 @@
-"""Weigh agreement in each column by how much it tells and link to the heaviest record (Fellegi and Sunter 1969)."""
+"""Weigh the agreement in each column and link to the record with the largest total weight (Fellegi and Sunter 1969).
+
+    w(i, k) = Σ_j log( m_j(γ) / u_j(γ) ),  γ = the level of agreement of x_ij and y_kj,
+    m_j(γ) = Pr(γ | matching pair),  u_j(γ) = Pr(γ | any pair);   k* = arg max_k w(i, k).
+
+The probabilities m are estimated by EM.
+"""
 
 from __future__ import annotations
 
@@ -19,29 +25,29 @@ from larvatus.data.score import Score
 
 
 class ProbabilisticLinkage(Attack):
-    """The intruder learns from the two files how telling each degree of agreement is, and links to the heaviest record.
+    """The intruder estimates from both files how much each level of agreement weighs, and links to the largest weight.
 
-    Numbers and names serve together: numbers agree exactly, within .01, .03, .1, .3 or one standard deviation, or not; names
-    do or do not. How often matching pairs agree is found by EM, taking columns as independent; columns that a mask left alone
-    come to weigh much, and columns that it destroyed nothing. A blanked value says nothing. Only records with the same S are
-    candidates. Candidates of equal weight share the credit. Where values were exchanged between records, each still occurs
-    somewhere, and this intruder is led there: distance and ranks then find more.
+    Numeric and categorical columns are used together. Numbers agree exactly, within .01, .03, .1, .3 or one standard
+    deviation, or not at all; categories agree or not. How often matching pairs agree is estimated by EM, with columns treated
+    as independent. Columns that the mask left unchanged get a large weight, columns it destroyed get none. A blanked value
+    has no weight. Only records with the same S are candidates. Candidates of equal weight share the credit. If values were
+    swapped between records, this attack is misled by exact agreement, and attacks by distance or rank find more.
 
     Parameters:
-        targets: try about this many records, drawn by record id, where there are more; each is held against all others.
+        targets: approximate number of records to attack, a random sample of larger files; each is compared with all others.
     """
 
     assumes: ClassVar[str] = (
-        "Holds a file of the targets with their original values, numbers and names, and ordinary record linkage software; "
-        "knows nothing of the mask."
+        "The intruder has a file of the targets with their original numeric and categorical values, and standard record "
+        "linkage software, but knows nothing about the mask."
     )
 
-    targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="about how many records to try")
+    targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="approximate number of records to attack")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
-        by = GroupKeys.of(self, original, release, intruder, random, self.targets, names_too=True)
+        by = GroupKeys.of(self, original, release, intruder, random, self.targets, categorical_too=True)
         return link_groups(
-            self, "share of records whose own released record has the greatest weight", original, release, intruder, by,
+            self, "share of records whose own released record has the largest weight", original, release, intruder, by,
             _linker(by.keys.codes, intruder.guesses or (1,)),
         )
 

@@ -1,8 +1,14 @@
-"""How much of the order of the originals the release gives away (001 §4: rank correlation and change in rank)."""
+"""Compare the ranks of original and released values (Muralidhar, Sarathy and Domingo-Ferrer: 001 §4).
+
+    value    |r(rank(x_j), rank(y_j))|, averaged over columns, sub-groups weighted by their records
+    S alone  the multiple correlation of rank(x_j) with S
+    chance   E|r| of unrelated values ≈ √(2 / (π(n − 1)))
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +24,7 @@ from larvatus.data.design import Design, design_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
-from larvatus.data.score import Row, Rows, Score
+from larvatus.data.score import Rows, Score
 from larvatus.stats.linear.moments import SampleMoments
 
 _NEAR = 0.01
@@ -28,18 +34,18 @@ _STEPS = (0, 1, 2, 3, 4, 5, 10, 15, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_
 class RankDisclosure(Attack):
     """Compare the ranks of original and released values of each record, within each sub-group.
 
-    The value is the rank correlation between original and released values, without sign, averaged over columns and
-    records (a column that does not vary in a sub-group does not count there): 1 means that the order is known. S alone
-    shows how well ranks can be predicted from S; chance is what unrelated values give in so many records. How many
-    records moved by how many ranks is in the details; per record, the share of its values that moved by no more than a
-    hundredth of the ranks of the sub-group.
+    The value is the absolute rank correlation between original and released values, averaged over columns and records: 1
+    means that the order is known. A column that does not vary in a sub-group is not counted there. S alone is the
+    correlation of the ranks with their prediction from S. Chance is the expected absolute correlation of unrelated values in
+    the same number of records. The details count how many records moved by how many ranks. The value of a record is the
+    share of its values whose rank moved by at most 1 % of the records of the sub-group.
 
     Parameters: none.
     """
 
     assumes: ClassVar[str] = (
-        "The intruder knows which released record is the target's and takes the place of its released value in the order of "
-        "all values for that of the original one."
+        "The intruder knows which released record belongs to the target, and uses the rank of its released value as the rank "
+        "of the original value."
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
@@ -51,30 +57,36 @@ class RankDisclosure(Attack):
             list(dict.fromkeys([*_all(names), *design.columns])), _moments(names, design), SampleMoments.merge
         )]
         sizes = np.array(ranked.groups.sizes, dtype=np.float64)
-        table = np.array([[p.found, p.alone, p.chance] for p in parts])
-        records = np.array([p.records for p in parts])
-        weights = np.divide(records, records.sum(axis=0), out=np.zeros_like(records), where=records.sum(axis=0) > 0)
-        whole = (weights[:, None, :] * table).sum(axis=0)
-        value, alone, chance = (float(v) for v in whole.mean(axis=1))
+        whole = _Agreement.mean_over(parts)
+        value = float(whole.value.mean())
         kept, outliers = by_outlyingness(
             ranked, [f"original {n}" for n in names], _all(names), _kept(names, ranked.groups.sizes), "rank kept within 1 %"
         )
         return Score(
             "rank_disclosure", "risk", value, "rank correlation between original and released values", self.settings(),
-            chance=chance, s_alone=alone, interval=_interval(value, float(sizes.sum()), len(names)),
-            by_group=Rows.of(_row("sub_group", ranked.groups.name(g), table[g].mean(axis=1), int(sizes[g]))
-                             for g in range(len(parts))),
-            by_variable=Rows.of(_row("variable", n, whole[:, j]) for j, n in enumerate(names)),
+            chance=float(whole.chance.mean()), s_alone=float(whole.s_alone.mean()),
+            interval=_interval(value, float(sizes.sum()), len(names)),
+            by_group=Rows.of(
+                {"sub_group": ranked.groups.name(g), "records": int(sizes[g]), "value": float(part.value.mean()),
+                 "chance": float(part.chance.mean()), "s_alone": float(part.s_alone.mean())} for g, part in enumerate(parts)
+            ),
+            by_variable=Rows.of(
+                {"variable": n, "value": float(whole.value[j]), "chance": float(whole.chance[j]),
+                 "s_alone": float(whole.s_alone[j])} for j, n in enumerate(names)
+            ),
             details={"rank_change": _changes(ranked, names), "outliers": outliers}, by_record=kept,
             notes=tuple(intruder.unused("known", "keys", "file", "error", "presence", "guesses")),
         )
 
 
+@dataclass(frozen=True, slots=True)
 class _Agreement:
-    """Per column of a sub-group: |rank correlation|, how well S predicts ranks, what chance gives, records that count."""
+    """Per column of a sub-group: |rank correlation|, the two baselines, and the number of records that count."""
 
-    def __init__(self, found: Floats, alone: Floats, chance: Floats, records: Floats) -> None:
-        self.found, self.alone, self.chance, self.records = found, alone, chance, records
+    value: Floats
+    s_alone: Floats
+    chance: Floats
+    records: Floats
 
     @classmethod
     def of(cls, m: SampleMoments, names: Sequence[str], q: int) -> _Agreement:
@@ -82,18 +94,27 @@ class _Agreement:
 
         p = len(names)
         r = np.nan_to_num(m.correlation)
-        found = np.abs(np.array([r[j, p + j] for j in range(p)]))
+        value = np.abs(np.array([r[j, p + j] for j in range(p)]))
         covariance = np.nan_to_num(m.covariance)
         variance = np.diag(covariance)[:p]
         left = unexplained_variance(covariance, list(range(p)), list(range(2 * p, 2 * p + q)))
         share = np.divide(variance - left, variance, out=np.zeros(p), where=variance > 0)
         n = np.maximum(m.present[:p], 2.0)
         chance = np.minimum(np.sqrt(2 / (np.pi * (n - 1))), 1.0)
-        return cls(found, np.sqrt(np.maximum(share, 0.0)), chance, np.where(variance > 0, m.present[:p], 0.0))
+        return cls(value, np.sqrt(np.maximum(share, 0.0)), chance, np.where(variance > 0, m.present[:p], 0.0))
+
+    @classmethod
+    def mean_over(cls, parts: Sequence[_Agreement]) -> _Agreement:
+        """The mean over sub-groups, weighted by their records."""
+        records = np.array([p.records for p in parts])
+        weights = np.divide(records, records.sum(axis=0), out=np.zeros_like(records), where=records.sum(axis=0) > 0)
+        figures = np.array([[p.value, p.s_alone, p.chance] for p in parts])
+        value, s_alone, chance = (weights[:, None, :] * figures).sum(axis=0)
+        return cls(value, s_alone, chance, records.sum(axis=0))
 
 
 def _kept(names: Sequence[str], sizes: Sequence[int]) -> Callable[[int, Block], Floats]:
-    """For each record, the share of its values whose rank moved by no more than a hundredth of the sub-group."""
+    """For each record, the share of its values whose rank moved by at most 1 % of the records of the sub-group."""
     def of(group: int, block: Block) -> Floats:
         moved = np.abs(block.matrix([_before(n) for n in names]) - block.matrix([_after(n) for n in names]))
         there = ~np.isnan(block.matrix([_before(n) for n in names]))
@@ -130,21 +151,16 @@ def _moments(names: Sequence[str], design: Design) -> Callable[[int, Block], Sam
 
 
 def _interval(value: float, n: float, p: int) -> tuple[float, float]:
-    """Fisher's interval for a correlation, taken for the mean of several."""
+    """Fisher's interval for a correlation, used here for the mean of several."""
     if n <= 4:
         return 0.0, 1.0
     centre, half = np.arctanh(min(value, 1 - 1e-15)), 1.959963984540054 / np.sqrt(n - 3)
     return max(0.0, float(np.tanh(centre - half))), min(1.0, float(np.tanh(centre + half)) if value < 1 else 1.0)
 
 
-def _row(key: str, name: str, figures: Floats, records: int | None = None) -> Row:
-    value, alone, chance = (float(v) for v in figures)
-    size = {} if records is None else {"records": records}
-    return {key: name, **size, "value": value, "chance": chance, "s_alone": alone}
-
 
 def _changes(ranked: Microdata, names: Sequence[str]) -> Rows:
-    """For each column, how many records moved by how many ranks within their sub-group."""
+    """For each column, the number of records by the number of ranks they moved within their sub-group."""
     edges = np.array(_STEPS, dtype=np.float64)
 
     def count(group: int, block: Block) -> NDArray[np.int64]:

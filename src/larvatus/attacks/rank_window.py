@@ -1,4 +1,9 @@
-"""Intersect, over columns, the released records whose rank lies within a window of the target's (004 §3.4)."""
+"""Keep the released records whose rank lies within a window of the target's rank in every column (Winkler 2007: 004 §3.4).
+
+    With window w_j (a fraction of the n records), the candidates of target i are
+        {k : |rank(x_ij) − rank(y_kj)| ≤ w_j · n for every column j},
+    and each has probability one over their number.
+"""
 
 from __future__ import annotations
 
@@ -19,28 +24,29 @@ from larvatus.data.score import Score
 
 
 class RankWindow(Attack):
-    """The intruder knows how far ranks can have moved and keeps the records that are near enough in every column at once.
+    """The intruder knows how far ranks can move, and keeps the records that are close enough in every column.
 
-    Meant for rank swapping, whose window is often published: at the true window the own record is never excluded, and few
-    others pass in several columns. Ranks are taken within the sub-group among the values present; a blanked value excludes
-    nothing. Candidates share the credit; where none is left the intruder guesses among the records with the same S.
+    This attack is designed against rank swapping, whose window is often published: at the true window the own record is
+    never excluded, and few other records pass in several columns. Ranks are taken within the sub-group, among the values
+    present. A blanked value excludes no record. Candidates share the credit. If none is left, the intruder guesses among the
+    records with the same S.
 
     Parameters:
-        window: how far a rank may have moved, as a share of the records; where none is given, the smallest window of each
-            column over the whole file that excludes no target from its own record, as an intruder told the parameters would
-            take, or that of the other records where the intruder is not told.
-        targets: try about this many records, drawn by record id, where there are more; each is held against all others.
+        window: largest move of a rank, as a fraction of the records (default: for each column the smallest window over the
+            whole file that excludes no target's own record, as an intruder who knows the parameters would use; an intruder
+            who does not know them uses the smallest window that fits the other records).
+        targets: approximate number of records to attack, a random sample of larger files; each is compared with all others.
     """
 
     assumes: ClassVar[str] = (
-        "Knows the original values of every target and of the others in its sub-group, so their ranks, and how far the mask "
-        "moves a rank at most."
+        "The intruder knows the original values of every target and of the other records of its sub-group, hence their ranks, "
+        "and knows the largest move of a rank."
     )
 
     window: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        default=None, description="largest move of a rank, as a share of the records; the smallest true one where none is given"
+        default=None, description="largest move of a rank, as a fraction of the records (default: the smallest true window)"
     )
-    targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="about how many records to try")
+    targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="approximate number of records to attack")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -48,7 +54,7 @@ class RankWindow(Attack):
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         by = GroupKeys.of(self, original, release, intruder, random, self.targets)
-        meaning = "share of records singled out by their ranks, candidates sharing the credit"
+        meaning = "share of records singled out by their ranks (candidates share the credit)"
         if self.window is not None:
             return link_groups(self, meaning, original, release, intruder, by, _linker(np.full((2, 1), self.window), (False,)))
         farthest = np.sort(np.nan_to_num(by.measured(_moves)), axis=1)[:, -2:]
@@ -65,7 +71,10 @@ def _moves(sides: LinkedGroup) -> Floats:
 
 
 def _linker(windows: Floats, from_others: Sequence[bool]) -> Callable[[LinkedGroup], Floats]:
-    """By the largest window of each column (or of all), or by that of the other records: the second where one has the first."""
+    """Link by the largest move of each column, or, if `from_others`, by the largest move among the other records.
+
+    `windows` holds the largest and the second largest move; the second applies to the record that has the largest.
+    """
     from larvatus.stats.linkage.boxes import shared_credit
     from larvatus.stats.ranks.windows import rank_limits
 

@@ -1,4 +1,8 @@
-"""How many records the released columns single out: sample uniques, k-anonymity (Samarati 2001) and l-diversity."""
+"""Find records that the released columns single out: sample uniques, k-anonymity (Samarati 2001) and l-diversity.
+
+    With n(i) the number of released records that agree with target i in every key, the credit is
+        1 / n(i)  if the keys of its own record are unchanged,    1 / n_S(i)  otherwise (agreement in S alone).
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,16 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.attacks.keys.equivalence_classes import diversity, with_class_size
-from larvatus.attacks.linkage.group_linkage import ALONE, BY_X, EVEN, HIT, OUT, credits_to_score, pool_of
-from larvatus.attacks.scoring.credits import distance_from_centre, outlyingness
+from larvatus.attacks.linkage.group_linkage import credits_to_score, pool_of
+from larvatus.attacks.scoring.credits import (
+    CHANCE,
+    OUTLYING,
+    S_ALONE,
+    SUCCESS,
+    X_ALONE,
+    distance_from_centre,
+    outlyingness,
+)
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Attack, Block, Column
@@ -24,30 +36,34 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.data.step_columns import codes_in
 
 Sizes = Annotated[int, Field(ge=2, le=1000)]
-BY_KEYS, BY_S, BY_MASKED = "size by keys", "size by S", "size by X"
+BY_KEYS, BY_S, BY_MASKED = "size by keys", "size by S", "size by X"  # columns with the size of each record's class
+_FIGURES = (SUCCESS, S_ALONE, CHANCE, X_ALONE, OUTLYING)
 _SAME = 1e-9
 
 
 class Uniqueness(Attack):
-    """The intruder looks for the one record that agrees exactly with the target in every key column.
+    """The intruder looks for the one record that agrees exactly with the target in every key variable.
 
-    A record that left unchanged is found among those that agree with it and shares the credit with them; for one that was
-    changed the intruder is no better off than with S alone. A blanked key counts as a value of its own, which errs on the
-    side of risk. How many records stand in classes of fewer than k, and how many values the classes hold of the columns
-    that are not keys (of all confidential ones in the classes of S, where all columns are keys), is in the details.
+    A record released unchanged is found among the records that agree with it, and shares the credit with them. For a changed
+    record the intruder does no better than with S alone. A blanked key counts as a value of its own, which overstates the
+    risk rather than understating it. The details count the records in equivalence classes of fewer than k records
+    (k-anonymity), and the different values of the columns that are not keys within each class (l-diversity; if all columns
+    are keys, of all confidential columns in the classes of S).
 
     Parameters:
-        keys: columns the intruder goes by; all that it knows where none are named.
-        k: sizes of class to count the records below.
+        keys: key variables (default: all known columns).
+        k: class sizes; records in smaller classes are counted for each.
     """
 
     assumes: ClassVar[str] = (
-        "Knows the original values of the key columns of every target exactly, and that it is in the file; tries no record "
-        "that differs."
+        "The intruder knows the key variables of every target exactly, and that the target is in the file, and considers only "
+        "records that agree in all of them."
     )
 
-    keys: Names = Field(default=(), description="columns the intruder goes by; all that it knows where none are named")
-    k: tuple[Sizes, ...] | Sizes = Field(default=(2, 3, 5, 10), description="sizes of class to count the records below")
+    keys: Names = Field(default=(), description="key variables (default: all known columns)")
+    k: tuple[Sizes, ...] | Sizes = Field(
+        default=(2, 3, 5, 10), description="class sizes; records in smaller classes are counted for each"
+    )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         data, pool = release.data, pool_of(release.data, intruder)
@@ -62,10 +78,12 @@ class Uniqueness(Attack):
         masked, given = (tuple(n for n in names if not self.keys or n in self.keys) for names in (masked, given))
         pool = pool.ungrouped() if self.keys and any(c not in self.keys for c in data.sub_groups.columns) else pool
         found = _found(original, pool, masked, given, random)
-        back = data.holding(data.table.pair(found.table, {n: n for n in (HIT, ALONE, EVEN, BY_X, OUT)}))
-        _, group, values = collect(back, (HIT, ALONE, EVEN, BY_X, OUT))
-        score = credits_to_score(self, "share of records singled out by columns that agree exactly", back, group, values,
-                       [*_said(original, data, masked), *intruder.unused("file", "error", "presence", "guesses")])
+        back = data.holding(data.table.pair(found.table, {n: n for n in _FIGURES}))
+        _, group, values = collect(back, _FIGURES)
+        score = credits_to_score(
+            self, "share of records singled out by exact agreement in the key variables", back, group, values,
+            [*_changed_kinds(original, data, masked), *intruder.unused("file", "error", "presence", "guesses")],
+        )
         rest = [n for n in first if n not in masked]
         classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))
         tables = {"anonymity": _anonymity(found, (self.k,) if isinstance(self.k, int) else self.k)}
@@ -87,20 +105,20 @@ def _found(
     agree = _agreement(original, pool, masked)
 
     def credit(group: int, block: Block) -> Mapping[str, Array]:
-        same, even = agree(block), np.full(len(block), 1.0 / sizes[group])
-        alone = 1.0 / block[BY_S]
+        same, chance = agree(block), np.full(len(block), 1.0 / sizes[group])
+        s_alone = 1.0 / block[BY_S]
         return {
-            HIT: np.where(same, 1.0 / block[BY_KEYS], alone), ALONE: alone, EVEN: even,
-            BY_X: np.where(same, 1.0 / block[BY_MASKED], even) if given else np.where(same, 1.0 / block[BY_KEYS], even),
-            OUT: distance_from_centre(*centres[group], block, numbers),
+            SUCCESS: np.where(same, 1.0 / block[BY_KEYS], s_alone), S_ALONE: s_alone, CHANCE: chance,
+            X_ALONE: np.where(same, 1.0 / block[BY_MASKED if given else BY_KEYS], chance),
+            OUTLYING: distance_from_centre(*centres[group], block, numbers),
         }
 
     names = [*before, *masked, BY_KEYS, BY_S, *([BY_MASKED] if given else [])]
-    return joined.map_rows(credit, names, [Column(n, "number") for n in (HIT, ALONE, EVEN, BY_X, OUT)])
+    return joined.map_rows(credit, names, [Column(n, "number") for n in _FIGURES])
 
 
 def _agreement(original: Microdata, pool: Microdata, masked: Sequence[str]) -> Callable[[Block], NDArray[np.bool_]]:
-    """Whether a record's own released keys, as far as they are not blanked, are its original ones."""
+    """Whether the released keys of a record that are not blanked equal its original ones."""
     mine, theirs = original.table.columns, pool.table.columns
 
     def agree(block: Block) -> NDArray[np.bool_]:
@@ -118,14 +136,14 @@ def _agreement(original: Microdata, pool: Microdata, masked: Sequence[str]) -> C
     return agree
 
 
-def _said(original: Microdata, data: Microdata, masked: Sequence[str]) -> list[str]:
+def _changed_kinds(original: Microdata, data: Microdata, masked: Sequence[str]) -> list[str]:
+    """A note for each column that changed between numeric and categorical."""
     changed = [n for n in masked if original.table.columns[n].kind != data.table.columns[n].kind]
-    return [f"{n} holds another kind of value than in the original; the intruder is taken to know how it was changed"
-            for n in changed]
+    return [f"{n} has a different type from the original; the intruder is assumed to know how it was changed" for n in changed]
 
 
 def _anonymity(found: Microdata, sizes: Sequence[int]) -> Rows:
-    """Records in classes smaller than k, by all keys and by S alone, and the smallest class there is."""
+    """Share of records in classes smaller than k, by all keys and by S alone, and the size of the smallest class."""
     def count(group: int, block: Block) -> NDArray[np.int64]:
         return np.array([[int((block[n] < k).sum()) for k in sizes] for n in (BY_KEYS, BY_S)], dtype=np.int64)
 
@@ -142,7 +160,7 @@ def _anonymity(found: Microdata, sizes: Sequence[int]) -> Rows:
 
 
 def _diversity(found: Microdata, classes: str, name: str, random: RecordRandom) -> Row:
-    """How few values of a column a class holds, and how many records are in classes of one value and of two."""
+    """Fewest different values of a column in a class, and the shares of records in classes of one value and of two."""
     table = np.sum(diversity(found, classes, name, random), axis=0)
     few = np.flatnonzero(table)
     rows = max(found.rows, 1)

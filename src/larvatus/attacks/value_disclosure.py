@@ -1,4 +1,10 @@
-"""How closely the released values let an intruder predict the original ones, beyond S (000 §2.1 and §5.1.1)."""
+"""Measure how well the released values predict the original ones, beyond S (Muralidhar and Sarathy: 000 §2.1 and §5.1.1).
+
+    value    R²(X_j | S, Y)
+    S alone  R²(X_j | S)
+    chance   1 − (1 − R²(X_j | S)) (1 − r / (n − 1 − q)),  for r released columns unrelated to X, and q terms of S
+    width of a confidence interval for X_j, with the release over without:  √[(1 − R²(X_j | S, Y)) / (1 − R²(X_j | S))]
+"""
 
 from __future__ import annotations
 
@@ -27,17 +33,17 @@ _CLOSE = "predicted within a tenth of a standard deviation"
 class ValueDisclosure(Attack):
     """The intruder regresses each confidential column on S and on all released columns, within each sub-group.
 
-    The value is the share of variance explained, its mean over columns and records; S alone shows what is known without the
-    release. Chance is what as many unrelated columns would explain. The width of a confidence interval for a value, beside
-    the width without the release, is in the details: 1 means that nothing was learnt. Per record, it is the share of its
-    values that the regression predicts to within a tenth of a standard deviation.
+    The value is the share of variance explained, R², averaged over columns and records. S alone is the R² of the regression
+    on S. Chance is the R² expected if the released columns were unrelated to X. The details give the width of a confidence
+    interval for an original value, relative to its width without the release: 1 means that nothing is learnt. The value of
+    a record is the share of its values predicted to within a tenth of a standard deviation.
 
     Parameters: none.
     """
 
     assumes: ClassVar[str] = (
-        "The intruder knows how released and original values go together on average, in each sub-group, and which released "
-        "record is the target's, and wants its original values."
+        "The intruder knows the regression of original on released values in each sub-group, knows which released record "
+        "belongs to the target, and wants its original values."
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
@@ -68,7 +74,7 @@ class ValueDisclosure(Attack):
 
 @dataclass(frozen=True, slots=True)
 class _Explained:
-    """Per column: shares of variance explained by S, by S and the release, by S and chance; what is left; records."""
+    """Per column: R² given S, given S and the release, given S and unrelated columns; ratio of residual variances; records."""
 
     s_alone: Floats
     both: Floats
@@ -92,7 +98,7 @@ class _Explained:
 
     @classmethod
     def total(cls, parts: Sequence[_Explained]) -> _Explained:
-        """The mean over sub-groups, each counting by its records."""
+        """The mean over sub-groups, weighted by their records."""
         records = np.array([p.records for p in parts])
         weights = np.divide(records, records.sum(axis=0), out=np.zeros_like(records), where=records.sum(axis=0) > 0)
 
@@ -106,7 +112,7 @@ class _Explained:
 
     @property
     def width(self) -> Floats:
-        """Width of an interval given S and the release, over the width given S alone."""
+        """Width of an interval given S and the release, relative to its width given S alone."""
         return np.asarray(np.sqrt(np.maximum(self.left, 0.0)))
 
     def row(self) -> Row:
@@ -127,7 +133,7 @@ def _moments(before: Sequence[str], names: Sequence[str], design: Design) -> Cal
 def _near(
     moments: Sequence[SampleMoments], before: Sequence[str], released: Sequence[str], design: Design
 ) -> Callable[[int, Block], Floats]:
-    """For each record, the share of its values that the regression predicts closely."""
+    """For each record, the share of its values that the regression predicts to within the tolerance."""
     from larvatus.stats.linear.regression import slopes
 
     p = len(before)
@@ -163,7 +169,7 @@ def _variable(name: str, whole: _Explained, j: int) -> Row:
 
 
 def _widths(data: Microdata, names: Sequence[str], parts: Sequence[_Explained], whole: _Explained) -> Rows:
-    """Width with the release over width without, for the file and for every sub-group."""
+    """Interval width with the release relative to the width without, for the file and for every sub-group."""
     inside = [(data.groups.name(g), part) for g, part in enumerate(parts)] if len(parts) > 1 else []
     places = [("all records", whole), *inside]
     return Rows.of(

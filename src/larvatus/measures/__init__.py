@@ -1,4 +1,4 @@
-"""What analysts lost: one file, one measure. What several measures share is in the sub-packages."""
+"""Measures of utility loss: one file per measure. Code that several measures share is in the sub-packages."""
 
 from __future__ import annotations
 

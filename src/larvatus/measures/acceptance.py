@@ -1,4 +1,10 @@
-"""Whether users would take released values for real ones: values never seen, and values that cannot be (001 §2)."""
+"""Share of released values that users would not accept as real (Muralidhar, Sarathy and Domingo-Ferrer: 001 §2).
+
+    loss of a column = (share of new values + share of impossible values) / 2
+
+A new value does not occur in the original. An impossible value is negative, outside the range, or not whole, although no
+original value is.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +27,7 @@ _KINDS = ("new", "negative", "outside", "not_whole", "impossible")
 
 
 class _Limits(NamedTuple):
-    """Of the original values of a column: the least, the largest, and whether all are whole."""
+    """Smallest and largest original value of a column, and whether all values are whole numbers."""
 
     low: float = np.inf
     high: float = -np.inf
@@ -32,7 +38,7 @@ class _Limits(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """Along values in ascending order: the last one, whether an original has it, released ones that wait, and new ones."""
+    """State of a pass over sorted values: last value, whether it occurs in the original, its released records, new values."""
 
     last: float = np.nan
     known: bool = False
@@ -41,13 +47,14 @@ class _Seen(NamedTuple):
 
 
 class Acceptance(Measure):
-    """Count released values that do not occur in the original, and those that could not occur there.
+    """Count released values that do not occur in the original, and values that are impossible there.
 
-    Impossible are negative values where there were none, values outside the original's range and fractions where all values
-    were whole. The loss of a column is the mean of its share of new values and its share of impossible ones; rules that the
-    release was to obey count as one more column each, with the share of records that break them beyond the original's; the
-    value is the mean. Permuted values lose nothing; noise makes nearly every value new at once. Missing values are left
-    out; new names are impossible too. In sub-groups values are held against those of the sub-group.
+    A value is impossible if it is negative and no original value is, if it lies outside the range of the original, or if it
+    is not whole and all original values are. The loss of a column is the mean of its share of new values and its share of
+    impossible values. Each rule that the release should obey counts as one more column; its loss is the share of records
+    that break the rule in the release beyond those that break it in the original. The value is the mean. Permuted values
+    lose nothing; noise makes nearly every value new. Missing values are left out. A new category is also impossible. In a
+    sub-group, values are compared with the original values of that sub-group.
 
     Parameters: none.
     """
@@ -73,7 +80,7 @@ class Acceptance(Measure):
             for r in release.rules
         ]
         return Score(
-            "acceptance", "loss", mean_of([*rows, *rules]), "share of released values that are new or cannot be, by halves",
+            "acceptance", "loss", mean_of([*rows, *rules]), "mean of the shares of new and of impossible released values",
             self.settings(), by_variable=Rows.of(rows), by_group=Rows.of(groups),
             details={"rules": Rows.of(rules)} if rules else {},
         )
@@ -84,7 +91,7 @@ def _number(cell: object) -> float:
 
 
 def _rows(names: Sequence[str], counts: Ints) -> list[Row]:
-    """One row per column with released values: the loss, and the share of every kind."""
+    """One row per column with released values: the loss, and the share of each kind of value."""
     out: list[Row] = []
     for name, (present, *found) in zip(names, counts, strict=True):
         if present:
@@ -94,7 +101,7 @@ def _rows(names: Sequence[str], counts: Ints) -> list[Row]:
 
 
 def _counted(original: Microdata, released: Microdata) -> dict[GroupLabel, tuple[Sequence[str], Ints]]:
-    """For every sub-group that both have, columns and counts: columns × (present, and each kind)."""
+    """For every sub-group in both files, the columns and their counts: columns × (present, each kind of value)."""
     mine, theirs = original.table.columns, released.table.columns
     names = [n for n in original.confidential if n in theirs]
     place = {label: g for g, label in enumerate(original.groups.labels)}
@@ -103,7 +110,7 @@ def _counted(original: Microdata, released: Microdata) -> dict[GroupLabel, tuple
         if mine[name].kind == theirs[name].kind == "number":
             found = _numbers(original, released, name)
         else:
-            found = _names(original, released, name)
+            found = _categories(original, released, name)
         for label in out:
             out[label][j] = found[label]
     return {label: (names, counts) for label, counts in out.items()}
@@ -136,7 +143,7 @@ def _numbers(original: Microdata, released: Microdata, name: str) -> dict[GroupL
 
 
 def _passed(name: str, group: int, carry: _Seen, block: Block) -> _Seen:
-    """After more rows in sorted order; what is equal to the last value may come in the next block too."""
+    """The state after more sorted rows; the next block may continue the last value."""
     value, released = block[name], block[_RELEASED] == 1
     start = np.flatnonzero(np.concatenate([[True], value[1:] != value[:-1]]))
     waiting = np.add.reduceat(released.astype(np.int64), start)
@@ -151,8 +158,8 @@ def _passed(name: str, group: int, carry: _Seen, block: Block) -> _Seen:
     return _Seen(float(value[-1]), bool(known[-1]), int(waiting[-1]), new + int(waiting[:-1].sum()))
 
 
-def _names(original: Microdata, released: Microdata, name: str) -> dict[GroupLabel, Ints]:
-    """Names that no original has; where the kind of the column changed, every value is new."""
+def _categories(original: Microdata, released: Microdata, name: str) -> dict[GroupLabel, Ints]:
+    """Categories that do not occur in the original; if the type of the column changed, every value is new."""
     levels: list[tuple[Level, ...]] = [d.table.columns[name].levels for d in (original, released)]
     numbers = [d.table.columns[name].kind == "number" for d in (original, released)]
 
@@ -163,7 +170,7 @@ def _names(original: Microdata, released: Microdata, name: str) -> dict[GroupLab
     known = {
         label: {levels[0][int(c)] for c in seen if c >= 0} for label, seen in zip(original.groups.labels, codes, strict=True)
     }
-    strange = [
+    unseen = [
         np.array([v not in known.get(label, set()) for v in levels[1]] + [False]) for label in released.groups.labels
     ]
 
@@ -172,7 +179,7 @@ def _names(original: Microdata, released: Microdata, name: str) -> dict[GroupLab
             n = int((~np.isnan(block[name])).sum())
             return np.array([n, n, 0, 0, 0, n])
         there = block[name][block[name] >= 0]
-        new = int(strange[group][there].sum())
+        new = int(unseen[group][there].sum())
         return np.array([len(there), new, 0, 0, 0, new])
 
     return dict(zip(released.groups.labels, released.reduce([name], count, np.add), strict=True))

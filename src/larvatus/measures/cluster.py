@@ -1,4 +1,10 @@
-"""Whether clusters of near records hold originals and released records alike (U_c, 003 §2.2)."""
+"""Cluster both files together and compare their shares in each cluster (U_c; Woo, Reiter, Oganian and Karr: 003 §2.2).
+
+    U_c = (1/G) Σ_j w_j (n_jO / n_j − c)²,   c = n_O / (n_O + n_R)
+
+n_j records are in cluster j, n_jO of them original; w_j = n_j by default.
+    value = Σ_j w_j (n_jO / n_j − c)² / (c (1 − c) Σ_j w_j),  which is 1 if no cluster has records of both files.
+"""
 
 from __future__ import annotations
 
@@ -24,36 +30,36 @@ MOST_IN_ONE = 0.8
 
 
 class Cluster(Measure):
-    """Cluster the records of both files together and look how far from even each cluster is split between them.
+    """Cluster the records of both files together and measure how unevenly each cluster is split between them.
 
     U_c is the mean over clusters of n_j (n_jO / n_j − c)², where c is the original's share of all records. The value is U_c
-    over what it would be if no cluster held records of both files; U_c itself and G · U_c stand in the details. Clusters come
-    from average linkage on squared distances, every column scaled to unit variance in the original, the indicators of a
-    nominal one together; a missing number is the mean and an indicator. It sees local shifts in any number of columns, and
-    nothing that happens inside a cluster.
+    divided by its value if no cluster had records of both files. U_c and G · U_c are in the details. Clusters are formed by
+    average linkage on squared distances. Each column is scaled to unit variance in the original; the indicators of a
+    categorical column are scaled together. A missing number enters as the mean with an indicator. The measure detects local
+    shifts in any number of columns, but no change within a cluster.
 
     Parameters:
-        groups: numbers of clusters, the first one decides; by default 100, 250, 500, 750 and 1,000, no more than a
-            quarter of the original's records.
+        groups: numbers of clusters; the first decides the value (default: 100, 250, 500, 750 and 1,000, at most a quarter of
+            the original records).
         weights: weight of a cluster: its size, the same for all, or the standard error of its share.
-        columns: columns to cluster by, non-confidential ones too; all confidential ones where none is named.
-        exact: most distinct points that are linked one by one; more are first summed up as cells of near ones.
-        sample: at most about this many records of each file, drawn at random.
+        columns: columns to cluster by, confidential or not (default: all confidential columns).
+        exact: largest number of distinct points that are linked one by one; more points are first grouped into cells.
+        sample: approximate largest number of records of each file; larger files are sampled at random.
     """
 
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 
     groups: Annotated[tuple[Annotated[int, Field(ge=2)], ...], Field(min_length=1)] | None = Field(
-        default=None, description="numbers of clusters, the first one decides"
+        default=None, description="numbers of clusters; the first decides the value"
     )
     weights: Literal["size", "equal", "standard_error"] = Field(default="size", description="weight of a cluster")
     columns: tuple[str, ...] | None = Field(
-        default=None, description="columns to cluster by; all confidential ones where none is named"
+        default=None, description="columns to cluster by (default: all confidential columns)"
     )
     exact: Annotated[int, Field(ge=100, le=50_000)] = Field(
-        default=20_000, description="most distinct points that are linked one by one"
+        default=20_000, description="largest number of distinct points that are linked one by one"
     )
-    sample: Annotated[int, Field(ge=100)] = Field(default=500_000, description="most records of each file")
+    sample: Annotated[int, Field(ge=100)] = Field(default=500_000, description="largest number of records of each file")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -63,7 +69,7 @@ class Cluster(Measure):
         released = release.data
         axes, many = axes_of(original, released, sorted(comparable(original, released, self.columns, self.name())))
         if not axes:
-            raise UtilityError(f"{self.name()}: {many[0]!r} has too many levels for indicators. Name other columns (columns).")
+            raise UtilityError(f"{self.name()}: {many[0]!r} has too many levels for indicators. Use other columns (columns).")
         share = min(1.0, self.sample / max(original.rows, released.rows, 1))
         before, after = (points_of(d, axes, random, share) for d in (original, released))
         scale = _Scale(axes, before.whole, after.whole)
@@ -78,22 +84,23 @@ class Cluster(Measure):
             groups.append({"sub_group": name, "records": original.groups.sizes[a], "value": value})
         cells = any(f.cells for f in found)
         notes = [
-            *([f"on about {len(whole[0]):,} of {original.rows:,} records, drawn at random"] if share < 1 else []),
-            *([f"more than {self.exact:,} distinct points: average linkage of {min(_CELLS, self.exact):,} cells of near ones"]
-              if cells else []),
-            *([f"without {', '.join(many)}, which hold too many names"] if many else []),
-            *([f"one cluster holds {100 * found[0].largest:.0f} % of all records, and nothing inside it is seen; the others "
-               "are a few outlying ones. Ask for more clusters (groups), or look at ecdf_max and table"]
+            *([f"computed on a random sample of about {len(whole[0]):,} of {original.rows:,} records"] if share < 1 else []),
+            *([f"more than {self.exact:,} distinct points: they were grouped into {min(_CELLS, self.exact):,} cells before "
+               "average linkage"] if cells else []),
+            *([f"without {', '.join(many)}: too many categories"] if many else []),
+            *([f"one cluster contains {100 * found[0].largest:.0f} % of all records, and changes within it are not detected; "
+               "the other clusters are a few outlying records. Use more clusters (groups), or see ecdf_max and table"]
               if len(found[0].size) > 1 and found[0].largest > MOST_IN_ONE else []),
         ]
         return Score(
-            self.name(), "loss", found[0].value(self.weights), "how unevenly clusters are split, 1 where they are apart",
+            self.name(), "loss", found[0].value(self.weights),
+            "unevenness of the split of clusters between the files, 1 if no cluster has records of both",
             self.settings(), by_group=Rows.of(groups), notes=tuple(notes), sampled=share < 1,
             details={"groups": Rows.of(f.row(self.weights) for f in found), "clusters": found[0].worst(self.weights)},
         )
 
     def _split(self, before: Floats, after: Floats, groups: Sequence[int]) -> list[_Split]:
-        """How clusters are split, for each number of them; points in an order of their own, so that no other one matters."""
+        """The split of clusters for each number of clusters; points are sorted, so that record order does not matter."""
         from larvatus.stats.grouping.average_linkage import cluster_points
         from larvatus.stats.grouping.birch_cells import features, summed_up
 
@@ -116,7 +123,7 @@ class Cluster(Measure):
 
 
 class _Scale:
-    """Original mean and spread of every axis: a numeric column by its own, the indicators of a nominal one by all of them."""
+    """Original mean and standard deviation of each axis; the indicators of a categorical column share one."""
 
     def __init__(self, axes: Sequence[PointAxis], before: Floats, after: Floats) -> None:
         self.mean, spread = np.zeros(len(axes)), np.zeros(len(axes))
@@ -132,7 +139,7 @@ class _Scale:
         self.sd = np.sqrt(np.where(spread > 0, spread, 1.0))
 
     def of(self, points: Floats) -> Floats:
-        """Points in units of spread, with an indicator for every number that may be missing."""
+        """Points in standard deviations, with an indicator for every numeric column with missing values."""
         scaled = (points - self.mean) / self.sd
         return np.column_stack([np.nan_to_num(scaled), *(np.isnan(points[:, j]) for j in self.blank)])
 
@@ -146,18 +153,19 @@ def _some_missing(*columns: Floats) -> bool:
 
 
 class _Split:
-    """Originals and all records of every cluster."""
+    """Number of original records and of all records in each cluster."""
 
     def __init__(self, mine: Floats, size: Floats, cells: bool) -> None:
         self.mine, self.size, self.cells = mine, size, cells
 
     @property
     def c(self) -> float:
+        """The original's share of all records."""
         return float(self.mine.sum() / self.size.sum())
 
     @property
     def largest(self) -> float:
-        """The share of all records that the largest cluster holds."""
+        """The share of all records in the largest cluster."""
         return float(self.size.max() / self.size.sum())
 
     def weight(self, weights: str) -> Floats:
@@ -166,10 +174,11 @@ class _Split:
         return self.size if weights == "size" else np.ones(len(self.size))
 
     def parts(self, weights: str) -> Floats:
+        """w_j (n_jO / n_j − c)² of each cluster."""
         return np.asarray(self.weight(weights) * (self.mine / self.size - self.c) ** 2)
 
     def value(self, weights: str) -> float:
-        """Of 1 where every cluster is of one file alone."""
+        """The sum of the parts over its largest possible value, c (1 − c) Σ w_j."""
         apart = self.c * (1 - self.c) * float(self.weight(weights).sum())
         return float(self.parts(weights).sum()) / apart if apart > 0 else float("nan")
 
@@ -181,7 +190,7 @@ class _Split:
         }
 
     def worst(self, weights: str) -> Rows:
-        """The clusters that count most, the original's share among them."""
+        """The clusters with the largest parts."""
         parts = self.parts(weights)
         order = np.lexsort((self.mine, self.size, -parts))[:_SHOWN]
         return Rows.of(

@@ -1,4 +1,7 @@
-"""How far product-moment correlations moved, pair by pair, wherever a masked column takes part."""
+"""Absolute change of Pearson correlations, over the pairs of columns with at least one masked column.
+
+    loss of a pair = |r(y_a, y_b) − r(x_a, x_b)|
+"""
 
 from __future__ import annotations
 
@@ -27,18 +30,21 @@ from larvatus.stats.linear.moments import SampleMoments
 
 
 class Correlation(Measure):
-    """Compare Pearson correlations among confidential columns and between them and non-confidential ones.
+    """Compare Pearson correlations among confidential columns, and between confidential and non-confidential columns.
 
-    The loss of a pair is the absolute difference; the value is the mean over pairs. Missing values are left out pair
-    by pair; a pair that is constant in the original is not counted, one that became constant, or blank, is lost: a loss of 1.
+    The loss of a pair is the absolute difference of its correlations; the value is the mean over pairs. Missing values are
+    left out pair by pair. A pair with a constant column in the original is not counted. A pair with a column that became
+    constant or blank counts as lost, with a loss of 1.
 
     Parameters:
-        weighted: weigh records by the survey weight.
-        shown: number of sub-groups whose pairs are kept, the most changed first.
+        weighted: use the survey weight.
+        shown: number of sub-groups whose pairs are reported, those that changed most.
     """
 
-    weighted: bool = Field(default=False, description="weigh records by the survey weight")
-    shown: Annotated[int, Field(ge=0, le=1000)] = Field(default=SHOWN, description="number of sub-groups whose pairs are kept")
+    weighted: bool = Field(default=False, description="use the survey weight")
+    shown: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=SHOWN, description="number of sub-groups whose pairs are reported"
+    )
 
     def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
         return column_pairs(original, released)

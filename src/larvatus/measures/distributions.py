@@ -1,4 +1,7 @@
-"""The histograms of original and released columns side by side: what pictures of distributions are drawn from."""
+"""Histograms of original and released columns in the same bins; figures of distributions are drawn from them.
+
+    loss of a column = ½ Σ_b |p_b − q_b|,  with p_b and q_b the shares of original and released values in bin b
+"""
 
 from __future__ import annotations
 
@@ -25,17 +28,19 @@ class Distributions(Measure):
     """Count original and released values in the same bins, for the file and for the sub-groups that changed most.
 
     The loss of a column is the share of records that would have to move to another bin to make the histograms equal; the
-    value is the mean over columns. The outer bins are open and edges are rounded, so that no extreme value shows.
+    value is the mean over columns. The outer bins are open and bin edges are rounded, so that no extreme value is shown.
 
     Parameters:
-        bins: number of bins; columns with fewer distinct values get a bin for each.
-        shown: number of sub-groups whose histograms are kept, the most changed first.
+        bins: number of bins; a column with fewer distinct values has one bin for each.
+        shown: number of sub-groups whose histograms are reported, those that changed most.
     """
 
     weighs: ClassVar[bool] = False
 
     bins: Annotated[int, Field(ge=5, le=200)] = Field(default=40, description="number of bins")
-    shown: Annotated[int, Field(ge=0, le=100)] = Field(default=3, description="number of sub-groups whose histograms are kept")
+    shown: Annotated[int, Field(ge=0, le=100)] = Field(
+        default=3, description="number of sub-groups whose histograms are reported"
+    )
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -56,7 +61,7 @@ class Distributions(Measure):
         worst = sorted(kept, key=lambda k: -k[0])[: self.shown] if len(kept) > 1 else []
         places = [("all records", *whole), *((name, a, b) for _, name, a, b in worst)]
         return Score(
-            "distributions", "loss", mean_of(rows), "share of records that would have to change bin", self.settings(),
+            "distributions", "loss", mean_of(rows), "share of records that would have to move to another bin", self.settings(),
             by_variable=Rows.of(rows), by_group=Rows.of(groups),
             details={"histogram": Rows.of(r for n in names for place in places for r in _histogram(n, edges[n], *place))},
         )

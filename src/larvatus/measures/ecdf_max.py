@@ -1,4 +1,8 @@
-"""How far apart the joint distribution functions of original and release are at the worst point (U_m, 003 §2.3)."""
+"""Largest difference between the joint distribution functions of both files (U_m; Woo and others: 003 §2.3).
+
+    U_m = max_i |F_X(z_i) − F_Y(z_i)|  over the records z_i of both files,
+    with F the multivariate empirical distribution function: the share of records ≤ z in every column.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +20,22 @@ from larvatus.measures.joint_ecdf.differences import JointDistributions
 
 
 class EcdfMax(Measure):
-    """Take the largest difference between the two joint distribution functions over the points of both files.
+    """The largest difference between the two joint empirical distribution functions, over the records of both files.
 
-    It sees where a share of records moved from, not what became of a relation between columns that few records carry, and
-    has little power with many columns. A missing value counts as larger than every value, so that blanks show too. Names
-    enter as indicators where their column is named.
+    It detects a shift of a share of the records, but not a change in a relation that only few records carry, and has little
+    power with many columns. A missing value counts as larger than every other value, so blanking is detected too.
+    Categorical columns enter as indicators if they are listed in `columns`.
 
     Parameters:
-        columns: compare these columns, non-confidential ones too; all numeric confidential ones where none is named.
-        sample: with three columns and more, at most about this many records of each file, drawn at random.
+        columns: columns to compare, confidential or not (default: all numeric confidential columns).
+        sample: with three or more columns, approximate largest number of records of each file; larger files are sampled.
     """
 
     columns: tuple[str, ...] | None = Field(
-        default=None, description="columns to compare; all numeric confidential ones where none is named"
+        default=None, description="columns to compare (default: all numeric confidential columns)"
     )
     sample: Annotated[int, Field(ge=100)] = Field(
-        default=100_000, description="most records of each file with three columns and more"
+        default=100_000, description="largest number of records of each file, with three or more columns"
     )
 
     def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:

@@ -1,4 +1,8 @@
-"""How far apart the joint distribution functions of original and release are on average (U_s, 003 §2.3)."""
+"""Mean squared difference between the joint distribution functions of both files (U_s; Woo and others: 003 §2.3).
+
+    U_s = (1/N) Σ_i (F_X(z_i) − F_Y(z_i))²  over the N records z_i of both files,
+    with F the multivariate empirical distribution function: the share of records ≤ z in every column.
+"""
 
 from __future__ import annotations
 
@@ -16,28 +20,28 @@ from larvatus.measures.joint_ecdf.differences import JointDistributions
 
 
 class EcdfMean(Measure):
-    """Take the mean squared difference between the two joint distribution functions over the points of both files.
+    """The mean squared difference between the two joint empirical distribution functions, over the records of both files.
 
-    It looks at every point, so that it tells releases apart more clearly than the largest difference does; like that one it
-    has little power with many columns. A missing value counts as larger than every value, so that blanks show too. Names
-    enter as indicators where their column is named.
+    It uses every record, and so separates releases more clearly than the largest difference (`ecdf_max`). It also has little
+    power with many columns. A missing value counts as larger than every other value, so blanking is detected too.
+    Categorical columns enter as indicators if they are listed in `columns`.
 
     Parameters:
-        columns: compare these columns, non-confidential ones too; all numeric confidential ones where none is named.
-        sample: with three columns and more, at most about this many records of each file, drawn at random.
+        columns: columns to compare, confidential or not (default: all numeric confidential columns).
+        sample: with three or more columns, approximate largest number of records of each file; larger files are sampled.
     """
 
     rooted: ClassVar[bool] = True
 
     columns: tuple[str, ...] | None = Field(
-        default=None, description="columns to compare; all numeric confidential ones where none is named"
+        default=None, description="columns to compare (default: all numeric confidential columns)"
     )
     sample: Annotated[int, Field(ge=100)] = Field(
-        default=100_000, description="most records of each file with three columns and more"
+        default=100_000, description="largest number of records of each file, with three or more columns"
     )
 
     def full(self, original: Microdata, released: Microdata) -> float:
-        return 1 / 3  # that of two files in one column, every value of one below those of the other
+        return 1 / 3  # U_s of one column if every value of one file lies below every value of the other
 
     def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
         return super().parts(original, released) or [(n,) for n in original.confidential]

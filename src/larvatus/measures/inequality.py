@@ -1,4 +1,7 @@
-"""How far the measures of inequality moved: the Gini index and P90/P10, as a series where there are periods (004)."""
+"""Relative change of the Gini index and of the ratio P90/P10, by period if there are periods (Winkler 2007: 004).
+
+    loss of an index = |b − a| / max(|a|, |b|),  with a its value in the original and b in the release
+"""
 
 from __future__ import annotations
 
@@ -29,23 +32,23 @@ INDICES = ("gini", "p90_p10")
 class Inequality(Measure):
     """Compare the Gini index and the ratio of the 90th to the 10th percentile, column by column.
 
-    The loss of an index is the absolute change over the larger of the two figures; that of a column the mean of both, and
-    the value the mean over columns. A Gini index needs a total above zero and, in the original, at most a tenth of values
-    below zero (with some it may exceed 1); P90/P10 needs a 10th percentile above zero. An index that the original does not
-    have is left out, one that only the release does not have is lost, which is a loss of 1. Missing values are left out; a
-    percentile is the least value that reaches its share.
+    The loss of an index is its absolute change divided by the larger of the two figures. The loss of a column is the mean
+    over both indices; the value is the mean over columns. The Gini index needs a positive total and, in the original, at
+    most a tenth of negative values (with negative values it may exceed 1). P90/P10 needs a positive 10th percentile. An
+    index that is undefined in the original is not counted; one that is undefined only in the release is lost, with a loss
+    of 1. Missing values are left out. A percentile is the smallest value that reaches its share.
 
     Parameters:
-        columns: columns to look at; all numeric confidential ones where none is named.
-        period: a column of periods; the indices are then compared in each, and losses are means over periods.
-        weighted: weigh records by the survey weight.
+        columns: columns to compare (default: all numeric confidential columns).
+        period: column with the period; indices are then compared in each period, and losses are means over periods.
+        weighted: use the survey weight.
     """
 
     columns: tuple[str, ...] | None = Field(
-        default=None, description="columns to look at; all numeric confidential ones where none is named"
+        default=None, description="columns to compare (default: all numeric confidential columns)"
     )
-    period: str | None = Field(default=None, description="a column of periods, compared one by one")
-    weighted: bool = Field(default=False, description="weigh records by the survey weight")
+    period: str | None = Field(default=None, description="column with the period; indices are compared in each period")
+    weighted: bool = Field(default=False, description="use the survey weight")
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         released = release.data
@@ -97,7 +100,7 @@ class _Sums(NamedTuple):
 
 
 def _lorenz(data: Microdata, name: str, weight: str | None) -> dict[GroupLabel, Lorenz]:
-    """The curve of a column in every group that has a value of it."""
+    """The Lorenz curve of a column in every group that has a value."""
     from larvatus.stats.estimates.lorenz import Lorenz
 
     used = list(dict.fromkeys([name, weight] if weight else [name]))
@@ -119,12 +122,12 @@ def _lorenz(data: Microdata, name: str, weight: str | None) -> dict[GroupLabel, 
 
 
 def _part(found: GroupLabel, label: GroupLabel, period: str | None) -> bool:
-    """Whether a group, by period where there are some, is part of a sub-group."""
+    """Whether a group (of a period, if there are periods) is part of a sub-group."""
     return found == label if period is None else found[:-1] == label
 
 
 def _row(name: str, label: GroupLabel, before: Lorenz | None, after: Lorenz | None) -> Row:
-    """Both indices before and after, and the mean of their losses; no loss where the original has neither."""
+    """Both indices in both files, and the mean of their losses; no loss if the original has neither index."""
     was = (np.nan, np.nan) if before is None or before.low < 0 else (before.gini, before.ratio)
     now = (after.gini, after.ratio) if after is not None else (np.nan, np.nan)
     losses = [_loss(a, b) for a, b in zip(was, now, strict=True) if not np.isnan(a)]
@@ -144,17 +147,17 @@ def _loss(before: float, after: float) -> float:
 
 
 def _over_periods(name: str, rows: Sequence[Row]) -> Row:
-    """The mean loss over periods; the figures themselves where there is one."""
+    """The mean loss over periods; with one period, also the indices."""
     value = mean_of(rows)
     head: Row = {"variable": name, "loss": None if np.isnan(value) else value}
     return {**head, **{k: v for k, v in rows[0].items() if k not in ("variable", "period", "loss")}} if len(rows) == 1 else head
 
 
 def _notes(names: Sequence[str], series: Sequence[Row]) -> list[str]:
-    """Which columns have no index, and which lost one."""
+    """Notes on columns without an index, and on columns that lost one."""
     titles = (
-        "Gini index (a total of zero or less, or more than a tenth of values below zero)",
-        "P90/P10 (a 10th percentile of zero or less)",
+        "Gini index (the total is zero or less, or more than a tenth of the values are negative)",
+        "P90/P10 (the 10th percentile is zero or less)",
     )
     out = []
     for index, title in zip(INDICES, titles, strict=True):

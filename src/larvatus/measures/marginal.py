@@ -1,4 +1,8 @@
-"""How far the distribution of each column moved: whether it is the same set of values, and how far apart otherwise."""
+"""Difference between the distribution functions of each column, original and released.
+
+    Kolmogorov–Smirnov (the loss)         max_t |F_x(t) − F_y(t)|
+    Wasserstein, in standard deviations   ∫ |F_x(t) − F_y(t)| dt / sd(x)
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ _RELEASED = " released"
 
 
 class _Passed(NamedTuple):
-    """Along values in ascending order: records of either file so far, the last value, the largest gap and the area."""
+    """State of a pass over sorted values: records of each file so far, last value, largest gap, and area."""
 
     originals: int = 0
     released: int = 0
@@ -33,9 +37,9 @@ class _Passed(NamedTuple):
 class Marginal(Measure):
     """Compare the empirical distribution of every confidential column, in the file and in each sub-group.
 
-    The loss of a column is the largest difference between the two distribution functions (Kolmogorov and Smirnov); the
-    value is the mean over columns. Beside it stand the area between the functions in standard deviations (Wasserstein)
-    and whether the released values are exactly the original ones.
+    The loss of a column is the largest difference between the two distribution functions (the Kolmogorov–Smirnov
+    statistic); the value is the mean over columns. Also reported are the area between the two functions in standard
+    deviations (the Wasserstein distance), and whether the released values are exactly the original values.
 
     Parameters: none.
     """
@@ -56,7 +60,7 @@ class Marginal(Measure):
 
 
 class _Distance:
-    """Of one column in one group: largest difference, area in standard deviations, and whether the values are the same."""
+    """For one column in one group: largest difference, area in standard deviations, and whether the values are the same."""
 
     def __init__(self, largest: float, area: float, counts: NDArray[np.int64]) -> None:
         self.largest, self.area = largest, area
@@ -73,7 +77,7 @@ def _row(name: str, distance: _Distance) -> Row:
 
 
 def _distances(original: Microdata, released: Microdata, names: Sequence[str]) -> dict[str, dict[GroupLabel, _Distance]]:
-    """For every column and group, by one sorted pass over both files together."""
+    """Distances for every column and group, by one sorted pass over both files together."""
     both = original.holding(original.table.stack(released.table, names, _RELEASED))
     spread = dict(zip(original.groups.labels, original.moments(names), strict=True))
     there = [
@@ -99,7 +103,7 @@ def _counts(names: Sequence[str], group: int, block: Block) -> NDArray[np.int64]
 
 
 def _passed(name: str, sizes: Sequence[NDArray[np.int64]], group: int, carry: _Passed, block: Block) -> _Passed:
-    """The largest gap and the area after more rows in sorted order."""
+    """The state after more sorted rows."""
     value, new = block[name], block[_RELEASED] == 1
     step = np.diff(value, prepend=value[0] if np.isnan(carry.last) else carry.last)
     after = carry.released + np.cumsum(new)

@@ -1,4 +1,7 @@
-"""How far means and standard deviations moved, in standard deviations of the original."""
+"""Shift of means and standard deviations, in standard deviations of the original.
+
+    loss of a column = √{ ½ [ ((ȳ − x̄) / s_x)² + ((s_y − s_x) / s_x)² ] }
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,15 @@ from larvatus.stats.linear.moments import SampleMoments as Sample
 class Moments(Measure):
     """Compare means and standard deviations, column by column, in the file and in each sub-group.
 
-    The loss of a column is the root mean square of the shift of its mean and of its standard deviation, both in
-    standard deviations of the original; the value is the mean loss over columns. It sees nothing beyond two moments. Beside
-    the loss of a sub-group stands the largest shift of a mean in it, in standard deviations of the whole file.
+    The loss of a column is the root mean square of the shift of its mean and of its standard deviation, both in standard
+    deviations of the original; the value is the mean over columns. The measure does not detect changes beyond these two
+    moments. For each sub-group the largest shift of a mean, in standard deviations of the whole file, is also reported.
 
     Parameters:
-        weighted: weigh records by the survey weight; standard deviations are then those of the weighted distribution.
+        weighted: use the survey weight; standard deviations are then those of the weighted distribution.
     """
 
-    weighted: bool = Field(default=False, description="weigh records by the survey weight")
+    weighted: bool = Field(default=False, description="use the survey weight")
 
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
@@ -55,7 +58,7 @@ class Moments(Measure):
 
 
 def _shift(inside: Sequence[Row], whole: Sequence[Row]) -> float | None:
-    """The largest shift of a mean inside a group, in standard deviations of the whole file; a column that is gone has none."""
+    """The largest shift of a mean within a group, in standard deviations of the whole file; blank columns are skipped."""
     scale = {r["variable"]: r["sd_original"] for r in whole}
     found = ((r["mean_original"], r["mean_released"], scale[r["variable"]]) for r in inside)
     shifts = [
@@ -66,7 +69,7 @@ def _shift(inside: Sequence[Row], whole: Sequence[Row]) -> float | None:
 
 
 def _variable_rows(names: Sequence[str], before: Sample, after: Sample, weighted: bool) -> list[Row]:
-    """One row per column: both means, both standard deviations, and the loss; none where the original has no value."""
+    """One row per column with original values: means and standard deviations in both files, and the loss."""
     rows: list[Row] = []
     for j, name in enumerate(names):
         if before.present[j] == 0:

@@ -1,4 +1,10 @@
-"""How well a model tells released records from original ones: the propensity score measure U_p (003 §2.1)."""
+"""Propensity score measure: how well a model separates released from original records (Woo and others: 003 §2.1).
+
+    U_p = (1/N) Σ_i (p_i − c)²
+
+p_i is the estimated probability that record i of the two stacked files is a released one, c the share of released records.
+U_p lies between 0 (the files cannot be separated) and c(1 − c) (every record is classified with certainty).
+"""
 
 from __future__ import annotations
 
@@ -21,49 +27,54 @@ Which = Literal["both", "logit", "spline", "cart", "boosting", "model_i", "model
 
 
 class Propensity(Measure):
-    """Stack both files, model the probability of being a released record, and average its squared distance from c.
+    """Stack both files, model the probability p of being a released record, and average (p − c)².
 
-    U_p is 0 where the model cannot tell the files apart and c(1 − c), a quarter for files of one size, where it always can;
-    c is the share of released records. By default a logistic regression with powers and products and a tree are both fitted,
-    and the value is the larger U_p: both are on that scale, and either is, but for chance, a lower limit of what the best
-    model would reach. Dropped columns are left out; non-confidential ones enter only together with masked ones. Missing
-    values enter as the mean with an indicator, names as indicators. The expected value beside it is what a resample of the
-    original gives; released records resemble their own originals, so that less is normal, and a fresh sample of the
-    population gives about twice as much. Beside both models, an identity that holds in every original record, such as a total
-    of its parts, tells released records that break it for what they are, however little they do. The tree cuts midway between
-    original values: what moved by less it does not see.
+    U_p = (1/N) Σ (p_i − c)², where c is the share of released records. It is 0 if the model cannot separate the files, and
+    c(1 − c), a quarter for files of equal size, if it separates them perfectly. By default a logistic regression with powers
+    and products and a classification tree are fitted, and the value is the larger U_p: up to chance, each is a lower bound
+    for the best possible model. Columns that are not released are left out; non-confidential columns enter only in products
+    with masked ones. A missing value enters as the mean with an indicator, a categorical column as indicators. The expected
+    U_p by chance is that of a resample of the original. Released records resemble their own originals, so a smaller U_p is
+    normal; a fresh sample of the population would give about twice the expected value. Identities that hold in every
+    original record, such as a total that is the sum of its parts, are also checked: a released record that breaks one is
+    recognised with certainty, even if the difference is small. The tree cuts midway between original values, so it does not
+    detect smaller changes.
 
     Parameters:
-        model: "logit" (powers and products), "spline" (bends in place of powers), "cart" (a tree), "both" for logit and cart,
-            "boosting" (needs scikit-learn), or the paper's "model_i" and "model_ii".
-        degree: highest power of a masked number in the logit.
-        interactions: products in the logit and the spline: "none", "first" for pairs, "full" for all up to the degree.
-        columns: compare only these columns; all that both files have where none is named.
-        smallest_leaf: fewest records in a leaf of the tree.
-        complexity: what a split of the tree must gain to stay, as a chi-square in multiples of log N.
-        sample: most records of either file that trees and boosting are given.
-        resamples: number of resamples of the original by which trees and boosting learn what chance gives.
+        model: "logit" (powers and products), "spline" (splines instead of powers), "cart" (a classification tree), "both"
+            (logit and cart), "boosting" (needs scikit-learn), or the paper's "model_i" and "model_ii".
+        degree: highest power of a masked numeric column in the logit.
+        interactions: products in the logit and the spline: "none", "first" (pairs) or "full" (all up to the degree).
+        columns: columns to compare (default: all columns in both files).
+        smallest_leaf: smallest number of records in a leaf of the tree.
+        complexity: chi-square that a split of the tree must gain, in multiples of log N.
+        sample: largest number of records of either file used by trees and boosting.
+        resamples: number of resamples of the original for the chance level of trees and boosting.
     """
 
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 
-    model: Which = Field(default="both", description="the model that tells records apart")
-    degree: Annotated[int, Field(ge=1, le=3)] = Field(default=3, description="highest power of a masked number in the logit")
+    model: Which = Field(default="both", description="model of the probability of being a released record")
+    degree: Annotated[int, Field(ge=1, le=3)] = Field(
+        default=3, description="highest power of a masked numeric column in the logit"
+    )
     interactions: Literal["none", "first", "full"] = Field(
         default="first", description="products of columns in the logit and the spline"
     )
     columns: tuple[str, ...] | None = Field(
-        default=None, description="compare only these columns; all that both files have where none is named"
+        default=None, description="columns to compare (default: all columns in both files)"
     )
-    smallest_leaf: Annotated[int, Field(ge=1)] = Field(default=20, description="fewest records in a leaf of the tree")
+    smallest_leaf: Annotated[int, Field(ge=1)] = Field(
+        default=20, description="smallest number of records in a leaf of the tree"
+    )
     complexity: Annotated[float, Field(ge=0)] = Field(
-        default=1.0, description="what a split of the tree must gain, as a chi-square in multiples of log N"
+        default=1.0, description="chi-square that a split of the tree must gain, in multiples of log N"
     )
     sample: Annotated[int, Field(ge=100)] = Field(
-        default=50_000, description="most records of either file that trees and boosting are given"
+        default=50_000, description="largest number of records of either file used by trees and boosting"
     )
     resamples: Annotated[int, Field(ge=0, le=1000)] = Field(
-        default=10, description="resamples of the original that show what trees and boosting find by chance"
+        default=10, description="resamples of the original for the chance level of trees and boosting"
     )
 
     @classmethod
@@ -97,7 +108,7 @@ class Propensity(Measure):
         return Score(
             "propensity", "loss", worst.value,
             "mean squared distance of propensity scores from the share of released records, "
-            f"{files.share * (1 - files.share):.3g} where every record is told apart",
+            f"{files.share * (1 - files.share):.3g} if the files are separated perfectly",
             self.settings(), by_group=_groups(original, groups, whole), by_variable=_variables(found),
             details=_details(whole), notes=(*files.notes, *(n for f in whole for n in f.notes)),
             sampled=any(f.sampled for f in found),
@@ -109,7 +120,7 @@ class Propensity(Measure):
 
 
 def _groups(original: Microdata, groups: Sequence[tuple[str, int, int]], found: Sequence[ModelResult]) -> Rows:
-    """The larger U_p of each sub-group that every model could be fitted in, and each model's own."""
+    """For each sub-group in which every model could be fitted: the largest U_p, and the U_p of each model."""
     rows: list[Row] = []
     for name, a, _ in groups:
         if all(name in f.by_group for f in found) and found[0].by_group:
@@ -123,7 +134,7 @@ def _groups(original: Microdata, groups: Sequence[tuple[str, int, int]], found: 
 
 
 def _variables(found: Sequence[ModelResult]) -> Rows:
-    """The larger U_p of models of one masked column alone."""
+    """For each masked column alone: the largest U_p, and the U_p of each model."""
     names = [n for n in found[0].by_variable if all(n in f.by_variable for f in found)]
     rows: list[Row] = []
     for name in names:

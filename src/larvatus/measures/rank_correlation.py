@@ -1,4 +1,7 @@
-"""How far rank correlations moved, pair by pair, wherever a masked column takes part (001 §4)."""
+"""Absolute change of rank correlations, over the pairs of columns with at least one masked column (001 §4).
+
+    loss of a pair = |r(rank y_a, rank y_b) − r(rank x_a, rank x_b)|   (Spearman, average ranks for ties)
+"""
 
 from __future__ import annotations
 
@@ -28,24 +31,26 @@ from larvatus.stats.linear.moments import SampleMoments
 
 
 class RankCorrelation(Measure):
-    """Compare Spearman correlations among confidential columns and between them and non-confidential ones.
+    """Compare Spearman correlations among confidential columns, and between confidential and non-confidential columns.
 
-    The loss of a pair is the absolute difference; the value is the mean over pairs, with ranks over the whole file. In
-    sub-groups ranks are those within the sub-group. Ties share their mean rank. Where values are missing, a pair is ranked
-    over the records that have both; a pair that became constant, or blank, is lost: a loss of 1. There is no weighted form,
-    since ranks count records.
+    The loss of a pair is the absolute difference of its rank correlations; the value is the mean over pairs, with ranks over
+    the whole file. In sub-groups, ranks are taken within the sub-group. Ties get their average rank. If values are missing, a
+    pair is ranked over the records that have both. A pair with a column that became constant or blank counts as lost, with a
+    loss of 1. There is no weighted form, because ranks count records.
 
     Parameters:
-        shown: number of sub-groups whose pairs are kept, the most changed first.
+        shown: number of sub-groups whose pairs are reported, those that changed most.
     """
 
-    shown: Annotated[int, Field(ge=0, le=1000)] = Field(default=SHOWN, description="number of sub-groups whose pairs are kept")
+    shown: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=SHOWN, description="number of sub-groups whose pairs are reported"
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _unweighted(cls, given: Any) -> Any:
         if isinstance(given, Mapping) and given.get("weighted"):
-            raise ValueError("ranks count records and are not weighted. Leave weighted out, or use correlation")
+            raise ValueError("ranks count records and cannot be weighted. Omit weighted, or use correlation")
         return {k: v for k, v in given.items() if k != "weighted"} if isinstance(given, Mapping) else given
 
     def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
@@ -71,7 +76,7 @@ class RankCorrelation(Measure):
 
 
 def _spearman(data: Microdata, columns: Sequence[str], masked: int) -> list[NDArray[np.float64]]:
-    """Rank correlations per sub-group; pairs that are missing in different records are ranked anew, one pair at a time."""
+    """Rank correlations per sub-group; pairs with values missing in different records are ranked again, pair by pair."""
     ranks = {f" rank {c}": c for c in columns}
     moments = _moments(data.ranks(ranks), list(ranks))
     out = [m.correlation for m in moments]
@@ -87,6 +92,6 @@ def _moments(data: Microdata, columns: Sequence[str]) -> list[SampleMoments]:
 
 
 def _missing_apart(moments: Sequence[SampleMoments], masked: int) -> list[tuple[int, int]]:
-    """Pairs with a masked column whose values are, in some sub-group, not missing in the same records."""
+    """Pairs with a masked column whose values are missing in different records of some sub-group."""
     apart = np.any([m.count < np.maximum.outer(m.present, m.present) for m in moments], axis=0)
     return [(int(i), int(j)) for i, j in np.argwhere(np.triu(apart, 1)) if i < masked]

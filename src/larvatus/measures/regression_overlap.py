@@ -1,4 +1,9 @@
-"""How far the confidence intervals of regression coefficients overlap between original and release (Karr and others 2006)."""
+"""Overlap of the confidence intervals of regression coefficients in both files (Karr and others 2006).
+
+    loss of a coefficient = 1 − J,   J = ½ [ (U − L) / (U_o − L_o) + (U − L) / (U_m − L_m) ]
+
+[L_o, U_o] is the interval in the original, [L_m, U_m] in the release, U = min(U_o, U_m), L = max(L_o, L_m). J is at least −1.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +42,7 @@ FormulaText = Annotated[str, AfterValidator(_readable)]
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """A regression: the matrix its columns are in, their places there, and the names of its coefficients."""
+    """A regression: its matrix of columns, their positions there, and the names of its coefficients."""
 
     label: str
     outcome: str
@@ -51,18 +56,19 @@ class _Model:
 class RegressionOverlap(Measure):
     """Fit the same regressions to both files and compare the confidence interval of every coefficient.
 
-    The loss of a coefficient is 1 - J, with J the mean share of the two intervals that they have in common: 0 for equal
-    intervals, 1 for touching ones, more for a gap, and never above 2. A coefficient that the release does not determine
-    loses 2; one that the original does not determine is not counted. Ordinary least squares with the usual standard errors,
-    unweighted; records with a missing value in a model, or without a logarithm or root that it asks for, are left out.
+    The loss of a coefficient is 1 − J, where J is the mean fraction of the two intervals that they share: 0 for equal
+    intervals, 1 for intervals that touch, more for a gap, and at most 2. A coefficient that cannot be estimated from the
+    release has a loss of 2; one that cannot be estimated from the original is not counted. Models are fitted by ordinary
+    least squares with the usual standard errors, unweighted. Records with a missing value in a model, or with an undefined
+    logarithm or root, are left out.
 
     Parameters:
-        formulas: models such as "FEDTAX ~ AGI + STATETAX"; without any, each confidential column on all others and numeric S.
+        formulas: models such as "FEDTAX ~ AGI + STATETAX" (default: each confidential column on all others and numeric S).
         level: level of the confidence intervals.
     """
 
     formulas: tuple[FormulaText, ...] = Field(
-        default=(), description="models; without any, each confidential column on all others and numeric S"
+        default=(), description="models (default: each confidential column on all others and numeric S)"
     )
     level: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.95, description="level of the confidence intervals")
 
@@ -89,8 +95,8 @@ class RegressionOverlap(Measure):
         rows = [row for model in models for row in self._rows(model, *whole)]
         if not rows:
             raise UtilityError(
-                "regression_overlap: the original determines no coefficient of any model (too few complete records, or columns "
-                "that do not vary). Name other models by formulas = [\"y ~ x\"]."
+                "regression_overlap: no coefficient of any model can be estimated from the original (too few complete records, "
+                "or columns that do not vary). Choose other models with formulas = [\"y ~ x\"]."
             )
         groups: list[Row] = []
         for name, a, b in common_groups(original, release.data):
@@ -100,7 +106,7 @@ class RegressionOverlap(Measure):
         outcomes = dict.fromkeys(m.outcome for m in models)
         own = {o: [r for r in rows if r["variable"] == o] for o in outcomes}
         return Score(
-            "regression_overlap", "loss", mean_of(rows), "share of confidence intervals of coefficients not in common, mean",
+            "regression_overlap", "loss", mean_of(rows), "mean share of the confidence intervals of coefficients not in common",
             self.settings(), by_group=Rows.of(groups),
             by_variable=Rows.of({"variable": o, "loss": mean_of(r), "coefficients": len(r)} for o, r in own.items() if r),
             details={"coefficients": Rows.of(rows)},
@@ -126,7 +132,9 @@ class RegressionOverlap(Measure):
             except StudyError as error:
                 raise UtilityError(f"regression_overlap: {error.problems[0]}") from None
             if made[0].names != made[1].names:
-                raise UtilityError(f"regression_overlap: {text!r}: a column holds names in one file and numbers in the other.")
+                raise UtilityError(
+                    f"regression_overlap: {text!r}: a column is categorical in one file and numeric in the other."
+                )
             for side, terms in zip(matrices, made, strict=True):
                 side.append(terms)
             on = tuple(range(1, 1 + len(made[0].terms)))
@@ -134,7 +142,7 @@ class RegressionOverlap(Measure):
         return models, matrices
 
     def _rows(self, model: _Model, before: Sequence[SampleMoments | None], after: Sequence[SampleMoments | None]) -> list[Row]:
-        """One row per coefficient that the original determines."""
+        """One row per coefficient that can be estimated from the original."""
         from larvatus.stats.estimates.intervals import LEAST_OVERLAP, overlaps
 
         one, other = (_fit(model, side[model.matrix]) for side in (before, after))
@@ -143,7 +151,7 @@ class RegressionOverlap(Measure):
         known = np.isfinite(one.estimate)
         there = known & np.isfinite(other.estimate) if other else np.zeros_like(known)
         ends = [fit.interval(self.level) if fit else (np.full(len(known), np.nan),) * 2 for fit in (one, other)]
-        j = np.full(len(known), LEAST_OVERLAP)  # what the release does not determine is lost as wholly as what it gets wrong
+        j = np.full(len(known), LEAST_OVERLAP)  # a coefficient that cannot be estimated from the release has the largest loss
         before_ends, after_ends = ((low[there], high[there]) for low, high in ends)
         j[there] = overlaps(before_ends, after_ends, one.unit[there])
         out: list[Row] = []
@@ -162,7 +170,7 @@ class RegressionOverlap(Measure):
 def _default(
     original: Microdata, released: Microdata, names: Sequence[str]
 ) -> tuple[list[_Model], list[list[ModelTerms]]]:
-    """Every confidential column on the others and numeric S, out of one matrix."""
+    """Regressions of every confidential column on the others and numeric S, from one matrix."""
     columns = [*names, *original.numeric(common_given(original, released))]
     from larvatus.stats.linear.moments import SampleMoments
 
@@ -180,12 +188,12 @@ def _default(
 
 
 def _unvaried(whole: SampleMoments, columns: Sequence[str]) -> list[str]:
-    """Columns of the original that hold one value or none: no model can tell them from its intercept."""
+    """Columns of the original with at most one distinct value, which cannot be separated from an intercept."""
     return [n for j, n in enumerate(columns) if whole.present[j] == 0 or whole.constant[j]]
 
 
 def _moments(data: Microdata, matrices: Sequence[ModelTerms]) -> list[list[SampleMoments | None]]:
-    """Sub-groups × matrices: moments over complete records."""
+    """Moments over complete records, sub-groups × matrices."""
     from larvatus.stats.linear.moments import SampleMoments
 
     def of(group: int, block: Block) -> list[SampleMoments | None]:
@@ -215,10 +223,10 @@ def _fit(model: _Model, moments: SampleMoments | None) -> LeastSquaresFit | None
 
 
 def _notes(original: Microdata, released: Microdata, whole: Sequence[Sequence[SampleMoments | None]]) -> tuple[str, ...]:
-    """How many records were left out of each file at most."""
+    """A note on the largest number of records left out of a model, for each file."""
     out = []
     for what, data, side in zip(("original", "release"), (original, released), whole, strict=True):
         left = data.rows - min((int(m.count[0, 0]) if m is not None else 0 for m in side), default=data.rows)
         if left:
-            out.append(f"{left:,} of {data.rows:,} records of the {what} lack a value of a model and are left out of it")
+            out.append(f"{left:,} of {data.rows:,} records of the {what} have a missing value in a model and are left out")
     return tuple(out)

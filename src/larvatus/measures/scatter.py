@@ -1,4 +1,7 @@
-"""Pairs of columns counted on a grid, original and released: what scatter plots are drawn from."""
+"""Counts of pairs of columns on a grid, original and released; scatter plots are drawn from them.
+
+    loss of a pair = ½ Σ_cells |p − q|,  with p and q the shares of original and released records in a cell
+"""
 
 from __future__ import annotations
 
@@ -25,20 +28,20 @@ _MOST_PAIRS = 60
 
 
 class Scatter(Measure):
-    """Count records on the same grid for pairs of columns, and keep the grids of the pairs that changed most.
+    """Count the records of both files on the same grid for pairs of columns, and report the pairs that changed most.
 
-    The loss of a pair is the share of records that would have to move to another cell; the value is the mean over pairs.
-    Cells at the border are open and edges are rounded, so that no extreme value shows.
+    The loss of a pair is the share of records that would have to move to another cell to make the grids equal; the value is
+    the mean over pairs. Cells at the border are open and edges are rounded, so that no extreme value is shown.
 
     Parameters:
-        cells: number of cells along each side.
-        shown: number of pairs whose grids are kept, the most changed first.
+        cells: number of cells along each axis.
+        shown: number of pairs whose grids are reported, those that changed most.
     """
 
     weighs: ClassVar[bool] = False
 
-    cells: Annotated[int, Field(ge=4, le=60)] = Field(default=20, description="number of cells along each side")
-    shown: Annotated[int, Field(ge=1, le=50)] = Field(default=3, description="number of pairs whose grids are kept")
+    cells: Annotated[int, Field(ge=4, le=60)] = Field(default=20, description="number of cells along each axis")
+    shown: Annotated[int, Field(ge=1, le=50)] = Field(default=3, description="number of pairs whose grids are reported")
 
     def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:
         return column_pairs(original, released, numbers=True)
@@ -57,7 +60,7 @@ class Scatter(Measure):
             f"{len(pairs)} of {_possible(names, given)} pairs, those most correlated in the original",
         )
         return Score(
-            "scatter", "loss", mean_of(rows), "share of records that would have to change cell, mean over pairs",
+            "scatter", "loss", mean_of(rows), "share of records that would have to move to another cell, mean over pairs",
             self.settings(), by_pair=Rows.of(rows), notes=notes,
             details={"grid": Rows.of(r for pair in worst for r in _grid(pair, edges, before[pair], after[pair]))},
         )
@@ -68,7 +71,7 @@ def _possible(names: Sequence[str], given: Sequence[str]) -> int:
 
 
 def _chosen(original: Microdata, names: Sequence[str], given: Sequence[str]) -> list[Pair]:
-    """Every pair with a masked column, or the most correlated ones where there are very many."""
+    """Every pair with a masked column; if there are very many, those most correlated in the original."""
     pairs = [*combinations(names, 2), *((n, s) for n in names for s in given)]
     if len(pairs) <= _MOST_PAIRS:
         return pairs
@@ -100,7 +103,7 @@ def _counted(data: Microdata, pairs: Sequence[Pair], edges: Mapping[str, Floats]
 
 
 def _grid(pair: Pair, edges: Mapping[str, Floats], before: NDArray[np.int64], after: NDArray[np.int64]) -> list[Row]:
-    """One row for every cell that holds a record of either file."""
+    """One row for every cell with a record of either file."""
     x, y = ([None, *edges[c].tolist(), None] for c in pair)
     width = len(y) - 1
     return [

@@ -1,4 +1,7 @@
-"""How far cross-tabulations moved: names as they are, numbers in classes between the original's quartiles."""
+"""Change of cross-tabulations: categories as they are, numbers in classes between quartiles of the original.
+
+    loss of a table = ½ Σ_cells |p − q|,  with p and q the shares of original and released records in a cell
+"""
 
 from __future__ import annotations
 
@@ -26,24 +29,24 @@ _MOST_CELLS, _FEW = 1_000_000, 10
 
 
 class Table(Measure):
-    """Count records in the cells of tables of two columns, of which at least one is masked, in both files.
+    """Compare two-way tables of both files, over the pairs of columns with at least one masked column.
 
-    The loss of a table is the share of records that would have to move to another cell to make the tables equal, half the
-    sum of absolute differences of shares; the value is the mean over tables. Numbers have a
-    class for each value where there are ten at most, else four between quartiles of the original, and two more for what lies
-    beyond the original's range; a missing value is a category of its own. It sees relations between columns as coarsely as
-    an analyst who tabulates does.
+    The loss of a table is the share of records that would have to move to another cell to make the tables equal, which is
+    half the sum of absolute differences of shares. The value is the mean over tables. A numeric column with at most ten
+    distinct values has a class for each value; otherwise it has four classes between quartiles of the original. Two more
+    classes hold values outside the range of the original. A missing value is a category of its own. The measure detects
+    changed relations between columns only as coarsely as such tables do.
 
     Parameters:
-        tables: tables to count, each a list of columns, such as [["job", "income"], ["job"]]; by default all pairs with a
-            masked column, columns of more than fifty names left out.
-        shown: number of cells kept in the details, the most changed first.
+        tables: tables to compare, each a list of columns, such as [["job", "income"], ["job"]] (default: all pairs with a
+            masked column, without columns of more than fifty categories).
+        shown: number of cells reported in the details, those that changed most.
     """
 
     tables: Annotated[tuple[Annotated[_Names, Field(min_length=1)], ...], Field(min_length=1)] | None = Field(
-        default=None, description="tables to count, each a list of columns; all pairs with a masked column where none is named"
+        default=None, description="tables to compare, each a list of columns (default: all pairs with a masked column)"
     )
-    shown: Annotated[int, Field(ge=0, le=1000)] = Field(default=10, description="number of changed cells that are kept")
+    shown: Annotated[int, Field(ge=0, le=1000)] = Field(default=10, description="number of changed cells that are reported")
 
     def parts(self, original: Microdata, released: Microdata) -> Sequence[_Names]:
         return self._tables(original, original)[0] if self.tables is None else [tuple(dict.fromkeys(t)) for t in self.tables]
@@ -70,14 +73,15 @@ class Table(Measure):
             for name, a, b in common_groups(original, released)
         ]
         return Score(
-            self.name(), "loss", mean_of(rows), "share of records that would have to change cell, mean over tables",
+            self.name(), "loss", mean_of(rows), "share of records that would have to move to another cell, mean over tables",
             self.settings(), by_pair=Rows.of(rows), by_group=Rows.of(groups), by_variable=by_variable(columns, rows),
             details={"cells": self._cells(tables, cuts, *whole)},
-            notes=(f"without {', '.join(left_out)}: more than {MOST_LEVELS} names; tables can name them",) if left_out else (),
+            notes=(f"without {', '.join(left_out)}: more than {MOST_LEVELS} categories. List them in tables to include them",)
+            if left_out else (),
         )
 
     def _tables(self, original: Microdata, released: Microdata) -> tuple[list[_Names], list[str]]:
-        """The tables asked for, and the columns left out for having too many names."""
+        """The tables to compare, and the columns left out because they have too many categories."""
         mine, theirs = original.table.columns, released.table.columns
         there = [
             n for n in original.released if n != original.roles.weight and n in theirs and mine[n].kind == theirs[n].kind
@@ -90,7 +94,8 @@ class Table(Measure):
         many = [n for n in there if max(len(mine[n].levels), len(theirs[n].levels)) > MOST_LEVELS]
         masked = [n for n in original.confidential if n in there and n not in many]
         if not masked:
-            raise UtilityError("table: the release has no masked column of fifty names at most. Name tables (tables).")
+            raise UtilityError(f"table: the release has no masked column with at most {MOST_LEVELS} categories. List the "
+                               "tables to compare (tables).")
         others = [n for n in there if n not in many and n not in masked]
         pairs = [*combinations(masked, 2), *((n, s) for n in masked for s in others)]
         return [tuple(p) for p in pairs] or [(masked[0],)], many
@@ -98,7 +103,7 @@ class Table(Measure):
     def _cells(
         self, tables: Sequence[_Names], cuts: Mapping[str, _Categories], before: Sequence[Ints], after: Sequence[Ints]
     ) -> Rows:
-        """The cells whose share changed most over all tables."""
+        """The cells of all tables whose share changed most."""
         found: list[tuple[float, int, int]] = []
         for i, (a, b) in enumerate(zip(before, after, strict=True)):
             change = b / max(b.sum(), 1) - a / max(a.sum(), 1)
@@ -115,7 +120,7 @@ class Table(Measure):
 
 
 class _Categories:
-    """What a column is tabulated by: the names of both files, or classes of numbers; then missing."""
+    """The categories of a column in a table: the categories of both files, or classes of numbers; then missing."""
 
     def __init__(self, names: Sequence[str], codes: Sequence[Array], numeric: bool) -> None:
         self.names, self.codes, self.numeric = names, codes, numeric
@@ -127,8 +132,8 @@ class _Categories:
             cuts = _cuts(original, name)
             inside = max(len(cuts) - 1, 1)
             classes = [f"class {i + 1} of {inside}" for i in range(inside)]
-            return cls(["below all of the original", *classes, "above all of the original"] if len(cuts) else classes,
-                       [cuts, cuts], True)
+            names = ["below the original range", *classes, "above the original range"] if len(cuts) else classes
+            return cls(names, [cuts, cuts], True)
         levels = {v: i for i, v in enumerate(dict.fromkeys(v for c in both for v in c.levels))}
         return cls([str(v) for v in levels], [np.array([*(levels[v] for v in c.levels), len(levels)]) for c in both], False)
 
@@ -140,17 +145,17 @@ class _Categories:
         return [*self.names, "missing"][code]
 
     def place(self, values: Array, codes: Array) -> Ints:
-        """The category of every value; a missing one is the last."""
+        """The category of every value; the last is missing."""
         if not self.numeric:
             return np.asarray(codes[values])
         return np.where(np.isnan(values), self.size - 1, np.searchsorted(codes, values, side="left"))
 
 
 def _cuts(data: Microdata, name: str) -> Floats:
-    """Upper ends of classes: below all values, one class for each of few values or four by quartiles, and above all.
+    """Upper ends of classes: below the range, one class for each of few values or four by quartiles, and above the range.
 
-    A cut inside lies half-way between values that occur, so that none lies on it; a quartile that is the largest value is
-    cut off from those below it, so that values of which most are the same have a class for the others.
+    An inner cut lies half-way between two original values, so that no value lies on it. If a quartile is the largest value,
+    the cut separates it from the values below, so that a column with one dominant value has a class for the others.
     """
     whole = data.ungrouped()
 
@@ -188,14 +193,14 @@ def _check_size(tables: Sequence[_Names], cuts: Mapping[str, _Categories]) -> No
         cells = int(np.prod([float(cuts[n].size) for n in t]))
         if cells > _MOST_CELLS:
             raise UtilityError(
-                f"table: {' × '.join(t)} has {cells:,} cells, at most {_MOST_CELLS:,} are counted. Name fewer columns (tables)."
+                f"table: {' × '.join(t)} has {cells:,} cells; at most {_MOST_CELLS:,} are allowed. List fewer columns (tables)."
             )
 
 
 def _counted(
     data: Microdata, tables: Sequence[_Names], codes: Sequence[Array], columns: Sequence[str], cuts: Mapping[str, _Categories]
 ) -> list[list[Ints]]:
-    """Per sub-group, the cells of every table."""
+    """Per sub-group, the cell counts of every table."""
     def count(group: int, block: Block) -> list[Ints]:
         place = {n: cuts[n].place(block[n], c) for n, c in zip(columns, codes, strict=True)}
         sizes = [[cuts[n].size for n in t] for t in tables]

@@ -1,4 +1,4 @@
-"""The links a Bayesian intruder makes in each pool, and what they come to: credits, thresholds, convergence."""
+"""The links of the Bayesian intruder in each pool, and their summaries: credits, thresholds, convergence."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from larvatus.stats.bias_and_noise.windows import linked_nearby, window_fits
 if TYPE_CHECKING:
     from larvatus.attacks.bayesian_intruder import BayesianIntruder
 
-_MANY = 4_000_000  # pairs from which on it pays to look near a target only
-_SURE = 0.01  # coefficient of variation of what is known without being told
+_MANY = 4_000_000  # number of pairs from which it is faster to search only near each target
+_SURE = 0.01  # coefficient of variation of the prior of a spread that the intruder practically knows
 THRESHOLDS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordLinks:
-    """Links of all records of the original, those in the file first; `tied` is 0 where a record was no target."""
+    """Links of all records of the original, those in the file first; `tied` is 0 for a record that was not a target."""
 
     links: Links
     x_alone: Links
@@ -43,7 +43,7 @@ class RecordLinks:
     all_: RecordColumns
     refused: dict[str, str] = field(default_factory=dict)
     convergence: list[Row] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     nodes: list[tuple[int, float]] = field(default_factory=list)
 
     @property
@@ -60,23 +60,24 @@ class RecordLinks:
         return _credit(self.links, kernel, threshold, within)[: self._in_file]
 
     def credits(self, kernel: str, threshold: float, guesses: Sequence[int]) -> Credits:
+        """Credits of the targets in the file, with their baselines."""
         there, k = self.there, np.array(guesses)
         by_x = np.array([_credit(self.x_alone, kernel, threshold, g)[: self._in_file][there] for g in guesses]).T
         distance = self.all_.distance
         far = (distance > np.quantile(distance, 1 - OUTLYING_SHARE)) & (np.ptp(distance) > 0)
         return Credits(
             self.all_.group[there], np.array([self.success(kernel, threshold, g)[there] for g in guesses]).T,
-            np.minimum(k / self.pool_size[: self._in_file][there][:, None], 1.0),
-            np.minimum(k / self.cell_size[: self._in_file][there][:, None], 1.0), by_x, far[there],
+            chance=np.minimum(k / self.pool_size[: self._in_file][there][:, None], 1.0),
+            s_alone=np.minimum(k / self.cell_size[: self._in_file][there][:, None], 1.0), x_alone=by_x, outlying=far[there],
         )
 
     def by_record(self, kernel: str, threshold: float, rows: int) -> Floats:
         return np.where(self.there, self.success(kernel, threshold), np.nan)
 
     def kernels(self, names: Sequence[str], threshold: float, best: str, share: float) -> Rows:
-        """What each kernel finds, the mean probability of its correct links, and that of the truth over all targets.
+        """For each kernel: its success, the mean probability of its correct links, and of the true link over all targets.
 
-        So large a share of the targets is in the file.
+        `share` is the fraction of targets that is in the file.
         """
         rows: list[Row] = []
         for name in names:
@@ -92,7 +93,7 @@ class RecordLinks:
         return Rows.of(rows)
 
     def curve(self, kernel: str) -> Rows:
-        """Shares of targets that are linked, correctly and falsely, by threshold; those not in the file are linked falsely."""
+        """Shares of targets linked correctly and falsely, by threshold; any link of a target not in the file is false."""
         inside = np.arange(len(self.tried)) < self._in_file
         weight = np.zeros(len(self.tried))
         for part in (inside, ~inside):
@@ -119,7 +120,7 @@ def link_pools(
     unknown: bool,
     present: float, random: RecordRandom, drawn: RecordRandom, cells: bool,
 ) -> RecordLinks:
-    """Every pool in turn: in closed form or by quadrature, or by chains where other records are known."""
+    """Link every pool: in closed form or by quadrature, or by Markov chains if other records are known."""
     total = len(all_.pool)
     out = RecordLinks(
         Links.empty(len(KERNELS), total), Links.empty(len(KERNELS), total), np.zeros(total, dtype=bool),
@@ -143,37 +144,38 @@ def link_pools(
         fill = _filled(asked, c, unknown, out)
         for links, code in ((out.links, c.cell), *(((out.x_alone, np.zeros_like(c.cell)),) if cells else ())):
             pool = Pool(np.ascontiguousarray(c.x[:, at]), c.z, code[at], code[:n], c.own[at], present, asked.correlated)
-            told = _Clock(f"bayesian_intruder: {len(at):,} targets against {n:,} records")
-            _put(links, _linked(c, pool, fill, unknown, told), c.rows[at])
+            clock = _Clock(f"bayesian_intruder: {len(at):,} targets against {n:,} records")
+            _put(links, _linked(c, pool, fill, unknown, clock), c.rows[at])
         if not cells:
             _put(out.x_alone, out.links.of(c.rows[at]), c.rows[at])
         out.tried[c.rows[at]] = True
     out.convergence.extend(worst.values())
     if out.nodes:
         most, change = max(n for n, _ in out.nodes), max(c for _, c in out.nodes)
-        enough = "" if change <= TOLERANCE else "; that is too few: state more nodes, or narrower priors"
-        out.said.append(f"the priors are integrated at {most} points for each spread; twice as many would change a probability "
-                        f"by {max(change, 1e-12):.1g} at most in a trial{enough}")
+        enough = "" if change <= TOLERANCE else "; that is too few: set more nodes, or narrower priors"
+        out.notes.append(f"the priors are integrated at {most} points for each standard deviation; in a trial, twice as many "
+                         f"points changed a probability by at most {max(change, 1e-12):.1g}{enough}")
     if asked.known_records:
         fewest, most = min(held), max(held)
         count = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,} (by sub-group)"
-        short = f", all there are, where {asked.known_records:,} were asked for" if fewest < asked.known_records else ""
-        out.said.append(f"each of {int(out.there.sum()):,} targets was attacked with {count} other records known{short}")
+        short = f" (known_records = {asked.known_records:,}, but there are no more)" if fewest < asked.known_records else ""
+        out.notes.append(f"each of {int(out.there.sum()):,} targets was attacked with {count} other records known{short}")
     return out
 
 
-def _linked(c: Candidates, pool: Pool, fill: Fill, unknown: bool, told: _Clock) -> Links:
+def _linked(c: Candidates, pool: Pool, fill: Fill, unknown: bool, clock: _Clock) -> Links:
+    """The links of a pool, by a window search if the law is normal and the pool large."""
     targets = pool.x.shape[1]
     plain = not unknown and not c.bias.any() and not c.noise.any()
     if plain and targets * c.records >= _MANY and window_fits(pool, c.bias_sd, c.noise_sd):
         return linked_nearby(
-            pool, float(c.bias_sd[0, 0]), float(c.noise_sd[0, 0]), lambda done: told("", done, targets)
+            pool, float(c.bias_sd[0, 0]), float(c.noise_sd[0, 0]), lambda done: clock("", done, targets)
         )
-    return linked_by(pool, fill, lambda done: told("", done, targets))
+    return linked_by(pool, fill, lambda done: clock("", done, targets))
 
 
 def _few_absent(at: Ints, n: int) -> Ints:
-    """Targets, with no more that are not in the file than there are that are."""
+    """The targets, with the targets outside the file thinned to about the number inside it."""
     inside, outside = at[at < n], at[at >= n]
     most = max(len(inside), 100)
     return np.concatenate([inside, outside[:: max(-(-len(outside) // most), 1)]])
@@ -189,7 +191,7 @@ def _put(all_: Links, some: Links, rows: Ints) -> None:
 
 
 def _priors(asked: BayesianIntruder, c: Candidates) -> tuple[list[SpreadPrior], list[SpreadPrior]]:
-    """One prior for each spread of each column; columns known with error have one that is nearly a point."""
+    """One prior for each standard deviation of each column; nearly a point mass for columns known with error."""
     bias, noise = [], []
     for j, z in enumerate(c.z):
         wide = float(np.ptp(z[~np.isnan(z)]))
@@ -215,18 +217,18 @@ def _by_chains(
     out: RecordLinks, asked: BayesianIntruder, c: Candidates, label: str, others: int, unknown: bool, present: float,
     random: RecordRandom, drawn: RecordRandom, worst: dict[tuple[str, str], Row],
 ) -> None:
-    """One set of chains for all targets of the pool.
+    """Run one set of Markov chains for all targets of the pool.
 
-    Where fewer than half of the records are known, the others are the targets; else the chains run over one record more, and
-    each of them is a target to whom all the others are known.
+    If fewer than half of the records are known, the other records are the targets. Otherwise the chains run over one record
+    more, and each of these records in turn is the target while all the others are known.
     """
     from larvatus.stats.bias_and_noise.known_records import ROOM, Chains, Problem
 
     n = c.records
     size = others + 1 if 2 * (others + 1) > len(c.rows) else others
     if size * n > ROOM:
-        raise RiskError(f"bayesian_intruder.known_records: {others:,} known against {n:,} released records in pool ({label}) "
-                        f"are {size * n:,} pairs, of {ROOM:,} at most. Lower it, or attack within smaller sub-groups.")
+        raise RiskError(f"bayesian_intruder.known_records: {others:,} known and {n:,} released records in pool ({label}) make "
+                        f"{size * n:,} pairs; at most {ROOM:,} are allowed. Lower known_records, or use smaller sub-groups.")
     turn = np.argsort(drawn.words(np.arange(len(c.rows)), purpose="known records")[0], kind="stable")
     known, rest = np.sort(turn[:size]), np.sort(turn[size:])
     at = known if size > others else _few_absent(rest, n)
@@ -241,8 +243,8 @@ def _by_chains(
             None if unknown else c.bias_sd, None if unknown else c.noise_sd, *prior,
             population=max(round(n / present), len(c.rows)), correlated=asked.correlated,
         )
-        told = _Clock(f"bayesian_intruder, {name}, {label}" if label else f"bayesian_intruder, {name}")
-        chains = Chains(problem, (words[0], words[1]), asked.chains, asked.sweeps, told)
+        clock = _Clock(f"bayesian_intruder, {name}, {label}" if label else f"bayesian_intruder, {name}")
+        chains = Chains(problem, (words[0], words[1]), asked.chains, asked.sweeps, clock)
         found = chains.run(counted=size > others)
         for what, r, draws in zip(found.names, found.r_hat, found.effective, strict=True):
             row: Row = {"kernel": name, "quantity": what, "r_hat": r, "effective_draws": draws, "sweeps": found.sweeps,
@@ -252,9 +254,9 @@ def _by_chains(
                 worst[name, what] = row
         if not found.converged:
             out.refused[name] = (
-                f"its chains have not converged after {found.sweeps:,} sweeps: R-hat {max(found.r_hat):.3f} where 1.01 is the "
-                f"most, {min(found.effective):,.0f} effective draws where 400 are the least. Raise sweeps, lower "
-                "known_records, or state narrower priors."
+                f"its chains have not converged after {found.sweeps:,} sweeps: R-hat is {max(found.r_hat):.3f} (at most 1.01 "
+                f"is allowed), with {min(found.effective):,.0f} effective draws (at least 400 are needed). Raise sweeps, lower "
+                "known_records, or set narrower priors."
             )
             continue
         if size > others:
@@ -271,7 +273,7 @@ def _by_chains(
 
 @dataclass(slots=True)
 class _Clock:
-    """Tells how far a piece of work is, and how long the rest of it will take at the pace so far."""
+    """Reports progress, with an estimate of the remaining time."""
 
     name: str
     began: float = field(default_factory=time.monotonic)

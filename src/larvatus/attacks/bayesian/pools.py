@@ -1,4 +1,4 @@
-"""The pools a Bayesian intruder looks in, as plain arrays: held and released values, cells, targets, and laws of columns."""
+"""The pools the Bayesian intruder searches, as arrays: known and released values, cells of S, targets, and laws of columns."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.laws import FactorLaw
 from larvatus.data.microdata import Microdata, collect
 
-_SMALLEST = 1e-9  # of a column's spread: noise that is not there, so that densities stay finite
+_SMALLEST = 1e-9  # smallest noise, as a fraction of the range of a column, so that densities stay finite
 
 
 @dataclass(frozen=True, slots=True)
 class RecordColumns:
-    """Everything in record order: columns × records held and released, sub-groups, pools, cells inside them, targets.
+    """Known and released values (columns × records) in record order, with sub-groups, pools, cells of S and targets.
 
-    The last `absent` records are of the original alone, and are not in the file.
+    The last `absent` records are in the original but not in the file.
     """
 
     x: Floats
@@ -67,7 +67,7 @@ class RecordColumns:
 def _absent(
     keys: Keys, names: Sequence[str], record: Ints, data: Microdata, original: Microdata, intruder: Intruder
 ) -> tuple[Floats, Ints, list[NDArray[np.generic]]] | None:
-    """Records of the original that are not in the file, where the intruder does not know which are."""
+    """Records of the original that are not in the file, if the intruder does not know which records are."""
     if intruder.presence == "known" or original.rows == data.rows or intruder.file:
         return None
     columns, theirs = original.table.columns, keys.joined.table.columns
@@ -84,7 +84,7 @@ def _absent(
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """One pool: held values of all its records, released values, and laws of the columns that vary."""
+    """One pool: known values of all its records, released values, and laws of the columns that vary."""
 
     rows: Ints
     x: Floats
@@ -104,7 +104,7 @@ class Candidates:
 
 
 def candidates(all_: RecordColumns, pool: int, names: Sequence[str], laws: Mapping[str, FactorLaw], soft: int) -> Candidates:
-    """The pool in an order that depends on its values alone: those in the file first, then those that are not."""
+    """The pool, sorted by values alone; records in the file come first."""
     from larvatus.stats.bias_and_noise.kernels import BIAS, NOISE_CODES
 
     rows = np.flatnonzero(all_.pool == pool)

@@ -1,4 +1,4 @@
-"""Classes of records that agree in some columns, by verbs alone: how large each is and how many values another column has."""
+"""Equivalence classes of records that agree in the key variables: their sizes, and the number of values of another column."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from larvatus.data.microdata import Microdata
 
 
 def with_class_size(data: Microdata, names: Sequence[str], size: str, random: RecordRandom) -> Microdata:
-    """A new column: how many records of the sub-group agree with each in the named columns, missing being a value.
+    """A new column with the number of records of the sub-group that agree with each in the named columns.
 
-    The first of the ranks that a class holds is kept beside it, as `first_of(size)`: it tells classes apart.
+    A missing value counts as a value. The column `first_of(size)` holds the first rank of each class and identifies it.
     """
     from larvatus.stats.linkage.row_hash import combination
 
@@ -38,13 +38,14 @@ def with_class_size(data: Microdata, names: Sequence[str], size: str, random: Re
 
 
 def first_of(size: str) -> str:
+    """The column that identifies the classes of `with_class_size`."""
     return f" first {size}"
 
 
 def diversity(data: Microdata, size: str, name: str, random: RecordRandom) -> list[NDArray[np.int64]]:
-    """Per sub-group, how many records lie in classes with so many values of a column: index 1 for one value, and so on.
+    """Per sub-group, the number of records in classes with l different values of a column, at index l.
 
-    Classes are those of `with_class_size`; a missing value is a value. Counts beyond twenty are held together.
+    Classes are those of `with_class_size`. A missing value counts as a value. All l above twenty share the last index.
     """
     from larvatus.stats.linkage.row_hash import combination
 

@@ -1,4 +1,4 @@
-"""What attacks share that link whole sub-groups at once: both sides as they stand, and the score of the credits won."""
+"""Shared by attacks that link a whole sub-group at once: known and released values as arrays, and the score of the credits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.attacks.linkage.linkage_keys import IN_FILE, TARGET, Keys, keys_of, linkage_score
-from larvatus.attacks.scoring.credits import OUTLYING_SHARE, Credits, distance_from_centre, outlyingness, risk_score
+from larvatus.attacks.scoring.credits import (
+    CHANCE,
+    OUTLYING,
+    OUTLYING_SHARE,
+    S_ALONE,
+    SUCCESS,
+    X_ALONE,
+    Credits,
+    distance_from_centre,
+    outlyingness,
+    risk_score,
+)
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
@@ -19,15 +30,13 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-HIT, ALONE, EVEN, BY_X, OUT = "success", "s alone", "chance", "x alone", "outlying"
-
 
 @dataclass(frozen=True, slots=True)
 class LinkedGroup:
-    """One sub-group: records × columns of what is held and of released values, S as a code, and which records are targets.
+    """One sub-group: known and released values (records × columns), S as a code (`same`), and the targets (`own`).
 
-    Names are codes that mean the same on both sides; what is missing is NaN. The last `soft` columns are S known with
-    error. `holds` are the records of which the intruder holds anything: all of them, or those of an own file.
+    Categories are codes shared by both sides; missing values are NaN. The last `soft` columns are columns of S known with
+    error. `holds` lists the records the intruder knows anything about: all, or those in the intruder's own file.
     """
 
     originals: Floats
@@ -40,17 +49,18 @@ class LinkedGroup:
 
     @property
     def x(self) -> Floats:
-        """Held values of the targets."""
+        """Known values of the targets."""
         return self.originals[self.own]
 
     def without_s(self) -> LinkedGroup:
+        """The same sub-group for an intruder who does not know S."""
         p = self.y.shape[1] - self.soft
         return replace(self, originals=self.originals[:, :p], y=self.y[:, :p], names=self.names[:p], soft=0,
                        same=np.zeros_like(self.same))
 
     @property
     def guess(self) -> Floats:
-        """What a guess among the candidates with the same S gives each target."""
+        """The credit of each target for a random guess among the records with the same S."""
         return np.asarray(1.0 / np.bincount(self.same)[self.same[self.own]])
 
 
@@ -59,7 +69,7 @@ Link = Callable[[LinkedGroup], Floats]
 
 @dataclass(frozen=True, slots=True)
 class GroupKeys:
-    """The keys by which both sides of a sub-group are read, and what is left unused."""
+    """The columns by which the records of a sub-group are linked, and the columns left unused."""
 
     keys: Keys
     masked: tuple[str, ...]
@@ -69,15 +79,15 @@ class GroupKeys:
     @classmethod
     def of(
         cls, attack: Attack, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom,
-        targets: int | None = None, names_too: bool = False, soft_too: bool = True,
+        targets: int | None = None, categorical_too: bool = False, soft_too: bool = True,
     ) -> GroupKeys:
         keys = keys_of(attack.name(), original, release, intruder, random, targets)
-        masked = (*keys.numbers, *(keys.names if names_too else ()))
+        masked = (*keys.numbers, *(keys.categorical if categorical_too else ()))
         if not masked:
-            raise RiskError(f"{attack.name()}: the intruder knows no numeric confidential column of the release. Name one in "
-                            "intruder.known, or leave it empty for all.")
-        soft = tuple(n for n in keys.soft if soft_too and (names_too or n not in keys.codes))
-        unused = tuple(n for n in (*keys.names, *keys.soft) if n not in (*masked, *soft))
+            raise RiskError(f"{attack.name()}: the intruder knows no numeric confidential column of the release. List one in "
+                            "intruder.known, or leave intruder.known empty for all.")
+        soft = tuple(n for n in keys.soft if soft_too and (categorical_too or n not in keys.codes))
+        unused = tuple(n for n in (*keys.categorical, *keys.soft) if n not in (*masked, *soft))
         return cls(keys, masked, soft, unused)
 
     @property
@@ -85,7 +95,7 @@ class GroupKeys:
         return [*self.keys.columns, *([IN_FILE] if self.keys.own_file else [])]
 
     def sides(self, block: Block) -> LinkedGroup:
-        """Both sides of a whole sub-group."""
+        """Known and released values of a whole sub-group."""
         n = len(block)
         names = (*self.masked, *self.soft)
         pairs = [self.keys.both(name, block) for name in names]
@@ -95,7 +105,7 @@ class GroupKeys:
         return LinkedGroup(x, y, same, np.flatnonzero(block[TARGET] == 1), holds, names, len(self.soft))
 
     def measured(self, of: Callable[[LinkedGroup], Floats]) -> Floats:
-        """Columns × records of the file: what a function of whole sub-groups says of each record."""
+        """The values of a function of whole sub-groups, columns × records of the file."""
         names = (*self.masked, *self.soft)
         made = [f" measured {i}" for i in range(len(names))]
 
@@ -108,7 +118,7 @@ class GroupKeys:
 
 
 def pool_of(data: Microdata, intruder: Intruder) -> Microdata:
-    """Where the intruder looks: the sub-group, or the whole file where its columns are not all known."""
+    """The records among which the intruder searches: the sub-group, or the whole file if not all its columns are known."""
     unknown = [c for c in data.sub_groups.columns if intruder.known and c not in intruder.known]
     return data.ungrouped() if unknown else data
 
@@ -118,53 +128,56 @@ def link_groups(
     notes: Sequence[str] = (), trials: tuple[str, Sequence[object]] = ("", (0.0,)), pick: int | None = None,
     one_guess: bool = False,
 ) -> Score:
-    """Run a linkage within every sub-group and score its credits beside chance, S alone and X alone.
+    """Run a linkage within every sub-group, and score its credits with the baselines chance, S alone and X alone.
 
-    The linkage gives credits of targets; where several trials are named, a row for each. The most successful trial is
-    scored, or the one to `pick`, and the details hold what each of them found. With more guesses a target has so many times
-    the credit, unless the linkage says itself what it finds (trials × guesses × targets) or has but one guess.
+    The linkage returns the credits of the targets, one row for each trial. The most successful trial, or the trial `pick`, is
+    scored; the details give the success of each. With k guesses a credit is multiplied by k (at most 1), unless the linkage
+    returns trials × guesses × targets itself, or makes only one guess.
     """
     data, keys = release.data, by.keys
     guesses = intruder.guesses or (1,)
     m, t = len(guesses), len(trials[1])
     numbers = list(dict.fromkeys(keys.held(n) for n in keys.numbers))
     centres = outlyingness(keys.joined, numbers)
-    made = [f"{kind} {i} {k}" for kind in (HIT, BY_X) for i in range(t) for k in range(m)]
-    made += [f"{kind} {k}" for kind in (ALONE, EVEN) for k in range(m)] + [OUT]
+    names = {figure: [f"{figure} {i} {k}" for i in range(t) for k in range(m)] for figure in (SUCCESS, X_ALONE)}
+    names |= {figure: [f"{figure} {k}" for k in range(m)] for figure in (S_ALONE, CHANCE)}
+    made = [*(n for own in names.values() for n in own), OUTLYING]
 
     def run(group: int, block: Block) -> Mapping[str, Array]:
         n = len(block)
-        out = np.full((len(made), n), np.nan)
-        out[-1] = distance_from_centre(*centres[group], block, numbers)
+        out = {name: np.full(n, np.nan) for name in made}
+        out[OUTLYING] = distance_from_centre(*centres[group], block, numbers)
         sides = by.sides(block)
         if len(sides.own):
-            hits = _by_guesses(link(sides), guesses, t, one_guess)
-            alone = _by_guesses(link(sides.without_s()), guesses, t, one_guess) if keys.exact or by.soft else hits
+            success = _by_guesses(link(sides), guesses, t, one_guess)
+            x_alone = _by_guesses(link(sides.without_s()), guesses, t, one_guess) if keys.exact or by.soft else success
             k = np.array(guesses)[:, None]
             s_alone = _s_alone(sides, by, guesses) if by.soft else np.minimum(k * sides.guess, 1.0)
-            even = np.minimum(k / n, 1.0) * np.ones(len(sides.own))
-            out[:-1, sides.own] = np.vstack([hits.reshape(t * m, -1), alone.reshape(t * m, -1), s_alone, even])
-        return dict(zip(made, out, strict=True))
+            chance = np.minimum(k / n, 1.0) * np.ones(len(sides.own))
+            for figure, credit in ((SUCCESS, success), (X_ALONE, x_alone), (S_ALONE, s_alone), (CHANCE, chance)):
+                for name, row in zip(names[figure], credit.reshape(len(names[figure]), -1), strict=True):
+                    out[name][sides.own] = row
+        return out
 
     read = list(dict.fromkeys([*by.columns, *numbers]))
     found = keys.joined.map_groups(run, read, [Column(n, "number") for n in made])
     back = data.holding(data.table.pair(found.table, {n: n for n in made}))
     record, group, values = collect(back, made)
-    tried = ~np.isnan(values[made[0]])
-    table = np.array([values[n][tried] for n in made[:-1]])
-    hits, by_x = table[: t * m].reshape(t, m, -1), table[t * m : 2 * t * m].reshape(t, m, -1)
-    means = hits[:, 0].mean(axis=1)
+    tried = ~np.isnan(values[names[SUCCESS][0]])
+    found_credits = {figure: np.array([values[n][tried] for n in own]) for figure, own in names.items()}
+    success, x_alone = (found_credits[figure].reshape(t, m, -1) for figure in (SUCCESS, X_ALONE))
+    means = success[:, 0].mean(axis=1)
     best = int(np.argmax(means)) if pick is None else pick
     credits = Credits(
-        group[tried], hits[best].T, table[2 * t * m + m :].T, table[2 * t * m : 2 * t * m + m].T, by_x[best].T,
-        outlying(values[OUT])[tried], record[tried],
+        group[tried], success[best].T, chance=found_credits[CHANCE].T, s_alone=found_credits[S_ALONE].T,
+        x_alone=x_alone[best].T, outlying=outlying(values[OUTLYING])[tried], record=record[tried],
     )
-    said = [*notes, *(f"{n} is not of a kind that links records here and is not used" for n in by.unused)]
+    more = [*notes, *(f"{n} is of a type that this attack cannot use to link records" for n in by.unused)]
     if one_guess and max(guesses) > 1:
-        said.append("this attack makes one guess, however many the intruder has")
+        more.append("this attack makes only one guess, even if the intruder has more")
     if guesses[0] > 1 and not one_guess:
         meaning = f"{meaning}, with {guesses[0]} guesses"
-    score = linkage_score(attack.name(), meaning, attack.settings(), original, release, intruder, guesses, credits, keys, said)
+    score = linkage_score(attack.name(), meaning, attack.settings(), original, release, intruder, guesses, credits, keys, more)
     if t == 1:
         return score
     rows: list[Row] = [
@@ -178,7 +191,7 @@ KNOWN_OR_NOT = ("parameters", ("known", "not known"))
 
 
 def _by_guesses(credit: Floats, guesses: Sequence[int], trials: int, one_guess: bool) -> Floats:
-    """Trials × guesses × targets."""
+    """Credits as trials × guesses × targets."""
     if credit.ndim == 3:
         return credit
     rows = credit.reshape(trials, 1, -1)
@@ -187,7 +200,7 @@ def _by_guesses(credit: Floats, guesses: Sequence[int], trials: int, one_guess: 
 
 
 def _s_alone(sides: LinkedGroup, by: GroupKeys, guesses: Sequence[int]) -> Floats:
-    """Guesses × targets: what the nearest records by S known with error give, among those that agree in the rest of S."""
+    """The baseline S alone, guesses × targets: link by S known with error, among records that agree in the rest of S."""
     from larvatus.stats.linkage.coordinates import link_nearest as nearest
     from larvatus.stats.linkage.coordinates import name_keys, number_keys, stack_coordinates
 
@@ -207,27 +220,28 @@ def credits_to_score(
     attack: Attack, meaning: str, back: Microdata, group: Ints, values: Mapping[str, Floats], notes: Sequence[str],
     targets: int | None = None,
 ) -> Score:
-    """The score of credits per record: success, S alone, chance, X alone, and distance from the centre."""
-    tried = ~np.isnan(values[HIT])
+    """The score of credits by record, from the columns SUCCESS, S_ALONE, CHANCE, X_ALONE and OUTLYING."""
+    tried = ~np.isnan(values[SUCCESS])
     if not tried.any():
-        raise RiskError(f"{attack.name()}: targets = {targets} of {back.rows:,} records drew no target. Ask for more.")
-    success, s_alone, chance, x_alone = (values[n][tried][:, None] for n in (HIT, ALONE, EVEN, BY_X))
-    credits = Credits(group[tried], success, chance, s_alone, x_alone, outlying(values[OUT])[tried])
+        raise RiskError(f"{attack.name()}: the sample (targets = {targets} of {back.rows:,} records) contains no target. "
+                        "Increase targets.")
+    success, s_alone, chance, x_alone = (values[n][tried][:, None] for n in (SUCCESS, S_ALONE, CHANCE, X_ALONE))
+    credits = Credits(group[tried], success, chance, s_alone, x_alone, outlying(values[OUTLYING])[tried])
     sampled = targets is not None and bool((~tried).any())
-    said = [f"{int(tried.sum()):,} of {back.rows:,} records were tried as targets"] if sampled else []
-    score = risk_score(attack.name(), meaning, attack.settings(), back.groups, (1,), credits, [*notes, *said])
-    return replace(score, by_record=values[HIT], sampled=sampled)
+    sample = [f"{int(tried.sum()):,} of {back.rows:,} records were attacked as targets"] if sampled else []
+    score = risk_score(attack.name(), meaning, attack.settings(), back.groups, (1,), credits, [*notes, *sample])
+    return replace(score, by_record=values[SUCCESS], sampled=sampled)
 
 
 def outlying(distance: Floats) -> NDArray[np.bool_]:
-    """The tenth of the records furthest from the centre; none where all are equally far."""
+    """Marks the tenth of the records furthest from the centre; none if all are equally far."""
     if not len(distance) or float(distance.max()) == float(distance.min()):
         return np.zeros(len(distance), dtype=bool)
     return np.asarray(distance > np.quantile(distance, 1 - OUTLYING_SHARE))
 
 
 def same_code(columns: Sequence[Array], n: int) -> Ints:
-    """One code for each combination of values; missing is a value."""
+    """One code for each combination of values; a missing value counts as a value."""
     from larvatus.stats.linkage.coordinates import same_rows
 
     return same_rows(columns, n)

@@ -1,4 +1,4 @@
-"""Two releases of the same records side by side, as an intruder sees them who can tell which of their rows belong together."""
+"""Several releases of the same records joined record by record, for an intruder who knows which rows belong together."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ HERE = " in other"
 
 
 def joined_with(data: Microdata, release: Release, others: Sequence[Release]) -> tuple[Microdata, Release]:
-    """The original with its confidential columns once more for every other release, and the release with theirs.
+    """Add the confidential columns of every other release to the release, and copies of the originals to the original.
 
-    Several copies of another release enter as their average.
+    If another release has several copies, their average is added.
     """
     kept: list[Release] = []
     every: dict[str, str] = {}
     copies = list(release.copies)
     for i, other in enumerate(others, 2):
         if not other.paired:
-            raise PairingError(f"also: {other.name} is not paired with the original. Give its pairing file.")
+            raise PairingError(f"other_releases: {other.name} is not paired with the original. Give its pairing file.")
         label = other.name if [release.name, *(o.name for o in others)].count(other.name) == 1 else f"{other.name} ({i})"
         shown = average(other.copies) if len(other.copies) > 1 else other.data
         mine = data.table.columns
@@ -42,7 +42,7 @@ def joined_with(data: Microdata, release: Release, others: Sequence[Release]) ->
 
 
 def _with_columns(copy: Microdata, other: Microdata, names: Mapping[str, str]) -> Microdata:
-    """The columns of another release beside those of one, which stand in for them where the other has no such record."""
+    """One release with the columns of another; if a record is not in the other, the values of the first are used."""
     marked = other.table.map_rows(lambda g, b: {HERE: np.ones(len(b))}, (), [Column(HERE, "number")])
     table = copy.table.pair(marked, {**names, HERE: HERE}, partly=True)
     merged = {new: merged_column(copy.table.columns[old], other.table.columns[old], new) for new, old in names.items()}
@@ -65,9 +65,9 @@ def _with_columns(copy: Microdata, other: Microdata, names: Mapping[str, str]) -
 
 
 def with_average(original: Microdata, release: Release) -> tuple[Microdata, Release]:
-    """The original, and the release with the average over all releases in place of each numeric confidential column.
+    """The original, and the release with each numeric confidential column replaced by its average over all releases.
 
-    For attacks on values, to which another release shows the same column again and no other one.
+    For attacks on values, which treat another release as a second observation of the same column.
     """
     if not release.joined:
         return original, release
@@ -91,12 +91,12 @@ def with_average(original: Microdata, release: Release) -> tuple[Microdata, Rele
 
 
 def stronger_of(alone: Score, joined: Score, others: Sequence[Release]) -> Score:
-    """The attack on both together beside the one on the release alone: the more successful, with both in the details."""
+    """The more successful of the attack on this release alone and on all releases together, with both in the details."""
     named = ", ".join(o.name for o in others)
     rows: list[Row] = [
         {"releases": which, "value": s.value, "chance": s.chance, "s_alone": s.s_alone}
         for which, s in (("this one alone", alone), (f"with {named}", joined))
     ]
     worst = joined if joined.value > alone.value else alone
-    said = f"the intruder also has {named} and is taken to know which rows belong together"
-    return replace(worst, details={**worst.details, "also": Rows.of(rows)}, notes=(*worst.notes, said))
+    note = f"the intruder also has {named} and is assumed to know which rows belong together"
+    return replace(worst, details={**worst.details, "also": Rows.of(rows)}, notes=(*worst.notes, note))

@@ -1,4 +1,4 @@
-"""What an intruder links a release by: the values held of each target, beside the released ones, and the credits won."""
+"""Columns that link known values of targets to released records, and the credits of a link by distance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.attacks.scoring.credits import OUTLYING_SHARE, Credits, distance_from_centre, outlyingness, risk_score
+from larvatus.attacks.scoring.credits import (
+    CHANCE,
+    OUTLYING,
+    OUTLYING_SHARE,
+    S_ALONE,
+    SUCCESS,
+    X_ALONE,
+    Credits,
+    distance_from_centre,
+    outlyingness,
+    risk_score,
+)
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import ReadError, RiskError
 from larvatus.core.randomness import RecordRandom
@@ -27,21 +38,21 @@ IN_FILE = " in own file"
 
 
 def held_column(name: str) -> str:
-    """The column with what the intruder holds of another."""
+    """The column with the values that the intruder knows of a released column."""
     return f" held {name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The release in the pools an intruder looks in, with the held values and a mark of the targets beside it.
+    """The release, grouped into the pools the intruder searches, with columns for the known values and for the targets.
 
-    `numbers` and `names` are confidential columns that are known, `soft` non-confidential ones known with error, which are
-    told apart by distance as well, and `exact` those in which a candidate must agree with the target.
+    `numbers` and `categorical` are known confidential columns. `soft` are non-confidential columns known with error, which
+    enter the distance. `exact` are non-confidential columns in which a candidate must agree with the target.
     """
 
     joined: Microdata
     numbers: tuple[str, ...]
-    names: tuple[str, ...]
+    categorical: tuple[str, ...]
     soft: tuple[str, ...]
     exact: tuple[str, ...]
     base: Mapping[str, str]
@@ -51,10 +62,11 @@ class Keys:
     own_file: bool = False
 
     def held(self, name: str) -> str:
+        """The column with the known values of a released column, of this release or another one."""
         return held_column(self.base.get(name, name))
 
     def both(self, name: str, block: Block) -> tuple[Array, Array]:
-        """Held and released values of a column: numbers, or codes of names that mean the same on both sides."""
+        """Known and released values of a column: numbers, or category codes shared by both sides."""
         x, y = block[self.held(name)], block[name]
         if name not in self.codes:
             return x, y
@@ -63,8 +75,8 @@ class Keys:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All that a link by these keys reads."""
-        used = (*self.numbers, *self.names, *self.soft)
+        """All columns that a link by these keys reads."""
+        used = (*self.numbers, *self.categorical, *self.soft)
         return tuple(dict.fromkeys([*used, *(self.held(n) for n in used), *self.exact, TARGET]))
 
 
@@ -72,7 +84,7 @@ def keys_of(
     method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, targets: int | None = None,
     needed: bool = True,
 ) -> Keys:
-    """What there is to link by; refused where the intruder holds no confidential column of the release and one is needed."""
+    """The columns to link by; an error if one is `needed` and the intruder knows no confidential column of the release."""
     data = release.data
     own = _own_file(method, original, intruder) if intruder.file else None
     there = set(own.table.columns) if own else set(original.table.columns)
@@ -92,14 +104,14 @@ def keys_of(
     notes = []
     kinds = {n: (data.table.columns[n].kind, source.table.columns[base.get(n, n)].kind) for n in (*masked, *soft)}
     for n in (n for n, (now, was) in kinds.items() if now != was):
-        notes.append(f"{n} holds another kind of value in the release than the intruder does and is not used to link records")
+        notes.append(f"{n} has a different type in the release than in the intruder's data and is not used to link records")
     usable = [n for n, (now, was) in kinds.items() if now == was]
     if needed and not any(n in masked for n in usable):
-        raise RiskError(f"{method}: the intruder knows no confidential column of the release. Name one in intruder.known, or "
-                        "leave it empty for all.")
+        raise RiskError(f"{method}: the intruder knows no confidential column of the release. List one in intruder.known, or "
+                        "leave intruder.known empty for all.")
     wanted = dict.fromkeys(base.get(n, n) for n in usable)
     joined = pool.holding(pool.table.pair(source.table, {held_column(n): n for n in wanted}, partly=own is not None))
-    joined, said = _marked(joined, own, random, targets)
+    joined, sampled, more = _mark_targets(joined, own, random, targets)
     joined = remembered_columns(joined, {held_column(n): n for n in wanted if source.table.columns[n].kind == "number"},
                                 intruder)
     return Keys(
@@ -107,12 +119,12 @@ def keys_of(
         tuple(n for n in usable if n in masked and kinds[n][0] == "nominal"), tuple(n for n in usable if n in soft), exact,
         base, {n: _codes(source.table.columns[base.get(n, n)], data.table.columns[n]) for n in usable
                if kinds[n][0] == "nominal"},
-        any("were attacked" in text for text in said), (*notes, *said), own is not None,
+        sampled, (*notes, *more), own is not None,
     )
 
 
 def _disagreeing(data: Microdata, own: Microdata, names: Sequence[str]) -> tuple[str, ...]:
-    """Columns of S that the intruder's file does not hold as they were released, in every row it has of them."""
+    """Columns of S whose values in the intruder's file differ from the released ones in at least one row."""
     here = IN_FILE
     kinds = {n: (own.table.columns[n], data.table.columns[n]) for n in names}
     alike = [n for n, (mine, theirs) in kinds.items() if mine.kind == theirs.kind]
@@ -137,13 +149,13 @@ def _disagreeing(data: Microdata, own: Microdata, names: Sequence[str]) -> tuple
 
 
 def _merged(data: Microdata, pool: Microdata) -> tuple[str, ...]:
-    """Sub-group columns that differ inside the pool: they leave as they are, so the intruder tells records apart by them."""
+    """Sub-group columns that vary within the pool: they are released unchanged, so the intruder can use them."""
     shortest = min(len(label) for label in pool.groups.labels)
     return data.sub_groups.columns[shortest:]
 
 
 def _own_file(method: str, original: Microdata, intruder: Intruder) -> Microdata:
-    """The intruder's file, its rows known by the record ids in the truth column."""
+    """The intruder's file, with the record ids in its truth column."""
     from larvatus.core.errors import nearest_names
 
     assert intruder.file is not None
@@ -154,8 +166,8 @@ def _own_file(method: str, original: Microdata, intruder: Intruder) -> Microdata
                         f"{nearest_names(intruder.truth, names)}")
     shared = tuple(n for n in original.released if n in names and n != intruder.truth)
     if not shared:
-        raise RiskError(f"{method}: {intruder.file} shares no released column with the original. Give its columns the names "
-                        "they have there.")
+        raise RiskError(f"{method}: {intruder.file} has no released column of the original. Give its columns the same names as "
+                        "in the original.")
     named = tuple(n for n in shared if original.table.columns[n].kind == "nominal")
     roles = Roles(confidential=shared, record_id=intruder.truth, nominal=named)
     try:
@@ -166,10 +178,13 @@ def _own_file(method: str, original: Microdata, intruder: Intruder) -> Microdata
         raise RiskError(f"{method}: intruder.truth: {str(error).removeprefix('record_id: ')}") from None
 
 
-def _marked(
+def _mark_targets(
     joined: Microdata, own: Microdata | None, random: RecordRandom, targets: int | None
-) -> tuple[Microdata, list[str]]:
-    """A column that is 1 for the targets: all records, those of the own file, or so many of them chosen by keyed words."""
+) -> tuple[Microdata, bool, list[str]]:
+    """Add a column that is 1 for targets: all records, or those of the intruder's file, or a keyed sample of `targets` of them.
+
+    Also returns whether the targets are a sample, and notes.
+    """
     notes: list[str] = []
     table = joined.table
     here = IN_FILE
@@ -178,8 +193,8 @@ def _marked(
         table = table.pair(ones, {here: here}, partly=True)
         found = int(sum(table.reduce([here], lambda g, b: int((b[here] == 1).sum()), int.__add__)))
         if found == 0:
-            raise RiskError("intruder.truth: no row of the intruder's file names a record of the release. It must hold record "
-                            "ids: the column named as record_id, or the row number from 0.")
+            raise RiskError("intruder.truth: no row of the intruder's file matches a record of the release. The column must "
+                            "contain record ids: the values of the record_id column, or row numbers from 0.")
         lost = own.rows - found
         notes += [f"{lost:,} of {own.rows:,} rows of the intruder's file have no record in the release"] if lost else []
     limit: np.uint64 | None = None
@@ -191,7 +206,7 @@ def _marked(
         words = np.concatenate(parts)
         if targets < len(words):
             limit = np.partition(words, targets - 1)[targets - 1]
-            notes.append(f"{targets:,} of {len(words):,} targets, drawn at random, were attacked; the interval is theirs")
+            notes.append(f"a random sample of {targets:,} of {len(words):,} targets was attacked; the interval refers to it")
 
     def mark(group: int, block: Block) -> Mapping[str, Array]:
         chosen = block[here] == 1 if own is not None else np.ones(len(block), dtype=bool)
@@ -199,11 +214,12 @@ def _marked(
             chosen &= random.words(block.record, purpose="targets")[0] <= limit
         return {TARGET: chosen.astype(np.float64)}
 
-    return joined.holding(table.map_rows(mark, [here] if own is not None else (), [Column(TARGET, "number")])), notes
+    marked = table.map_rows(mark, [here] if own is not None else (), [Column(TARGET, "number")])
+    return joined.holding(marked), limit is not None, notes
 
 
 def remembered_columns(joined: Microdata, columns: Mapping[str, str], intruder: Intruder) -> Microdata:
-    """Numbers as the intruder remembers them: for each column that holds them, the one they are of."""
+    """Add the intruder's error to known numbers; `columns` maps each column of known values to the column it refers to."""
     if not intruder.error or not columns:
         return joined
     draws = intruder.errors()
@@ -217,7 +233,7 @@ def remembered_columns(joined: Microdata, columns: Mapping[str, str], intruder: 
 
 
 def _codes(mine: Column, theirs: Column) -> tuple[Array, Array]:
-    """Codes of both columns in one list of levels, compared as text where they do not mix; missing stays -1, at the end."""
+    """Codes of both columns in one list of levels, compared as text; the last code, -1, stands for missing."""
     place: dict[object, int] = {}
     out = []
     for column in (mine, theirs):
@@ -231,58 +247,61 @@ def credit_by_nearness(
     columns: Sequence[str], power: int = 2, soft: Callable[[Block], tuple[Floats, Floats]] | None = None,
     alone: Callable[[int, Block], Sequence[Part]] | None = None,
 ) -> Credits:
-    """Credits of every target by nearness of the coordinates that `parts` gives for each set of rows of a sub-group.
+    """Credits of every target for a link to the nearest points, arg min_j ‖u_i − v_j‖ (norm of `power`).
 
-    In place of coordinates a part may bring its own link: credits from the rows of targets, codes of S and guesses. What S
-    known with error adds to the coordinates is not in those that `alone` gives.
+    `parts` gives the points u (known) and v (released) for each set of rows of a sub-group. Instead of points a part may bring
+    its own link: a function of target rows, codes of S and guesses. `alone` gives the parts without S known with error, for
+    the baseline X alone; `soft` gives the points of S known with error, for the baseline S alone.
     """
     from larvatus.stats.linkage.coordinates import link_nearest, same_rows
 
     numbers = list(dict.fromkeys(keys.held(n) for n in keys.numbers))
     centres = outlyingness(keys.joined, numbers)
-    kinds = ("success", "s alone", "chance", "x alone")
-    made = [f"{kind} {k}" for kind in kinds for k in guesses] + ["outlying"]
+    names = {figure: [f"{figure} {g}" for g in guesses] for figure in (SUCCESS, S_ALONE, CHANCE, X_ALONE)}
+    made = [*(n for own in names.values() for n in own), OUTLYING]
     k = np.array(guesses)[:, None]
     m = len(guesses)
 
     def link(group: int, block: Block) -> Mapping[str, Array]:
         n = len(block)
-        out = np.full((4, m, n), np.nan)
         same = same_rows([block[c] for c in keys.exact], n)
         everywhere = np.zeros(n, dtype=np.int64)
         wanted = block[TARGET] == 1
-        out[1] = np.minimum(k / np.bincount(same)[same], 1.0)
-        out[2] = np.minimum(k / n, 1.0)
+        success, x_alone = np.full((m, n), np.nan), np.full((m, n), np.nan)
+        s_alone = np.minimum(k / np.bincount(same)[same], 1.0)
+        chance = np.minimum(k / n, 1.0) * np.ones(n)
         if soft is not None and keys.soft and wanted.any():
             own = np.flatnonzero(wanted)
             x, y = soft(block)
-            out[1][:, own] = link_nearest(x[own], y, own, same, guesses, power)
+            s_alone[:, own] = link_nearest(x[own], y, own, same, guesses, power)
         for part in parts(group, block) if wanted.any() else ():
             own = np.flatnonzero(part[0] & wanted)
-            out[0][:, own] = _linked(part, own, same, guesses, power)
+            success[:, own] = _linked(part, own, same, guesses, power)
             if alone is None or not keys.soft:
-                out[3][:, own] = _linked(part, own, everywhere, guesses, power) if keys.exact else out[0][:, own]
+                x_alone[:, own] = _linked(part, own, everywhere, guesses, power) if keys.exact else success[:, own]
         for part in alone(group, block) if alone is not None and keys.soft and wanted.any() else ():
             own = np.flatnonzero(part[0] & wanted)
-            out[3][:, own] = _linked(part, own, everywhere, guesses, power)
-        outside = distance_from_centre(*centres[group], block, numbers)
-        return dict(zip(made, [*out.reshape(4 * m, n), outside], strict=True))
+            x_alone[:, own] = _linked(part, own, everywhere, guesses, power)
+        out: dict[str, Array] = {OUTLYING: distance_from_centre(*centres[group], block, numbers)}
+        for figure, credit in ((SUCCESS, success), (S_ALONE, s_alone), (CHANCE, chance), (X_ALONE, x_alone)):
+            out |= dict(zip(names[figure], credit, strict=True))
+        return out
 
     read = list(dict.fromkeys([*columns, *numbers, *keys.exact, TARGET]))
     done = keys.joined.map_groups(link, read, [Column(n, "number") for n in made])
     back = data.holding(data.table.pair(done.table, {n: n for n in made}))
     record, group, values = collect(back, made)
-    table = np.array([values[n] for n in made]).T
-    outlying = _outlying(table[:, -1])
-    chosen = ~np.isnan(table[:, 0])
-    table, group = table[chosen], group[chosen]
+    outlying = _outlying(values[OUTLYING])
+    chosen = ~np.isnan(values[names[SUCCESS][0]])
+    credit = {figure: np.array([values[n][chosen] for n in own]).T for figure, own in names.items()}
     return Credits(
-        group, table[:, :m], chance=table[:, 2 * m : 3 * m], s_alone=table[:, m : 2 * m],
-        x_alone=table[:, 3 * m : 4 * m], outlying=outlying[chosen], record=record[chosen],
+        group[chosen], credit[SUCCESS], chance=credit[CHANCE], s_alone=credit[S_ALONE], x_alone=credit[X_ALONE],
+        outlying=outlying[chosen], record=record[chosen],
     )
 
 
 def _linked(part: Part, own: Ints, same: Ints, guesses: Sequence[int], power: int) -> Floats:
+    """Credits, guesses × targets, by the part's own link or by the nearest points."""
     from larvatus.stats.linkage.coordinates import link_nearest
 
     return part[1](own, same, guesses) if len(part) == 2 else link_nearest(part[1][own], part[2], own, same, guesses, power)
@@ -295,7 +314,7 @@ def _outlying(distance: Floats) -> NDArray[np.bool_]:
 
 
 def guesses_of(within: tuple[int, ...] | int, stated: bool, intruder: Intruder) -> tuple[int, ...]:
-    """The attack's numbers of guesses where they were stated, else the intruder's, else the attack's defaults."""
+    """The attack's numbers of guesses if the user set them, otherwise the intruder's, otherwise the attack's defaults."""
     if intruder.guesses and not stated:
         return intruder.guesses
     return (within,) if isinstance(within, int) else within
@@ -305,28 +324,28 @@ def linkage_score(
     method: str, meaning: str, settings: Mapping[str, object], original: Microdata, release: Release, intruder: Intruder,
     guesses: Sequence[int], credits: Credits, keys: Keys, notes: Sequence[str] = (),
 ) -> Score:
-    """The score; over all records of the original where the intruder does not know which of them a sample holds."""
+    """The score; if the intruder does not know which records a sample contains, over all records of the original."""
     data = release.data
-    told = (*keys.notes, *notes)
+    every_note = (*keys.notes, *notes)
     if intruder.error:
-        told = (*told, f"the intruder's numbers have a relative error of {intruder.error:.3g}")
-    score = risk_score(method, meaning, settings, data.groups, guesses, credits, told)
+        every_note = (*every_note, f"the intruder's numbers have a relative error of {intruder.error:.3g}")
+    score = risk_score(method, meaning, settings, data.groups, guesses, credits, every_note)
     score = replace(score, sampled=keys.sampled)
     if original.rows == data.rows or intruder.presence == "known":
         return score
     grown = _with_absent(credits, original, data)
-    whole = replace(risk_score(method, meaning, settings, original.groups, guesses, grown, told),
+    whole = replace(risk_score(method, meaning, settings, original.groups, guesses, grown, every_note),
                     by_record=score.by_record, records=score.records, sampled=keys.sampled)
     rows: list[Row] = [
         {"targets": "known to be in the file", "value": score.value, "chance": score.chance, "s_alone": score.s_alone},
         {"targets": "any record of the original", "value": whole.value, "chance": whole.chance, "s_alone": whole.s_alone},
     ]
-    said = f"the intruder does not know which {data.rows:,} of {original.rows:,} records are in the file"
-    return replace(whole, details={**whole.details, "presence": Rows.of(rows)}, notes=(*whole.notes, said))
+    note = f"the intruder does not know which {data.rows:,} of {original.rows:,} records are in the file"
+    return replace(whole, details={**whole.details, "presence": Rows.of(rows)}, notes=(*whole.notes, note))
 
 
 def _with_absent(credits: Credits, original: Microdata, data: Microdata) -> Credits:
-    """The credits with as many targets that are not in the file, in proportion where only some targets are attacked."""
+    """The credits with targets that are not in the file added (credit 0), in proportion if only a sample is attacked."""
     there = np.array([*data.groups.sizes, *[0] * (len(original.groups) - len(data.groups))], dtype=np.float64)
     absent = (np.array(original.groups.sizes) - there) * (len(credits.group) / data.rows)
     group = np.repeat(np.arange(len(there)), np.rint(absent).astype(np.int64))

@@ -1,4 +1,4 @@
-"""Held and released cells that are missing: how the two go together, and what a comparison without them is worth."""
+"""Costs of missing cells in a distance: how missingness in known and released values is related, and what a cell is worth."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ if TYPE_CHECKING:
     from larvatus.attacks.linkage.linkage_keys import Keys
     from larvatus.stats.linkage.missing_patterns import PatternedPoints
 
-_EDGES = np.linspace(-12, 2, 141)  # powers of ten of squared differences
-MEDIAN = 0.455  # of a squared standard normal
+_EDGES = np.linspace(-12, 2, 141)  # log10 of squared differences
+MEDIAN = 0.455  # median of a squared standard normal variable
 _LEAST, _MOST, MATRICES = 1e-6, 1.0, 40_000_000
 
 
 def absent(values: Array) -> Bools:
-    """Where a number or the code of a name is missing."""
+    """Marks missing numbers and missing category codes."""
     return np.isnan(values) if values.dtype.kind == "f" else values < 0
 
 
 @dataclass(frozen=True, slots=True)
 class MissingCells:
-    """For each column by which records are linked: what it costs that the held cell is missing or not, given the released.
+    """For each linking column, the cost of a known cell being missing or present, given whether the released cell is missing.
 
-    `spread` is the usual squared difference between what is held and what is released of a record, in variances of the
-    released values: a cell that cannot be compared is worth as much as one that tells a match from another record would,
-    at that spread.
+    `spread` is the typical squared difference between known and released values of a record, in variances of the released
+    values. A cell that cannot be compared costs as much as a comparison at that spread would contribute on average.
     """
 
     costs: tuple[Floats, ...]
@@ -40,7 +39,7 @@ class MissingCells:
 
     @classmethod
     def of(cls, keys: Keys, used: Sequence[str], target: str) -> MissingCells | None:
-        """Counted over all targets of the file; None where no cell is missing."""
+        """The costs estimated from all targets of the file; None if no cell is missing."""
         from larvatus.stats.linkage.missing_patterns import missing_cost
 
         if not sum(_gaps(keys, used, target)):
@@ -70,10 +69,11 @@ class MissingCells:
         self, left: Floats, right: Floats, column: Sequence[int], gone: tuple[Bools, Bools], wanted: Bools, distance: str,
         ranges: Floats,
     ) -> PatternedPoints | None:
-        """Points of both sides, the column that each coordinate comes from, and records × columns that are missing.
+        """Points of both sides grouped by pattern of missing cells, with the cost of each pair of patterns.
 
-        `ranges` says how many standard deviations the range of each column has, for Gower's distance. None where there are
-        too many patterns to allow for correlation.
+        `column` gives the column of each coordinate, `gone` the missing cells (records × columns) of both sides, `ranges` the
+        range of each column in standard deviations (for Gower's distance). None if there are too many patterns to account for
+        correlations.
         """
         from larvatus.stats.linkage.missing_patterns import PatternedPoints, patterns_of
 
@@ -116,7 +116,7 @@ def _gaps(keys: Keys, used: Sequence[str], target: str) -> list[int]:
 
 
 def _whitening(right: Floats, gone: Bools, there: Bools) -> tuple[Floats, float]:
-    """For every two patterns what whitens the coordinates that both have, and the mean of the inverse's diagonal."""
+    """For every two patterns the matrix that whitens their common coordinates, and the mean diagonal of the inverse."""
     from larvatus.stats.linear.moments import SampleMoments
     from larvatus.stats.linkage.gaussian_match import THINNEST, semi_definite
 

@@ -1,4 +1,7 @@
-"""How the records of a release are linked under the joint normal law of held and released values, stated or learnt."""
+"""Links under a joint normal law of known values X and released values Y given S; the law is stated by the mask or learnt.
+
+    (X, Y) | S ~ N(mean + slope · S, Σ),  Σ = [[Σ_XX, Σ_XY], [Σ_YX, Σ_YY]];  if X is known with error, Σ_XX includes it.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +27,15 @@ from larvatus.stats.linkage.gaussian_match import Coordinates, Joint, coordinate
 MatchRule = Literal["posterior", "likelihood"]
 LawOf = Literal["mask", "cross_fit", "in_sample"]
 _FOLDS, FEWER_FOLDS, _MANY = 10, 2, 20_000
-_ENOUGH = 3  # records for each column below which a sub-group borrows the covariances of all
-_COMPLETE = 5  # complete records for each column from which incomplete ones are left out
-_FEW = 30  # held values below which the size of their errors is that of the whole file
+_ENOUGH = 3  # with fewer records per column, a sub-group uses the covariances pooled over sub-groups
+_COMPLETE = 5  # with this many complete records per column, incomplete records are left out
+_FEW = 30  # with fewer known values, the variance of their errors is that of the whole file
 _Settled: TypeAlias = tuple[Floats, Floats, float]
 
 
 @dataclass(frozen=True, slots=True)
 class _Fitted:
-    """In one sub-group, for one set of targets: means and slopes on S of x and y, and the joint law of what is left."""
+    """For one sub-group and one set of targets: means and slopes on S of (x, y), and the joint law of the residuals."""
 
     mean: Floats
     on_s: Floats
@@ -46,7 +49,7 @@ class _Fitted:
         return cls(mean, on_s, joint, coordinates(joint, rule), rule)
 
     def without(self, p: int, k: int) -> _Fitted:
-        """The same without the last k columns of x, of which there are p, and of y."""
+        """The same without the last k columns of x (which has p columns) and of y."""
         if not k:
             return self
         x, y = slice(0, p - k), slice(0, len(self.joint.yy) - k)
@@ -57,7 +60,7 @@ class _Fitted:
 
 @dataclass(frozen=True, slots=True)
 class PosteriorLink:
-    """One attack: its keys, and the columns and terms it works with."""
+    """One attack: its keys, its data, and the rule by which it links."""
 
     keys: Keys
     original: Microdata
@@ -72,7 +75,7 @@ class PosteriorLink:
 
     @property
     def _x(self) -> tuple[str, ...]:
-        """What is held, each column once, however many releases show it."""
+        """The columns of known values, each once, even if several releases contain it."""
         return tuple(dict.fromkeys(self.keys.held(n) for n in (*self.keys.numbers, *self._soft)))
 
     @property
@@ -86,7 +89,7 @@ class PosteriorLink:
         return design_of(self.keys.joined, usable)
 
     def by(self, law: ReleaseLaw | None, learnt: LawOf) -> Credits:
-        """Credits under the stated law, or under one learnt from records."""
+        """Credits under the stated law, or under a law learnt from records."""
         given = self._given()
         errors = self._errors()
         if law is not None:
@@ -115,7 +118,7 @@ class PosteriorLink:
             return out
 
         def alone(group: int, block: Block) -> Sequence[Part]:
-            """Without what is known of S with error: the last columns of both sides."""
+            """The parts without S known with error, which is in the last columns of both sides."""
             k = len(self._soft)
             return parts(group, block, [[f.without(p, k) for f in fits[g]] for g in range(len(fits))], p - k, x[: p - k],
                          y[: len(y) - k])
@@ -126,7 +129,7 @@ class PosteriorLink:
         )
 
     def _by_patterns(self, fit: _Fitted, away: Floats, wanted: NDArray[np.bool_], missing: Sequence[Floats]) -> Linker:
-        """A link on the cells that target and candidate have, with what is known of how cells go missing."""
+        """A link on the cells that both target and candidate have, with the costs of missing cells."""
         from larvatus.stats.linkage.gaussian_match_missing import by_pattern
 
         p = len(fit.joint.xx)
@@ -139,11 +142,11 @@ class PosteriorLink:
         return replace(points, constant=constant).credit
 
     def _shown_by(self, j: int) -> list[int]:
-        """Places of the released columns that show the j-th held one."""
+        """Positions of the released columns that correspond to the j-th known column."""
         return [i for i, n in enumerate(self._y) if self.keys.held(n) == self._x[j]]
 
     def _missing_costs(self) -> list[Floats]:
-        """For each held column, what it costs that it is missing or not, by which of its released cells are missing."""
+        """For each known column, the cost of its being missing or present, by which of its released cells are missing."""
         from larvatus.stats.linkage.missing_patterns import missing_cost
 
         x, y = self._x, self._y
@@ -163,7 +166,7 @@ class PosteriorLink:
         return [missing_cost(np.sum([part[j] for part in parts], axis=0)) for j in range(len(x))]
 
     def _errors(self) -> list[Floats]:
-        """Per sub-group, the mean square of what the intruder's numbers are off by, over the file where there are few."""
+        """Per sub-group, the mean squared error of the intruder's numbers; that of the file if there are few values."""
         x, true = self._x, self._true
 
         def add(group: int, block: Block) -> Floats:
@@ -183,13 +186,13 @@ class PosteriorLink:
 
     @property
     def _true(self) -> tuple[str, ...]:
-        """The columns that the held ones are of: originals, and S as it leaves."""
+        """The true values of the known columns: originals, and S as released."""
         own = {self.keys.held(n): n for n in self._soft}
         base = {self.keys.held(n): f" true {self.keys.base.get(n, n)}" for n in self.keys.numbers}
         return tuple(own.get(x) or base[x] for x in self._x)
 
     def _table(self) -> Microdata:
-        """The joined table, with the true values of the original: the law is learnt from true pairs, whoever is a target."""
+        """The joined table with the true original values: the law is learnt from true pairs of all records."""
         joined = self.keys.joined
         names = self.original.numeric(self.original.confidential)
         return joined.holding(joined.table.pair(self.original.table, {f" true {n}": n for n in names}))
@@ -197,9 +200,9 @@ class PosteriorLink:
     def _moments(
         self, names: Sequence[str], given: Design, extra: Sequence[Design], folds: int
     ) -> list[list[tuple[SampleMoments, SampleMoments]]]:
-        """Per sub-group and fold, of the named columns, the terms of more designs, and last those of S.
+        """Per sub-group and fold, the moments of the named columns, of the terms of `extra`, and of the terms of S.
 
-        Twice: over all pairs of values, and over the records in which none of them is missing.
+        Each twice: over all pairs of values (pairwise complete), and over the complete records.
         """
         from larvatus.stats.linear.moments import SampleMoments
 
@@ -249,9 +252,10 @@ class PosteriorLink:
         return out
 
     def _settled(self, moments: Sequence[SampleMoments], width: int) -> _Settled:
-        """Means, covariances and records: of complete records where there are enough, else of all pairs of values.
+        """Means, covariances and number of records: of complete records if there are enough, otherwise of all pairs of values.
 
-        Pairs are taken of x and of y - x, whose errors are as small as the noise is, and made a covariance again.
+        Pairwise moments are taken of x and y − x, which keeps their errors as small as the noise, then projected to a
+        positive semi-definite matrix.
         """
         whole, complete = moments
         count = float(complete.count.max(initial=0.0))
@@ -267,7 +271,7 @@ class PosteriorLink:
         return np.nan_to_num(whole.mean), found, float(whole.count.max(initial=0.0))
 
     def _stated(self, law: ReleaseLaw, given: Design, errors: Sequence[Floats]) -> list[list[_Fitted]]:
-        """Covariances of held and released values that follow from the law and from the moments of the original."""
+        """Covariances of known and released values implied by the law and by the moments of the original."""
         from larvatus.stats.linkage.gaussian_match import after
 
         soft = self._soft
@@ -298,13 +302,13 @@ def _added(a: list[Floats], b: list[Floats]) -> list[Floats]:
 
 
 def _pooled(parts: Sequence[_Settled]) -> Floats:
-    """Covariances within sub-groups, over all of them."""
+    """Covariances within sub-groups, pooled over all sub-groups."""
     weight = np.array([max(count - 1, 0.0) for _, _, count in parts])
     return np.asarray(sum(w * c for w, (_, c, _) in zip(weight, parts, strict=True)) / max(float(weight.sum()), 1.0))
 
 
 def _soft_points(keys: Keys, names: Sequence[str]) -> Callable[[Block], tuple[Floats, Floats]]:
-    """S as the intruder knows it and as it was released, as points."""
+    """S as the intruder knows it, and as released, as points."""
     from larvatus.stats.linkage.coordinates import number_keys, stack_coordinates
 
     def points(block: Block) -> tuple[Floats, Floats]:

@@ -1,4 +1,8 @@
-"""The law of a whole release: its steps one after another, averaged over copies, and beside other releases."""
+"""The linear law of a whole release: its steps composed, averaged over copies, and joined with other releases.
+
+    E(Y | X, S) = B [X, S] + constant,  Cov(Y | X, S) = Σ_noise, in each sub-group.
+    A second step with E(Z | Y, S) = A Y + C S and covariance N gives  E(Z | X, S) = A B [X, S] + C S,  A Σ_noise Aᵀ + N.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,10 @@ from larvatus.data.step_columns import seen_by
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLaw:
-    """In every sub-group, released columns as a linear function of original ones and of the terms of S, and the noise.
+    """For every sub-group, the coefficients of released columns on original columns and terms of S, and the noise covariance.
 
-    `noise` is None where steps follow each other: a later one takes its size from what an earlier one made, so the
-    covariance of the released values, which anyone can see, has to tell.
+    `noise` is None if several steps mask the same column: the noise of a later step is scaled by the output of an earlier
+    one, so the covariance of the released values, which the intruder can compute, is used instead.
     """
 
     released: tuple[str, ...]
@@ -31,7 +35,7 @@ class ReleaseLaw:
 
 
 def law_of(release: Release, original: Microdata) -> ReleaseLaw | None:
-    """The law, where every step has a linear one; `original` is in the release's sub-groups."""
+    """The law, or None if a step has no linear law; `original` must be grouped as the release."""
     base = dict(release.joined)
     first = tuple(n for n in original.numeric(original.confidential) if n not in base)
     whole = original.with_confidential(first)
@@ -61,7 +65,7 @@ def law_of(release: Release, original: Microdata) -> ReleaseLaw | None:
 
 
 def _alone(release: Release, original: Microdata, design: Design) -> tuple[list[Matrix], list[Matrix] | None] | None:
-    """Per sub-group [on X, on S] of one release and its noise, None for the noise after more than one step with some."""
+    """Coefficients [on X, on S] of one release per sub-group, and its noise covariance (None: see `ReleaseLaw`)."""
     if not release.steps:
         return None
     names, terms = original.confidential, design.names
@@ -94,6 +98,7 @@ def _alone(release: Release, original: Microdata, design: Design) -> tuple[list[
 
 
 def _beside(parts: list[Matrix]) -> Matrix:
+    """A block-diagonal matrix."""
     size = sum(len(p) for p in parts)
     out, at = np.zeros((size, size)), 0
     for part in parts:

@@ -1,1 +1,1 @@
-"""From credits per record to a risk score with its baselines."""
+"""Build a risk score and its baselines from the credits of single records."""

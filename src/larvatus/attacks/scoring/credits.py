@@ -1,4 +1,8 @@
-"""From credits per record to a risk score: overall, by sub-group, for outliers apart from the interior."""
+"""Build a risk score from the credits of single records: overall, by sub-group, and for outliers and interior apart.
+
+The credit of a target is the probability, in [0, 1], that the attack succeeds for it. The score is the mean credit, with
+the mean credits of the baselines beside it.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +20,16 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.data.sub_groups import Groups
 from larvatus.stats.estimates.intervals import wilson
 
+SUCCESS, S_ALONE, CHANCE, X_ALONE = "success", "s alone", "chance", "x alone"  # scratch columns with the credits of records
+OUTLYING = "outlying"  # scratch column with the distance of each record from the centre
 OUTLYING_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Credits:
-    """Per target and number of guesses: success of the attack, of chance, of S alone and of X alone, each in [0, 1].
+    """Credits, targets × numbers of guesses: success of the attack, and the baselines chance, S alone and X alone.
 
-    `record` holds the ids of the targets, where these are told.
+    `record` holds the record ids of the targets, if known.
     """
 
     group: NDArray[np.int64]
@@ -35,10 +41,8 @@ class Credits:
     record: NDArray[np.int64] | None = None
 
 
-
-
 def with_record_ids(scores: Sequence[Score], data: Microdata) -> list[Score]:
-    """Scores with the record ids that their figures per record belong to, in record order."""
+    """The scores, with the record ids of their values by record, in record order."""
     if all(s.by_record is None for s in scores):
         return list(scores)
     record = np.sort(np.concatenate([block.record for _, block in data.table.blocks(())]))
@@ -47,7 +51,7 @@ def with_record_ids(scores: Sequence[Score], data: Microdata) -> list[Score]:
 
 
 def outlyingness(data: Microdata, names: Sequence[str]) -> list[tuple[Floats, Floats]]:
-    """Per sub-group, the centre and the whitening matrix of the named columns, thin directions left out."""
+    """Per sub-group, the mean and the whitening matrix of the named columns, without directions of almost no variance."""
     out = []
     for m in data.moments(names):
         sd = np.sqrt(np.where(m.constant, 0.0, np.nan_to_num(m.variance)))
@@ -60,7 +64,7 @@ def outlyingness(data: Microdata, names: Sequence[str]) -> list[tuple[Floats, Fl
 
 
 def distance_from_centre(centre: Floats, whitening: Floats, block: Block, names: Sequence[str]) -> Floats:
-    """Squared Mahalanobis distance of each row from its sub-group's centre; missing values count as the centre."""
+    """Squared Mahalanobis distance of each row from the mean of its sub-group; missing values are replaced by the mean."""
     d = np.nan_to_num(block.matrix(names) - centre)
     return np.asarray(((d @ whitening) ** 2).sum(axis=1))
 
@@ -69,7 +73,7 @@ def risk_score(
     method: str, meaning: str, settings: Mapping[str, Any], groups: Groups, guesses: Sequence[float], credits: Credits,
     notes: Sequence[str] = (),
 ) -> Score:
-    """The score of an attack that gives every record a credit for each number of guesses; the value is the first's."""
+    """The score of an attack with credits for several numbers of guesses; the value is that of the first number."""
     first = credits.success[:, 0]
     return Score(
         method=method, kind="risk", meaning=meaning, settings=settings, value=float(first.mean()),
@@ -90,9 +94,9 @@ def risk_score(
 def by_outlyingness(
     data: Microdata, names: Sequence[str], columns: Sequence[str], credit: Callable[[int, Block], Floats], what: str
 ) -> tuple[Floats, Rows]:
-    """A figure for every record, in record order, and its mean over the outlying tenth and over the interior.
+    """A figure for every record, in record order, and its means over the outlying tenth and over the interior.
 
-    Outlying is told by the named columns; `credit` reads `columns` as well and gives NaN where nothing can be said.
+    Distance from the centre is measured in the columns `names`; `credit` also reads `columns`, and gives NaN if undefined.
     """
     centres = outlyingness(data, names)
 
@@ -123,7 +127,7 @@ def _figures(credits: Credits, rows: NDArray[np.bool_] | None, i: int) -> dict[s
 
 
 def _by_group(groups: Groups, credits: Credits) -> Rows:
-    """One pass over the records, whatever the number of sub-groups."""
+    """One row per sub-group, by one pass over the records."""
     size = np.bincount(credits.group, minlength=len(groups))
     sums = [
         np.bincount(credits.group, weights=part[:, 0], minlength=len(groups))

@@ -1,1 +1,1 @@
-"""Analyses that the user names: their formulas, estimates on both files, and corrections for noise."""
+"""Analyses chosen by the user: their formulas, their estimates on both files, and corrections for noise."""

@@ -1,4 +1,4 @@
-"""The columns of an analysis as arrays, out of any engine: the records that are meant, their weights and sub-groups."""
+"""The columns of an analysis as arrays, from any engine: the selected records, their weights and sub-groups."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_ANALYSED = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class AnalysisColumns:
-    """Numbers as they are; names as codes of `levels`, -1 where missing; records with a weight above zero only."""
+    """Numbers as they are; categories as codes of `levels`, -1 if missing; only records with a positive weight."""
 
     values: Mapping[str, Array]
     levels: Mapping[str, tuple[Level, ...]]
@@ -31,7 +31,7 @@ class AnalysisColumns:
     group: NDArray[np.int64]
 
     def coded(self, name: str, levels: Sequence[Level]) -> NDArray[np.int64]:
-        """Codes of the given levels; -1 where missing, -2 where the value is none of them."""
+        """Codes of the given levels; -1 if missing, -2 if the value is not among them."""
         values = self.values[name]
         place = {v: i for i, v in enumerate(levels)}
         if name in self.levels:
@@ -42,30 +42,30 @@ class AnalysisColumns:
 
 
 def weight_of(analysis: Analysis, data: Microdata) -> str | None:
-    """The weight that the analysis is to respect, checked."""
+    """The weight column of an analysis, checked; None if it has none."""
     if not analysis.weighted or data.roles.weight is None or data.roles.weight not in data.table.columns:
         return None
     return checked_weight(data, f"analysis {analysis.label!r}", AnalysisError, zeros=True)
 
 
 def cannot_be_made(analysis: Analysis, original: Microdata, released: Microdata) -> str:
-    """Why an analysis of the original cannot be made of the release: columns that are gone, or hold another kind of value."""
+    """Why an analysis cannot be run on the release (missing columns, or columns of another type); empty if it can."""
     mine, theirs = original.table.columns, released.table.columns
-    what = {"number": "numbers", "nominal": "names"}
+    what = {"number": "numeric", "nominal": "categorical"}
     for name in dict.fromkeys([*analysis.columns, *(names_in(analysis.where) if analysis.where else ())]):
         if name not in theirs:
             return f"{name} is not in it"
         if theirs[name].kind != mine[name].kind:
-            return f"{name} holds {what[theirs[name].kind]}, and {what[mine[name].kind]} in the original"
+            return f"{name} is {what[theirs[name].kind]} in it but {what[mine[name].kind]} in the original"
     try:
         condition(analysis.where, theirs) if analysis.where else None
     except LarvatusError as error:
-        return f"the condition cannot be asked of it: {str(error).rstrip('.')}"
+        return f"the condition cannot be applied to it: {str(error).rstrip('.')}"
     return ""
 
 
 def analysis_columns(analysis: Analysis, data: Microdata, weight: str | None, random: RecordRandom) -> AnalysisColumns:
-    """The columns of the records that are meant; beyond two million records, of a sample that is the same in every file."""
+    """The columns of the selected records; above two million records, of a sample that is the same in every file."""
     asked = condition(analysis.where, data.table.columns) if analysis.where else None
     names = list(dict.fromkeys([*analysis.columns, *(asked.columns if asked else ()), *([weight] if weight else [])]))
     most = np.iinfo(np.uint64).max if data.rows <= MOST_ANALYSED else np.uint64(MOST_ANALYSED / data.rows * float(2**64))
@@ -88,7 +88,7 @@ def analysis_columns(analysis: Analysis, data: Microdata, weight: str | None, ra
 
 
 def levels_in(columns: AnalysisColumns, name: str) -> tuple[Level, ...]:
-    """The levels that occur, in their order; of numbers, their values."""
+    """The levels that occur, in their order; for a numeric column, its distinct values."""
     values = columns.values[name]
     if name in columns.levels:
         there = set(np.unique(values).tolist())

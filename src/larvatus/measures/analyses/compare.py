@@ -1,4 +1,7 @@
-"""Analyses that users name, made of the original and of a release, side by side."""
+"""Run the user's analyses on the original and on a release, and compare the estimates.
+
+    loss of a quantity = 1 − J, with J the overlap of its two confidence intervals (see `regression_overlap`)
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ from larvatus.measures.analyses.spec import METHOD, Analysis, check_analyses
 from larvatus.stats.estimates.intervals import LEAST_OVERLAP, overlaps
 from larvatus.stats.estimates.weighted_estimates import estimate_interval
 
-MEANING = "share of the intervals of named analyses that original and release do not have in common, mean over analyses"
+MEANING = "share of the confidence intervals that original and release do not have in common, mean over analyses"
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Estimates of one file with the ends of their intervals."""
+    """Estimates of one file with the limits of their intervals."""
 
     found: ModelEstimates
     low: Floats
@@ -37,11 +40,11 @@ class Side:
 def compare_analyses(
     data: Microdata, release: Release, analyses: Sequence[Analysis], random: RecordRandom, progress: Progress = silent
 ) -> Score:
-    """Every analysis of both files: estimates, intervals, their overlap, and changes of sign and significance.
+    """Compare every analysis between the files: estimates, intervals, their overlap, changes of sign and significance.
 
-    Of several copies the estimates are combined by the rule for partially synthetic data; where the release has published
-    noise that can be corrected, the corrected estimates stand beside. The loss of a quantity is 1 - overlap, from 0 to 2, and 2
-    where the release gives no estimate; one that the original does not give is not counted.
+    Estimates from several copies are combined by the rule for partially synthetic data. If the release has published noise
+    that can be corrected for, corrected estimates are added. The loss of a quantity is 1 − overlap, from 0 to 2; it is 2 if
+    the release gives no estimate. A quantity that cannot be estimated from the original is not counted.
     """
     check_analyses(analyses, data.released, data.table.columns)
     rows: list[Row] = []
@@ -49,9 +52,9 @@ def compare_analyses(
     said: dict[str, list[str]] = {}
     for i, (analysis, label) in enumerate(zip(analyses, labels(analyses), strict=True)):
         progress(f"analysing: {label}", i, len(analyses))
-        own, told = _analysis(analysis, label, data, release, random)
+        own, own_notes = _analysis(analysis, label, data, release, random)
         rows += own
-        for text in told:
+        for text in own_notes:
             said.setdefault(text, []).append(label)
         changed = [sum(bool(r[k]) for r in own) for k in ("sign", "significance")]
         counted = any(r["loss"] is not None for r in own)
@@ -61,7 +64,7 @@ def compare_analyses(
         })
     notes = [text if len(of) == len(analyses) else f"{'; '.join(of)}: {text}" for text, of in said.items()]
     if any(d.rows > MOST_ANALYSED for d in (data, *release.copies)):
-        notes.append(f"made of a sample of about {MOST_ANALYSED:,} records, the same in both files")
+        notes.append(f"computed on a random sample of about {MOST_ANALYSED:,} records, the same in both files")
     return Score(
         METHOD, "loss", mean_of(variables), MEANING, {"analysis": [a.plain() for a in analyses]},
         by_variable=Rows.of(variables), details={"estimates": Rows.of(rows)}, notes=tuple(notes),
@@ -70,14 +73,14 @@ def compare_analyses(
 
 
 def check_can_be_made(analyses: Sequence[Analysis], data: Microdata) -> None:
-    """Refuse what cannot be analysed before any work is done: columns that are not there, a library that is not."""
+    """Raise an error before any work is done, if a column is missing or a needed library is not installed."""
     check_analyses(analyses, data.released, data.table.columns)
     if any(a.formula is not None for a in analyses):
         library()
 
 
 def labels(analyses: Sequence[Analysis]) -> list[str]:
-    """Names of analyses, numbered where two are the same."""
+    """Names of analyses, numbered if two are the same."""
     own = [a.label for a in analyses]
     return [n if own.count(n) == 1 else f"{n} ({own[: i + 1].count(n)})" for i, n in enumerate(own)]
 
@@ -104,15 +107,15 @@ def _analysis(
         beside = correction(analysis, release, held, levels, weights[0] is not None)
     said = []
     if analysis.weighted and data.roles.weight is not None and weights[0] is None:
-        said.append("not weighted, because the weight is not in both files")
+        said.append("unweighted, because the weight is not in both files")
     if analysis.kind == "formula":
         said.append(f"standard errors are robust ({ROBUST[analysis.model]})" + _by_weights(weights[0]))
     elif weights[0] is not None:
         said.append("standard errors are linearised" + _by_weights(weights[0]))
     if analysis.model == "logistic" and analysis.regression.outcome.column in held.levels:
-        said.append("what is explained is the second level of the outcome, in their order, against the first")
+        said.append("the model is for the second level of the outcome against the first, in their order")
     elif analysis.model == "logistic" and levels[analysis.regression.outcome.column] != (0.0, 1.0):
-        said.append("what is explained is the larger of the two values of the outcome, against the smaller")
+        said.append("the model is for the larger of the two values of the outcome against the smaller")
     if len(copies) > 1:
         said.append(f"{len(copies)} copies are combined by the rule for partially synthetic data")
     if beside is not None and beside.why:
@@ -129,7 +132,7 @@ def _flat(made: tuple[ModelEstimates, tuple[Floats, Floats]]) -> tuple[ModelEsti
 
 
 def _combined(analysis: Analysis, copies: Sequence[Side]) -> Side:
-    """One side out of several copies; a quantity that some copy lacks is lacking."""
+    """One side combined from several copies; a quantity missing in any copy is missing."""
     if len(copies) == 1:
         return copies[0]
     names = copies[0].found.names
@@ -152,7 +155,7 @@ def _combined(analysis: Analysis, copies: Sequence[Side]) -> Side:
 
 
 def _rows(analysis: Analysis, label: str, before: Side, after: Side, beside: Correction | None) -> list[Row]:
-    """One row per quantity of either file."""
+    """One row per quantity in either file."""
     scored = analysis.kind in ("formula", "correlation")
     places = [{n: j for j, n in enumerate(side.found.names)} for side in (before, after)]
     out: list[Row] = []
@@ -213,13 +216,13 @@ def _corrected_cells(analysis: Analysis, beside: Correction | None, name: str) -
 
 
 def _not_corrected(analysis: Analysis, beside: Correction | None, name: str) -> str:
-    """Why there is no corrected estimate where there is a correction; nothing where there is one."""
+    """Why a correction gives no corrected estimate; empty if it gives one."""
     if beside is None or name not in beside.estimate:
         return ""
     if not np.isfinite(beside.estimate[name]):
-        return "what is left once the published noise is taken off is no possible covariance: the noise is too large"
+        return "subtracting the published noise leaves no valid covariance: the noise is too large"
     if analysis.kind == "correlation" and abs(beside.estimate[name]) >= 1:
-        return "without the variance of the noise the correlation would be 1 or more, which says nothing but that it is high"
+        return "subtracting the variance of the noise gives a correlation of 1 or more, so only that it is high is known"
     return "" if np.isfinite(beside.error[name]) else "it has no standard error"
 
 

@@ -1,4 +1,4 @@
-"""What an analyst who knows the published noise would report instead: the corrections of `larvatus.analysis`."""
+"""Estimates corrected for published noise, as an analyst who knows it would report them (see `larvatus.analysis`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GROUP = " sub-group"
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Corrected estimates with errors by name; or none, and why where the release has published noise."""
+    """Corrected estimates and standard errors by name; if the published noise cannot be corrected for, the reason."""
 
     estimate: dict[str, float]
     error: dict[str, float]
@@ -35,7 +35,7 @@ class Correction:
 
 def correction(analysis: Analysis, release: Release, columns: AnalysisColumns, levels: Levels,
                weighted: bool) -> Correction | None:
-    """None where no published noise touches the analysis, or it does not move what is estimated (means)."""
+    """The correction; None if no published noise affects the analysis (means are not affected)."""
     step = _noise_step(release)
     if step is None or analysis.kind == "mean":
         return None
@@ -47,7 +47,7 @@ def correction(analysis: Analysis, release: Release, columns: AnalysisColumns, l
         return Correction({}, {}, why)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LarvatusWarning)  # what is NaN has its reason beside it
+            warnings.simplefilter("ignore", LarvatusWarning)  # every NaN comes with its reason
             if analysis.kind == "correlation":
                 return _correlations(analysis, step, masked, columns)
             return _regression(analysis.regression, step, masked, columns, levels)
@@ -62,25 +62,25 @@ def _noise_step(release: Release) -> Mask | None:
 def _cannot(analysis: Analysis, release: Release, step: Mask, masked: Sequence[str], weighted: bool) -> str:
     told = step.settings()
     if len(release.steps) > 1 or len(release.copies) > 1:
-        return "another step changes the law of the noise"
+        return "another step changes the distribution of the noise"
     if told.get("zeros") == "keep" or told.get("positive") or step.where is not None or len(release.rules):
-        return "zeros were kept, values drawn again, some records left alone or rules met, which changes the law of the noise"
+        return "kept zeros, redrawn values, unmasked records or enforced rules change the distribution of the noise"
     if analysis.kind in ("quantile", "table") or analysis.model == "logistic":
         return f"there is no correction for {'a logistic regression' if analysis.kind == 'formula' else f'a {analysis.kind}'}"
     if weighted:
-        return "the correction knows no weights"
+        return "the correction does not support weights"
     if analysis.where is not None:
-        return "the noise was scaled by all records, and the analysis is about some"
+        return "the noise was scaled by all records, and the analysis uses some of them"
     if analysis.kind == "formula":
         asked = analysis.regression
         plain = all(len(t) == 1 and (t[0].column not in masked or t[0] == FormulaPart(t[0].column)) for t in asked.terms)
         if not asked.intercept or not asked.terms or not plain or asked.outcome != FormulaPart(asked.outcome.column):
-            return "there is a correction for masked columns as they are, and with an intercept, only"
+            return "there is a correction only for models with an intercept and untransformed masked columns"
     return ""
 
 
 def _published(step: Mask, masked: Sequence[str], used: Sequence[str]) -> Noise:
-    """The noise of the columns that are used, in the order of the release."""
+    """The published noise of the columns used, in the order of the release."""
     told, kept = step.settings(), [n for n in masked if n in used]
 
     def each(name: str) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Estimates of named analyses with their intervals as text: what the terminal and the report's tables show."""
+"""Estimates of analyses with their intervals as text, for the terminal and for tables of the report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from larvatus.measures.analyses.spec import SIDES
 
 
 def side_by_side(rows: Iterable[Row]) -> list[dict[str, Cell]]:
-    """One line per quantity; columns that say nothing anywhere are left out."""
+    """One line per quantity; columns that are empty everywhere are left out."""
     out: list[dict[str, Cell]] = []
     for row in rows:
         line: dict[str, Cell] = {"analysis": row["analysis"], "quantity": row["quantity"]}
@@ -24,5 +24,5 @@ def side_by_side(rows: Iterable[Row]) -> list[dict[str, Cell]]:
 
 
 def _figure(value: Cell) -> str:
-    """As any cell, but a coefficient of a column of very large numbers is small and not zero."""
+    """As any cell, but very small coefficients (of columns with very large numbers) are not shown as zero."""
     return f"{value:.3g}" if isinstance(value, float) and 0 < abs(value) < 1e-12 else cell_text(value)

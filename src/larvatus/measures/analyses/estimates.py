@@ -1,4 +1,4 @@
-"""One analysis of one file: which estimates it makes, of which records, and why some cannot be made."""
+"""Estimates of one analysis on one file, and the reasons for missing estimates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def level_text(level: Level) -> str:
 
 
 def shared_levels(analysis: Analysis, original: AnalysisColumns) -> Levels:
-    """The levels of the original in every column that enters by levels; refused where there are too many."""
+    """The levels of the original for every column that enters by levels; an error if there are too many."""
     if analysis.kind == "table":
         names: Sequence[str] = analysis.columns
     elif analysis.kind == "formula":
@@ -39,16 +39,16 @@ def shared_levels(analysis: Analysis, original: AnalysisColumns) -> Levels:
     found = {n: levels_in(original, n) for n in dict.fromkeys(names)}
     outcome = analysis.regression.outcome.column if analysis.model == "logistic" else ""
     problems = [
-        f"analysis {analysis.label!r}: {n!r} has {len(v):,} different values; at most {_MOST_LEVELS} can enter as levels. "
+        f"analysis {analysis.label!r}: {n!r} has {len(v):,} distinct values; at most {_MOST_LEVELS} can enter as levels. "
         "Recode it, or use another column." for n, v in found.items() if len(v) > _MOST_LEVELS and n != outcome
     ]
     if outcome and (len(found[outcome]) != 2 or analysis.regression.outcome != FormulaPart(outcome)):
         problems.append(
-            f"analysis {analysis.label!r}: a logistic regression needs an outcome with two values, and {outcome!r} has "
+            f"analysis {analysis.label!r}: a logistic regression needs an outcome with two values, but {outcome!r} has "
             f"{len(found[outcome]):,}."
         )
     if analysis.kind == "table" and np.prod([len(v) + 1 for v in found.values()]) > _MOST_CELLS:
-        problems.append(f"analysis {analysis.label!r}: the table has more than {_MOST_CELLS} cells. Name fewer columns.")
+        problems.append(f"analysis {analysis.label!r}: the table has more than {_MOST_CELLS} cells. Use fewer columns.")
     if problems:
         raise StudyError(problems)
     return found
@@ -56,7 +56,7 @@ def shared_levels(analysis: Analysis, original: AnalysisColumns) -> Levels:
 
 def estimate(analysis: Analysis, columns: AnalysisColumns, levels: Levels) -> tuple[ModelEstimates,
                                                                                     tuple[np.ndarray, np.ndarray]]:
-    """The estimates of one file, and the ends of their intervals at 1 - level."""
+    """The estimates of one file, and the limits of their intervals at confidence 1 − level."""
     ends = None
     if analysis.kind == "formula":
         found = _regression(analysis, columns, levels)
@@ -72,7 +72,7 @@ def estimate(analysis: Analysis, columns: AnalysisColumns, levels: Levels) -> tu
 
 
 def ends_of(analysis: Analysis, found: ModelEstimates, freedom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Intervals on the scale that fits the kind of analysis."""
+    """Interval limits on the scale that suits the kind of analysis."""
     scales: dict[str, weighted.VarianceScale] = {"correlation": "correlation", "table": "share"}
     return weighted.estimate_interval(
         found.estimate, found.variance, freedom, 1 - analysis.level, scales.get(analysis.kind, "plain"),
@@ -87,7 +87,7 @@ def _regression(analysis: Analysis, columns: AnalysisColumns, levels: Levels) ->
     if analysis.model == "logistic":
         outcome = columns.coded(asked.outcome.column, levels[asked.outcome.column]).astype(np.float64)
         if (outcome == -2).any():
-            why = "the outcome has other values than the two of the original"
+            why = "the outcome has values other than the two of the original"
             return ModelEstimates.failed(first_name(asked), why, len(outcome))
         outcome[outcome < 0] = np.nan
     else:
@@ -102,7 +102,7 @@ def _regression(analysis: Analysis, columns: AnalysisColumns, levels: Levels) ->
 
 
 def by_levels(part: FormulaPart, columns: AnalysisColumns) -> bool:
-    """Whether a part enters by indicators of its levels."""
+    """Whether a part enters as indicators of its levels."""
     return part.function == "C" or part.column in columns.levels
 
 
@@ -129,7 +129,7 @@ def _correlations(analysis: Analysis, columns: AnalysisColumns) -> ModelEstimate
 
 
 def _gathered(
-    names: Sequence[str], found: Sequence[tuple[float, float, int]], freedom: float, why: str = "one record alone"
+    names: Sequence[str], found: Sequence[tuple[float, float, int]], freedom: float, why: str = "only one record"
 ) -> ModelEstimates:
     estimate, variance = (np.array([f[i] for f in found], dtype=np.float64) for i in (0, 1))
     fine = np.isfinite(variance)
@@ -138,7 +138,7 @@ def _gathered(
 
 
 def _quantiles(analysis: Analysis, columns: AnalysisColumns) -> tuple[ModelEstimates, tuple[np.ndarray, np.ndarray]]:
-    """Woodruff's intervals; their half widths stand for errors where copies are combined."""
+    """Quantiles with Woodruff's intervals; the half-widths serve as standard errors when copies are combined."""
     from scipy.special import ndtri
 
     z = float(ndtri(1 - analysis.level / 2))
@@ -158,7 +158,7 @@ def _quantiles(analysis: Analysis, columns: AnalysisColumns) -> tuple[ModelEstim
 
 
 def _table(analysis: Analysis, columns: AnalysisColumns, levels: Levels) -> ModelEstimates:
-    """Shares of every cell of the original's levels, and of what lies outside them, among records with all values."""
+    """Shares of every cell of the original's levels, and of values outside them, among complete records."""
     coded = [columns.coded(n, levels[n]) for n in analysis.columns]
     there = np.logical_and.reduce([c != -1 for c in coded])
     coded, w = [c[there] for c in coded], columns.weight[there]

@@ -1,4 +1,4 @@
-"""Formulas such as `FEDTAX ~ AGI + log(WAGE)*C(REGION)`, read by a small grammar of our own: no text is ever run as code.
+"""A parser for formulas such as `FEDTAX ~ AGI + log(WAGE)*C(REGION)`; the text is never run as code.
 
     formula     = outcome "~" sum                     outcome = part other than C and poly
     sum         = ["-"] product { ("+" | "-") product }
@@ -7,8 +7,8 @@
     piece       = "0" | "1" | part | "(" sum ")"
     part        = name | C(name) | log(name) | sqrt(name) | I(name**k) | poly(name, k)
 
-A name with other characters than letters, digits, dots and underscores stands in backticks. `poly` gives plain powers, not
-orthogonal ones, whose meaning would change with the file.
+A name with characters other than letters, digits, dots and underscores is written in backticks. `poly` gives raw powers:
+orthogonal polynomials would depend on the file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LONGEST, _DEEPEST, _MOST_TERMS, HIGHEST = 2000, 20, 200, 6
 
 @dataclass(frozen=True, slots=True)
 class FormulaPart:
-    """One column as it enters: itself, its levels (C), its logarithm or root, or a power of it."""
+    """One column as it enters a model: itself, its levels (C), its logarithm or square root, or a power of it."""
 
     column: str
     function: str = ""
@@ -42,7 +42,7 @@ class FormulaPart:
         return f"I({name}**{self.power})" if self.power > 1 else f"{self.function}({name})" if self.function else name
 
     def of(self, block: Block | Mapping[str, Array]) -> Array:
-        """Its values; missing where a logarithm or a root has none."""
+        """Its values; missing if the logarithm or root is undefined."""
         x = block[self.column]
         if self.function in ("log", "sqrt"):
             there = x > 0 if self.function == "log" else x >= 0
@@ -58,7 +58,7 @@ FormulaTerm = tuple[FormulaPart, ...]
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """An outcome and the terms it is explained by; a term is a product of parts."""
+    """An outcome and its terms; a term is a product of parts."""
 
     text: str
     outcome: FormulaPart
@@ -67,12 +67,12 @@ class Formula:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column that is named, the outcome first."""
+        """All columns of the formula, the outcome first."""
         return tuple(dict.fromkeys([self.outcome.column, *(p.column for term in self.terms for p in term)]))
 
     @property
     def parts(self) -> tuple[FormulaPart, ...]:
-        """Every part on the right, once."""
+        """All distinct parts of the terms."""
         return tuple(dict.fromkeys(p for term in self.terms for p in term))
 
 
@@ -81,14 +81,14 @@ def term_text(term: FormulaTerm) -> str:
 
 
 def formula(text: str) -> Formula:
-    """Read a formula, or a StudyError that says what cannot be read and what can."""
+    """Parse a formula; a StudyError states what cannot be parsed and what is allowed."""
     if len(text) > _LONGEST:
-        raise StudyError([f"formula: has {len(text):,} characters; at most {_LONGEST:,} are read."])
+        raise StudyError([f"formula: has {len(text):,} characters; at most {_LONGEST:,} are allowed."])
     return _Reader(text).whole()
 
 
 class _Reader:
-    """Recursive descent over the tokens; the parts of a term stand as first seen, so a:b is b:a."""
+    """Recursive descent over the tokens; parts of a term are ordered as first seen, so that a:b equals b:a."""
 
     def __init__(self, text: str) -> None:
         self.text, self.place, self.depth = text, 0, 0
@@ -96,7 +96,7 @@ class _Reader:
         self.tokens = [(m.lastindex or 0, (m[m.lastindex or 0]).strip("`")) for m in TOKEN.finditer(text.rstrip())]
         wrong = next((t for kind, t in self.tokens if kind == 5), None)
         if wrong is not None:
-            raise self.problem(f"{wrong!r} cannot be read")
+            raise self.problem(f"unexpected {wrong!r}")
 
     def problem(self, what: str) -> StudyError:
         return StudyError([f"formula {self.text!r}: {what}; a formula is an outcome, ~ and terms made of {READ}."])
@@ -118,11 +118,11 @@ class _Reader:
     def whole(self) -> Formula:
         outcome = self.part()
         if len(outcome) != 1 or outcome[0].function == "C":
-            raise self.problem("the outcome must be one column, its logarithm, root or power")
+            raise self.problem("the outcome must be one column, or its logarithm, square root or power")
         self.expect("~")
         terms = self.sum()
         if self.place < len(self.tokens):
-            raise self.problem(f"{self.tokens[self.place][1]!r} is not expected there")
+            raise self.problem(f"unexpected {self.tokens[self.place][1]!r}")
         intercept = terms.pop((), True)
         kept = [t for t, there in terms.items() if there]
         if not kept and not intercept:
@@ -133,7 +133,7 @@ class _Reader:
         return Formula(self.text, outcome[0], tuple(ordered), bool(intercept))
 
     def sum(self) -> dict[FormulaTerm, bool]:
-        """Terms that are in (true) or were taken out; the intercept is the empty one."""
+        """Terms that are included (True) or removed (False); the empty term is the intercept."""
         out: dict[FormulaTerm, bool] = {}
         sign = "+"
         if self.next_is("-", "+"):
@@ -185,7 +185,7 @@ class _Reader:
         if self.next_is("("):
             self.depth += 1
             if self.depth > _DEEPEST:
-                raise self.problem("its brackets lie too deep")
+                raise self.problem("its brackets are nested too deeply")
             self.place += 1
             found = self.sum()
             self.expect(")")
@@ -204,7 +204,7 @@ class _Reader:
     def part(self) -> tuple[FormulaPart, ...]:
         kind, name = self.take()
         if kind not in (1, 2):
-            raise self.problem(f"{name!r} is not expected there")
+            raise self.problem(f"unexpected {name!r}")
         if not self.next_is("("):
             return (FormulaPart(name),)
         if kind == 1 or name not in FUNCTIONS:

@@ -1,4 +1,4 @@
-"""The columns of a regression, block by block: numbers, transformations, indicators of levels, and their products."""
+"""The model matrix of a regression, block by block: numbers, transformations, indicators of levels, and their products."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ INTERCEPT = "intercept"
 
 @dataclass(frozen=True, slots=True)
 class TermPiece:
-    """A part, or the indicator of one of its levels: the code that stands for the level here, -2 where none does.
+    """A part, or the indicator of one of its levels, with the code of that level in this file (-2 if it does not occur).
 
-    `known` are the codes of all levels that the two files share; a record with any other one has no value.
+    `known` are the codes of the levels shared by the two files; a record with another level has a missing value.
     """
 
     part: FormulaPart
@@ -41,19 +41,19 @@ class TermPiece:
 
 @dataclass(frozen=True, slots=True)
 class ModelTerms:
-    """What a formula makes of the columns of one file."""
+    """The terms of a formula for the columns of one file."""
 
     formula: Formula
     terms: tuple[tuple[TermPiece, ...], ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the coefficients, the intercept first where there is one."""
+        """Names of the coefficients, the intercept first if there is one."""
         own = tuple(":".join(map(str, term)) for term in self.terms)
         return (INTERCEPT, *own) if self.formula.intercept else own
 
     def matrix(self, block: Block) -> Floats:
-        """Outcome and terms, complete records only."""
+        """Outcome and terms of the complete records."""
         columns = [self.formula.outcome.of(block).astype(np.float64)]
         for term in self.terms:
             columns.append(np.prod([piece.of(block) for piece in term], axis=0))
@@ -62,31 +62,31 @@ class ModelTerms:
 
 
 def check_formula_columns(formula: Formula, known: Sequence[str], what: str = "formula") -> None:
-    """Refuse a column that is not there, or not released, with a list of those that are."""
+    """Raise an error for columns that are not released, with a list of those that are."""
     unknown = [n for n in formula.columns if n not in known]
     if unknown:
         raise StudyError([
             f"{what} {formula.text!r}: {n!r} is not a released column; {nearest_names(n, known)} "
-            f"Released are: {', '.join(known)}." for n in unknown
+            f"Released columns: {', '.join(known)}." for n in unknown
         ])
 
 
-def is_names(part: FormulaPart, columns: Mapping[str, Column]) -> bool:
-    """Whether a part enters by indicators; refused where that cannot be."""
+def is_categorical(part: FormulaPart, columns: Mapping[str, Column]) -> bool:
+    """Whether a part enters as indicators; an error for a logarithm, root or power of a categorical column."""
     column = columns[part.column]
     if column.kind == "nominal" and (part.function in ("log", "sqrt") or part.power > 1):
-        raise StudyError([f"{part}: {part.column!r} holds names. Write {part.column} or C({part.column})."])
+        raise StudyError([f"{part}: {part.column!r} is categorical. Write {part.column} or C({part.column})."])
     return column.kind == "nominal"
 
 
 def model_terms(formula: Formula, columns: Mapping[str, Column], levels: Mapping[str, tuple[Level, ...]]) -> ModelTerms:
-    """The terms of a formula, names coded as indicators against the first of `levels`, which both files share.
+    """The terms of a formula; categories become indicators against the first of `levels`, which both files share.
 
-    A nominal part loses its first level where the term without that part is in the model too, and has all of them otherwise.
+    A categorical part drops its first level if the term without that part is in the model too; otherwise it has all levels.
     """
-    if is_names(formula.outcome, columns):
+    if is_categorical(formula.outcome, columns):
         name = formula.outcome.column
-        raise StudyError([f"formula {formula.text!r}: {name!r} holds names; ordinary regression needs numbers."])
+        raise StudyError([f"formula {formula.text!r}: {name!r} is categorical; ordinary regression needs a numeric outcome."])
     terms = {frozenset(t) for t in formula.terms} | ({frozenset[FormulaPart]()} if formula.intercept else set())
     whole = formula.intercept
     made: list[tuple[TermPiece, ...]] = []
@@ -95,8 +95,8 @@ def model_terms(formula: Formula, columns: Mapping[str, Column], levels: Mapping
         for part in term:
             rest = frozenset(term) - {part}
             reduced = rest in terms if rest else whole
-            if not rest and not whole and is_names(part, columns):
-                whole = True  # its indicators add up to an intercept: the next names lose a level
+            if not rest and not whole and is_categorical(part, columns):
+                whole = True  # its indicators add up to an intercept: the next categorical part drops a level
             rows = [(*row, piece) for row in rows for piece in _pieces(part, columns, levels, reduced)]
         made += rows
     return ModelTerms(formula, tuple(made))
@@ -105,10 +105,10 @@ def model_terms(formula: Formula, columns: Mapping[str, Column], levels: Mapping
 def _pieces(
     part: FormulaPart, columns: Mapping[str, Column], levels: Mapping[str, tuple[Level, ...]], reduced: bool
 ) -> list[TermPiece]:
-    if not is_names(part, columns):
+    if not is_categorical(part, columns):
         if part.function == "C":
             name = part.column
-            raise StudyError([f"{part}: {name!r} holds numbers. Declare it nominal (roles.nominal), or write {name}."])
+            raise StudyError([f"{part}: {name!r} is numeric. Declare it categorical (roles.nominal), or write {name}."])
         return [TermPiece(part)]
     shared = levels[part.column]
     if len(shared) > _MOST_LEVELS:

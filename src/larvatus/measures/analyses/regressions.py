@@ -1,7 +1,7 @@
-"""Regressions by statsmodels on arrays: its formula library codes the levels, and what cannot be fitted is said in words.
+"""Regressions with statsmodels on arrays; its formula library codes the levels, and failures are explained in words.
 
-The text that a person wrote never reaches the library. It is read by `data.formulas`; the library gets a text made anew in
-which the parts are z0, z1 … and nothing but +, : and 0 stands between them, so that there is nothing in it to run.
+The user's text never reaches the library. It is parsed by `formulas`; the library gets a new text with parts z0, z1 … joined
+only by +, : and 0, so it contains no code to run.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from larvatus.core.errors import AnalysisError
 from larvatus.measures.analyses.formulas import Formula, FormulaPart, term_text
 
 ROBUST = {"ordinary": "HC1", "logistic": "HC0"}
-_COLLINEAR = 1e-9  # singular value over the largest, columns of length one
-_EXACT = 1e-20  # of the outcome's sum of squares: a fit without error
-_ROUNDING = 1e-6  # of the unit of a coefficient: zero in a fit without error
-_SURE = 10.0  # logits beyond which it is asked whether the outcome can be told apart without error
-NOT_DETERMINED = "not determined: another combination of columns could take its place"
-UNVARIED = "its column does not vary, so that it cannot be told from the intercept"
-SEPARATED = "the terms tell the outcome apart without error, so no finite coefficient fits best"
+_COLLINEAR = 1e-9  # smallest singular value relative to the largest, for columns of unit length
+_EXACT = 1e-20  # a fit is exact if its residual sum of squares is below this fraction of the outcome's
+_ROUNDING = 1e-6  # in an exact fit, a coefficient below this fraction of its unit is zero
+_SURE = 10.0  # if a logit exceeds this, the fit is checked for separation
+NOT_DETERMINED = "not identified: its column is a combination of other columns"
+UNVARIED = "its column does not vary and cannot be separated from the intercept"
+SEPARATED = "the terms predict the outcome perfectly (separation), so no finite coefficient fits best"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelEstimates:
-    """Named estimates with variances; NaN where there is none, and then why.
+    """Named estimates with variances; NaN if there is none, with the reason in `why`.
 
-    `unit` is how large a coefficient could be (spread of the outcome over that of the column), 0 for all other quantities.
+    `unit` is the natural unit of a coefficient (spread of the outcome over that of the column), 0 for other quantities.
     """
 
     names: tuple[str, ...]
@@ -46,12 +46,13 @@ class ModelEstimates:
 
     @classmethod
     def failed(cls, names: Sequence[str], why: str, records: int) -> ModelEstimates:
+        """Missing estimates, all for the same reason."""
         nothing = np.full(len(names), np.nan)
         return cls(tuple(names), nothing, nothing, np.inf, records, (why,) * len(names))
 
 
 def library() -> Any:
-    """The two models of statsmodels, or an error that names what to install."""
+    """The two models of statsmodels, or an error that states what to install."""
     try:
         from statsmodels.genmod.families import Binomial
         from statsmodels.genmod.generalized_linear_model import GLM
@@ -59,7 +60,7 @@ def library() -> Any:
     except ImportError:
         raise AnalysisError(
             "an analysis with a formula needs statsmodels, which is not installed: pip install 'larvatus[analysis]'. "
-            "Means, quantiles, correlations and tables need nothing more."
+            "Means, quantiles, correlations and tables do not need it."
         ) from None
     return WLS, GLM, Binomial
 
@@ -69,13 +70,13 @@ def fit_regression(
     levels: Mapping[FormulaPart, Sequence[str]],
     weight: Floats,
 ) -> ModelEstimates:
-    """Fit a formula: parts are numbers, or codes of levels where they have some; rows are complete.
+    """Fit a formula to complete rows; parts are numbers, or codes if they have levels.
 
-    Standard errors are robust (HC1, of logistic ones HC0), which under weights are the linearised ones of a design without
-    strata and clusters.
+    Standard errors are robust (HC1; HC0 for logistic regression). With weights they are the linearised standard errors of a
+    design without strata and clusters.
     """
     wls, glm, binomial = library()
-    import pandas as pd  # which statsmodels brings along
+    import pandas as pd  # installed with statsmodels
 
     known = {part: f"z{i}" for i, part in enumerate(asked.parts)}
     coded = {p: pd.Index([str(i) for i in range(len(v))]) for p, v in levels.items()}
@@ -116,7 +117,7 @@ def fit_regression(
     if doubtful and is_separated(reduced, outcome > 0):
         return ModelEstimates.failed(names, SEPARATED, len(x))
     if fit is None or (model == "logistic" and not fit.converged):
-        return ModelEstimates.failed(names, "the fit does not settle", len(x))
+        return ModelEstimates.failed(names, "the fit does not converge", len(x))
     estimate = basis @ np.asarray(fit.params) / np.where(length > 0, length, 1.0)
     variance = np.diag(basis @ np.asarray(fit.cov_params()) @ basis.T) / np.where(length > 0, length, 1.0) ** 2
     unit = float(outcome.std()) / np.where(length > 0, length, 1.0)
@@ -136,13 +137,15 @@ def fit_regression(
 
 
 def first_name(asked: Formula) -> tuple[str]:
-    """A coefficient that stands for all where there is no record to name the others by."""
+    """The name of one coefficient that stands for all if there is no record from which to find the others."""
     return ("intercept",) if asked.intercept else (term_text(asked.terms[0]),)
 
 
 def is_separated(x: Floats, outcome: NDArray[np.bool_]) -> bool:
-    """Whether some combination of the columns is never below zero where the outcome is true and never above where it is
-    false, and not zero everywhere (Konis 2007): then logistic coefficients run away. Columns are of length one."""
+    """Whether the outcome is separated (Konis 2007), so that logistic coefficients diverge; columns have unit length.
+
+    That is, some combination of the columns is ≥ 0 if the outcome is true, ≤ 0 if it is false, and not 0 everywhere.
+    """
     from scipy.optimize import linprog
 
     signed = np.where(outcome[:, None], x, -x)
@@ -151,14 +154,14 @@ def is_separated(x: Floats, outcome: NDArray[np.bool_]) -> bool:
 
 
 def _name(label: str, parts: Sequence[FormulaPart], levels: Mapping[FormulaPart, Sequence[str]]) -> str:
-    """The library's name of a coefficient in the words of the formula."""
+    """The library's name of a coefficient, translated to the notation of the formula."""
     if label in ("Intercept", "1"):
         return "intercept"
     out = []
     for piece in label.split(":"):
         found = re.fullmatch(r"z(\d+)(?:\[(?:T\.)?(\d+)\])?", piece)
         if found is None:
-            raise AnalysisError("a coefficient has an unexpected name; this version of statsmodels is not known to larvatus.")
+            raise AnalysisError("a coefficient has an unexpected name; larvatus does not support this version of statsmodels.")
         part = parts[int(found[1])]
         out.append(f"{part}[{levels[part][int(found[2])]}]" if found[2] else str(part))
     return ":".join(out)

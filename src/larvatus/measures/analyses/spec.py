@@ -1,4 +1,4 @@
-"""An analysis that users of a release are known to run: a regression, means, quantiles, correlations or a table."""
+"""An analysis that users of a release are expected to run: a regression, means, quantiles, correlations or a table."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ ColumnPair = Annotated[tuple[str, ...], Field(min_length=2, max_length=2)]
 
 
 def _pairs(value: Any) -> Any:
-    """One pair may stand without its outer brackets."""
+    """A single pair may be given without outer brackets."""
     if isinstance(value, list | tuple) and value and all(isinstance(v, str) for v in value):
         return (tuple(value),)
     return value
 
 
 def _listed(value: Any) -> Any:
-    """One probability may stand without brackets."""
+    """A single probability may be given without brackets."""
     if isinstance(value, Mapping):
         return {k: (v,) if isinstance(v, int | float) else v for k, v in value.items()}
     return value
 
 
 class Analysis(BaseModel):
-    """One kind of estimate, made in the same way of the original and of the release."""
+    """One kind of estimate, computed in the same way from the original and from the release."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    name: Annotated[str, Field(max_length=120)] = Field(default="", description="what it is called in tables and reports")
+    name: Annotated[str, Field(max_length=120)] = Field(default="", description="name in tables and reports")
     formula: str | None = Field(default=None, description="a regression such as FEDTAX ~ AGI + STATETAX")
-    model: Literal["ordinary", "logistic"] = Field(default="ordinary", description="kind of the regression")
+    model: Literal["ordinary", "logistic"] = Field(default="ordinary", description="type of regression")
     mean: Names | None = Field(default=None, description="columns whose means are estimated")
     quantile: Annotated[dict[str, tuple[_Probability, ...]] | None, BeforeValidator(_listed)] = Field(
         default=None, description="probabilities by column, such as {AGI = [0.5, 0.9]}"
@@ -51,11 +51,11 @@ class Analysis(BaseModel):
         default=None, description="pairs of columns, such as [[\"AGI\", \"FEDTAX\"]]"
     )
     table: Names | None = Field(default=None, description="columns whose joint shares are estimated")
-    where: str | None = Field(default=None, description="only these records: a condition, asked of each file's own values")
+    where: str | None = Field(default=None, description="condition on the records to use, evaluated on each file's own values")
     level: Annotated[float, Field(gt=0, lt=1)] = Field(
-        default=0.05, description="level of significance; intervals are at 1 - level"
+        default=0.05, description="significance level; intervals have confidence 1 - level"
     )
-    weighted: bool = Field(default=True, description="weigh records by the survey weight, where there is one")
+    weighted: bool = Field(default=True, description="use the survey weight, if there is one")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -63,9 +63,9 @@ class Analysis(BaseModel):
         if len(asked) != 1:
             raise ValueError(f"an analysis needs exactly one of {', '.join(_KINDS)}; {' and '.join(asked) or 'none'} is given")
         if not getattr(self, asked[0]) or (self.quantile and not all(self.quantile.values())):
-            raise ValueError(f"{asked[0]} names nothing; name at least one column")
+            raise ValueError(f"{asked[0]} is empty; give at least one column")
         if self.model != "ordinary" and self.formula is None:
-            raise ValueError("model is for a formula; leave it out")
+            raise ValueError("model applies only to a formula; omit it")
         if self.formula is not None:
             try:
                 read_formula(self.formula)
@@ -83,7 +83,7 @@ class Analysis(BaseModel):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column that is named, those of the condition left out."""
+        """All columns of the analysis, without those of the condition."""
         if self.formula is not None:
             return self.regression.columns
         named = self.mean or self.table or (n for pair in self.correlation or () for n in pair)
@@ -91,7 +91,7 @@ class Analysis(BaseModel):
 
     @property
     def label(self) -> str:
-        """Its name, or what it does in few words."""
+        """Its name, or a short description."""
         if self.name:
             return self.name
         what = f"{self.kind} of {', '.join(self.columns)}" if self.formula is None else self.formula
@@ -99,12 +99,12 @@ class Analysis(BaseModel):
         return f"{what}{model}{f', where {self.where}' if self.where else ''}"
 
     def plain(self) -> dict[str, Any]:
-        """As a study file would hold it."""
+        """The settings as in a study file."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
 def analyses_of(given: Any) -> tuple[Analysis, ...]:
-    """One or several: an Analysis, a formula, a table of settings, or the TOML text of one; all problems in one error."""
+    """One or several analyses from an Analysis, a formula, a table of settings, or TOML text; one error lists all problems."""
     if given is None:
         return ()
     several = [given] if isinstance(given, str | Mapping | Analysis) else list(given)
@@ -145,34 +145,34 @@ def _written(text: str) -> Mapping[str, Any]:
 
 
 def analysis_problems(analyses: Sequence[Analysis], released: Sequence[str]) -> list[str]:
-    """Columns that are not released, each with those that are."""
+    """Problems: columns that are not released."""
     return [
         f"analysis {a.label!r}: {n!r} is not a released column; {nearest_names(n, released)} "
-        f"Released are: {', '.join(released)}."
+        f"Released columns: {', '.join(released)}."
         for a in analyses for n in a.columns if n not in released
     ]
 
 
 def check_analyses(analyses: Sequence[Analysis], released: Sequence[str], columns: Mapping[str, Column]) -> None:
-    """Refuse analyses that cannot be made of these columns, naming every problem."""
+    """Raise an error that lists every problem of the analyses with these columns."""
     from larvatus.data.conditions import condition
 
     problems = analysis_problems(analyses, released)
     for a in analyses if not problems else ():
         numbers = a.columns if a.kind in ("mean", "quantile", "correlation") else ()
         problems += [
-            f"analysis {a.label!r}: {n!r} holds names; {a.kind} needs numbers. Name a numeric column, or make a table of it."
+            f"analysis {a.label!r}: {n!r} is categorical; {a.kind} needs a numeric column. Use another column, or table."
             for n in numbers if columns[n].kind != "number"
         ]
         if a.formula is not None:
             asked = a.regression
             for part in (asked.outcome, *asked.parts):
                 if columns[part.column].kind == "nominal" and (part.function in ("log", "sqrt") or part.power > 1):
-                    problems.append(f"analysis {a.label!r}: {part}: {part.column!r} holds names. Write {part.column}.")
+                    problems.append(f"analysis {a.label!r}: {part}: {part.column!r} is categorical. Write {part.column}.")
             if a.model == "ordinary" and columns[asked.outcome.column].kind == "nominal":
                 problems.append(
-                    f"analysis {a.label!r}: {asked.outcome.column!r} holds names; ordinary regression needs numbers. "
-                    "With two levels, use model = \"logistic\"."
+                    f"analysis {a.label!r}: {asked.outcome.column!r} is categorical; ordinary regression needs a numeric "
+                    "outcome. With two levels, use model = \"logistic\"."
                 )
         if a.where is not None:
             try:

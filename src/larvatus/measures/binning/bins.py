@@ -1,4 +1,4 @@
-"""Bins that show a distribution without showing its smallest or largest value: open at both ends, edges rounded."""
+"""Bins that do not reveal the smallest or largest value of a column: open at both ends, with rounded edges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEAVY = 5.0
 
 
 def edges_of(data: Microdata, names: Sequence[str], bins: int) -> dict[str, Floats]:
-    """Inner edges for every column, so that there is one bin more than edges; few distinct values get a bin each."""
+    """Inner edges for every column (one fewer than bins); if there are few distinct values, each has its own bin."""
     whole = data.ungrouped()
     distinct = whole.reduce(names, lambda g, b: [_few(b[n], bins) for n in names], lambda a, b: _merged(a, b, bins))[0]
     out = {}
@@ -29,7 +29,7 @@ def edges_of(data: Microdata, names: Sequence[str], bins: int) -> dict[str, Floa
 
 
 def _few(values: Floats, most: int) -> Floats:
-    """Up to one more than `most` of the distinct values."""
+    """The distinct values, at most `most` + 1 of them."""
     return np.unique(values[~np.isnan(values)])[: most + 1]
 
 
@@ -38,7 +38,7 @@ def _merged(one: list[Floats], other: list[Floats], most: int) -> list[Floats]:
 
 
 def _spread(corners: Floats, bins: int) -> Floats:
-    """Even bins over all but the tails, or bins that widen away from the middle where the tails are long."""
+    """Bins of equal width over all but the tails; if the tails are long, bins that widen away from the median."""
     low, lower, middle, upper, high = corners
     half = (upper - lower) / 2
     if half > 0 and max(high - middle, middle - low) > HEAVY * 2 * half:
@@ -50,14 +50,14 @@ def _spread(corners: Floats, bins: int) -> Floats:
 
 
 def round_edges(edges: Floats, width: float) -> Floats:
-    """Edges at a thousandth of the width, or at three digits where they are smaller."""
+    """Edges rounded to about a thousandth of the width, or to three digits if that is finer."""
     step = 10.0 ** np.floor(np.log10(np.maximum(np.abs(edges), width * 1e-12) + 1e-300) - 2)
     step = np.minimum(step, 10.0 ** np.floor(np.log10(max(width, 1e-300)) - 2)) if width > 0 else step
     return np.asarray(np.round(edges / step) * step)
 
 
 def bin_counts(data: Microdata, edges: Mapping[str, Floats]) -> list[dict[str, NDArray[np.int64]]]:
-    """Per sub-group and column, how many values lie in each bin."""
+    """Per sub-group and column, the number of values in each bin."""
     names = list(edges)
 
     def count(group: int, block: Block) -> dict[str, NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""How far apart the joint distribution functions of two files are: of all columns, of each, of pairs, in sub-groups."""
+"""Differences between the joint distribution functions of two files: all columns, single columns, pairs, and sub-groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_RECORDS, _MOST_PAIRS, SPARSE = 2_000_000, 60, 8
 
 @dataclass(frozen=True, slots=True)
 class JointDistributions:
-    """Gaps between distribution functions over the points of both files."""
+    """Differences between the distribution functions, over the records of both files."""
 
     names: tuple[str, ...]
     joint: JointGap
@@ -38,7 +38,7 @@ class JointDistributions:
     def of(
         cls, original: Microdata, released: Microdata, columns: Sequence[str] | None, most: int, random: RecordRandom, by: str
     ) -> JointDistributions:
-        """With three columns and more on at most about `most` records of each file."""
+        """Compare two files; with three or more columns, on a sample of about `most` records of each file."""
         from larvatus.stats.ranks.joint_ecdf import RankedPoints
 
         chosen = comparable(original, released, columns, by)
@@ -46,7 +46,7 @@ class JointDistributions:
         used = chosen if columns is not None or not numbers else numbers
         axes, many = axes_of(original, released, used)
         if not axes:
-            raise UtilityError(f"{by}: {many[0]!r} has too many levels for indicators. Name other columns (columns).")
+            raise UtilityError(f"{by}: {many[0]!r} has too many levels for indicators. Use other columns (columns).")
         files, largest = (original, released), max(original.rows, released.rows)
         share = min(1.0, MOST_RECORDS / max(largest, 1))
         thin = min(1.0, most / max(largest, 1)) if len(axes) > 2 else share
@@ -57,14 +57,16 @@ class JointDistributions:
         together = ranked if thin >= share else RankedPoints.of(fewer[0].whole, fewer[1].whole)
         joint = together.gap(every)
         shared = list(common_groups(original, released))
-        one = len(original.groups) == len(released.groups) == 1  # its gap is that of the files
+        one = len(original.groups) == len(released.groups) == 1  # then its difference is that of the files
         pairs = list(combinations(every, 2))
         left_out = [*many, *(n for n in chosen if n not in used)]
         notes = [
-            *([f"on about {fewer[0].rows:,} of {original.rows:,} records, drawn at random"] if min(thin, share) < 1 else []),
-            *([f"{len(axes)} columns together: hardly a point lies below another in all of them, so that the joint function "
-               "tells little; look at pairs, or name fewer columns"] if len(axes) >= SPARSE else []),
-            *([f"without {', '.join(left_out)}, which hold names; columns can name those of few levels"] if left_out else []),
+            *([f"computed on a random sample of about {fewer[0].rows:,} of {original.rows:,} records"]
+              if min(thin, share) < 1 else []),
+            *([f"{len(axes)} columns together: hardly any record lies below another in all of them, so the joint distribution "
+               "function has little power; see the pairs, or use fewer columns"] if len(axes) >= SPARSE else []),
+            *([f"without {', '.join(left_out)}: categorical. List columns with few levels in columns to include them"]
+              if left_out else []),
             *([f"the first {_MOST_PAIRS} of {len(pairs)} pairs"] if len(pairs) > _MOST_PAIRS else []),
         ]
         return cls(

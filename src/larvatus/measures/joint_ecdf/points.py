@@ -1,4 +1,4 @@
-"""The records of an original and a release as points: numbers as they are, names as indicators, sub-group by sub-group."""
+"""The records of both files as points, by sub-group: numbers as they are, categories as indicators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from larvatus.data.microdata import Microdata
 
 @dataclass(frozen=True, slots=True)
 class PointAxis:
-    """One coordinate of a point: a numeric column, or the indicator of a level (None: missing) of a nominal one."""
+    """One coordinate of a point: a numeric column, or the indicator of a level (None: missing) of a categorical column."""
 
     column: str
     nominal: bool = False
@@ -30,13 +30,13 @@ class PointAxis:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """One file's records, sub-group by sub-group: rows × axes of each, and a draw per record that nested samples go by."""
+    """The records of one file by sub-group (rows × axes), and a random draw per record for nested samples."""
 
     groups: tuple[Floats, ...]
     draws: tuple[Floats, ...]
 
     def thinned(self, share: float) -> Points:
-        """Those records whose draw is under a share."""
+        """The records whose draw is below `share`."""
         if share >= 1:
             return self
         kept = [d < share for d in self.draws]
@@ -47,7 +47,7 @@ class Points:
 
     @property
     def whole(self) -> Floats:
-        """All sub-groups, one after the other."""
+        """The points of all sub-groups."""
         return np.concatenate(self.groups)
 
     @property
@@ -56,7 +56,7 @@ class Points:
 
 
 def comparable(original: Microdata, released: Microdata, named: Sequence[str] | None, asked_by: str) -> tuple[str, ...]:
-    """The columns that both files hold as the same kind: those named, or all confidential ones, in role order."""
+    """Columns with the same type in both files, in role order: those named, or all confidential columns."""
     mine, theirs = original.table.columns, released.table.columns
     there = [
         n for n in dict.fromkeys((*original.confidential, *original.non_confidential))
@@ -65,16 +65,16 @@ def comparable(original: Microdata, released: Microdata, named: Sequence[str] | 
     for name in named or ():
         if name not in there:
             raise UtilityError(
-                f"{asked_by}: columns names {name!r}, which is not in both files as the same kind; {nearest_names(name, there)}"
+                f"{asked_by}.columns: {name!r} is not in both files with the same type; {nearest_names(name, there)}"
             )
     chosen = tuple(n for n in there if n in (named if named is not None else original.confidential))
     if not chosen:
-        raise UtilityError(f"{asked_by}: the release has no confidential column of the original to compare.")
+        raise UtilityError(f"{asked_by}: the release contains no confidential column of the original to compare.")
     return chosen
 
 
 def axes_of(original: Microdata, released: Microdata, columns: Sequence[str]) -> tuple[list[PointAxis], list[str]]:
-    """An axis for every numeric column and every level, and the nominal columns left out for having too many levels."""
+    """An axis for every numeric column and every level, and the categorical columns left out for too many levels."""
     axes: list[PointAxis] = []
     left_out: list[str] = []
     for name in columns:
@@ -94,7 +94,7 @@ def axes_of(original: Microdata, released: Microdata, columns: Sequence[str]) ->
 
 def points_of(data: Microdata, axes: Sequence[PointAxis], random: RecordRandom, share: float = 1.0,
               draws: bool = False) -> Points:
-    """The records as points, or a keyed share of them."""
+    """The records as points, or a random sample of them (a share, keyed by record)."""
     columns = list(dict.fromkeys(a.column for a in axes))
     held = data.table.columns
     levels = {a: held[a.column].levels.index(a.level) if a.level in held[a.column].levels else -2 for a in axes if a.nominal}

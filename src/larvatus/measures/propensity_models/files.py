@@ -1,4 +1,4 @@
-"""An original and a release as two labelled files: the columns both have, brought to one scale and one list of levels."""
+"""The original and the release as two labelled files: their common columns, on one scale and with one list of levels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KNOTS = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A column that both files have, masked or given, a sub-group column or not; levels are those of either file, by number."""
+    """A column in both files; `masked` and `grouped` (a sub-group column) are its roles, `levels` those of either file."""
 
     name: str
     masked: bool
@@ -35,7 +35,7 @@ class Variable:
     recode: tuple[Array, ...] = field(default=(), repr=False)
 
     def atoms(self) -> list[Atom]:
-        """What stands for it in a design: an indicator for each level but the most frequent one, and for missing."""
+        """Its atoms in a design: a number, or an indicator for each level but the most frequent; and one for missing."""
         bent = [Atom(f"{self.name} bend {i + 1}", self.name, self.masked, "bend", self.grouped)
                 for i in range(max(len(self.knots) - 2, 0))]
         absent = [Atom(f"{self.name} missing", self.name, self.masked, "missing", self.grouped)] if self.missing else []
@@ -67,7 +67,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class TwoFiles:
-    """Both files, what they are compared by, and what has to be said about it."""
+    """Both files, the columns they are compared by, and notes on these."""
 
     sides: tuple[Microdata, Microdata]
     variables: tuple[Variable, ...]
@@ -88,15 +88,15 @@ class TwoFiles:
 
 
 def two_files(original: Microdata, released: Microdata, columns: Sequence[str] | None, spline: bool) -> TwoFiles:
-    """The columns of both files (or those named), by name; refused where no masked one can be compared."""
+    """Both files with their common columns (or those named); an error if no masked column can be compared."""
     if not original.rows or not released.rows:
-        raise UtilityError("propensity: one of the files has no records, so there is nothing to tell apart.")
+        raise UtilityError("propensity: one of the files has no records, so there is nothing to compare.")
     mine, theirs = original.table.columns, released.table.columns
     given = [*original.sub_groups.columns, *original.non_confidential]
     every = [n for n in dict.fromkeys([*original.confidential, *given]) if n in mine]
     for name in columns or ():
         if name not in every:
-            raise UtilityError(f"propensity.columns: {name!r} is not a column that is compared; {nearest_names(name, every)}")
+            raise UtilityError(f"propensity.columns: {name!r} is not a column to compare; {nearest_names(name, every)}")
     asked = sorted(n for n in every if columns is None or n in columns)
     gone = [n for n in asked if n not in theirs]
     changed = [n for n in asked if n in theirs and mine[n].kind != theirs[n].kind]
@@ -105,17 +105,17 @@ def two_files(original: Microdata, released: Microdata, columns: Sequence[str] |
     names = [n for n in asked if n not in (*gone, *changed, *many)]
     masked = set(original.confidential)
     if not masked & set(names):
-        raise UtilityError("propensity: no confidential column of the original is in the release with values of the same kind, "
-                           "so there is nothing to compare. Name other columns, or leave the measure out.")
+        raise UtilityError("propensity: no confidential column of the original is in the release with the same type, so there "
+                           "is nothing to compare. Use other columns, or omit the measure.")
     sides = original, released
     numbers = [n for n in names if mine[n].kind == "number"]
     nominal = [n for n in names if mine[n].kind == "nominal"]
     variables = [*_numbers(sides, numbers, masked, spline), *_nominal(sides, nominal, masked)]
     notes = [f"{n} is not in the release and is left out" for n in gone]
-    notes += [f"{n} holds another kind of value in the release and is left out" for n in changed]
+    notes += [f"{n} has a different type in the release and is left out" for n in changed]
     notes += [f"{n} has more than {MOST_GROUPED} levels and enters only as sub-groups" for n in many]
-    notes += [f"the levels of {n} are not the same in both files" for n in nominal if _other_levels(sides, n)]
-    notes += [f"{n} has more than {_MOST_LEVELS} levels; the rarest are taken together" for n in nominal
+    notes += [f"{n} does not have the same levels in both files" for n in nominal if _other_levels(sides, n)]
+    notes += [f"{n} has more than {_MOST_LEVELS} levels; the rarest are combined" for n in nominal
               if len(_union(mine[n], theirs[n])) > _MOST_LEVELS]
     whole = (replace(v, grouped=v.name in grouped) for v in variables)
     return TwoFiles(sides, tuple(sorted(whole, key=lambda v: v.name)), tuple(notes))
@@ -144,7 +144,7 @@ def _union(one: Column, other: Column) -> list[object]:
 
 
 def _other_levels(sides: tuple[Microdata, Microdata], name: str) -> bool:
-    """Whether one file holds a level that the other does not."""
+    """Whether one file has a level that the other does not."""
     used = []
     for data in sides:
         levels = data.table.columns[name].levels
@@ -153,7 +153,7 @@ def _other_levels(sides: tuple[Microdata, Microdata], name: str) -> bool:
 
 
 def _level_counts(data: Microdata, name: str, levels: int) -> NDArray[np.int64]:
-    """How many records have each level, and at the end how many have none."""
+    """The number of records with each level; the last is the number of missing values."""
     parts = data.reduce([name], lambda g, b: np.bincount(b[name] % (levels + 1), minlength=levels + 1), np.add)
     return np.asarray(np.sum(parts, axis=0), dtype=np.int64)
 

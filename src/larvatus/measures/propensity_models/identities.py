@@ -1,7 +1,9 @@
-"""Identities of an original, such as a total that is the sum of its parts in every record, and how often a release breaks them.
+"""Linear identities of the original, such as a total that is the sum of its parts, and how often the release breaks them.
 
-A model of powers and products sees a broken identity only while the breaks are large beside rounding in its sums. Asked
-record by record, it is seen however small they are.
+    identity:  (x_j − x̄_j)/s_j = Σ_k β_k (x_k − x̄_k)/s_k  in every original record, up to rounding
+
+A logistic model detects a broken identity only if the differences are large compared with rounding errors in its sums. A
+check record by record detects any difference.
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ from larvatus.data.microdata import Microdata
 from larvatus.measures.propensity_models.files import TwoFiles
 from larvatus.stats.linear.moments import SampleMoments
 
-_CANDIDATE, HOLDS, TAKES_PART = 1e-9, 1e-6, 1e-6  # share of variance left; departure in standard deviations; coefficient
-_TIMES, _ROUNDING = 10.0, 1e-9  # a break is so many times the largest departure of the original, and more than rounding
+_CANDIDATE, HOLDS, TAKES_PART = 1e-9, 1e-6, 1e-6  # largest unexplained variance; largest departure; smallest coefficient
+_TIMES, _ROUNDING = 10.0, 1e-9  # a departure breaks the identity if it exceeds 10 × the original's largest, and rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A column that others determine: in standard deviations, what has to come out as zero, and what counts as a break."""
+    """A column that is determined by others: the weights of the combination that must be zero, and the limit of a break."""
 
     name: str
     others: tuple[str, ...]
@@ -36,13 +38,13 @@ class Identity:
         return (self.name, *self.others)
 
     def departures(self, block: Block) -> Floats:
-        """How far each record is from it; a record with a missing value is not counted as any distance away."""
+        """The absolute departure of each record, in standard deviations; 0 for a record with a missing value."""
         away = (block.matrix(self.columns) - self.mean) @ self.weight
         return np.nan_to_num(np.abs(away), nan=0.0, posinf=np.inf)
 
 
 def identities(files: TwoFiles) -> list[Identity]:
-    """Those of numeric columns without missing values in the original, wherever a masked one takes part."""
+    """The identities among numeric columns without missing values in the original that involve a masked column."""
     data = files.sides[0]
     masked = {v.name for v in files.variables if v.masked}
     names = [v.name for v in files.variables if v.number]
@@ -76,7 +78,7 @@ def _limited(data: Microdata, identity: Identity) -> Identity | None:
 
 
 def broken(released: Microdata, found: list[Identity]) -> NDArray[np.int64]:
-    """Per sub-group, in how many records some identity is broken, and then each of them."""
+    """Per sub-group, the number of records that break any identity, followed by the number that break each."""
     columns = list(dict.fromkeys(c for i in found for c in i.columns))
 
     def count(group: int, block: Block) -> NDArray[np.int64]:

@@ -1,4 +1,7 @@
-"""Logistic regressions of which file a record is in, many at once, by reductions over the two files."""
+"""Logistic regressions of file membership, many at once, by reductions over the two files.
+
+    logit Pr(released | z) = β₀ + Σ_k β_k t_k(z), unpenalised, by Newton steps with step halving
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ SCORE = " propensity score"
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Rows of the design to fit, over all records or over one sub-group (its number in either file)."""
+    """The terms to fit (rows of the design), over all records or over one sub-group (its numbers in the two files)."""
 
     rows: Ints
     group: tuple[int, int] | None
@@ -29,7 +32,7 @@ class Model:
 
 
 def fitted_all(files: TwoFiles, recipe: Recipe, models: Sequence[Model]) -> list[LogisticFit]:
-    """Fit every model; each round is one pass over either file and one step of every model that is not done."""
+    """Fit every model; each round is one pass over each file and one Newton step of every unfinished model."""
     newtons = [Newton(len(m.rows), m.share) for m in models]
     while any(n.fit is None for n in newtons):
         open_ = [i for i, n in enumerate(newtons) if n.fit is None]
@@ -46,7 +49,7 @@ _Asked = Mapping[int, tuple[Model, NDArray[np.float64]]]
 
 
 def _pass(files: TwoFiles, recipe: Recipe, side: int, asked: _Asked) -> dict[int, Sums]:
-    """The sums of one file for each model, folded in the order of its sub-groups."""
+    """The sums of one file for each model, added in the order of its sub-groups."""
     data = files.sides[side]
     rows = _rows_by_variable(recipe)
     wanted = {g: [i for i, (m, _) in asked.items() if m.group is None or m.group[side] == g] for g in range(len(data.groups))}
@@ -79,7 +82,7 @@ def _pass(files: TwoFiles, recipe: Recipe, side: int, asked: _Asked) -> dict[int
 
 
 def _chosen(design: NDArray[np.float64], rows: Ints) -> NDArray[np.float64]:
-    """Rows of a design, without a copy where they are the last ones."""
+    """Rows of a design; a view instead of a copy if they are the last rows."""
     return design[rows[0] :] if len(rows) == len(design) - rows[0] else design[rows]
 
 
@@ -95,7 +98,7 @@ def _rows_by_variable(recipe: Recipe) -> dict[str, list[int]]:
 
 
 def with_propensity(files: TwoFiles, recipe: Recipe, fit: LogisticFit) -> tuple[Microdata, Microdata]:
-    """Both files with the score of every record as a column."""
+    """Both files with the propensity score of every record as a column."""
     rows = _rows_by_variable(recipe)
 
     def score(side: int, block: Block) -> Mapping[str, Array]:

@@ -1,4 +1,7 @@
-"""The models of the propensity measure, each with what it found: in the file, in sub-groups, by column, and by chance."""
+"""The models of the propensity measure, with their U_p for the file, for sub-groups, for single columns, and by chance.
+
+    U_p = (1/N) Σ (p_i − c)².  Expected by chance for a logistic regression with k terms:  N · U_p ≈ k c (1 − c)².
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ GroupNumbers = Sequence[tuple[str, int, int]]
 _MOST_TERMS, RECORDS_PER_TERM = 200, 10
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 BINS, _SHOWN, _FOLDS, _ROUNDS = 30, 15, 5, 50
-PAIRED = "; less than 1 is normal, since released records resemble their own originals"
+PAIRED = "; a ratio below 1 is normal, because released records resemble their own originals"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelResult:
-    """What one model found; `expected` is N·U_p by chance."""
+    """The results of one model; `expected` is N·U_p by chance."""
 
     model: str
     value: float
@@ -46,14 +49,14 @@ class ModelResult:
 
     @property
     def ratio(self) -> float | None:
-        """How many times what chance gives; without end where chance gives nothing."""
+        """N·U_p over its expected value by chance; infinite if that is 0."""
         if self.expected:
             return self.value * self.rows / self.expected
         return float("inf") if self.expected == 0 and self.value > 0 else None
 
 
 def by_logit(files: TwoFiles, groups: GroupNumbers, degree: int, interactions: Interactions, model: str) -> ModelResult:
-    """Logistic regressions: one of the file, one of each large enough sub-group, one of each masked column alone."""
+    """Logistic regressions: for the file, for each sub-group that is large enough, and for each masked column alone."""
     name = "logit" if model == "both" else model
     paper = model in ("model_i", "model_ii")
     atoms = [a for v in files.variables for a in v.atoms()]
@@ -75,10 +78,10 @@ def by_logit(files: TwoFiles, groups: GroupNumbers, degree: int, interactions: I
     value, total = _mean_departure(whole), sum(files.rows)
     by_group = {g: _mean_departure(f) for g, f in inside.items()} if len(groups) > 1 else {g[0]: value for g in groups}
     expected = whole.terms * files.share * (1 - files.share) ** 2
-    notes = [*_told(name, value * total, expected), *_fit_notes(name, whole, recipe)]
+    notes = [*_ratio_note(name, value * total, expected), *_fit_notes(name, whole, recipe)]
     if len(groups) > len(by_group):
         notes.append(f"{name}: {len(groups) - len(by_group)} of {len(groups)} sub-groups have fewer than {RECORDS_PER_TERM} "
-                     "records for each masked column and are not modelled on their own")
+                     "records for each masked column and have no model of their own")
     figures = {g: _figures(f, m.share) for (g, f), m in zip(inside.items(), chosen.values(), strict=True)}
     return ModelResult(
         name, value, total, expected, whole.terms, whole.apart, by_group, figures,
@@ -88,7 +91,7 @@ def by_logit(files: TwoFiles, groups: GroupNumbers, degree: int, interactions: I
 
 
 def _nothing(name: str, files: TwoFiles, groups: GroupNumbers) -> ModelResult:
-    """Masked columns that hold one level and no number tell nothing apart."""
+    """The result if no masked column varies: U_p is 0."""
     return ModelResult(
         name, 0.0, sum(files.rows), 0.0, 0, by_group={g[0]: 0.0 for g in groups},
         by_variable={v.name: 0.0 for v in files.variables if v.masked}, notes=(f"{name}: no masked column varies",),
@@ -100,11 +103,12 @@ def _design_rows(recipe: Recipe, terms: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _mean_departure(fit: LogisticFit) -> float:
+    """U_p = (1/N) Σ (p_i − c)²."""
     return fit.departure / fit.rows
 
 
 def _group_models(files: TwoFiles, groups: GroupNumbers, recipe: Recipe) -> dict[str, Model]:
-    """For each sub-group, as many tiers of terms as it has ten records for; none where that is not one."""
+    """For each sub-group, as many tiers of terms as it has ten records per term for; no model if not even the first."""
     tiers = [[j for j, t in enumerate(recipe.terms) if t.tier <= tier and not t.grouped] for tier in (1, 2, 3)]
     out = {}
     for name, a, b in groups:
@@ -120,38 +124,38 @@ def _figures(fit: LogisticFit, share: float) -> dict[str, float | None]:
     return {"ratio": fit.departure / expected if expected else None, "terms": fit.terms}
 
 
-def _told(name: str, found: float, expected: float | None) -> list[str]:
-    """The plain sentence."""
+def _ratio_note(name: str, found: float, expected: float | None) -> list[str]:
+    """N·U_p and its ratio to the value expected by chance."""
     if not expected:
-        chance = "" if expected is None else "; by chance no split would be expected, so that any is more than chance gives"
+        chance = "" if expected is None else "; resamples of the original give no split, so any split is more than chance"
         return [f"{name}: N·U_p = {found:.3g}{chance}"] if found else []
     ratio = found / expected
-    return [f"{name}: N·U_p = {found:.3g}, {ratio:.3g} times what a resample of the original gives by chance "
+    return [f"{name}: N·U_p = {found:.3g}, {ratio:.3g} times the value for a resample of the original "
             f"({expected:.3g}){PAIRED if ratio < 1 else ''}"]
 
 
 def _fit_notes(name: str, fit: LogisticFit, recipe: Recipe) -> list[str]:
     out = []
     if fit.complete:
-        out.append(f"{name}: the files can be told apart without error: the fit is separated, and U_p is as large as it can be")
+        out.append(f"{name}: the two files are completely separated, and U_p has its largest possible value")
     elif fit.apart:
-        out.append(f"{name}: some records can be told apart without error: the fit is separated")
+        out.append(f"{name}: some records are classified with certainty (the fit is separated)")
     if not fit.converged:
-        out.append(f"{name}: the fit did not settle in {fit.steps} steps; U_p is that of the last one")
+        out.append(f"{name}: the fit did not converge in {fit.steps} steps; U_p is that of the last step")
     if fit.terms < len(recipe.terms):
         out.append(f"{name}: {len(recipe.terms) - fit.terms} of {len(recipe.terms)} terms are constant or combinations of "
                    "others and are left out")
     if recipe.left_out:
-        out.append(f"{name}: {recipe.left_out} products are left out: at most {_MOST_TERMS} terms, and one for every "
-                   f"{RECORDS_PER_TERM} records, are fitted. Name fewer columns to see them")
+        out.append(f"{name}: {recipe.left_out} products are left out: at most {_MOST_TERMS} terms, and at most one for every "
+                   f"{RECORDS_PER_TERM} records, are fitted. Use fewer columns to include them")
     return out
 
 
 def _term_rows(recipe: Recipe, fit: LogisticFit) -> list[Row]:
-    """The terms that make up most of the spread of the scores, with how far their means lie apart in standard deviations."""
+    """The terms with the largest shares of the variance of the scores, and their shift in standard deviations."""
     beta = fit.coefficient[1:]
     sd = np.sqrt(np.maximum(np.diag(fit.scatter), 0.0))[1:]
-    part = np.abs(beta * (fit.scatter[1:, 1:] @ beta))  # terms that work against each other would have shares beyond 1
+    part = np.abs(beta * (fit.scatter[1:, 1:] @ beta))  # without the absolute value, opposing terms would have shares above 1
     total = float(part.sum())
     if total <= 0:
         return []
@@ -197,7 +201,7 @@ def _tables(percentiles: Sequence[Floats], edges: Floats, counts: Sequence[NDArr
 
 
 def _tables_of(score: Floats, released: NDArray[np.int64]) -> dict[str, list[Row]]:
-    """The same from scores in memory."""
+    """The same tables from scores in memory."""
     sides = [score[released == side] for side in (0, 1)]
     found = [np.quantile(s, [0.005, *(p / 100 for p in PERCENTILES), 0.995]) for s in sides]
     edges = _edges(found)
@@ -208,7 +212,7 @@ def _tables_of(score: Floats, released: NDArray[np.int64]) -> dict[str, list[Row
 def by_tree(
     files: TwoFiles, groups: GroupNumbers, smallest: int, complexity: float, sample: int, resamples: int, random: RecordRandom
 ) -> ModelResult:
-    """A tree of the file, one of each sub-group, one of each masked column alone, and trees of resamples of the original."""
+    """Classification trees: for the file, each sub-group, each masked column alone, and resamples of the original."""
     data = _sampled(files, sample, random)
     every = [True] * len(data.variables)
     tree = tree_of(data, smallest, complexity, every)
@@ -233,7 +237,7 @@ def by_tree(
     terms: list[Row] = [
         {"term": v, "share": g} for v, g in sorted(gain.items(), key=lambda item: (-item[1], item[0])) if g > 0
     ]
-    notes = [] if expected is None else _told("cart", value * n, expected)
+    notes = [] if expected is None else _ratio_note("cart", value * n, expected)
     return ModelResult(
         "cart", value, n, expected, tree.leaves - 1, bool(_pure(tree.share)),
         by_group if len(groups) > 1 else {g[0]: value for g in groups}, {}, alone,
@@ -242,7 +246,7 @@ def by_tree(
 
 
 def by_identities(files: TwoFiles, groups: GroupNumbers) -> ModelResult | None:
-    """What is told apart by identities of the original that released records break; nothing where none is broken."""
+    """U_p of the identities of the original that released records break; None if none is broken."""
     known = identities(files)
     counts = broken(files.sides[1], known) if known else np.zeros((1, 1), dtype=np.int64)
     total = counts.sum(axis=0)
@@ -254,8 +258,8 @@ def by_identities(files: TwoFiles, groups: GroupNumbers) -> ModelResult | None:
         for name, a, b in groups
     }
     notes = [
-        f"identity: in every record of the original {i.name} is determined by {' and '.join(i.others)}; that does not hold in "
-        f"{_share_text(k / rows[1])} released records, which can be told apart without error"
+        f"identity: in every record of the original {i.name} is determined by {' and '.join(i.others)}; this does not hold in "
+        f"{_share_text(k / rows[1])} released records, which can be recognised with certainty"
         for i, k in zip(known, total[1:].tolist(), strict=True) if k
     ]
     terms: list[Row] = [
@@ -268,7 +272,7 @@ def by_identities(files: TwoFiles, groups: GroupNumbers) -> ModelResult | None:
 
 
 def _departure(mine: int, theirs: int, broken: int) -> float:
-    """U_p of the model that knows which records break an identity, as no original does."""
+    """U_p of the model that classifies by whether a record breaks an identity, which no original record does."""
     n, c = mine + theirs, theirs / max(mine + theirs, 1)
     others = n - broken
     p = (theirs - broken) / others if others else c
@@ -286,7 +290,8 @@ def _pure(share: Floats) -> bool:
 def _sampled(files: TwoFiles, sample: int, random: RecordRandom) -> CodedFiles:
     data = encode_files(files, sample, random)
     if min(data.rows) == 0:
-        raise UtilityError(f"propensity.sample: {sample} of {max(files.rows):,} records left one file empty. Ask for more.")
+        raise UtilityError(f"propensity.sample: a sample of {sample} of {max(files.rows):,} records leaves one file empty. "
+                           "Increase sample.")
     return data
 
 
@@ -298,7 +303,7 @@ def _sample_notes(name: str, files: TwoFiles, data: CodedFiles) -> list[str]:
 
 
 def by_boosting(files: TwoFiles, sample: int, resamples: int, random: RecordRandom) -> ModelResult:
-    """Boosted trees, each fifth of the records scored by trees of the others; both copies of a record are in one fifth."""
+    """Boosted trees with five-fold cross-fitting; both copies of a record are in the same fold."""
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
     except ImportError as error:
@@ -322,7 +327,7 @@ def by_boosting(files: TwoFiles, sample: int, resamples: int, random: RecordRand
     x = np.ascontiguousarray(data.codes.T, dtype=np.float64)
     share = data.rows[1] / n
     null = []
-    with threadpool_limits(1, user_api="openmp"):  # waiting threads cost more than they help on a busy machine
+    with threadpool_limits(1, user_api="openmp"):  # on a busy machine, waiting threads cost more than they gain
         found = scores(x, data.released, data.record)
         for u in random.uniform(np.arange(data.rows[1]), max(resamples, 1), purpose="resample")[:resamples]:
             rows = np.concatenate([np.arange(data.rows[0]), (u * data.rows[0]).astype(np.int64)])
@@ -332,5 +337,5 @@ def by_boosting(files: TwoFiles, sample: int, resamples: int, random: RecordRand
     value = float(((found - share) ** 2).mean())
     return ModelResult(
         "boosting", value, n, expected, 0, tables=_tables_of(found, data.released),
-        notes=(*_told("boosting", value * n, expected), *_sample_notes("boosting", files, data)), sampled=data.sampled,
+        notes=(*_ratio_note("boosting", value * n, expected), *_sample_notes("boosting", files, data)), sampled=data.sampled,
     )

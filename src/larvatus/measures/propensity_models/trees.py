@@ -1,4 +1,4 @@
-"""Trees that tell an original from a release, on coded columns of a stated sample, and what they find by chance."""
+"""Classification trees that separate the original from the release, on coded columns of a sample, and their chance level."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CUTS, MARGIN = 255, 1e-6
 
 @dataclass(frozen=True, slots=True)
 class CodedFiles:
-    """Both files as columns × records of codes, original first, with the variable of each column and the sub-groups."""
+    """Both files as codes (columns × records), original first, with the variable of each column and the sub-groups."""
 
     codes: NDArray[np.int32]
     variables: tuple[Variable, ...]
@@ -31,12 +31,12 @@ class CodedFiles:
     sampled: bool
 
     def of(self, keep: Sequence[bool]) -> NDArray[np.int32]:
-        """Only some of the columns."""
+        """The codes of some columns."""
         return np.ascontiguousarray(self.codes[np.flatnonzero(keep)])
 
 
 def encode_files(files: TwoFiles, sample: int, random: RecordRandom) -> CodedFiles:
-    """All records, or as many as asked for on average, the same ones of both files."""
+    """All records, or a random sample of about `sample` records, the same in both files."""
     share = min(1.0, sample / max(files.rows))
     sides = [_sampled(data, share, random) for data in files.sides]
     held = [collect(data, files.columns) for data in sides]
@@ -60,7 +60,7 @@ def _sampled(data: Microdata, share: float, random: RecordRandom) -> Microdata:
 
 
 def _codes(v: Variable, values: Sequence[Array]) -> list[Ints]:
-    """Codes of a number between cuts of the original, missing above all; an indicator for every level of names."""
+    """Codes of a numeric column between cuts of the original (missing is the largest code); an indicator for every level."""
     if v.number:
         cuts = cuts_of(values[0], v.sd)
         both = np.concatenate(values)
@@ -71,10 +71,10 @@ def _codes(v: Variable, values: Sequence[Array]) -> list[Ints]:
 
 
 def cuts_of(x: Floats, sd: float) -> Floats:
-    """Midpoints between values of the original, at most about 250 of them, and one cut on either side of all of them.
+    """Midpoints between values of the original, at most about 250, and one cut below and one above all values.
 
-    A value that moved less than half the way to the next one is not told apart: how exactly values stand is not what an
-    analyst loses.
+    A value that moved by less than half the distance to the next one is not detected: such small changes do not matter to an
+    analyst.
     """
     x = np.sort(x[~np.isnan(x)])
     if not len(x):
@@ -90,12 +90,12 @@ def cuts_of(x: Floats, sd: float) -> Floats:
 
 
 def price_of(released: float, n: int, complexity: float) -> float:
-    """What a split must gain in N·U_p to stay: so many times log N as a chi-square."""
+    """The gain in N·U_p that a split needs: `complexity` · log N, as a chi-square."""
     return complexity * float(np.log(n)) * released * (1 - released)
 
 
 def tree_of(data: CodedFiles, smallest: int, complexity: float, columns: Sequence[bool], rows: Ints | None = None) -> ClassTree:
-    """The tree over some columns and records."""
+    """The tree on some columns and records."""
     codes, label = data.of(columns), data.released
     if rows is not None:
         codes, label = np.ascontiguousarray(codes[:, rows]), label[rows]
@@ -103,7 +103,7 @@ def tree_of(data: CodedFiles, smallest: int, complexity: float, columns: Sequenc
 
 
 def tree_null(data: CodedFiles, smallest: int, complexity: float, resamples: int, random: RecordRandom) -> Floats:
-    """U_p of trees that tell the original from records drawn from it with replacement, as many as were released."""
+    """U_p of trees that separate the original from resamples of it (with replacement, as many records as released)."""
     n, m = data.rows
     codes, ones = np.ascontiguousarray(data.codes[:, :n]), np.ones(n, dtype=np.int64)
     place = np.arange(m, dtype=np.int64)

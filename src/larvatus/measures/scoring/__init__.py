@@ -1,1 +1,1 @@
-"""What every measure's score goes through: domains, lost columns, null distributions, rows by pair of columns."""
+"""Shared by all measures: domains, columns that are not released, null distributions, rows by pair of columns."""

@@ -1,4 +1,4 @@
-"""Two correlation matrices side by side, as rows of a score."""
+"""Comparison of two correlation matrices as rows of a score."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.score import Row, Rows, mean_of
 
 SHOWN, LOST = 3, 1.0
-NO_PAIRS = "no two columns of the original vary together, so there is no correlation to compare"
+NO_PAIRS = "no pair of columns of the original has a correlation, so there is nothing to compare"
 
 
 def column_pairs(original: Microdata, released: Microdata, numbers: bool = False) -> list[tuple[str, ...]]:
-    """Pairs of columns with a numeric confidential one; the columns alone where there is no pair."""
+    """Pairs of columns with at least one numeric confidential column; single columns if there is no pair."""
     masked, given = original.numeric(original.confidential), common_given(original, released)
     beside = original.numeric(given) if numbers else given
     return [*combinations(masked, 2), *((n, s) for n in masked for s in beside)] or [(n,) for n in masked]
@@ -26,7 +26,7 @@ def column_pairs(original: Microdata, released: Microdata, numbers: bool = False
 def pair_rows(
     labels: Sequence[str], masked: int, before: NDArray[np.float64], after: NDArray[np.float64]
 ) -> list[Row]:
-    """One row for every pair with a masked column whose original correlation exists; one that the release lacks is lost."""
+    """One row for every pair with a masked column and an original correlation; without one in the release, it is lost."""
     rows: list[Row] = []
     for i in range(masked):
         for j in range(i + 1, len(labels)):
@@ -43,7 +43,7 @@ def in_groups(
     labels: Sequence[str], masked: int, groups: Sequence[tuple[str, int, NDArray[np.float64], NDArray[np.float64]]],
     shown: int = SHOWN,
 ) -> tuple[Rows, Rows]:
-    """From (name, records, before, after) of every sub-group: one row each, and the pairs of those that changed most."""
+    """One row for each sub-group, given as (name, records, before, after), and the pairs of those that changed most."""
     found = [(pair_rows(labels, masked, before, after), name, records) for name, records, before, after in groups]
     rows = Rows.of({"sub_group": name, "records": records, "value": mean_of(pairs)} for pairs, name, records in found)
     worst = sorted(found, key=lambda f: -np.nan_to_num(mean_of(f[0])))[:shown] if len(found) > 1 else []
@@ -51,7 +51,7 @@ def in_groups(
 
 
 def by_variable(labels: Sequence[str], rows: Sequence[Row]) -> Rows:
-    """The mean loss of the pairs that each column takes part in."""
+    """For each column, the mean loss of its pairs."""
     out: list[Row] = []
     for label in labels:
         inside = [r for r in rows if label in (r["first"], r["second"])]

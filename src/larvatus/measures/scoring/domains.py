@@ -1,7 +1,7 @@
-"""Domains: parts of the file in which an analyst may work and that are not the sub-groups of the mask (004 §2).
+"""Domains: subsets of the file that analysts may study and that are not the sub-groups of the mask (Winkler 2007: 004 §2).
 
-A record's part is that of its original values, so that confidential columns can define a domain. A release whose rows are
-not paired with the original's has only columns that leave as they are to tell the part by.
+The original values of a record decide in which part of a domain it lies, so confidential columns can define a domain. If a
+release is not paired with the original, only columns released unchanged can define one.
 """
 
 from __future__ import annotations
@@ -33,37 +33,37 @@ _Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class Domain(BaseModel):
-    """One way of parting the file: by the values of a column, by a condition, or by quantiles of a column."""
+    """One partition of the file: by the values of a column, by a condition, or by quantiles of a column."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    name: str = Field(default="", max_length=120, description="what it is called; the column or the condition without it")
-    column: str | None = Field(default=None, description="a column of names or of few values, one part for each")
-    where: str | None = Field(default=None, description="a condition on columns: the records it holds for, and the others")
-    quantiles: tuple[_Share, ...] = Field(default=(), description="shares at which the column's values are cut into parts")
+    name: str = Field(default="", max_length=120, description="name of the domain (default: the column or the condition)")
+    column: str | None = Field(default=None, description="a column, categorical or with few values; one part for each value")
+    where: str | None = Field(default=None, description="a condition on columns; one part meets it, the other does not")
+    quantiles: tuple[_Share, ...] = Field(default=(), description="probabilities of the quantiles at which the column is cut")
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
         if (self.column is None) == (self.where is None):
-            raise ValueError("a domain needs a column or a condition (where), and not both")
+            raise ValueError("a domain needs either a column or a condition (where), not both")
         if self.quantiles and self.column is None:
             raise ValueError("quantiles need a column")
         if list(self.quantiles) != sorted(set(self.quantiles)):
-            raise ValueError("quantiles must rise, such as [0.25, 0.5, 0.75]")
+            raise ValueError("quantiles must be increasing, such as [0.25, 0.5, 0.75]")
         return self
 
     @property
     def title(self) -> str:
-        """Its name, or what it is made of."""
+        """Its name, condition or column."""
         return self.name or self.where or self.column or ""
 
     def uses(self) -> tuple[str, ...]:
-        """The columns that part the records."""
+        """The columns that define the parts."""
         return (self.column,) if self.column is not None else names_in(self.where or "")
 
 
 def domain_of(given: Any) -> Domain:
-    """A domain from itself, a table, or text: `REGION`, `INCOME: 0.25, 0.5, 0.75`, or a condition such as `AGE >= 65`."""
+    """A domain from a Domain, a table, or text: `REGION`, `INCOME: 0.25, 0.5, 0.75`, or a condition such as `AGE >= 65`."""
     if isinstance(given, Domain):
         return given
     if isinstance(given, str):
@@ -73,7 +73,7 @@ def domain_of(given: Any) -> Domain:
         else:
             given = {"where" if re.search(r"[<>=!]|\bin\b", given) else "column": given.strip()}
     if not isinstance(given, Mapping):
-        raise StudyError([f"domain: cannot be read from a {type(given).__name__}; give a table, or text such as 'AGE >= 65'."])
+        raise StudyError([f"domain: expected a table or text such as 'AGE >= 65', got {type(given).__name__}."])
     try:
         return Domain.model_validate(dict(given))
     except ValidationError as error:
@@ -81,7 +81,7 @@ def domain_of(given: Any) -> Domain:
 
 
 def domain_problems(domains: Sequence[Domain], known: Collection[str]) -> list[str]:
-    """Columns that are not there, conditions that cannot be read, names used twice."""
+    """Problems of domains: unknown columns, conditions that cannot be parsed, duplicate names."""
     problems = []
     for domain in domains:
         try:
@@ -90,16 +90,16 @@ def domain_problems(domains: Sequence[Domain], known: Collection[str]) -> list[s
             problems.append(f"domain {domain.title!r}: {error}")
             continue
         problems += [
-            f"domain {domain.title!r}: {n!r} is not a column with a role that leaves; {nearest_names(n, known)}"
+            f"domain {domain.title!r}: {n!r} is not a released column; {nearest_names(n, known)}"
             for n in used if n not in known
         ]
     titles = [d.title for d in domains]
     twice = sorted({t for t in titles if titles.count(t) > 1})
-    return problems + [f"two domains are called {t!r}; give each a name of its own." for t in twice]
+    return problems + [f"two domains are named {t!r}. Give each its own name." for t in twice]
 
 
 def domains_of(given: Any, data: Microdata) -> tuple[Domain, ...]:
-    """Domains that fit the data, every problem in one error."""
+    """The domains, checked against the data; one error lists all problems."""
     one = isinstance(given, str | Mapping | Domain)
     found = tuple(domain_of(g) for g in ([given] if one else given or ()))
     problems = domain_problems(found, data.released)
@@ -119,12 +119,12 @@ class DomainParts:
 
     @property
     def gone(self) -> tuple[str, ...]:
-        """Parts of the original of which the release holds no record."""
+        """Parts of the original without any record in the release."""
         there = self.release.data.groups.labels
         return tuple(str(label) for (label,) in self.original.groups.labels if (label,) not in there)
 
     def scored(self, measure: Measure, random: RecordRandom) -> Rows:
-        """What a measure finds in every part: its figures by group, or a score of each part alone where it has none."""
+        """The loss in every part: by group, or, if the measure has no figures by group, from a score of each part alone."""
         found = score_with_lost_columns(measure, self.original, self.release, random).by_group
         names = {label_text((self.title,), (label,)): label for label in self.labels}
         if not len(found):
@@ -148,7 +148,7 @@ def _part(data: Microdata, group: int) -> Microdata:
 
 
 def split_by_domain(domain: Domain, original: Microdata, release: Release) -> DomainParts:
-    """Both files by the parts of a domain; the release by the original's values of its records wherever it is paired."""
+    """Both files grouped by the parts of a domain; if the release is paired, by the original values of its records."""
     parts = _parts(domain, original)
     columns = domain.uses()
     marked = original.table.map_rows(_marker(parts.coder(original.table.columns)), columns, [Column(_PART, "number")])
@@ -159,9 +159,9 @@ def split_by_domain(domain: Domain, original: Microdata, release: Release) -> Do
         changed = [n for n in columns if n not in as_they_are or n not in release.data.table.columns]
         if changed:
             raise UtilityError(
-                f"domain {domain.title!r}: {changed[0]!r} is not released as it is, and the release is not paired with the "
-                "original, so nothing tells which part a released row is in. Give the pairing file, or define the domain by "
-                "columns that are released as they are."
+                f"domain {domain.title!r}: {changed[0]!r} is not released unchanged, and the release is not paired with the "
+                "original, so the part of a released row is unknown. Give the pairing file, or define the domain by columns "
+                "that are released unchanged."
             )
         there = release.data.table
         theirs = there.map_rows(_marker(parts.coder(there.columns)), columns, [Column(_PART, "number")])
@@ -181,7 +181,7 @@ Coder = Callable[[Block], Array]
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The names of the parts, and what finds the part of each row of a table with these columns; -1 for none."""
+    """The names of the parts, and a function that codes the part of each row of a table; -1 for none."""
 
     labels: tuple[str, ...]
     coder: Callable[[Mapping[str, Column]], Coder]
@@ -205,7 +205,7 @@ def _parts(domain: Domain, original: Microdata) -> _Parts:
     nominal = original.table.columns[name].kind == "nominal"
     if domain.quantiles:
         if nominal:
-            raise UtilityError(f"domain {domain.title!r}: {name!r} holds names, which have no quantiles. Leave them off.")
+            raise UtilityError(f"domain {domain.title!r}: {name!r} is categorical and has no quantiles. Remove quantiles.")
         return _cut(name, domain.quantiles, original)
     return _by_level(domain, name, original) if nominal else _by_value(domain, name, original)
 
@@ -214,8 +214,8 @@ def _by_level(domain: Domain, name: str, original: Microdata) -> _Parts:
     levels = original.table.columns[name].levels
     if len(levels) > _MOST_LEVELS:
         raise UtilityError(
-            f"domain {domain.title!r}: {name!r} has {len(levels):,} levels, and a table of at most {_MOST_LEVELS} parts can be "
-            "read. Name a coarser column, or a condition."
+            f"domain {domain.title!r}: {name!r} has {len(levels):,} levels; at most {_MOST_LEVELS} parts are allowed. Use a "
+            "coarser column, or a condition."
         )
     texts = [str(v) for v in levels]
 
@@ -234,7 +234,7 @@ def _by_value(domain: Domain, name: str, original: Microdata) -> _Parts:
     values = np.unique(np.concatenate(found))
     if len(values) > _MOST_VALUES:
         raise UtilityError(
-            f"domain {domain.title!r}: {name!r} has more than {_MOST_VALUES} different values. Cut it by quantiles "
+            f"domain {domain.title!r}: {name!r} has more than {_MOST_VALUES} distinct values. Cut it at quantiles "
             f"('{name}: 0.25, 0.5, 0.75'), or give a condition."
         )
 
@@ -249,7 +249,7 @@ def _by_value(domain: Domain, name: str, original: Microdata) -> _Parts:
 
 
 def _cut(name: str, shares: Sequence[float], original: Microdata) -> _Parts:
-    """Values up to each quantile of the original; quantiles that coincide make one cut, and ties stay on its lower side."""
+    """Parts between quantiles of the original; equal quantiles make one cut, and a value equal to a cut lies below it."""
     found = original.ungrouped().table.quantiles(name, shares)[0]
     cuts = {float(v): p for v, p in zip(found, shares, strict=True) if not np.isnan(v)}
     at, ends = np.array(list(cuts)), [100 * p for p in cuts.values()]

@@ -1,6 +1,6 @@
-"""A score that counts what a release does not give back: columns it lacks, or holds as another kind, are wholly lost.
+"""Scores that count columns missing from the release, or released with another type, as a complete loss.
 
-Measures compare what both files have. Without this step a column could be made harmless to every score by dropping it.
+Measures compare the columns in both files. Without this step, dropping a column would improve every score.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-_NOTHING = "nothing that the measure looks at can be compared, which is the whole loss"
+_NOTHING = "no column that the measure uses can be compared, which counts as a complete loss"
 
 
 def lost_columns(original: Microdata, released: Microdata, any_kind: bool = False) -> dict[str, str]:
-    """The confidential columns that cannot be held against the release, each with the reason."""
+    """The confidential columns that cannot be compared with the release, each with the reason."""
     mine, theirs = original.table.columns, released.table.columns
     out = {n: "is not in the release" for n in original.confidential if n not in theirs}
-    what = {"number": "numbers", "nominal": "names"}
+    what = {"number": "numeric", "nominal": "categorical"}
     for n in original.confidential:
         if n in theirs and mine[n].kind != theirs[n].kind and not any_kind:
-            out[n] = f"holds {what[theirs[n].kind]} in the release where the original holds {what[mine[n].kind]}"
+            out[n] = f"is {what[theirs[n].kind]} in the release but {what[mine[n].kind]} in the original"
     return out
 
 
 def score_with_lost_columns(measure: Measure, original: Microdata, release: Release, random: RecordRandom) -> Score:
-    """What a measure finds, every column or pair that the release does not give back counted at the full loss."""
+    """The score of a measure, with every column or pair that cannot be compared counted at the worst loss."""
     released = release.data
     full = measure.full(original, released)
     gone = lost_columns(original, released, measure.any_kind)
@@ -39,7 +39,7 @@ def score_with_lost_columns(measure: Measure, original: Microdata, release: Rele
         return _stated(measure, measure.score(original, release, random), full)
     kept = [p for p in parts if p not in lost]
     why = {n: text for n, text in gone.items() if any(n in p for p in lost)}
-    notes = tuple(f"{n} {text} and counts as wholly lost" for n, text in why.items())
+    notes = tuple(f"{n} {text} and counts as completely lost" for n, text in why.items())
     variables: list[Row] = [{"variable": n, "loss": full} for n in why]
     if not any(n in original.confidential for p in kept for n in p):
         groups: list[Row] = [

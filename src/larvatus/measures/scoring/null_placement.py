@@ -1,4 +1,4 @@
-"""Where the loss of a release falls among the losses of files that are nothing but the original drawn again (003 §4)."""
+"""Position of a loss in its null distribution: the losses of bootstrap resamples of the original (Woo and others: 003 §4)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ NULL = "null"
 
 
 def checked_resamples(asked: int) -> int:
-    """How many resamples are drawn; none for 0."""
+    """The number of resamples, checked; 0 for none."""
     if asked and not FEWEST_RESAMPLES <= asked <= MOST_RESAMPLES:
         raise UtilityError(
-            f"null: {asked:,} resamples; give {FEWEST_RESAMPLES} to {MOST_RESAMPLES:,}, such as 200, or 0 for no null "
-            "distribution.")
+            f"null_resamples: {asked:,} is not allowed. Use {FEWEST_RESAMPLES} to {MOST_RESAMPLES:,}, for example 200, or 0 "
+            "for no null distribution.")
     return asked
 
 
 def place_in_null(score: Score, null: Sequence[float], records: int, on_sample: float | None = None) -> Score:
-    """The score with its null distribution, and what share of that lies below it.
+    """The score with its null distribution, and the share of that distribution below the loss.
 
-    `on_sample` is the loss on the records that the null was drawn from, where these are not all.
+    `on_sample` is the loss on the sample from which the null distribution was drawn, if it was a sample.
     """
     there = np.array([v for v in null if np.isfinite(v)])
     value = score.value if on_sample is None else on_sample
@@ -39,26 +39,28 @@ def place_in_null(score: Score, null: Sequence[float], records: int, on_sample: 
         "resamples": len(there), "records": records, **dict(zip(("p5", "median", "p95", "p99"), points.tolist(), strict=True)),
         "largest": float(there.max()), "release": value, "share_below": below,
     }
-    said = _said(below, bool((there == value).any()), len(there), float(points[2]), value)
+    note = _null_note(below, bool((there == value).any()), len(there), float(points[2]), value)
     if on_sample is not None:
-        said += f"; release and null are both scored on a sample of {records:,} records, the release at {cell_text(value)}"
-    return replace(score, details={**score.details, NULL: Rows.of([row])}, notes=(*score.notes, said))
+        note += (f"; release and resamples are both scored on a sample of {records:,} records, where the loss of the release "
+                 f"is {cell_text(value)}")
+    return replace(score, details={**score.details, NULL: Rows.of([row])}, notes=(*score.notes, note))
 
 
 def without_null(score: Score, why: str) -> Score:
+    """The score with a note that it has no null distribution."""
     return replace(score, notes=(*score.notes, f"no null distribution: {why}"))
 
 
-def _said(below: float, tied: bool, resamples: int, limit: float, value: float) -> str:
-    drawn = f"{resamples:,} resamples of the original (95 % of them score at most {cell_text(limit)})"
+def _null_note(below: float, tied: bool, resamples: int, limit: float, value: float) -> str:
+    null = f"{resamples:,} resamples of the original (95 % of them have a loss of at most {cell_text(limit)})"
     if below == 0 and tied:
-        return f"as low as the lowest of {drawn}: no more than a fresh draw of the records would change"
+        return f"as low as the lowest of {null}: no larger change than a resample of the records"
     if below == 0:
         return (
-            f"below all of {drawn}: a release holds the same records, so it may well be nearer than a fresh draw of them, and "
-            "being nearer says nothing about single records"
+            f"below all of {null}: a release contains the same records, so it can be closer to the original than a resample; "
+            "this says nothing about single records"
         )
     if value <= limit:
-        return f"above {below:.0%} of {drawn}: no more than a fresh draw of the records would change"
+        return f"above {below:.0%} of {null}: no larger change than a resample of the records"
     share = "all" if below == 1 else f"{below:.1%}"
-    return f"above {share} of {drawn}: the release changed more than a fresh draw of the records would"
+    return f"above {share} of {null}: a larger change than a resample of the records"
