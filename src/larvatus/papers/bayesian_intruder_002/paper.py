@@ -124,9 +124,9 @@ def _kernel(found: Mapping[str, Summary]) -> tuple[Holds, str]:
                 for t in CASES for d in DATA for r, _, _ in scenario_cells())
     verdict: Holds = "does not hold" if more.beyond(1) > 0 else "holds" if more.beyond(1) < 0 else "cannot tell"
     return verdict, (f"The paper's kernel is weighted by the factor; the alternative is the likelihood of z given x. d.2, "
-                     f"DATA2, {row}: {band_text(theirs, 1)} links by the paper's kernel, {band_text(other, 1)} by the likelihood "
-                     f"(difference {more}). The likelihood is ahead by more than half a link in {ahead} of 36 scenarios. One "
-                     "link more in the scenario above refutes the claim")
+                     f"DATA2, {row}: {band_text(theirs, 1)} links by the paper's kernel, {band_text(other, 1)} by the "
+                     f"likelihood (difference {more}). The likelihood is ahead by more than half a link in {ahead} of 36 "
+                     "scenarios. One link more in the scenario above refutes the claim")
 
 
 def _told(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> str:
@@ -152,10 +152,10 @@ def _wider(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> s
     if fits["probability"] > before:
         because = ("The printed probabilities fit a wider prior better than the one the text states "
                    f"({fits['probability']} against {before} of {len(likely)})")
-    return (f"{_told(rows, found)}\nPossible reason: if the prior of the noise is centred at {WIDER:g} of the range of z instead "
-            f"of a sixth (a value chosen afterwards because it fits), {sum(r.published.name in inside for r in wrong)} of the "
-            f"{len(wrong)} figures outside are in band. In band among the figures that {FEWEST_SEEDS} seeds or more give: "
-            f"{', '.join(f'{fits[k]} of {len(own)} {k}' for k, own in rows_of.items())}. {because}.")
+    return (f"{_told(rows, found)}\nPossible reason: if the prior of the noise is centred at {WIDER:g} of the range of z "
+            f"instead of a sixth (a value chosen afterwards because it fits), {sum(r.published.name in inside for r in wrong)} "
+            f"of the {len(wrong)} figures outside are in band. In band among the figures that {FEWEST_SEEDS} seeds or more "
+            f"give: {', '.join(f'{fits[k]} of {len(own)} {k}' for k, own in rows_of.items())}. {because}.")
 
 
 def _spread(name: str) -> float:

@@ -61,8 +61,8 @@ def _samples(found: _Found) -> tuple[Holds, Evidence]:
     few = -of_seeds(found["sample/0.01/all"], _NONE)
     half = min(of_seeds(found["sample/0.1/all"], 0.4), -of_seeds(found["sample/0.1/all"], 0.6))
     return verdict_of([few, half]), Evidence(
-        f"“Almost no” is read as below {_NONE:.0%}, “almost half” as 40 to 60 %. In a 10 % sample, almost half is nearer to the "
-        "chance of none of the ten (.9¹⁰ = .35) than of all ten (1e-10). Share of seeds, by content of the sample",
+        f"“Almost no” is read as below {_NONE:.0%}, “almost half” as 40 to 60 %. In a 10 % sample, almost half is nearer to "
+        "the chance of none of the ten (.9¹⁰ = .35) than of all ten (1e-10). Share of seeds, by content of the sample",
         ("sample", "all ten", "none of them"),
         tuple((f"{r:.0%}", *(f"{found[f'sample/{r:g}/{k}'].mean:.0%}" for k in ("all", "none"))) for r in rates))
 
@@ -72,9 +72,9 @@ def _forced(found: _Found) -> tuple[Holds, str]:
     other = worst < SAME_VALUE and min(least(found[f"moved/{n}"]) for n in (30, 14)) > _MOVED
     said = ", ".join(f"{n} records: values move by {band_text(found[f'moved/{n}'], 2)} SD" for n in (30, 14))
     return "does not hold" if other else "cannot tell", (
-        f"A random rotation preserves means and correlations of 12 columns to {worst:.0e} in any seed, in one partition. {said}. "
-        f"Data that preserve them to {SAME_VALUE:.0e} and move by more than {_MOVED:g} SD refute the claim. Not finding such data "
-        "would not prove it")
+        f"A random rotation preserves means and correlations of 12 columns to {worst:.0e} in any seed, in one partition. "
+        f"{said}. Data that preserve them to {SAME_VALUE:.0e} and move by more than {_MOVED:g} SD refute the claim. Not finding such "
+        "data would not prove it")
 
 
 def _intersection(found: _Found) -> tuple[Holds, str]:

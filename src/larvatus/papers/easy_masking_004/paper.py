@@ -12,8 +12,8 @@ from larvatus.papers.framework.verdicts import MeasuredFigure, VerdictRow
 
 STAND_IN = "On a regenerated file (datasets.four_fields, n = 100) with the published correlations, drawn anew for each seed."
 WAGES = (
-    "On a stand-in pair of wages (datasets.wages), drawn anew for each seed, with constants fitted to Tables 3 to 5. Figures in "
-    "band show that such a pair can exist, not that it is the paper's."
+    "On a stand-in pair of wages (datasets.wages), drawn anew for each seed, with constants fitted to Tables 3 to 5. Figures "
+    "in band show that such a pair can exist, not that it is the paper's."
 )
 BELOW = "base 100"  # printed with a "<"
 
@@ -48,7 +48,8 @@ PAPER = Paper(
             "swapping 10 % of the values reduces the correlation of two swapped fields by the factor (1 - .1)²: .895 becomes "
             ".81 · .895, not .010, whatever the data")}),
         PublishedTable("7b", "fields", symmetric=True, cannot={"": (
-            "fields that are swapped completely and independently are unrelated: correlations near ±.9 must come from elsewhere")}),
+            "fields that are swapped completely and independently are unrelated: correlations near ±.9 must come from "
+            "elsewhere")}),
         *(PublishedTable(t, "fields", symmetric=True, note=STAND_IN) for t in ("8a", "8b", "8c")),
         PublishedTable("9", "extracted", exact=("",), symmetric=True, fitted=True,
                        note="Correlations are exact by construction "

@@ -23,7 +23,8 @@ CLAIMS: Mapping[str, Tone] = {
 }
 IN_WORDS = {"slip": ("is a slip", "are slips"), "does not hold": ("does not hold", "do not hold"),
             "holds in part": ("holds in part", "hold in part"), "holds": ("holds", "hold"),
-            "cannot tell": ("cannot be decided", "cannot be decided"), "not measured": ("was not measured", "were not measured")}
+            "cannot tell": ("cannot be decided", "cannot be decided"),
+            "not measured": ("was not measured", "were not measured")}
 BANDS = (
     "A figure is exact if every seed gives it to the last printed digit. It is in band if it lies between the 1st and 99th "
     "percentile over seeds; by chance at most one figure in fifty lies outside. With n seeds, fewer than "

@@ -121,11 +121,11 @@ def one_draw(rows: Sequence[VerdictRow], found: FiguresByName, paper: str, name:
             continue
         reached = int((side * values[tables.index(r.published.table)] >= side * r.published.value - r.published.half).sum())
         said.append(
-            f"Every other figure of row {r.published.row} that is compared with the paper is exact or in band. The deviation is "
-            f"that of the one {name} draw that Tables {' and '.join(tables)} both show, printed "
-            f"{' and '.join(f'{v:.1f}' for v in off.values())} standard deviations {'below' if side < 0 else 'above'} the mean. "
-            f"Over seeds the two figures have correlation {alike:.2f}. {reached} of {values.shape[1]} seeds give a figure as "
-            f"{'low' if side < 0 else 'high'}.")
+            f"Every other figure of row {r.published.row} that is compared with the paper is exact or in band. The deviation "
+            f"is that of the one {name} draw that Tables {' and '.join(tables)} both show, printed "
+            f"{' and '.join(f'{v:.1f}' for v in off.values())} standard deviations {'below' if side < 0 else 'above'} the "
+            f"mean. Over seeds the two figures have correlation {alike:.2f}. {reached} of {values.shape[1]} seeds give a "
+            f"figure as {'low' if side < 0 else 'high'}.")
     return " ".join(said)
 
 
@@ -151,7 +151,8 @@ def describe_steps(rows: Sequence[VerdictRow], found: FiguresByName, paper: str,
 
 def _far(row: VerdictRow) -> str:
     far = row.deviations
-    by = f", printed {abs(far):.1f} standard deviations over seeds {'above' if far > 0 else 'below'} the mean" if np.isfinite(far) else ""
+    side = "above" if far > 0 else "below"
+    by = f", printed {abs(far):.1f} standard deviations over seeds {side} the mean" if np.isfinite(far) else ""
     return f"{row.published.column} · {row.published.row}{by}"
 
 

@@ -234,5 +234,6 @@ def _rests_on(paper: Paper, claim: Claim, ran: Mapping[str, int], few: bool) -> 
         return ""
     if not seeds:
         return " Nothing is random."
-    over = f"{seeds[0]} to {seeds[-1]} seeds, depending on the experiment" if len(seeds) > 1 else f"{seeds[0]} seed{'s' * (seeds[0] > 1)}"
+    one = f"{seeds[0]} seed{'s' * (seeds[0] > 1)}"
+    over = f"{seeds[0]} to {seeds[-1]} seeds, depending on the experiment" if len(seeds) > 1 else one
     return f" Over {over}{f': fewer than {FEWEST_SEEDS}, too few for a verdict' if few else ''}."

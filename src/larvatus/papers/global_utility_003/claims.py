@@ -93,9 +93,9 @@ def _reversed(found: _Found) -> tuple[Holds, Evidence]:
             said.append((f"{name}, {m}", f"{swap:.1f}", f"{noise:.1f}", f"{found[f'swap ahead {t}/{m}'].mean:.0%}"))
     ahead = [found[f"swap ahead {t}/{m}"] for t in PAPER_SHAPES for m in CAREFUL]
     verdict: Holds = "does not hold" if any(of_seeds(s, 0.5) > 0 for s in ahead) else mostly([], ahead)
-    return verdict, Evidence("N·U_p by models of increasing flexibility; the spline and the tree are the most flexible. The claim "
-                             "does not hold if one of these two prefers swapping in more than half of the seeds, and holds if "
-                             "neither does in more than 5 %",
+    return verdict, Evidence("N·U_p by models of increasing flexibility; the spline and the tree are the most flexible. The "
+                             "claim does not hold if one of these two prefers swapping in more than half of the seeds, and "
+                             "holds if neither does in more than 5 %",
                              ("data and model", "swapping", "micro + noise", "swapping ahead in"), tuple(said))
 
 
@@ -184,8 +184,8 @@ def _squares() -> str:
     half = 5e-6
     pairs = list(zip(column("003", "4", "U_m"), column("003", "4", "U_s"), strict=True))
     alike = sum((m - half) ** 2 <= s + half and s - half <= (m + half) ** 2 for m, s in pairs)
-    return (f"In {alike} of {len(pairs)} rows U_s is the square of U_m to the last printed digit (.14349² = .02059), as if only "
-            "one point had been averaged. The column is not a mean over records and adds no information")
+    return (f"In {alike} of {len(pairs)} rows U_s is the square of U_m to the last printed digit (.14349² = .02059), as if "
+            "only one point had been averaged. The column is not a mean over records and adds no information")
 
 
 CLAIMS_003 = (

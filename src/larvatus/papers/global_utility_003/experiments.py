@@ -107,7 +107,7 @@ def order(table: str, row: str) -> list[str]:
 
 
 def flexible(seed: int, where: Where) -> dict[str, float]:
-    """Swapping and micro + noise by models of increasing flexibility; swaps within 750 ranks instead of 500, or upwards only."""
+    """Swapping and micro + noise by models of increasing flexibility; swaps also within 750 ranks, and upwards only."""
     out: dict[str, float] = {}
     for table, shape in PAPER_SHAPES.items():
         data = _data(shape, "high positive", seed)

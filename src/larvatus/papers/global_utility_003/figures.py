@@ -70,7 +70,7 @@ def _blocks(table: str, measures: Sequence[str]) -> Figure:
             body += element("rect", x=x, y=y, width=wide - 8, height=high - 2, class_="cell loss", fill_opacity=depth)
             body += text(x + wide / 2 - 4, y + 15, str(own + 1), anchor="middle")
     counts = ", ".join(f"{m} {max(blocks_of_near_values(column('003', table, m))) + 1}" for m in measures)
-    said = (f"Printed values of Table 3. Releases whose values differ by at most {_NEAR:.0%} of the range of a measure form one "
-            f"block, numbered from the most useful. Number of blocks: {counts}.")
+    said = (f"Printed values of Table 3. Releases whose values differ by at most {_NEAR:.0%} of the range of a measure form "
+            f"one block, numbered from the most useful. Number of blocks: {counts}.")
     return Figure("Figure 2: similarity of masks by measure", said,
                   document("Similarity of masks", said, _WIDTH, 56 + len(names) * high, body))

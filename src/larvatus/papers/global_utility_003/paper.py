@@ -17,10 +17,10 @@ from larvatus.papers.global_utility_003.figures import utility_figures
 from larvatus.papers.global_utility_003.surveys import QUICK_ROWS, household_survey, school_survey
 
 _SHORT = f"{QUICK_ROWS:,} records, with proportionally fewer clusters"
-NO_FILE = ("{}; the measured figure is that of a stand-in of the same shape (datasets.{}), on which only orders can be compared "
-           "with the paper")
-_HEADS = "the paper does not say which 51,016 heads of the March 2000 survey it used, and the draws of its masks are not published"
-_STATES = "the paper does not say which nine states of the 2003-2004 survey it used, and the draws of its masks are not published"
+NO_FILE = ("{}; the measured figure is that of a stand-in of the same shape (datasets.{}), on which only orders can be "
+           "compared with the paper")
+_HEADS = "the paper does not say which 51,016 heads of the March 2000 survey it used, and does not publish its masked data"
+_STATES = "the paper does not say which nine states of the 2003-2004 survey it used, and does not publish its masked data"
 PRINTED = "high positive"
 
 
@@ -77,7 +77,7 @@ def _near(table: str, measure: str, first: str, second: str) -> str:
 def _why(swaps: Mapping[tuple[str, str, str], Sequence[str]], found: Mapping[str, MeasuredFigure]) -> list[str]:
     """Likely reasons, if their basis was measured: no correlation to lose by swapping, or groups made across a negative one."""
     def rises(name: str, low: str, high: str) -> str:
-        """N·U_p of Model II under both correlations, if it is larger under `high` beyond chance for both shapes; else nothing."""
+        """N·U_p of Model II under both correlations, if clearly larger under `high` for both shapes; else nothing."""
         both = [[found[f"eight/U_p (Model II)/{s}, {c}/{name}"] for c in (low, high)] for s in PAPER_SHAPES.values()]
         if any(paired_difference(b, a).sign <= 0 for a, b in both):
             return ""

@@ -76,7 +76,7 @@ def _more_than(seen: int, luck: float) -> tuple[bool, str]:
 
 
 def _raised(cells: Sequence[Summary]) -> tuple[int, int, str]:
-    """Cells with Z notably above Y (0 if chance could explain that many), cells with Z notably not above Y, and the sentence."""
+    """Cells with Z notably above Y (0 if chance may explain them), cells with Z clearly not above Y, and the sentence."""
     higher, lower = (sum(beyond(s, NOTABLE) == side for s in cells) for side in (1, -1))
     clear, luck = _more_than(higher, by_luck((s.seeds for s in cells if varies(s)), 1))
     return higher if clear else 0, lower, f"{higher} of {len(cells)} cells are higher; {luck}"
@@ -160,8 +160,8 @@ def _refused(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     alike: dict[str, list[str]] = {}
     for name, why in refusals().items():
         alike.setdefault(why.removeprefix("reverse_map: ").replace(name, "it").removeprefix("it: "), []).append(name)
-    return "holds in part", Evidence(f"Reverse mapping is refused after {sum(map(len, alike.values()))} masks", ("masks", ""), tuple(
-        (", ".join(names), why) for why, names in alike.items()))
+    said = f"Reverse mapping is refused after {sum(map(len, alike.values()))} masks"
+    return "holds in part", Evidence(said, ("masks", ""), tuple((", ".join(names), why) for why, names in alike.items()))
 
 
 def _experiment(n: int, most: int, kinds: tuple[Shape, ...]) -> Experiment:

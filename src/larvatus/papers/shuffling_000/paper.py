@@ -54,8 +54,8 @@ def _attenuation(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     said = tuple((f"k = {k}", f"{v:.0%}", f"{1 - found[f'mean variance/{k}'].mean:.0%}") for k, v in lost.items())
     usual, any_k = max(v for k, v in lost.items() if k <= 10), max(lost.values())
     verdict: Holds = "holds" if usual >= 0.5 else "holds in part" if any_k >= 0.5 else "does not hold"
-    return verdict, Evidence("Variance lost by Census columns under MDAV over the file. The claim holds if a column loses half with "
-                             "k = 10 or less, and in part if one does with any k",
+    return verdict, Evidence("Variance lost by Census columns under MDAV over the file. The claim holds if a column loses half "
+                             "with k = 10 or less, and in part if one does with any k",
                              ("group size", "column that loses most", "mean of columns"), said)
 
 
@@ -97,7 +97,8 @@ def _by_chance(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     differs = beyond(each_seed(lambda a, b: a - b, shuffled, none), 0)
     same = least(none) == most(none) == 8
     why = ", because the law is learnt from the attacked records themselves (in-sample)" if differs > 0 else ""
-    seen = "8 records in 8 sub-groups in every seed, which follows from exact moments" if same else f"{band_text(none, 1)} records in 8 sub-groups"
+    seen = ("8 records in 8 sub-groups in every seed, which follows from exact moments" if same else
+            f"{band_text(none, 1)} records in 8 sub-groups")
     return verdict_of([1 if same else -1, -abs(differs)]), (
         f"d = 0: {seen}. Shuffled: {band_text(shuffled, 1)}; chance would give 8{why}")
 
