@@ -73,8 +73,8 @@ def _forced(found: _Found) -> tuple[Holds, str]:
     said = ", ".join(f"{n} records: values move by {band_text(found[f'moved/{n}'], 2)} SD" for n in (30, 14))
     return "does not hold" if other else "cannot tell", (
         f"A random rotation preserves means and correlations of 12 columns to {worst:.0e} in any seed, in one partition. "
-        f"{said}. Data that preserve them to {SAME_VALUE:.0e} and move by more than {_MOVED:g} SD refute the claim. Not finding "
-        "such data would not prove it")
+        f"{said}. Data that preserve them to {SAME_VALUE:.0e} and move by more than {_MOVED:g} SD refute the claim. Not "
+        "finding such data would not prove it")
 
 
 def _intersection(found: _Found) -> tuple[Holds, str]:
