@@ -88,7 +88,7 @@ def test_by_hand_on_four_records():
     assert found.mean == pytest.approx([3], rel=1e-14)
     assert found.means().error == pytest.approx([np.sqrt(20 / 3 / 4)], rel=1e-14)
     assert found.released[0, 0] == pytest.approx(20 / 3, rel=1e-14)
-    with pytest.raises(lv.LarvatusError, match="too few to tell"):
+    with pytest.raises(lv.LarvatusError, match="too few to estimate"):
         found.variances()
     only = correct({"y": [0.0, 2, 4, 6]}, multiplicative({"y": 0.5}))
     assert only.covariance[0, 0] == pytest.approx(20 / 3 - 0.25 * 14 / 1.25, rel=1e-14)

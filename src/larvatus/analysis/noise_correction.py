@@ -167,7 +167,7 @@ def correct(
     group = np.unique(group, return_inverse=True)[1]
     count = np.bincount(group)
     if count.min() < 2:
-        raise AnalysisError("corrected: a sub-group has a single complete record, so its noise cannot be estimated. Leave it out.")
+        raise AnalysisError("corrected: the noise of a sub-group with one complete record cannot be estimated. Leave it out.")
     added, factor = (np.concatenate([v, np.zeros(k - p)]) for v in (noise.variance, noise.bias_sd))
     centre = np.array([np.bincount(group, z[:, j]) / count for j in range(k)]).T
     r, w = z - centre[group], z - z.mean(axis=0)

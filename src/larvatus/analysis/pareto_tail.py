@@ -83,7 +83,7 @@ def filled_tail(
     cut = _cut(out, tail.bound, None if count is None else int(count), by, random)
     if len(cut) == 0:
         if count is None or by is not None:
-            way_out = "The weights of records that were left out are not known." if count else "Give the count that was cut off."
+            way_out = "Weights of omitted records are not known." if count else "Give the count that was cut off."
             raise AnalysisError(f"filled_tail: no value lies at or above the bound. {way_out}")
         cut = np.arange(len(out), len(out) + count)
         out = np.concatenate([out, np.full(count, np.nan)])

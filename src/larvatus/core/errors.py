@@ -111,4 +111,4 @@ def nearest_names(name: str, known: Iterable[str], most: int = 3) -> str:
     told = alike or names
     shown = [repr(n) for n in told] if alike or any("," in n for n in names) else told
     listed = ", ".join(shown[:8]) + (f" … ({len(told)} in all)" if len(told) > 8 else "")
-    return f"names that begin with it: {listed}." if alike else f"available: {listed}."
+    return f"names that begin with it: {listed}." if alike else f"there are: {listed}."

@@ -36,7 +36,7 @@ def cache_folder() -> Path | None:
         if _writable(folder):
             return folder
     warnings.warn(
-        "no writable folder for compiled kernels, so they are compiled at every start. Set LARVATUS_CACHE to a writable folder.",
+        "no writable folder for compiled kernels: they are compiled at every start. Set LARVATUS_CACHE to such a folder.",
         RuntimeWarning,
         stacklevel=2,
     )
