@@ -178,7 +178,7 @@ def add_column(one: Floats, x: float, z: Floats, out: Floats) -> None:
 def fill_known(
     x: Floats, z: Floats, bias_sd: Floats, noise_sd: Floats, bias: Ints, noise: Ints, like: Floats, paper: Floats
 ) -> None:
-    """Both logarithms, targets × records, summed over columns; data are columns × rows, with spreads for every released value."""
+    """Both logarithms, targets × records, summed over columns; data are columns × rows, with spreads per released value."""
     p, n = z.shape
     one, two = np.empty(n), np.empty(n)
     like[:] = 0.0
@@ -189,7 +189,7 @@ def fill_known(
             at = x[j, t]
             b, s, total, flat, twice = -1.0, -1.0, 1.0, 0.0, 0.0
             for i in range(n):
-                if plain:  # closed_pair, with the terms that depend only on the spreads computed once for all records that share them
+                if plain:  # closed_pair, with terms of the spreads alone computed once for all records that share them
                     if bias_sd[j, i] != b or noise_sd[j, i] != s:
                         b, s = bias_sd[j, i], noise_sd[j, i]
                         total = s * s + b * b * at * at

@@ -95,7 +95,7 @@ def propose_from(
 
 @kernel(inline="always")
 def proposal_weight(summed: Floats, m: int, i: int) -> float:
-    """Probability that record m proposes released record i: a difference of cumulative sums, so that only one table is stored."""
+    """Probability that record m proposes released record i: a difference of cumulative sums, so only one table is stored."""
     found: float = summed[m, i] - summed[m, i - 1] if i > 0 else summed[m, 0]
     return found
 
@@ -158,7 +158,7 @@ def match_once(
         other = taken[go] if go >= 0 else -1
         nothing = go >= 0 and proposal_weight(summed, m, go) <= 0
         if nothing or go == i or (other >= 0
-                                  and (i < 0 or proposal_weight(summed, other, i) <= 0)):  # stays, or the proposal is impossible
+                                  and (i < 0 or proposal_weight(summed, other, i) <= 0)):  # stays, or is impossible
             if len(counts):
                 counts[m, i] += 1.0
         else:
@@ -234,7 +234,7 @@ def walk_on(
         now = first + sweep
         present = match_once(
             x, z, bias_sd, noise_sd, bias, noise, carried, background, usual, absent, spare, hint, summed, match, taken,
-            current, present, now, np.int64(0), chain, k0, k1, counts,  # a typed zero: an untyped one would be compiled separately
+            current, present, now, np.int64(0), chain, k0, k1, counts,  # typed: a plain zero is compiled separately
         )
         for j in range(len(prior)):
             for m in range(known):

@@ -1,9 +1,10 @@
 """Latent correlations r of a normal copula that give the observed rank correlations ρ, with ties.
 
     without ties   r = 2 sin(πρ/6)
-    with ties      solve ρ = Σ_k a_k b_k rᵏ / √(Σ a_k² Σ b_k²)
+    with ties      solve ρ = Σ_k a_k b_k rᵏ / (σ_a σ_b)
 
-a_k and b_k are the Hermite coefficients of the two columns' average ranks as functions of a normal variable.
+a_k and b_k are the Hermite coefficients of the two columns' average ranks as functions of a normal variable, and σ_a and σ_b
+the standard deviations of these ranks.
 """
 
 from __future__ import annotations
