@@ -60,7 +60,8 @@ def test_nearest_names():
     assert nearest_names("noise", names) == "names that begin with it: 'noise variance=0.25, reverse-mapped'."
     assert nearest_names("zzz", names[:2]) == "there are: 'suff similarity=0', 'suff similarity=0, reverse-mapped'."
     assert "(20 in all)" in nearest_names("zzz", [f"c{i}" for i in range(20)])
-    assert nearest_names("income", ["3", "0.31", "north"]) == "there are 3, some of them numbers: does the file have a header line?"
+    numbered = nearest_names("income", ["3", "0.31", "north"])
+    assert numbered == "there are 3, some of them numbers: does the file have a header line?"
 
 
 def test_every_error_has_the_one_root():

@@ -18,7 +18,7 @@ _THIN, DETERMINED = 1e-10, 1e-12
 
 @dataclass(frozen=True, slots=True)
 class RegressionRow:
-    """Least squares of one column on terms, over the records that have it; the line passes through `centre` at the means `at`."""
+    """Least squares of one column on terms, over the records that have it; it passes through `centre` at the means `at`."""
 
     centre: float
     at: Matrix

@@ -1,4 +1,4 @@
-"""Noise that restores a covariance: Z = Y + E W with WᵀW = Σ_X − Σ_Y and E orthonormal, orthogonal to [1, Y]."""
+"""Noise that restores a covariance: Z = Y + E W, WᵀW = Σ_X − Σ_Y, with E of unit covariance and uncorrelated with Y."""
 
 from __future__ import annotations
 
