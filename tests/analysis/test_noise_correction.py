@@ -88,7 +88,7 @@ def test_by_hand_on_four_records():
     assert found.mean == pytest.approx([3], rel=1e-14)
     assert found.means().error == pytest.approx([np.sqrt(20 / 3 / 4)], rel=1e-14)
     assert found.released[0, 0] == pytest.approx(20 / 3, rel=1e-14)
-    with pytest.raises(lv.LarvatusError, match="too few to tell"):
+    with pytest.raises(lv.LarvatusError, match="too few to estimate"):
         found.variances()
     only = correct({"y": [0.0, 2, 4, 6]}, multiplicative({"y": 0.5}))
     assert only.covariance[0, 0] == pytest.approx(20 / 3 - 0.25 * 14 / 1.25, rel=1e-14)
@@ -183,10 +183,10 @@ def test_what_sampling_error_makes_impossible_is_nan_and_the_rest_is_there():
     (lambda f: additive({}), "by name"), (lambda f: additive({"a": "0.2"}), "variance: needs a number, got '0.2' for 'a'"),
     (lambda f: additive({"a": -1}), "0 or more"),
     (lambda f: additive({"a": 1}, "cauchy"), "none of"), (lambda f: multiplicative({"a": 0.1}, {"b": 1}), "without bias_sd"),
-    (lambda f: correct(f, additive({"c": 1})), "no column 'c'"), (lambda f: correct(f, additive({"t": 1})), "not hold"),
+    (lambda f: correct(f, additive({"c": 1})), "no column 'c'"), (lambda f: correct(f, additive({"t": 1})), "not numeric"),
     (lambda f: correct(f, additive({"a": 1}), sub_groups="c"), "no column 'c'"),
     (lambda f: correct(f[:2], additive({"a": 1})), "complete records"),
-    (lambda f: correct(f, additive({"a": 1}), sub_groups="t"), "single complete record"),
+    (lambda f: correct(f, additive({"a": 1}), sub_groups="t"), "with one complete record"),
     (lambda f: correct(f, additive({"k": 1})), "all the same"),
     (lambda f: correct(f, additive({"a": 0.1}), others=["b", "c2"]), "determine each other"),
     (lambda f: correct(f, additive({"a": 0.1})).regression("a", "b"), "no column 'b'"),

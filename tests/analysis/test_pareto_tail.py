@@ -92,12 +92,12 @@ def test_a_top_coded_release_of_pareto_values_gets_its_variance_and_quantiles_ba
     (lambda: ParetoTail(1, 2).quantile(1.0), "below 1"), (lambda: filled_tail([1, 10.0], 10, 20, -1), "count: .*got -1"),
     (lambda: filled_tail([1, 10.0], 10, 20, 1.5), "count: .*got 1.5"), (lambda: filled_tail([1.0], 10, 20, 0), "1 or more"),
     (lambda: filled_tail(["a", 10.0], 10, 20), "values: need numbers"), (lambda: filled_tail([10.0], "x", 20), "bound: needs"),
-    (lambda: filled_tail([12.0, 12, 10], 10, 20, 1), "2 lie above the bound and 1 at it"),
+    (lambda: filled_tail([12.0, 12, 10], 10, 20, 1), "2 values lie above the bound and 1 at it"),
     (lambda: filled_tail([10.0, 10], 10, 20, weights=[1.0]), "one for each value"),
     (lambda: filled_tail([10.0, 10], 10, 20, weights=[1.0, -1]), "none missing or negative"),
     (lambda: filled_tail([10.0, 10], 10, 20, weights=[0.0, 0]), "all zero"),
     (lambda: filled_tail([10.0, 10], 10, 20, 1, weights=[1.0, 2]), "not known which"),
-    (lambda: filled_tail([1.0], 10, 20, 2, weights=[1.0]), "not there"),
+    (lambda: filled_tail([1.0], 10, 20, 2, weights=[1.0]), "omitted records"),
 ])
 def test_what_cannot_be_filled_is_refused(call, said):
     with pytest.raises(lv.LarvatusError, match=said):

@@ -57,10 +57,11 @@ def test_nearest_names():
     assert "there are: a, b" in nearest_names("zzz", ["a", "b"])
     assert "none" in nearest_names("x", [])
     names = ["suff similarity=0", "suff similarity=0, reverse-mapped", "noise variance=0.25, reverse-mapped"]
-    assert nearest_names("noise", names) == "those that begin so: 'noise variance=0.25, reverse-mapped'."
+    assert nearest_names("noise", names) == "names that begin with it: 'noise variance=0.25, reverse-mapped'."
     assert nearest_names("zzz", names[:2]) == "there are: 'suff similarity=0', 'suff similarity=0, reverse-mapped'."
     assert "(20 in all)" in nearest_names("zzz", [f"c{i}" for i in range(20)])
-    assert nearest_names("income", ["3", "0.31", "north"]) == "there are 3, some of them numbers: has the file a header line?"
+    numbered = nearest_names("income", ["3", "0.31", "north"])
+    assert numbered == "there are 3, some of them numbers: does the file have a header line?"
 
 
 def test_every_error_has_the_one_root():

@@ -146,7 +146,7 @@ def test_a_write_that_fails_halfway_leaves_nothing(tmp_path, monkeypatch, releas
     written: list[Path] = []
     monkeypatch.setattr(*writer, failing(OSError(28, "No space left on device"), int(paired), written))
     pairing = tmp_path / f"pairs{Path(name).suffix or '.parquet'}" if paired else None
-    with pytest.raises(WriteError, match=r"cannot be written: no room is left on its disk"):
+    with pytest.raises(WriteError, match=r"cannot be written: the disk is full"):
         release.write(tmp_path / name, pairing=pairing)
     assert len(written) == 1 + paired
     assert all(tmp_path in where.parents for where in written)

@@ -159,6 +159,6 @@ def test_rates_that_are_measured_are_outside_and_say_what_other_ways_give():
              for row, v in zip(rows("004", "11"), three, strict=True)} for sign in JITTER]
     found = check_table(paper_004.PAPER, table, figures_by_name(seen))
     assert [r.verdict for r in found.rows] == ["exact", "outside", "outside"]
-    assert "Base 50, printed 1.00, by other ways: among three nearest 0.950" in found.remark
-    assert found.remark.count("None of them has it in band.") == 1
-    assert "50 clusters, two records sharing the credit has it in band." in found.remark
+    assert "Base 50, printed 1.00, by other methods: among three nearest 0.950" in found.remark
+    assert found.remark.count("In band by: none of them.") == 1
+    assert "In band by: 50 clusters, two records sharing the credit." in found.remark

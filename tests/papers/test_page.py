@@ -43,10 +43,10 @@ def test_the_summary_counts_every_verdict_of_every_paper(found):
 
 
 def test_a_cap_on_seeds_is_said(found):
-    assert over_seeds(found.tables[0]) == "20 seeds, the most that are run: each takes long"
-    why = replace(PAPER, experiments=(replace(PAPER.experiments[0], most="so many has the paper"),))
+    assert over_seeds(found.tables[0]) == "20 seeds (maximum: each run takes long)"
+    why = replace(PAPER, experiments=(replace(PAPER.experiments[0], most="the paper's number"),))
     seen = figures_by_name([{"4/correlation/X": 0.742}] * SEEDS)
-    assert over_seeds(check_table(why, TABLE, seen, asked=200)) == "20 seeds, the most that are run: so many has the paper"
+    assert over_seeds(check_table(why, TABLE, seen, asked=200)) == "20 seeds (maximum: the paper's number)"
     assert over_seeds(check_table(PAPER, TABLE, figures_by_name([{"4/correlation/X": 0.742}]), asked=1)) == "1 seed"
 
 
@@ -55,25 +55,25 @@ def test_figures_of_stand_ins_that_were_fitted_are_counted(found):
     table = replace(found.tables[0], table=replace(TABLE, fitted=True))
     both = replace(found, tables=(found.tables[0], table))
     assert stand_in_note(both).startswith(
-        "Of the 6 figures exact or in band, 3 are of stand-ins fitted to figures of the same tables")
+        "3 of the 6 figures exact or in band come from stand-ins fitted to figures of the same tables")
     assert stand_in_note(both) in markdown(both)
     opening = render(page(both, Where())).partition("</nav>")[0]
-    assert "3 are of stand-ins fitted to figures of the same tables (001/4)" in opening
+    assert "come from stand-ins fitted to figures of the same tables (001/4)" in opening
 
 
 def test_several_claims_are_in_the_plural(found):
-    assert counted_claims(found.claims * 2) == "Of 4 claims 2 do not hold, 2 hold."
+    assert counted_claims(found.claims * 2) == "4 claims: 2 do not hold, 2 hold."
 
 
 def test_summary_claims_and_reasons_come_before_the_papers(found):
     text = render(page(found, Where()))
     opening, _, body = text.partition("</nav>")
     assert "Verdicts on published figures" in opening
-    order = ["Claims and slips", "All is well.", "Figures outside", "its draws are lost", "1 figure outside, correlation · MIC",
-             "Paper 001: a paper"]
+    order = ["Claims and slips", "All is well.", "Figures outside", "its draws are lost",
+             "1 figure is outside: correlation · MIC", "Paper 001: a paper"]
     assert sorted(order, key=body.index) == order
     assert 'href="#s3">001</a>' in text
-    assert "Of 2 claims 1 does not hold, 1 holds." in text
+    assert "2 claims: 1 does not hold, 1 holds." in text
 
 
 def test_evidence_is_a_small_table_and_escaped(found):
@@ -89,7 +89,7 @@ def test_the_docs_hold_summary_claims_and_rows(found):
     assert "| 001 | 5 | 1 | 2 | 1 | 1 |" in text
     assert "By row. Over 20 seeds.<br>X: mean 0.742" in text
     assert counted_claims(found.claims) in text
-    assert "1 figure outside" in text
+    assert "1 figure is outside" in text
 
 
 def test_other_reports_are_as_they_were():

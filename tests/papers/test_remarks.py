@@ -31,28 +31,30 @@ ROWS = [
 
 def test_how_many_are_outside_how_far_and_whether_by_chance():
     said = remarks.outside(ROWS, {})
-    assert said.startswith("2 figures outside, 1 of them printed lower than measured; furthest DATA2 links · a, printed 4.9 ")
-    assert "Neither rounding in print nor chance, which puts at most 0.3 of 3 outside, accounts for 2 if figures were" in said
+    assert said.startswith(
+        "2 figures are outside, 1 of them printed lower than measured. The furthest is DATA2 links · a, printed 4.9 ")
+    assert "chance would put at most 0.3 of 3 outside. Neither chance nor rounding in print explains 2." in said
     many = [row("DATA1 links", f"more {k}", "3", 2.0, "in band", 1.0) for k in range(7)]
-    assert f"2 or more at most {poisson.sf(1, 10 * 2 / 21):.0%} of the time, if figures" in remarks.outside([*ROWS, *many], {})
+    assert f"2 or more at most {poisson.sf(1, 10 * 2 / 21):.0%} of the time." in remarks.outside([*ROWS, *many], {})
     assert remarks.outside(ROWS[:1], {}) == ""
-    assert remarks.outside(ROWS[:2], {}).startswith("1 figure outside, DATA2 links · a, printed")
+    assert remarks.outside(ROWS[:2], {}).startswith("1 figure is outside: DATA2 links · a, printed")
 
 
 def test_columns_that_are_the_same_count_once():
     same = [VerdictRow(PublishedFigure("t", c, "a", "9"), ROWS[1].measured, "outside") for c in ("one", "other", "third")]
     said = remarks.outside([*ROWS, *same], {})
-    assert said.startswith("5 figures outside")
-    assert "puts at most 0.3 of 3 different figures outside, accounts for 2 if" in said
+    assert said.startswith("5 figures are outside")
+    assert "put at most 0.3 of 3 different figures outside. Neither chance nor rounding in print explains 2." in said
     unlike = VerdictRow(PublishedFigure("t", "fourth", "a", "8"), ROWS[1].measured, "outside")
-    assert "at most 0.4 of 4 different figures outside, accounts for 3 if" in remarks.by_chance([*ROWS, *same, unlike])
+    assert ("at most 0.4 of 4 different figures outside. Neither chance nor rounding in print explains 3."
+            in remarks.by_chance([*ROWS, *same, unlike]))
 
 
 def test_what_no_band_decides_is_not_left_to_chance():
     held = replace(ROWS[1], banded=False)
     assert held.by_chance == 0 < ROWS[1].by_chance
     assert remarks.by_chance([ROWS[0], held]) == ""
-    assert remarks.outside([ROWS[0], held], {}).endswith("standard deviations of seeds above.")
+    assert remarks.outside([ROWS[0], held], {}).endswith("standard deviations over seeds above the mean.")
 
 
 @pytest.mark.parametrize("n", [10, 200])
@@ -63,7 +65,8 @@ def test_how_rare_the_furthest_is_comes_from_student_s_law(n):
     far = (6 - 0.5) / np.std(values, ddof=1) / np.sqrt(1 + 1 / n)
     often = 2 * 2 * t.sf(far, n - 1)
     share = f"at most {often:.2%}" if n == 10 else "less than 0.01%"
-    assert remarks._that_far([out, other], out) == f"One of them that far out is seen {share} of the time, by Student's law."
+    assert remarks._that_far([out, other], out) == (
+        f"By Student's t distribution, one of them lies that far out {share} of the time.")
     assert (often < 0.0001) == (n == 200)
     near = replace(out, published=PublishedFigure("t", "c", "a", "2"))
     assert remarks._that_far([near, other], near) == ""
@@ -84,7 +87,7 @@ def test_figures_that_never_differ_in_print_are_not_left_to_chance():
 def test_counts_of_kinds_and_the_furthest_of_a_column():
     assert remarks.by_kind(ROWS, ["links", "probability"]) == (
         "In band: 1 of 3 links (1 of the others printed lower than measured; DATA2), 1 of 1 probability.")
-    assert remarks.furthest(ROWS, "DATA2 links", "They") == "They differ from the printed ones by 5.0000 at most."
+    assert remarks.furthest(ROWS, "DATA2 links", "They") == "They differ from the printed ones by at most 5.0000."
 
 
 def test_one_draw_that_two_tables_show():
@@ -97,8 +100,9 @@ def test_one_draw_that_two_tables_show():
     def said(rows, seen=found):
         return remarks.one_draw(rows, seen, "000", "shuffled", ("6", "7"))
 
-    assert "Every other figure of row 1 1 1 that is held against the paper is exact or in band" in said([off, fine])
-    assert "standard deviations below (over seeds the two figures have correlation 1.00); 0 of 20 seeds" in said([off, fine])
+    assert "Every other figure of row 1 1 1 that is compared with the paper is exact or in band" in said([off, fine])
+    assert ("standard deviations below the mean. Over seeds the two figures have correlation 1.00. 0 of 20 seeds"
+            in said([off, fine]))
     reached = replace(off, published=replace(off.published, text="0.956"))
     assert "3 of 20 seeds" in said([reached])
     assert said([off, replace(fine, verdict="outside")]) == ""
@@ -118,13 +122,13 @@ def test_a_wider_prior_is_given_as_the_reason_only_where_it_mends():
     assert "2 of the 2 figures outside are in band" in mended
     assert "chosen afterwards because it fits" in mended
     assert "fit a wider prior better than the one the text states (2 against 0 of 2)" in mended
-    assert "A wider prior does not account for them" in paper_002._wider(rows, {f"wider {p.name}": above for p in printed})
-    assert "Why" not in paper_002._wider([VerdictRow(printed[0], around, "in band")], {})
+    assert "A wider prior does not explain them" in paper_002._wider(rows, {f"wider {p.name}": above for p in printed})
+    assert "Possible reason" not in paper_002._wider([VerdictRow(printed[0], around, "in band")], {})
     few = MeasuredFigure.of([0.01 + 0.005 * k for k in range(9)])
-    assert "Why" not in paper_002._wider(rows, {f"wider {p.name}": few for p in printed}), "too few seeds to say so"
+    assert "Possible reason" not in paper_002._wider(rows, {f"wider {p.name}": few for p in printed}), "too few seeds to say so"
     links = VerdictRow(PublishedFigure("3", "DATA2 links", "a", "0.02"), above, "outside")
     other = {f"wider {p.name}": above for p in printed} | {"wider 3/DATA2 links/a": around}
-    assert "A wider prior does not account for them" in paper_002._wider([*rows, links], other), "links are no probabilities"
+    assert "A wider prior does not explain them" in paper_002._wider([*rows, links], other), "links are no probabilities"
 
 
 def test_maskings_that_change_places_are_named_with_the_reason():
@@ -139,11 +143,12 @@ def test_maskings_that_change_places_are_named_with_the_reason():
     rows = [VerdictRow(PublishedFigure("3.1", "U_p (Model II)", f"skewed, {c}", "1"), never, "outside")
             for c in ("none", "high negative")]
     said = paper_003._places(rows, found)
-    assert "Swap is ahead of Micro + Noise where the correlation is none: U_p (Model II), skewed (0.05 against 1)." in said
-    assert "where the correlation is high negative: U_p (Model II), skewed (50 against 100)." in said
-    assert "has none to spoil where there is no correlation: N·U_p (Model II) of Swap is 50 against 0.05" in said
-    assert "points of one sum lie far apart" in said
-    assert said.count("Likely because") == 2
+    assert "Swap is ahead of Micro + Noise if the correlation is none: U_p (Model II), skewed (0.05 against 1)." in said
+    assert "if the correlation is high negative: U_p (Model II), skewed (50 against 100)." in said
+    assert ("without correlation there is none to damage. N·U_p (Model II) of Swap under correlation high positive and under "
+            "correlation none is 50 against 0.05") in said
+    assert "points with the same sum lie far apart" in said
+    assert said.count("Likely reason") == 2
     assert paper_003._places([VerdictRow(rows[0].published, never, "in band")], found) == ""
 
 
@@ -151,5 +156,6 @@ def test_steps_the_other_way_round_are_shown_with_their_figures():
     step = VerdictRow(PublishedFigure("figure 1", "U_s", "Age > Age+Race10", "1"), MeasuredFigure.of([0.0] * SEEDS), "outside")
     found = {"3/U_s/Age": MeasuredFigure.of([2.0] * SEEDS), "3/U_s/Age+Race10": MeasuredFigure.of([1.5] * SEEDS)}
     said = remarks.describe_steps([step], found, "003", "3")
-    assert "U_s, Age to Age+Race10 (printed 2.29 to 7.96, measured 2 to 1.5). 0 of 1 are printed within 5%" in said
+    assert ("U_s, Age to Age+Race10 (printed 2.29 to 7.96, measured 2 to 1.5). In 0 of 1 the two printed figures are within 5%"
+            in said)
     assert remarks.describe_steps([VerdictRow(step.published, step.measured, "in band")], found, "003", "3") == ""

@@ -52,10 +52,10 @@ def test_only_seeds_that_gave_both_count():
 
 
 @pytest.mark.parametrize(("steps", "verdict", "said"), [
-    ([1, 2], "holds", "2 of 2 are so. Seed by seed"), ([1, 0], "cannot tell", "1 of 2 are so. In 1 it cannot be told"),
-    ([0, 0], "cannot tell", "0 of 2 are so. In 2 it cannot be told"),
-    ([2, 1, -0.5], "holds in part", "The other way round: pair 2 (-0.50"),
-    ([2, 1, -3], "does not hold", "40 of 60 comparisons agree and 20 are the other way round"),
+    ([1, 2], "holds", "2 of 2 are so. Seed by seed"), ([1, 0], "cannot tell", "1 of 2 are so. 1 cannot be decided"),
+    ([0, 0], "cannot tell", "0 of 2 are so. 2 cannot be decided"),
+    ([2, 1, -0.5], "holds in part", "Reversed: pair 2 (-0.50"),
+    ([2, 1, -3], "does not hold", "40 of 60 comparisons agree and 20 are reversed"),
     ([1, -0.5, -0.5], "does not hold", ""), ([1, 0, -0.5], "holds in part", ""), ([0, 0, -0.5], "cannot tell", ""),
     ([0, 0, -3], "does not hold", ""),
 ])
@@ -75,8 +75,9 @@ def test_the_largest_risk_is_told_from_differences_by_seed(more, n, verdict):
 
 
 @pytest.mark.parametrize(("used", "said"), [
-    (("a",), "so. Over 30 seeds."), (("a", "b"), "so. Over 1 to 30 seeds, by experiment: fewer than 10, too few to tell."),
-    (("b",), "so. Over 1 seed: fewer than 10, too few to tell."), (("c",), "so. Nothing is random."), ((), "so."),
+    (("a",), "so. Over 30 seeds."),
+    (("a", "b"), "so. Over 1 to 30 seeds, depending on the experiment: fewer than 10, too few for a verdict."),
+    (("b",), "so. Over 1 seed: fewer than 10, too few for a verdict."), (("c",), "so. Nothing is random."), ((), "so."),
 ])
 def test_a_claim_says_how_many_seeds_it_rests_on(used, said):
     assert _judged(Claim("it is", lambda f: ("holds", "so"), used)).evidence.lines == (said,)

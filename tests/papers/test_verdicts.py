@@ -140,10 +140,10 @@ def test_chance_is_reckoned_with_only_where_a_band_decides_and_once_for_the_same
     assert [r.banded for r in found.rows] == [False, False, True, True, True]
     assert [r.by_chance > 0 for r in found.rows] == [False, False, True, True, True]
     plain = check_table(paper(PublishedTable("4", "e")), PublishedTable("4", "e"), figures_by_name(seen))
-    assert plain.in_words() == "5 in band (chance puts at most 0.8 of 5 outside)"
+    assert plain.in_words() == "5 in band (expected outside by chance: at most 0.8 of 5)"
     again = [replace(r, published=replace(r.published, column="other")) for r in plain.rows]
     twice = replace(plain, rows=(*plain.rows, *again))
-    assert twice.in_words() == "10 in band (chance puts at most 0.8 of 5 outside)"
+    assert twice.in_words() == "10 in band (expected outside by chance: at most 0.8 of 5)"
 
 
 def test_what_is_missing_is_said_of_every_row_and_claim():

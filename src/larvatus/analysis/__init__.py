@@ -1,4 +1,4 @@
-"""For the analyst of a release: estimates over copies, corrections for published noise, and tails filled in."""
+"""For the analyst of a release: combining copies, correcting for published noise, and filling in top-coded tails."""
 
 from larvatus.analysis.combining_rules import CombinedEstimate, combine
 from larvatus.analysis.noise_correction import CorrectedMoments, Estimates, correct

@@ -1,8 +1,14 @@
-"""One estimate and one honest interval out of the estimates from several copies of a release.
+"""Combine the estimates from m copies of a release into one estimate with a valid interval.
 
-Which rule holds depends on what the copies are: partially synthetic data keep the records and replace values (Reiter 2003;
-what `multiple_imputation` and `blank_and_impute` release), fully synthetic data are new units (Raghunathan, Reiter and Rubin
-2003), and Rubin's rule (1987) is for values that were missing. Used on synthetic data, Rubin's intervals are too wide.
+With q̄ the mean of the estimates, ū the mean of their variances and b the variance of the estimates over copies:
+
+    partially synthetic   T = ū + b / m             ν = (m − 1) (1 + ū / (b / m))²
+    missing data          T = ū + (1 + 1/m) b       ν = (m − 1) (1 + ū / ((1 + 1/m) b))²
+    fully synthetic       T = (1 + 1/m) b − ū       ν = (m − 1) (1 − ū / ((1 + 1/m) b))²
+
+The rule depends on the copies. Partially synthetic data keep the records and replace values (Reiter 2003); this is what
+`multiple_imputation` and `blank_and_impute` release. Fully synthetic data are new units (Raghunathan, Reiter and Rubin 2003).
+Rubin's rule (1987) is for missing values; on synthetic data its intervals are too wide.
 """
 
 from __future__ import annotations
@@ -22,10 +28,10 @@ CombiningRule = Literal["partially_synthetic", "fully_synthetic", "missing_data"
 
 @dataclass(frozen=True, slots=True)
 class CombinedEstimate:
-    """An estimate over copies with its variance and degrees of freedom; arrays where several quantities were given.
+    """An estimate over copies with its variance and degrees of freedom; arrays if several quantities were given.
 
     `within` is the mean of the copies' own variances, `between` the variance of their estimates. `replaced` marks variances
-    that came out negative under the fully synthetic rule and for which `within` stands.
+    that were negative under the fully synthetic rule and were replaced by `share` times `within`.
     """
 
     rule: CombiningRule
@@ -43,7 +49,7 @@ class CombinedEstimate:
         return np.sqrt(self.variance)
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Low and high ends of the interval at a level, by Student's t."""
+        """Lower and upper ends of the interval at a level, by Student's t."""
         from scipy.special import ndtri, stdtrit
 
         if not 0 < level < 1:
@@ -58,10 +64,10 @@ def combine(
     estimates: Sequence[Any] | Floats, variances: Sequence[Any] | Floats, rule: CombiningRule = "partially_synthetic",
     share: float = 1.0,
 ) -> CombinedEstimate:
-    """Combine estimates and their variances, one of each (or a list of them) from every copy.
+    """Combine estimates and their variances, one of each (or a list) from every copy.
 
-    `share` is the number of records of a copy over that of the original; it is used by the fully synthetic rule alone,
-    where its variance would be negative.
+    `share` is the number of records of a copy divided by that of the original. Only the fully synthetic rule uses it, if its
+    variance would be negative.
     """
     q, u = _checked("estimates", estimates), _checked("variances", variances)
     if q.shape != u.shape:
@@ -90,7 +96,7 @@ def combine(
 
 
 def _freedom(m: int, within: Floats, extra: Floats) -> Floats:
-    """(m − 1)(1 + within / extra)², infinite where copies do not differ."""
+    """(m − 1)(1 + within / extra)²; infinite if copies do not differ."""
     ratio = np.divide(within, extra, out=np.full(np.shape(within), np.inf), where=np.asarray(extra) > 0)
     return np.asarray((m - 1) * (1 + ratio) ** 2)
 
@@ -99,12 +105,12 @@ def _checked(what: str, values: Sequence[Any] | Floats) -> Floats:
     try:
         out = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise AnalysisError(f"{what}: need numbers, the same many from every copy.") from None
+        raise AnalysisError(f"{what}: need numbers, the same number of them from every copy.") from None
     if out.size == 0:
         raise AnalysisError(f"{what}: none are given. Give one, or a list of them, from every copy.")
     if out.ndim == 0 or len(out) < 2:
         raise AnalysisError(
-            f"{what}: come from one copy, which cannot tell what masking adds to the variance. Use two copies or more."
+            f"{what}: come from one copy, which does not show what masking adds to the variance. Use two copies or more."
         )
     if not np.isfinite(out).all():
         raise AnalysisError(f"{what}: some are missing or infinite. Leave those quantities out.")

@@ -1,9 +1,12 @@
-"""How much a quantity estimated from a noisy release varies: by the sampling of records and by the noise.
+"""The variance of a quantity estimated from a noisy release: sampling of records plus noise.
 
-Let v be a record's deviation from the mean, r that from its sub-group's, and A the gradient of a quantity with respect to the
-covariances. Its influence as an ordinary sample is ψ. Given the original, ψ lacks k = r′Dr with D = A c² / (1 + φ² + c²) on the
-diagonal, so that Var = Var ψ + 2 Cov(h, k) - Var k with h = b′v + v′Av. The moments of the original in the last two come from
-powers of released values that are unbiased given the original ones. Correlated noise has a closed form.
+    Var = Var ψ + 2 Cov(h, k) − Var k,   h = b′v + v′Av,   k = r′Dr,   D = diag(A) c² / (1 + φ² + c²)
+
+v is a record's deviation from the mean, r that from its sub-group's mean. b and A are the gradients of the quantity with
+respect to the means and covariances. ψ is its influence in an ordinary sample. φ is the SD of the factor and c² the relative
+variance of the added noise. Given the original, ψ lacks k, because the noise variance is taken from the same sample. The
+moments of the original in h and k come from powers of released values that are unbiased given the original. Correlated noise
+has a closed form.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ LEAST_WEIGHT = 1e-8
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """What variances are made of: deviations from the mean and from the sub-group's, released values, and the noise.
+    """The ingredients of variances: deviations from the mean and from the sub-group's mean, released values, and the noise.
 
     `noise` is the estimated noise covariance and `inside` the original's, per sub-group, over all columns.
     """
@@ -39,7 +42,7 @@ class Influence:
     powers: Floats | None
 
     def variance(self, b: Floats, a: Floats) -> float:
-        """Of one record's share in a quantity with gradient b in the means and a in the covariances."""
+        """Variance of one record's influence on a quantity with gradient b in the means and a in the covariances."""
         return self._closed(b, a) if self.powers is None else self._by_powers(b, a, self.powers)
 
     def _closed(self, b: Floats, a: Floats) -> float:

@@ -1,9 +1,13 @@
 """Means, variances, correlations and regressions of the original, estimated from a noisy release and its published noise.
 
-Noise does not move means; it inflates variances and weakens correlations and slopes by amounts that follow from what was
-published (errors in variables). The corrected moments are unbiased for those of the original file. Standard errors count
-both the sampling of records and the noise, and also that the masks take their noise variance from the sample at hand: a sample
-that varies more by chance also got more noise, and an analysis of released values as a plain sample would miss that.
+Noise does not change means. It inflates variances and weakens correlations and slopes by known amounts (errors in variables):
+
+    Σ̂ = S_z − V,   with V = diag((φ² mean(z²) + c² s²) / (1 + φ² + c²)) or, for correlated noise, V = S_z c² / (1 + c²)
+
+within each sub-group, where S_z is the covariance of the released values, s² its diagonal, c² the relative variance of the
+noise and φ the SD of the factor. Regression slopes are Σ̂⁻¹ σ̂. The corrected moments are unbiased for those of the original
+file. Standard errors include the sampling of records and the noise. They also allow for the fact that masks take their noise
+variance from the sample: a sample that varies more by chance also receives more noise.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from larvatus.core.errors import AnalysisError, LarvatusWarning, nearest_names
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Named estimates with standard errors, beside what the release would say uncorrected."""
+    """Named estimates with standard errors, and the uncorrected estimates from the release."""
 
     names: tuple[str, ...]
     estimate: Floats
@@ -32,7 +36,7 @@ class Estimates:
     uncorrected: Floats
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Low and high ends at a level, by the normal law."""
+        """Lower and upper ends at a level, by the normal distribution."""
         from scipy.special import ndtri
 
         if not 0 < level < 1:
@@ -50,7 +54,7 @@ class Estimates:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedMoments:
-    """The moments of the original as a noisy release tells them, over its complete records."""
+    """The moments of the original, estimated from the complete records of a noisy release."""
 
     columns: tuple[str, ...]
     records: int
@@ -61,7 +65,7 @@ class CorrectedMoments:
     _influence: Influence = field(repr=False)
 
     def means(self) -> Estimates:
-        """Noise does not move them; their errors are those of the released values."""
+        """Means; noise does not change them, and their errors are those of the released values."""
         k = len(self.columns)
         gradients = [(row, np.zeros((k, k))) for row in np.eye(k)]
         return self._estimates(self.columns, self.mean, gradients, self.mean)
@@ -73,7 +77,7 @@ class CorrectedMoments:
         return self._estimates(self.columns, np.diag(self.covariance), gradients, np.diag(self.released))
 
     def correlations(self) -> Estimates:
-        """Correlations of every pair, named `one, other`; NaN, with a warning, where sampling error leaves none."""
+        """Correlations of every pair, named `one, other`; NaN, with a warning, if the covariance is not positive definite."""
         k = len(self.columns)
         rows, columns = np.triu_indices(k, 1)
         names = tuple(f"{self.columns[i]}, {self.columns[j]}" for i, j in zip(rows, columns, strict=True))
@@ -94,9 +98,9 @@ class CorrectedMoments:
         return self._estimates(names, value, gradients, was)
 
     def regression(self, outcome: str, on: Sequence[str] | str) -> Estimates:
-        """Coefficients of least squares of one column on others: `intercept`, then one for each.
+        """Least squares coefficients of one column on others: `intercept`, then one for each.
 
-        All are NaN, with a warning, where sampling error leaves no covariances of these columns that could be real ones.
+        All are NaN, with a warning, if the corrected covariance of these columns is not positive definite.
         """
         on = [on] if isinstance(on, str) else list(on)
         y, *z = (self._place(n) for n in (outcome, *on))
@@ -123,7 +127,7 @@ class CorrectedMoments:
         return self._estimates(names, value, [level, *gradients], was)
 
     def _proper(self, places: Sequence[int]) -> bool:
-        """Whether the corrected covariances of some columns are those that columns can have."""
+        """Whether the corrected covariance of some columns is positive definite."""
         return _smallest(self.covariance[np.ix_(places, places)]) >= LEAST_WEIGHT
 
     def _place(self, name: str) -> int:
@@ -137,7 +141,7 @@ class CorrectedMoments:
         variance = np.array([self._influence.variance(b, a) for b, a in gradients]) / self.records
         if (variance < 0).any():
             name = names[int(np.argmin(variance))]
-            raise AnalysisError(f"{name}: {self.records} records are too few to tell its standard error under this noise.")
+            raise AnalysisError(f"{name}: {self.records} records are too few to estimate its standard error under this noise.")
         error = np.where(np.isnan(value), np.nan, np.sqrt(variance))
         return Estimates(tuple(names), np.array(value), error, np.array(uncorrected))
 
@@ -145,11 +149,11 @@ class CorrectedMoments:
 def correct(
     frame: Any, noise: Noise, others: Sequence[str] | str = (), sub_groups: Sequence[str] | str = ()
 ) -> CorrectedMoments:
-    """Moments of the masked columns and of `others` (numeric columns released as they are).
+    """Moments of the masked columns and of `others` (unmasked numeric columns).
 
-    `sub_groups` are the columns that the mask ran within; leave them out where it ran over the whole file. The release must
-    have zeros masked and no values drawn again until positive: both change the law. Records with a missing value in any of
-    the columns are left out; where these differ from the rest, so does the noise they got.
+    `sub_groups` are the columns that define the sub-groups of the mask; omit them if it ran over the whole file. Zeros must
+    have been masked too, and no value drawn again until positive, because both change the law. Records with a missing value
+    in any of the columns are left out. If these differ from the rest, so does their noise.
     """
     others, sub_groups = ((v,) if isinstance(v, str) else tuple(v) for v in (others, sub_groups))
     names = (*noise.columns, *(n for n in others if n not in noise.columns))
@@ -163,7 +167,7 @@ def correct(
     group = np.unique(group, return_inverse=True)[1]
     count = np.bincount(group)
     if count.min() < 2:
-        raise AnalysisError("corrected: a sub-group has a single complete record, whose noise cannot be told. Leave it out.")
+        raise AnalysisError("corrected: the noise of a sub-group with one complete record cannot be estimated. Leave it out.")
     added, factor = (np.concatenate([v, np.zeros(k - p)]) for v in (noise.variance, noise.bias_sd))
     centre = np.array([np.bincount(group, z[:, j]) / count for j in range(k)]).T
     r, w = z - centre[group], z - z.mean(axis=0)
@@ -189,7 +193,7 @@ def _noise(noise: Noise, added: Floats, factor: Floats, within: Floats, z: Float
 
 
 def _check(released: Floats, mean: Floats, names: Sequence[str]) -> None:
-    """Refuse released columns that are constant or determine each other: no number of records would help."""
+    """Refuse released columns that are constant or linearly dependent: more records would not help."""
     for name, own, centre in zip(names, np.diag(released), mean, strict=True):
         if not own > (1e-12 * centre) ** 2:
             raise AnalysisError(f"{name}: its released values are all the same, so it has no variance. Leave the column out.")
@@ -202,7 +206,7 @@ def _check(released: Floats, mean: Floats, names: Sequence[str]) -> None:
 
 
 def _smallest(covariance: Floats) -> float:
-    """The smallest eigenvalue on the correlation scale; below zero where a variance is not above it."""
+    """The smallest eigenvalue on the correlation scale; -1 if a variance is not positive."""
     own = np.diag(covariance)
     if not (own > 0).all():
         return -1.0
@@ -211,9 +215,9 @@ def _smallest(covariance: Floats) -> float:
 
 def _warn(what: str) -> None:
     warnings.warn(
-        f"{what}: not estimated (NaN). After the published noise is taken away, what is left is no possible covariance. By "
-        "sampling error this happens in small files and under strong noise: use more records, fewer columns or, if "
-        "there are many records, check the published figures and the sub-groups. Means and variances are not touched by it.",
+        f"{what}: not estimated (NaN). After subtracting the published noise, the covariance is not positive definite. This "
+        "happens by sampling error in small files and under strong noise. Use more records or fewer columns. If there are many "
+        "records, check the published figures and the sub-groups. Means and variances are not affected.",
         LarvatusWarning, stacklevel=3,
     )
 
@@ -226,11 +230,11 @@ def _numbers(frame: Any, name: str) -> Floats:
     try:
         return np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
-        raise AnalysisError(f"corrected: {name!r} does not hold numbers. Make indicators of its levels first.") from None
+        raise AnalysisError(f"corrected: {name!r} is not numeric. Make indicators of its levels first.") from None
 
 
 def _groups(frame: Any, columns: Sequence[str], rows: int) -> NDArray[np.int64]:
-    """One number per combination of levels."""
+    """An integer code for each combination of levels."""
     out = np.zeros(rows, dtype=np.int64)
     for name in columns:
         try:

@@ -1,7 +1,9 @@
-"""The tail that top coding cut off, filled in from its published mean and count by a Pareto law.
+"""Fill in the tail removed by top coding, from its published mean and count, by a Pareto law:
 
-Only the distribution of the one column is restored: which record held which value is not known, so relations with other
-columns in the tail are not. The sum of the filled tail is exactly the published one.
+    Pr(X > x | X > bound) = (bound / x)^a,   a = mean / (mean − bound)
+
+Only the distribution of this column is restored. Which record had which value is unknown, so relations with other columns in
+the tail are not restored. The sum of the filled tail equals the published one exactly.
 """
 
 from __future__ import annotations
@@ -36,23 +38,23 @@ class ParetoTail:
 
     @property
     def variance(self) -> float:
-        """Variance in the tail, infinite at an index of two or less."""
+        """Variance in the tail; infinite if the index is 2 or less."""
         a = self.index
         return float("inf") if a <= 2 else self.bound**2 * a / ((a - 1) ** 2 * (a - 2))
 
     def quantile(self, probability: float | Sequence[float] | Floats) -> Floats:
-        """Value below which a share of the tail lies."""
+        """The value below which this share of the tail lies."""
         p = np.asarray(probability, dtype=np.float64)
         if ((p < 0) | (p >= 1)).any():
             raise AnalysisError("probability: needs values from 0 to below 1.")
         return np.asarray(self.bound * (1 - p) ** (-1 / self.index))
 
     def values(self, count: int) -> Floats:
-        """So many values at even steps of probability, ascending, with exactly the stated mean."""
+        """`count` ascending values at equal steps of probability, with exactly the stated mean."""
         return self.weighted_values(np.ones(count))
 
     def weighted_values(self, weights: Floats) -> Floats:
-        """One ascending value for each weight, at the middle of its share of probability, with the stated weighted mean."""
+        """One ascending value per weight, at the middle of its share of probability, with the stated weighted mean."""
         total = weights.sum()
         q = self.quantile(np.minimum((np.cumsum(weights) - weights / 2) / total, 1 - 1e-12))
         return np.asarray(self.bound + (q - self.bound) * ((self.mean - self.bound) * total / (weights @ (q - self.bound))))
@@ -64,12 +66,12 @@ def filled_tail(
 ) -> Floats:
     """A top-coded column with its tail filled in: values at or above the bound get Pareto values in random order.
 
-    `bound` and `mean` are published: the value from which on the column was cut, and the mean of what was cut. `count` is how
-    many were. Where more values than that lie at the bound, some of these were there before; so many of them are filled in
-    and the others stay, and since all are equal the sum is that of the original whichever they are. Where none lies there,
-    because the cut records were left out, so many values are added at the end. With `weights`, one for each value, `mean` is
-    the weighted mean of what was cut and the weighted sum is exact. Missing values stay missing. Repeat with several
-    seeds to see what the unknown order does to an analysis.
+    `bound` and `mean` are published: the value at which the column was cut, and the mean of the cut values. `count` is the
+    number of cut values. If more values than that lie at the bound, some of these are original: `count` of them are filled
+    in and the others stay. All are equal, so the sum is that of the original whichever are chosen. If no value lies at the
+    bound, because the cut records were left out, `count` values are added at the end. With `weights`, one per value, `mean`
+    is the weighted mean of the cut values and the weighted sum is exact. Missing values stay missing. Repeat with several
+    seeds to see the effect of the unknown order on an analysis.
     """
     out, by = _numbers("values", values), None if weights is None else _numbers("weights", weights)
     tail = ParetoTail(_number("bound", bound), _number("mean", mean))
@@ -81,7 +83,7 @@ def filled_tail(
     cut = _cut(out, tail.bound, None if count is None else int(count), by, random)
     if len(cut) == 0:
         if count is None or by is not None:
-            way_out = "Weights of records that are not there are not known." if count else "Give the count that was cut off."
+            way_out = "Weights of omitted records are not known." if count else "Give the count that was cut off."
             raise AnalysisError(f"filled_tail: no value lies at or above the bound. {way_out}")
         cut = np.arange(len(out), len(out) + count)
         out = np.concatenate([out, np.full(count, np.nan)])
@@ -93,15 +95,15 @@ def filled_tail(
 
 
 def _cut(values: Floats, bound: float, count: int | None, weights: Floats | None, random: RecordRandom) -> NDArray[np.int64]:
-    """Where the cut values stand: above the bound, and as many at it as were cut."""
+    """Positions of the cut values: all above the bound, and enough at the bound to reach `count`."""
     above, at = np.flatnonzero(values > bound), np.flatnonzero(values == bound)
     both = np.sort(np.concatenate([above, at]))
     if count is None or count == len(both) or len(both) == 0:
         return both
     if not len(above) <= count < len(both):
         raise AnalysisError(
-            f"count: {count} values were cut, and of the column {len(above)} lie above the bound and {len(at)} at it. Give the "
-            "bound that was used and the number that was cut."
+            f"count: {count} values were cut, but {len(above)} values lie above the bound and {len(at)} at it. Give the bound "
+            "that was used and the number of values that were cut."
         )
     if weights is not None and np.ptp(weights[at]) > 0:
         raise AnalysisError(

@@ -1,4 +1,7 @@
-"""What a keeper publishes about the noise of a release, in the words of the masks, and the moments of its laws."""
+"""Published noise of a release, z = θx + e with E θ = 1, SD θ = bias_sd and Var e = variance · Var x, and its moments.
+
+The parameters have the names used by the masks.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ FOURTH: Mapping[str, float] = {"normal": 3.0, "uniform": 1.8, "laplace": 6.0, "m
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """The noise of some columns: a factor of mean one and SD `bias_sd`, and added noise of `variance` times the column's own.
+    """The noise of some columns: a factor with mean 1 and SD `bias_sd`, and added noise of `variance` times the column's own.
 
-    Columns that are not named here were released as they are. Both are relative to the sub-group that the mask ran within.
+    Columns not named here were released unmasked. The variance is relative to that of the sub-group.
     """
 
     columns: tuple[str, ...]
@@ -33,7 +36,7 @@ class Noise:
 
     @property
     def fourth(self) -> float:
-        """Fourth moment of the added noise over its squared variance."""
+        """Fourth moment of the added noise divided by its squared variance."""
         return FOURTH[self.noise]
 
     def factor_moments(self, sd: float) -> list[float]:
@@ -66,7 +69,7 @@ def multiplicative(
     names, factor = _by_name("bias_sd", bias_sd)
     ratio = _by_name("noise_ratio", {**dict.fromkeys(names, 0.0), **(noise_ratio or {})})
     if ratio[0] != names:
-        raise AnalysisError("noise_ratio: names a column without bias_sd. Give it one, 0 where it had no factor.")
+        raise AnalysisError("noise_ratio: names a column without bias_sd. Give bias_sd for it (0 if it had no factor).")
     return _checked(Noise(names, ratio[1] ** 2, factor, noise=noise, bias=bias))
 
 

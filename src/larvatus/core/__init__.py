@@ -1,1 +1,1 @@
-"""What knows nothing of data: errors, discovery, keyed randomness, kernels, files, progress, array types, number formats."""
+"""Code that does not depend on data: errors, discovery, randomness, kernels, files, progress, arrays, number formats."""

@@ -1,4 +1,4 @@
-"""The types of arrays that the package passes around: floats, integers, flags and keyed words."""
+"""Array types used throughout the package: floats, integers, flags and keyed words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find methods by looking into a folder: one file, one public class, named as the file."""
+"""Discover methods in a folder: one file, one public class, named after the file."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from larvatus.core.errors import DiscoveryError, nearest_names
 
 
 def class_name(file_name: str) -> str:
-    """`additive_noise` holds `AdditiveNoise`."""
+    """The class of a file: `additive_noise` defines `AdditiveNoise`."""
     return "".join(part.capitalize() for part in file_name.split("_"))
 
 
 def file_name(name: str) -> str:
-    """`AdditiveNoise` lives in `additive_noise`."""
+    """The file of a class: `AdditiveNoise` is defined in `additive_noise`."""
     return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
 
 
 def file_names(package: str) -> tuple[str, ...]:
-    """The files of a folder that hold methods, without importing any of them; sub-packages hold what methods share."""
+    """The method files of a folder, without importing them; shared code is in sub-packages."""
     found = importlib.import_module(package)
     return tuple(sorted(m.name for m in pkgutil.iter_modules(found.__path__) if not m.ispkg and not m.name.startswith("_")))
 
 
 def public_class(module: ModuleType) -> type:
-    """The one public class that a method's file defines, or a message that says what to change."""
+    """The one public class of a method's file; otherwise an error that says what to change."""
     stem = module.__name__.rpartition(".")[2]
     own = [
         value
@@ -39,7 +39,7 @@ def public_class(module: ModuleType) -> type:
     if len(own) != 1:
         listed = ", ".join(c.__name__ for c in own) or "none"
         raise DiscoveryError(
-            f"{stem}.py defines {len(own)} public classes ({listed}); a method's file holds exactly one, "
+            f"{stem}.py defines {len(own)} public classes ({listed}); a method's file must define exactly one, "
             f"named {class_name(stem)}. Give the others a leading underscore or a file of their own."
         )
     if own[0].__name__ != class_name(stem):
@@ -52,7 +52,7 @@ def public_class(module: ModuleType) -> type:
 
 @cache
 def load(package: str, name: str) -> type:
-    """The class of one method, importing its file alone."""
+    """The class of one method; only its file is imported."""
     names = file_names(package)
     if name not in names:
         kind = package.rpartition(".")[2]
@@ -67,7 +67,7 @@ def discover(package: str) -> Mapping[str, type]:
 
 
 def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """What a folder of methods is asked for: a class by name, imported when asked for, and the names there are."""
+    """`__getattr__` and `__dir__` for a folder of methods: classes are imported on first use."""
 
     def found(name: str) -> Any:
         stem = file_name(name)

@@ -1,4 +1,4 @@
-"""Every error the package raises on purpose: one root, one class per stage, each message with a way out."""
+"""All errors the package raises deliberately: one root, one class per stage, each message with a remedy."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ LEAST_BEGINNING = 2
 
 
 class LarvatusError(Exception):
-    """Root of all errors raised on purpose; the command line turns it into one line and exit code 2."""
+    """Base class of all errors raised deliberately; the command line prints one line and exits with code 2."""
 
     exit_code = 2
 
 
 class LarvatusWarning(UserWarning):
-    """Something that a person should know and that stops nothing."""
+    """Something the user should know that does not stop the work."""
 
 
 class LimitWarning(LarvatusWarning):
@@ -23,23 +23,23 @@ class LimitWarning(LarvatusWarning):
 
 
 class DiscoveryError(LarvatusError):
-    """A method's file does not keep the one-file rule, or no method has that name."""
+    """A method's file breaks the rule of one class per file, or no method has that name."""
 
 
 class ReadError(LarvatusError):
-    """A source cannot be read, or what it holds cannot be used."""
+    """A source cannot be read, or its content cannot be used."""
 
 
 class RolesError(LarvatusError):
-    """Roles name a column that is not there, or contradict each other or the data."""
+    """Roles refer to a missing column, or contradict each other or the data."""
 
 
 class SubGroupError(LarvatusError):
-    """A sub-group is too small for what was asked of it."""
+    """A sub-group is too small for the requested method."""
 
 
 class MaskError(LarvatusError):
-    """A mask cannot do its work on these data."""
+    """A mask cannot be applied to these data."""
 
 
 class PairingError(LarvatusError):
@@ -55,11 +55,11 @@ class UtilityError(LarvatusError):
 
 
 class AnalysisError(LarvatusError):
-    """Estimates from a release cannot be combined or corrected as asked."""
+    """Estimates from a release cannot be combined or corrected as requested."""
 
 
 class StudyError(LarvatusError):
-    """A study has problems; all of them are in the message."""
+    """A study has problems; the message lists all of them."""
 
     def __init__(self, problems: Sequence[str], where: str = "") -> None:
         self.problems = tuple(problems)
@@ -69,23 +69,23 @@ class StudyError(LarvatusError):
 
 
 class EngineError(LarvatusError):
-    """An engine cannot do the work in the memory or the temporary room that it has."""
+    """An engine has too little memory or temporary disk space for the work."""
 
 
 class ManifestError(LarvatusError):
-    """A file is not the one that a manifest describes."""
+    """A file does not match its manifest."""
 
     exit_code = 1
 
 
 class SearchError(LarvatusError):
-    """A search found no release that keeps the limits."""
+    """A search found no release within the limits."""
 
     exit_code = 1
 
 
 class WriteError(LarvatusError):
-    """An output cannot be written; nothing was left under its name."""
+    """An output cannot be written; no partial file remains."""
 
 
 def _numeric(text: str) -> bool:
@@ -97,7 +97,7 @@ def _numeric(text: str) -> bool:
 
 
 def nearest_names(name: str, known: Iterable[str], most: int = 3) -> str:
-    """A clause that offers the names most like `name`, or lists a few of those that exist."""
+    """A clause that suggests the names most similar to `name`, or lists some existing names."""
     names = list(known)
     by_fold = {n.casefold(): n for n in reversed(names)}
     close = [by_fold[c] for c in difflib.get_close_matches(name.casefold(), by_fold, n=most, cutoff=0.6)]
@@ -106,9 +106,9 @@ def nearest_names(name: str, known: Iterable[str], most: int = 3) -> str:
     if not names:
         return "there are none."
     if any(_numeric(n) for n in names) and not _numeric(name):
-        return f"there are {len(names)}, some of them numbers: has the file a header line?"
+        return f"there are {len(names)}, some of them numbers: does the file have a header line?"
     alike = [n for n in names if n.casefold().startswith(name.casefold())] if len(name) >= LEAST_BEGINNING else []
     told = alike or names
     shown = [repr(n) for n in told] if alike or any("," in n for n in names) else told
     listed = ", ".join(shown[:8]) + (f" … ({len(told)} in all)" if len(told) > 8 else "")
-    return f"those that begin so: {listed}." if alike else f"there are: {listed}."
+    return f"names that begin with it: {listed}." if alike else f"there are: {listed}."

@@ -1,4 +1,4 @@
-"""Files written whole or not at all: under a temporary name, then moved in place."""
+"""Atomic writing: files are written under a temporary name and then moved into place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from larvatus.core.errors import WriteError
 
 
 def check_free(path: Path, force: bool) -> None:
-    """Refuse early what could not be written later."""
+    """Raise an error early if the path cannot be written later."""
     if path.is_dir() and not (not path.suffix and force and _of_parts(path)):
         made = "holds an earlier release; overwrite it with --force (force=True)" if _of_parts(path) and not path.suffix else (
             "is a folder; name a file in it")
@@ -34,7 +34,7 @@ _ABANDONED = 60.0
 
 
 def temporary_beside(path: Path) -> Path:
-    """A name beside the target that nothing has; what dead processes left there is removed first."""
+    """An unused name in the target's folder; temporary files of dead processes are removed first."""
     for other in path.parent.iterdir() if path.parent.is_dir() else ():
         if TEMPORARY.fullmatch(other.name):
             with suppress(OSError):
@@ -43,7 +43,7 @@ def temporary_beside(path: Path) -> Path:
 
 
 def _remove_if_dead(path: Path) -> None:
-    """Remove a temporary file or folder that nobody holds any more."""
+    """Remove a temporary file or folder whose process has ended."""
     if path.is_symlink() or time.time() - path.stat().st_mtime < _ABANDONED:
         return
     with lock(path) as mine:
@@ -53,7 +53,7 @@ def _remove_if_dead(path: Path) -> None:
 
 @contextmanager
 def lock(path: Path) -> Iterator[bool]:
-    """A lock on a file or folder as long as the process lives; whether it could be had."""
+    """Lock a file or folder for as long as the process lives; yields whether the lock was obtained."""
     try:
         import fcntl
     except ImportError:  # pragma: no cover - Windows
@@ -72,15 +72,15 @@ def lock(path: Path) -> Iterator[bool]:
 
 
 def not_written(path: Path, error: OSError) -> WriteError:
-    """What to say when a target cannot be written."""
+    """The error for a target that cannot be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
-        return WriteError(f"{path} cannot be written: no room is left on its disk. Free some, or choose another place.")
+        return WriteError(f"{path} cannot be written: the disk is full. Free some space, or choose another place.")
     return WriteError(f"{path} cannot be written: {error.strerror or 'unknown error'}.")
 
 
 @contextmanager
 def moved_in_place(path: Path, private: bool = False) -> Iterator[Path]:
-    """A temporary path beside the target; moved there on success, removed on any failure."""
+    """A temporary file in the target's folder; moved to the target on success, removed on failure."""
     temporary = temporary_beside(path)
     try:
         mode = 0o600 if private else 0o666
@@ -95,13 +95,13 @@ def moved_in_place(path: Path, private: bool = False) -> Iterator[Path]:
 
 
 def _of_parts(folder: Path) -> bool:
-    """Whether a folder holds nothing but the parts of a release."""
+    """Whether a folder contains only the parts of a release."""
     return all(re.fullmatch(r"part-[0-9]{5}\.parquet", p.name) for p in folder.iterdir())
 
 
 @contextmanager
 def folder_in_place(path: Path) -> Iterator[Path]:
-    """A temporary folder beside the target; put in its place on success, removed on any failure."""
+    """A temporary folder next to the target; replaces it on success, removed on failure."""
     temporary, old = temporary_beside(path), temporary_beside(path)
     try:
         temporary.mkdir(mode=0o700)
@@ -125,24 +125,24 @@ def _umask() -> int:
 
 
 def write_text(path: Path, text: str, force: bool) -> None:
-    """A text file, whole or not at all."""
+    """Write a text file atomically."""
     check_free(path, force)
     with moved_in_place(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse early a folder that could not be made or written to later."""
+    """Raise an error early if the folder cannot be created or written to later."""
     there = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists())
     if not there.is_dir():
-        raise WriteError(f"folder {folder} cannot be made: {there} is a file. Choose another place.")
+        raise WriteError(f"folder {folder} cannot be created: {there} is a file. Choose another place.")
     if not os.access(there, os.W_OK):
         raise WriteError(f"folder {there} cannot be written to. Choose another one.")
 
 
 @contextmanager
 def moved_into(folder: Path) -> Iterator[Path]:
-    """A private folder to write several files in; all are moved into the target at the end, or none."""
+    """A private folder for several files; at the end all of them are moved into the target, or none."""
     folder = folder.absolute()
     made = [p for p in (folder, *folder.parents) if not p.exists()]
     temporary = temporary_beside(folder)

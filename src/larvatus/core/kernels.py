@@ -1,4 +1,4 @@
-"""One decorator for compiled loops: cached where a folder can be written, compiled afresh where none can."""
+"""One decorator for compiled loops; compiled code is cached if a folder is writable."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _writable(folder: Path) -> bool:
 
 @cache
 def cache_folder() -> Path | None:
-    """Where compiled kernels are kept between runs, or None where nothing can be written."""
+    """The folder for compiled kernels, or None if no folder is writable."""
     named = os.environ.get("LARVATUS_CACHE") or os.environ.get("NUMBA_CACHE_DIR")
     base = os.environ.get("XDG_CACHE_HOME")
     choices = [Path(named)] if named else []
@@ -36,7 +36,7 @@ def cache_folder() -> Path | None:
         if _writable(folder):
             return folder
     warnings.warn(
-        "no folder to keep compiled kernels in: they are compiled at every start. Set LARVATUS_CACHE to one.",
+        "no writable folder for compiled kernels: they are compiled at every start. Set LARVATUS_CACHE to such a folder.",
         RuntimeWarning,
         stacklevel=2,
     )
@@ -44,7 +44,7 @@ def cache_folder() -> Path | None:
 
 
 def kernel(**options: Any) -> Callable[[_F], _F]:
-    """Compile a function with Numba in nopython mode, caching the result where that is possible."""
+    """Compile a function with Numba in nopython mode; the result is cached if possible."""
     import numba
 
     folder = cache_folder()
@@ -61,15 +61,15 @@ def kernel(**options: Any) -> Callable[[_F], _F]:
 
 
 def _sources(function: Callable[..., Any]) -> frozenset[str]:
-    """The files that a kernel is compiled from: its own, and those of the kernels it calls."""
+    """The source files of a kernel: its own, and those of the kernels it calls."""
     called = (function.__globals__.get(name) for name in function.__code__.co_names)
     return frozenset({function.__code__.co_filename}).union(*(getattr(c, SOURCES, frozenset()) for c in called))
 
 
 def _digest(sources: frozenset[str]) -> str:
-    """A name that changes with the files.
+    """A digest of the source files.
 
-    Numba itself compares the date of a kernel's own file alone, and only after it has unpickled what an earlier version kept.
+    Numba itself checks only the date of a kernel's own file, and only after it has unpickled what an earlier version cached.
     """
     digest = hashlib.blake2b(digest_size=8)
     for name in sorted(sources):
@@ -91,6 +91,6 @@ def _libraries() -> Any:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Linear algebra on one thread, while the work around it is spread over all of them."""
+    """Run linear algebra on one thread, while the surrounding work uses all of them."""
     with _libraries().limit(limits=1, user_api="blas"):
         yield

@@ -1,4 +1,4 @@
-"""How much memory there is, and how people write amounts of it."""
+"""Available memory, and amounts such as "2GB"."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def bytes_of(amount: int | str) -> int:
         raise EngineError(f"memory: {amount!r} cannot be read. Write an amount such as \"2GB\" or \"500MB\".")
     found = int(float(match[1]) * _UNITS[(match[2] or "").lower()])
     if found < _LEAST:
-        raise EngineError(f"memory: {amount!r} is less than the {_LEAST // 10**6} MB that are needed. Allow more.")
+        raise EngineError(f"memory: {amount!r} is less than the minimum of {_LEAST // 10**6} MB. Allow more.")
     return found
 
 
 def usable_memory() -> int:
-    """Bytes that are free for use now, within the limit of a container where there is one."""
+    """Bytes of free memory, within the limit of the container if there is one."""
     free = 4 * 10**9
     with suppress(OSError, ValueError, IndexError):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
@@ -44,7 +44,7 @@ def usable_memory() -> int:
 
 @cache
 def _trim() -> Callable[[int], int] | None:
-    """The C library's own way to give memory back, where it has one."""
+    """The C library's function that returns memory to the system, if it has one."""
     try:
         found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
         return found
@@ -53,7 +53,7 @@ def _trim() -> Callable[[int], int] | None:
 
 
 def give_back() -> None:
-    """Return freed memory to the system: the C library keeps what may be used again, and that counts as used."""
+    """Return freed memory to the system; the C library otherwise keeps it for reuse, and it counts as used."""
     trim = _trim()
     if trim is not None:
         trim(0)

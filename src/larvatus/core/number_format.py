@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them: shares in per cent, losses to three decimals, counts with separators."""
+"""Number formats for readers: shares in per cent, losses to three decimals, counts with separators."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SIGN = re.compile(r"(?<![\w.])-(?=\d)")
 
 
 def finite_number(value: Cell) -> float | None:
-    """A finite number, or nothing."""
+    """The value as a float if it is a finite number, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)
@@ -25,12 +25,12 @@ def count(value: int) -> str:
 
 
 def of_all(value: int, total: int) -> str:
-    """A count with its share of all beside it."""
+    """A count with its share of the total in brackets."""
     return f"{count(value)} ({share(value / total)})" if 0 < value <= total else count(value)
 
 
 def share(value: Cell) -> str:
-    """0.0724 as 7.2 %; neither 0 % nor 100 % unless it is exactly that."""
+    """0.0724 as 7.2 %; 0 % and 100 % only if exact."""
     found = finite_number(value)
     if found is None:
         return NONE if value is None or value != value else str(value)
@@ -50,7 +50,7 @@ def _percent(percent: float) -> str:
 
 
 def loss(value: Cell) -> str:
-    """Three decimals; a loss that is only rounding error is none."""
+    """Three decimals; a loss that is only rounding error is 0."""
     found = finite_number(value)
     if found is None:
         return NONE if value is None or value != value else str(value)
@@ -62,19 +62,19 @@ def loss(value: Cell) -> str:
 
 
 def minus(said: str) -> str:
-    """Figures below zero with the sign that is as wide as a digit."""
+    """Negative numbers with a minus sign as wide as a digit."""
     return _SIGN.sub("−", said)
 
 
 def in_cell(value: Cell) -> str:
-    """Any value of a table as a reader wants it, and a dash for none."""
+    """Any value of a table as text; a dash if there is none."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return (cell_text(value) if isinstance(value, str) else minus(cell_text(value))) or NONE
 
 
 def interval_text(low: Cell, high: Cell) -> str:
-    """Both ends as shares, the sign once."""
+    """Both ends as shares, with one per cent sign."""
     ends = [share(low), share(high)]
     if NONE in ends:
         return NONE
@@ -83,7 +83,7 @@ def interval_text(low: Cell, high: Cell) -> str:
 
 
 def shares(values: Iterable[Cell]) -> str:
-    """One share where all are the same to the eye, else the lowest and the highest."""
+    """One share if all look the same, else the lowest and the highest."""
     found = sorted(v for v in map(finite_number, values) if v is not None)
     if not found:
         return NONE
@@ -91,7 +91,7 @@ def shares(values: Iterable[Cell]) -> str:
 
 
 def times(value: float, base: float) -> str:
-    """How many times the base a value is."""
+    """The ratio of a value to a base, in words."""
     ratio = value / base
     return f"{ratio:,.1f} times" if ratio < 10 else f"{ratio:,.0f} times"
 
@@ -106,12 +106,12 @@ def words(name: str) -> str:
 
 
 def quote(name: str) -> str:
-    """A release's name inside a sentence, its end left out where it is long."""
+    """A release's name in quotes, shortened if long."""
     return f"“{name if len(name) <= _LONGEST else name[: _LONGEST - 1] + '…'}”"
 
 
 def list_names(names: Sequence[str], most: int = 60) -> str:
-    """Names in a row, the count of those left out at the end."""
+    """Names separated by commas; beyond `most`, the number of the others."""
     more = f" and {count(len(names) - most)} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more if names else "none"
 
@@ -119,7 +119,7 @@ Cell = str | int | float | bool | None
 
 
 def cell_text(value: Cell) -> str:
-    """A cell as a person reads it: four significant digits, thousands separated, nothing for what is not there."""
+    """A cell as text: four significant digits, thousands separated, empty if missing."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -1,7 +1,11 @@
 """Philox4x64-10, the counter-based generator (Salmon, Moraes, Dror and Shaw 2011), as compiled loops over records.
 
-One call of the generator turns a counter of four words and a key of two into four random words. Here the counter is
-(record id, lane block, purpose, attempt), so any draw can be made again from its name alone, in any order.
+One call turns a counter (c0, c1, c2, c3) and a key (k0, k1) into four random words by ten rounds of
+
+    c0, c1, c2, c3  <-  high(M1 c2) ^ c1 ^ k0,  low(M1 c2),  high(M0 c0) ^ c3 ^ k1,  low(M0 c0);   k0 += W0, k1 += W1
+
+where high and low are the halves of the 128-bit product. Here the counter is (record id, lane block, purpose, attempt), so
+any draw can be repeated from these four numbers, in any order. Normal draws use the ziggurat (Marsaglia and Tsang 2000).
 """
 
 from __future__ import annotations
@@ -109,7 +113,7 @@ EDGE, DENSITY = _layers()
 def _outside(
     word: np.uint64, record: np.int64, lane: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.uint64, k1: np.uint64
 ) -> Any:
-    """The rare draw (1 in 90) that falls outside its layer's inner box: settle it with fresh words of the same record."""
+    """The rare draw (1 in 90) outside the inner box of its layer, completed with further words of the same record."""
     retry = np.uint64(0)
     while True:
         layer = word & np.uint64(255)

@@ -1,4 +1,4 @@
-"""How long work tells what it is doing: a function that is called, silent unless somebody listens."""
+"""Progress of long work: a callback, silent by default, and an estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-_SOON = 0.05  # share of the work that must be done before the time left is told
+_SOON = 0.05  # share of the work that must be done before the remaining time is shown
 
 
 class Progress(Protocol):
-    """Called when a piece of work begins: what it is, how many came before it, and how many there are."""
+    """Called when a piece of work begins: its description, the number of finished pieces, and the total."""
 
     def __call__(self, doing: str, done: int, total: int) -> None: ...
 
 
 def silent(doing: str, done: int, total: int) -> None:
-    """Report to nobody."""
+    """Report nothing."""
 
 
 _listener: ContextVar[Progress] = ContextVar("listener", default=silent)
@@ -26,7 +26,7 @@ _listener: ContextVar[Progress] = ContextVar("listener", default=silent)
 
 @contextmanager
 def heard_by(progress: Progress) -> Iterator[None]:
-    """Let methods inside tell a listener how far they are."""
+    """Send the progress of methods called inside to a listener."""
     token = _listener.set(progress)
     try:
         yield
@@ -35,15 +35,15 @@ def heard_by(progress: Progress) -> Iterator[None]:
 
 
 def tell(doing: str, done: int, total: int) -> None:
-    """Report to whoever listens: for methods whose work takes long."""
+    """Report progress to the current listener, for methods that take long."""
     _listener.get()(doing, done, total)
 
 
 class Clock:
-    """How much longer pieces of work of one kind will take, judged by those that are done.
+    """Remaining time for pieces of work of one kind, estimated from the finished pieces.
 
-    Nothing is told before one piece, and a twentieth of all, is done. The first piece also reads and compiles, so that it
-    counts only half once there are others. While a piece is worked on the estimate falls, and never rises.
+    No estimate is given before one piece, and a twentieth of all, is done. The first piece includes reading and compiling,
+    so it counts only half once there are others. While a piece is in progress the estimate falls and never rises.
     """
 
     def __init__(self, of: int, now: Callable[[], float] = time.monotonic) -> None:
@@ -52,11 +52,11 @@ class Clock:
         self.marks: list[float] = []
 
     def done(self, pieces: int = 1) -> None:
-        """So many more are done."""
+        """Record that `pieces` more are done."""
         self.marks += [self.now()] * pieces
 
     def left(self) -> str:
-        """The time left as a clause, or nothing where it cannot be told."""
+        """The remaining time as a clause; empty if it cannot be estimated yet."""
         ready = len(self.marks)
         if not 0 < ready < self.of or ready < _SOON * self.of:
             return ""
@@ -67,7 +67,7 @@ class Clock:
 
 
 def duration_text(seconds: float) -> str:
-    """A time as a person says it when it is only roughly known."""
+    """An approximate duration in words."""
     if seconds < 5:
         return "a few seconds"
     if seconds < 100:

@@ -1,7 +1,7 @@
 """Keyed randomness: every draw is a pure function of (stream key, record id, purpose, lane, attempt).
 
-Nothing here keeps state, so the same secret gives the same release in any order of work and on any engine, and no
-draw can be told from another without the secret.
+There is no state, so the same secret gives the same release in any order of work and on any engine. Without the secret,
+no draw can be predicted from others. stream key = BLAKE2b(BLAKE2b(secret); length and text of each part of the context).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SHORTEST_SECRET = 16
 
 
 def checked_secret(secret: bytes | None) -> bytes:
-    """The secret itself, or a fresh one from the operating system; short ones are refused."""
+    """The given secret, or a new one from the operating system; short ones are refused."""
     if secret is None:
         return secrets.token_bytes(32)
     if not isinstance(secret, bytes | bytearray):
@@ -36,7 +36,7 @@ def checked_secret(secret: bytes | None) -> bytes:
 
 
 def stream_key(secret: bytes, *context: str) -> bytes:
-    """Sixteen bytes that depend on the secret and on every word of the context (each with its length, so none run together)."""
+    """Sixteen bytes that depend on the secret and every part of the context (each preceded by its length)."""
     digest = hashlib.blake2b(digest_size=16, key=hashlib.blake2b(secret).digest(), person=b"larvatus-stream")
     for word in context:
         raw = word.encode()
@@ -51,9 +51,9 @@ def _purpose(name: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RecordRandom:
-    """Draws for records by id, from one stream key; the keys never show in a representation.
+    """Draws for records by id, from one stream key; keys never appear in the representation.
 
-    `common` is the key of what the copies of a release share, where there are several.
+    `common` is the key that the copies of a release share, if there are several.
     """
 
     key: bytes = field(repr=False)
@@ -64,7 +64,7 @@ class RecordRandom:
         return RecordRandom(stream_key(self.key, *context))
 
     def shared(self) -> RecordRandom:
-        """The stream that all copies of a release share, for choices that one copy must not give away of another."""
+        """The stream that all copies of a release share, for choices that must be the same in every copy."""
         return RecordRandom(self.common or self.key)
 
     def normal(
@@ -90,7 +90,7 @@ class RecordRandom:
     def words(
         self, record: NDArray[np.int64], lanes: int = 1, purpose: str = "order", attempt: int = 0
     ) -> NDArray[np.uint64]:
-        """Random 64-bit words, lanes × records: what ties, swaps and row order are settled by."""
+        """Random 64-bit words, lanes × records, used for ties, swaps and row order."""
         from larvatus.core import philox
 
         out = np.empty((lanes, len(record)), dtype=np.uint64)

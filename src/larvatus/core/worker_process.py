@@ -1,7 +1,7 @@
-"""Another process of the same Python that works beside this one: started at once from any script, gone when told or left.
+"""A second process of the same Python, which can be started from any script and ends with its parent.
 
-The standard library's pools run the caller's own script again in every process (spawn), or copy a process with threads in it
-(fork). This one does neither: a fresh interpreter is given a state and then calls, through pipes and never through files.
+The standard library's pools either run the caller's script again in every process (spawn) or copy a process that has threads
+(fork). This one does neither: a new interpreter receives a state and then calls, through pipes and never through files.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _START = "from larvatus.core.worker_process import serve; serve()"
 
 
 class WorkerGone(Exception):
-    """The other process ended before it answered."""
+    """The worker process ended before it answered."""
 
 
 class Worker:
-    """One process with one state; `call` runs a function of it there. Used by one thread at a time."""
+    """One process with one state; `call` runs a function there. Use it from one thread at a time."""
 
     def __init__(self, state: Any) -> None:
         first = _packed(state)
@@ -36,7 +36,7 @@ class Worker:
         self._write(first)
 
     def call(self, function: Callable[..., Any], argument: Any) -> Any:
-        """What a function of a module gives for the state and the argument; its warnings are given here again."""
+        """The result of a module-level function for the state and the argument; its warnings are raised here again."""
         self._send((function, argument))
         assert self._process.stdout is not None
         try:
@@ -50,12 +50,12 @@ class Worker:
         return result
 
     def stop(self) -> None:
-        """End the process, whatever it is doing; a call that waits for it raises WorkerGone."""
+        """Kill the process; a call that waits for it raises WorkerGone."""
         self._process.kill()
         self._process.wait()
 
     def close(self) -> None:
-        """Let go of the pipes, once nobody waits at them."""
+        """Close the pipes, once no call is waiting."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with suppress(OSError):
@@ -74,7 +74,7 @@ class Worker:
 
 
 def _packed(value: Any) -> bytes:
-    """A value as it is sent; what cannot be sent, such as a method defined in a script, is done without a helper."""
+    """A value as bytes; WorkerGone if it cannot be pickled, such as a method defined in a script."""
     try:
         return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, AttributeError, TypeError):
@@ -82,7 +82,7 @@ def _packed(value: Any) -> bytes:
 
 
 def serve() -> None:
-    """Answer calls until the other side is gone; what anybody prints goes to standard error."""
+    """Answer calls until the parent is gone; printed output goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -99,5 +99,5 @@ def serve() -> None:
             said = [(str(w.message), w.category) for w in caught if w.category.__module__.startswith("larvatus")]
             pickle.dump((*answer, said), answers, protocol=pickle.HIGHEST_PROTOCOL)
             answers.flush()
-    except Exception:  # nobody is there any more, or what came cannot be read here: the other side goes on alone
+    except Exception:  # the parent is gone, or its message cannot be read here: it continues alone
         os._exit(1)

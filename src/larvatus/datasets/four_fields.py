@@ -1,4 +1,4 @@
-"""Files of four numeric fields with the correlations of 004's first and ninth table."""
+"""Files of four numeric fields with the correlations of Tables 1 and 9 of 004."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _NEAR = 1e-4
 
 
 def four_fields(n: int = 100, seed: int = 0) -> pa.Table:
-    """Four fields: x1 and x3 spread evenly on 1 … 100, x2 and x4 linear in them plus normal error, whole numbers.
+    """Four integer fields: x1 and x3 evenly spaced on 1 … 100, x2 and x4 linear in them plus normal error.
 
-    It matches the published ranges (1 to 100, 17 to 208, 1 to 100, 61 to 511) and all six correlations of 004's Table 1 to
-    the printed digits: errors are made uncorrelated with x1 and x3 before they are added. The records themselves are
-    not published, and how x1 and x3 were drawn is not said; where a figure depends on single records it differs by seed.
+    Matches the published ranges (1 to 100, 17 to 208, 1 to 100, 61 to 511) and all six correlations of Table 1 of 004 to the
+    printed digits: errors are made uncorrelated with x1 and x3 before they are added. The records are not published, and the
+    paper does not say how x1 and x3 were drawn. Figures that depend on single records differ by seed.
     """
     rng = np.random.Generator(np.random.Philox(seed))
     while True:
@@ -54,7 +54,7 @@ def _drawn(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
 
 
 def _nearer(first: NDArray[np.float64], second: NDArray[np.float64], aim: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """An order of the second column, reached by exchanges, in which the correlation of both is almost the one aimed at."""
+    """An order of the second column, reached by exchanges, that gives almost the target correlation with the first."""
     n = len(first)
     order = np.arange(n)
     gap = float(first @ second) / n - aim
@@ -68,9 +68,9 @@ def _nearer(first: NDArray[np.float64], second: NDArray[np.float64], aim: float,
 
 
 def extracted_fields(n: int = 100, seed: int = 0) -> pa.Table:
-    """Four normal fields with exactly the correlations of 004's Table 9: two highly correlated, the others hardly.
+    """Four normal fields with exactly the correlations of Table 9 of 004: two highly correlated, the others hardly.
 
-    The published file is an extract of a larger one that is not described; only its correlations are matched.
+    The published file is an extract of a larger one that is not described. Only its correlations are matched.
     """
     rng = np.random.Generator(np.random.Philox(seed))
     error = _white(rng.standard_normal((n, 4)), np.empty((n, 0)))
@@ -78,7 +78,7 @@ def extracted_fields(n: int = 100, seed: int = 0) -> pa.Table:
 
 
 def _white(error: NDArray[np.float64], given: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Errors of mean 0 and variance 1 that are uncorrelated with each other and with what is given."""
+    """Errors of mean 0 and variance 1, uncorrelated with each other and with the given columns."""
     n = len(error)
     design = np.column_stack([np.ones(n), given])
     error = error - design @ np.linalg.lstsq(design, error, rcond=None)[0]

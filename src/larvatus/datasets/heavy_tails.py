@@ -1,4 +1,4 @@
-"""Pairs of columns with heavy tails, symmetric or not, after the eight data sets of 003 §3.1."""
+"""Pairs of columns with heavy tails, symmetric or skewed, modelled on the eight data sets of 003 §3.1."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def heavy_tails(
 ) -> pa.Table:
     """Columns x1 and x2: bivariate t with two degrees of freedom, or F(10, 10) and a linear regression on it.
 
-    `correlation` is that of the normal pair behind the t, whose own covariance does not exist, or of the skewed pair in
-    the population; the error of the regression is normal. `mirrored` turns the sign of x2. 003 says "highly correlated":
-    .75 is what its printed measures fit, and its distributions and n = 10,000 are matched; neither its slopes nor its
-    records are printed. Two of its eight data sets are uncorrelated with a sign: here the second is the mirror image.
+    For the t, which has no covariance, `correlation` is that of the underlying normal pair. For the skewed pair it is the
+    population correlation, and the regression error is normal. `mirrored` changes the sign of x2. Matches the distributions
+    of 003 and n = 10,000. The paper says "highly correlated"; .75 fits its printed measures. Its slopes and records are not
+    printed. Two of its eight data sets are uncorrelated but have a sign; here the second is the mirror image.
     """
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Heads of households with age, race, marital status, property tax and income, after the survey file of 003 §3.2."""
+"""Household heads with age, race, marital status, property tax and income, modelled on the survey file of 003 §3.2."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ TAX_SHAPE, INCOME_SHAPE, INCOME_MEDIAN = 1.0, 0.8, 40_000.0
 def household_heads(n: int = 51_016, seed: int = 0) -> pa.Table:
     """Age in years, race in 4 levels, marital status in 7, household property tax with zeros, household income.
 
-    It matches the published number of records, columns and levels, that property tax has zeros, and the standard deviation
-    of its positive values (2,900: noise of 290² is 1 % of their variance). Shares of levels and zeros, the lognormal tails
-    and the relations are made up in the manner of such files: the widowed are old, the single young, the married richer,
-    tax rises with income and age. No figure of the published table can be met on it, only orders can.
+    Matches the published number of records, columns and levels, the zeros of property tax, and the standard deviation of its
+    positive values (2,900: noise of 290² is 1 % of their variance). Shares of levels and zeros, the lognormal tails and the
+    relations are invented but plausible: the widowed are old, the single young, the married richer, tax rises with income
+    and age. The figures of the published table cannot be reproduced on these data, only their order.
     """
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Populations of continuous key variables after the hierarchical model A1 of paper 002."""
+"""Populations of continuous key variables from model A1 of 002: x | μ, ξ² ~ N(μ, ξ²), μ normal, ξ² inverse gamma."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# mean and SD of the five published values, as far as five values tell, and as the published counts need
+# approximate mean and SD of the five published values, in line with the published counts
 PUBLISHED = {"DATA1": (92.0, 3.2), "DATA2": (85.0, 19.0)}
 
 
@@ -18,12 +18,13 @@ def key_variables(
     fixed: tuple[float, float] | None = None, centre: float = 90.0, spread: float = 10.0, shape: float = 6.0,
     scale: float = 500.0,
 ) -> pa.Table:
-    """Columns x1, x2 …, independent: x normal with mean μ and variance ξ², μ normal, ξ² inverse gamma, one of each a column.
+    """Independent columns x1, x2 …: x normal with mean μ and variance ξ², one draw of μ and ξ² per column.
 
-    `centre` and `spread` are mean and SD of μ; `shape` and `scale` those of ξ², whose mean is scale / (shape - 1): the larger
-    it is, the more records differ. With `like`, μ and ξ are fixed at what the published data of 002 show instead: DATA1 mean
-    92 and SD 3.2, DATA2 mean 85 and SD 19, n = 100; with `fixed`, at a mean and SD of your own. The paper prints five records
-    of each and neither the constants of A1 nor the other records; those are matched in law only, not in value.
+    `centre` and `spread` are the mean and SD of μ. `shape` and `scale` are the parameters of ξ², whose mean is
+    scale / (shape - 1): the larger it is, the more records differ. With `like`, μ and ξ are fixed at values close to the
+    published data of 002: DATA1 mean 92 and SD 3.2, DATA2 mean 85 and SD 19, n = 100. With `fixed`, they are the given mean
+    and SD. The paper prints five records of each, but not the constants of A1 nor the other records. The data therefore
+    match in distribution, not in value.
     """
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Columns that depend on each other in a straight line, along a curve that only rises, and along one that turns."""
+"""Columns with linear, monotonic and non-monotonic relations."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ STEEP = 1.5
 
 
 def relations(n: int = 4000, seed: int = 0) -> pa.Table:
-    """A column s that is not confidential and four that are, made to tell masking techniques apart (000, Table 1).
+    """A non-confidential column s and four confidential ones, to compare masking techniques (000, Table 1).
 
-    Normal scores joined by a normal copula: `line` and `second_line` keep them, so that with s and with each other (.7)
-    they depend linearly; `curve` is exp(1.5 z), which rises with both (.5), bends, and has nothing to do with s; `turn` is
-    s² - 1 plus a standard normal error, high at both ends of s. 000 prints no data behind its Table 1, so nothing but the
-    kinds of relation it names is matched. `s_squared` is there to measure the last one by and is not for release.
+    Normal scores joined by a normal copula. `line` and `second_line` are normal, with linear relations to s and to each other
+    (.7). `curve` is exp(1.5 z): it increases with both (.5), is non-linear, and is independent of s. `turn` is s² - 1 plus a
+    standard normal error, high at both ends of s. 000 prints no data for its Table 1, so only the kinds of relation are
+    matched. `s_squared` is used to measure the last relation and is not for release.
     """
     import pyarrow as pa
 

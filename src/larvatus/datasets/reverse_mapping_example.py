@@ -1,4 +1,4 @@
-"""The 25 records that 001 shows reverse mapping on."""
+"""The 25 records on which 001 demonstrates reverse mapping."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _X = [1110, 1122, 912, 1015, 1096, 1018, 889, 974, 1073, 1177, 963, 1070, 1003, 
 
 
 def reverse_mapping_example() -> pa.Table:
-    """Record number, a non-sensitive S and a sensitive X: the published records themselves, nothing made up."""
+    """Record number, a non-sensitive S and a sensitive X: the published records."""
     import pyarrow as pa
 
     return pa.table({"ID": list(range(1, len(_X) + 1)), "S": S, "X": _X})

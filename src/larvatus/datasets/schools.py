@@ -1,4 +1,4 @@
-"""Schools with state, locale, teachers, pupils entitled to lunch and migrant pupils, after the survey file of 003 §3.3."""
+"""Schools with state, locale, teachers, lunch pupils and migrant pupils, modelled on the survey file of 003 §3.3."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ TILT = 0.6
 def schools(n: int = 16_405, seed: int = 0) -> pa.Table:
     """State in 9 levels, locale in 8, full-time equivalent teachers, free and reduced-price lunch pupils, migrant pupils.
 
-    It matches the published number of records, columns and levels, and that the two pupil columns are counts. Shares,
-    sizes and relations are made up in the manner of such files: locales differ by state, rural schools are small, lunch
-    follows size and poverty, most schools have no migrant pupils and some have many. Only orders can be met on it.
+    Matches the published number of records, columns and levels, and that the two pupil columns are counts. Shares, sizes and
+    relations are invented but plausible: locales differ by state, rural schools are small, lunch depends on size and poverty,
+    most schools have no migrant pupils and some have many. Only the order of published figures can be reproduced.
     """
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Two confidential columns of one of four shapes, and one that is not confidential, to study reverse mapping on (001 §6)."""
+"""Two confidential columns with one of four shapes and a non-confidential one, to study reverse mapping (001 §6)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ZERO_BELOW = -0.25  # about 40 % of a standard normal
 
 
 def shapes(n: int = 1000, seed: int = 0, shape: Shape = "normal") -> pa.Table:
-    """Columns s, x1 and x2 joined by one normal copula (.5 with s, .6 with each other), x1 and x2 of the shape asked for.
+    """Columns s, x1 and x2 joined by a normal copula (.5 with s, .6 with each other); x1 and x2 have the given shape.
 
-    "normal" keeps the normal scores (mean 100, SD 15); "skewed" takes exp(z), lognormal; "zero-inflated" does so too, but
-    with 0 for the lowest four in ten; "discrete" counts whole numbers, floor(exp(.8 z + 1)), with many ties. 001 promises
-    a study by size and by characteristics of the data and publishes none: nothing is matched, the shapes are those named.
+    "normal": 100 + 15 z. "skewed": exp(z), lognormal. "zero-inflated": exp(z), with 0 for the lowest four in ten. "discrete":
+    floor(exp(.8 z + 1)), with many ties. 001 announces a study by size and characteristics of the data and publishes none,
+    so there are no published figures to match.
     """
     import pyarrow as pa
 

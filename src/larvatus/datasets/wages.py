@@ -1,4 +1,4 @@
-"""A pair of wages, as two sources tell them, with heavy tails: after the file that 004 truncates."""
+"""A pair of wages reported by two sources, with heavy tails, modelled on the file that 004 truncates."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MIDDLE, _SPREAD, SKEW = 10.143, 0.8054, 0.1243  # of the logarithm of what both sources tell of
-_CLOSE, _FAR, SHARE_FAR, OF_CPS = 0.1198, 0.7908, 0.2184, 0.4746  # how far they disagree, and how much of it is cpswage's
+MIDDLE, _SPREAD, SKEW = 10.143, 0.8054, 0.1243  # of the logarithm of the wage common to both sources
+_CLOSE, _FAR, SHARE_FAR, OF_CPS = 0.1198, 0.7908, 0.2184, 0.4746  # SD of the disagreement, and cpswage's share of it
 WAGE_TAIL, WAGE_POWER = 132_750.0, 2.1025
 CPS_TAIL, CPS_POWER = 136_697.0, 5.1495
 LOWEST, HIGHEST_WAGE, HIGHEST_CPS = 11.0, 3_932_720.0, 434_999.0
 
 
 def wages(n: int = 26_418, seed: int = 0) -> pa.Table:
-    """A wage and the wage that a survey was told, which agree closely for four in five and loosely for the others.
+    """A wage and the wage reported to a survey, which agree closely for four in five records and loosely for the others.
 
-    Both are lognormal up to a point and have Pareto tails beyond it that know nothing of each other, as the published
-    file's upper tail was replaced by draws from a model. Constants are fitted to 004's Tables 3 to 5: mean and standard
-    deviation of both, correlation (.623) and regression before and after truncation at 400,000 to 50,000. Minima and
-    maxima are set as published. Nothing else of that file is known: the shapes are a guess.
+    Both are lognormal up to a threshold, with independent Pareto tails beyond it, because the upper tail of the published file
+    was replaced by draws from a model. Constants are fitted to Tables 3 to 5 of 004: mean and standard deviation of both,
+    correlation (.623) and regression before and after truncation at 400,000 to 50,000. Minima and maxima are as published.
+    Nothing else is known about that file, so the shapes are a guess.
     """
     import pyarrow as pa
 
@@ -39,7 +39,7 @@ def wages(n: int = 26_418, seed: int = 0) -> pa.Table:
 def _tailed(
     values: NDArray[np.float64], start: float, power: float, highest: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Values beyond a point drawn anew from a Pareto tail, in whole numbers, with the ends that are published."""
+    """Integer values, with those beyond `start` drawn from a Pareto tail and the published minimum and maximum."""
     drawn = start * rng.random(len(values)) ** (-1 / power)
     out = np.round(np.clip(np.where(values > start, drawn, values), LOWEST, highest))
     out[np.argmin(out)], out[np.argmax(out)] = LOWEST, highest

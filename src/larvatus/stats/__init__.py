@@ -1,1 +1,1 @@
-"""Arithmetic on plain arrays. Nothing here knows roles, files or engines."""
+"""Arithmetic on plain arrays, independent of roles, files and engines."""

@@ -1,4 +1,4 @@
-"""What is measured for 002: the 36 scenarios, the five records, and an intruder who knows other records too."""
+"""The experiments for 002: the 36 scenarios, the five records, and an intruder who knows other records too."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ VAGUE: Mapping[str, Any] = {
 }
 KNOWN_COUNTS = (0, 50, 99)
 WHAT = {"links": "correct", "probability": "probability", "deviation": "deviation"}
-WIDER = 1 / 4  # of the range of z, where the text centres the prior of the noise at a sixth
+WIDER = 1 / 4  # of the range of z; the text centres the prior of the noise at a sixth
 
 
 def _drawn(name: str, seed: int) -> pa.Table:
-    """A hundred values with the mean and the standard deviation of the five that are published."""
+    """A hundred values with the mean and the standard deviation of the five published ones."""
     five = np.array(column("002", "1", f"{name} original"))
     return key_variables(seed=seed, fixed=(float(five.mean()), float(five.std(ddof=1))))
 
@@ -44,18 +44,18 @@ def _step(bias: str, noise: str) -> dict[str, Any]:
 
 
 def scenario_cells() -> Iterator[tuple[str, str, str]]:
-    """Row of Tables 2 and 3, bias and noise."""
+    """The rows of Tables 2 and 3, with bias and noise."""
     return ((f"{b} bias, {n} noise", b, n) for b in _LEVELS for n in _LEVELS)
 
 
 def _links(data: Microdata, release: Any, **settings: Any) -> dict[str, Mapping[str, Any]]:
-    """What every kernel finds."""
+    """The result of every kernel."""
     score = attack_once(data, release, {"method": "bayesian_intruder", **settings})
     return {str(r["kernel"]): r for r in score.details["kernels"]}
 
 
 def paper_scenarios(seed: int, where: Where) -> dict[str, float]:
-    """The 36 scenarios on data drawn afresh: links by the paper's kernel, and those of the strongest."""
+    """The 36 scenarios on newly drawn data: links by the paper's kernel and by the strongest."""
     out: dict[str, float] = {}
     for name in DATA:
         data = read(_drawn(name, seed), confidential="x1")
@@ -75,7 +75,7 @@ def paper_scenarios(seed: int, where: Where) -> dict[str, float]:
 
 
 def records(seed: int, where: Where) -> dict[str, float]:
-    """Table 1: five records of the generator, and the five published ones masked among 95 others of it."""
+    """Table 1: five records of the generator, and the five published ones masked among 95 others from it."""
     import pyarrow as pa
 
     out: dict[str, float] = {}
@@ -91,7 +91,7 @@ def records(seed: int, where: Where) -> dict[str, float]:
 
 
 def others_known(seed: int, where: Where) -> dict[str, float]:
-    """Links per hundred targets, DATA2 with least bias and noise, where values of other records are known as well."""
+    """Links per hundred targets, DATA2 with minimum bias and noise, if values of other records are known as well."""
     data = read(key_variables(like="DATA2", seed=seed), confidential="x1")
     release = make_releases(data, {"least": _step("minimum", "minimum")}, seed)["least"]
     out: dict[str, float] = {}
@@ -99,7 +99,7 @@ def others_known(seed: int, where: Where) -> dict[str, float]:
         found = _links(data, release, parameters="released", known_records=known, kernel="likelihood")
         out[f"released/{known}"] = 100 * column_number(found["likelihood"]["value"])
     for known in KNOWN_COUNTS:
-        with suppress(RiskError):  # chains that have not converged are refused, and give no figure
+        with suppress(RiskError):  # chains that do not converge are refused and give no figure
             out[f"vague/{known}"] = 100 * column_number(_links(
                 data, release, parameters="unknown", known_records=known, **VAGUE)["likelihood"]["value"])
     return out

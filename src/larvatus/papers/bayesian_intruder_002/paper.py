@@ -37,7 +37,7 @@ from larvatus.papers.framework.seed_comparison import never_smaller, paired_diff
 from larvatus.papers.framework.verdicts import MeasuredFigure, VerdictRow
 
 _KINDS = ("links", "probability", "deviation")
-RECIPE = "by the recipe of `larvatus.datasets.key_variables` (standard deviation 19)"
+RECIPE = "from `larvatus.datasets.key_variables` (standard deviation 19)"
 
 
 def _links(found: Mapping[str, Summary], table: str, data: str, bias: str, noise: str) -> Summary:
@@ -45,7 +45,7 @@ def _links(found: Mapping[str, Summary], table: str, data: str, bias: str, noise
 
 
 def _monotone(pairs: list[tuple[str, Summary, Summary]], words: str) -> tuple[Holds, str]:
-    """Of pairs of which the first should have more links, how many have; one link of a hundred the other way is large."""
+    """The verdict on pairs of which the first should have more links; a reversal by one link per hundred is large."""
     return never_smaller(pairs, words, 1.0)
 
 
@@ -76,9 +76,9 @@ def _largest(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     more = paired_difference(all_known, alone)
     verdict: Holds = "does not hold" if more.sign > 0 else "holds" if more.sign < 0 else "cannot tell"
     return verdict, (
-        f"DATA2 {RECIPE}, least bias and noise, parameters released. Links of 100: {band_text(alone, 1)} where only "
-                     f"the target is known (d.1), {band_text(all_known, 1)} where all other records are known too and links "
-                     f"are one to one. Difference: {more}")
+        f"DATA2 {RECIPE}, minimum bias and noise, parameters released. Links per 100: {band_text(alone, 1)} if only the "
+        f"target is known (d.1), {band_text(all_known, 1)} if all other records are known too and links are one to one. "
+        f"Difference: {more}")
 
 
 def _between(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
@@ -88,11 +88,12 @@ def _between(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     if ran >= FEWEST_SEEDS and all(s.seeds >= FEWEST_SEEDS for s in there.values()):
         verdict = "does not hold" if len(there) == len(KNOWN_COUNTS) else "holds in part"
     refused = "" if len(there) == len(
-        KNOWN_COUNTS) else ". For the other numbers chains did not converge in any seed, and are refused"
+        KNOWN_COUNTS) else ". For the other numbers no seed converged"
     return verdict, Evidence(
-        f"Markov chains over matchings serve every target at once. DATA2 {RECIPE}, least bias and noise, parameters unknown, "
+        f"Markov chains over matchings handle all targets at once. DATA2 {RECIPE}, minimum bias and noise, parameters unknown, "
         f"likelihood kernel. Priors allow for light masking (centred at {VAGUE['bias_centre']:g}, coefficient of variation "
-        f"{VAGUE['bias_cv']:g}). Chains are to converge in {FEWEST_SEEDS} seeds for every number known{refused}",
+        f"{VAGUE['bias_cv']:g}). The claim is refuted if chains converge in {FEWEST_SEEDS} seeds for every number of known "
+        f"records{refused}",
         ("other records known", "links per hundred targets", "seeds that converged"),
         tuple((f"L = {k}", band_text(s, 1), f"{s.seeds} of {ran}") for k, s in there.items()))
 
@@ -109,10 +110,10 @@ def _little(found: Mapping[str, Summary]) -> tuple[Holds, str]:
         verdict = "holds"
     elif far and 2 * (close + far) >= len(cells):
         verdict = "does not hold" if far > close else "holds in part"
-    return verdict, (f"In {close} of {len(cells)} scenarios with more than the least of both, silence hides fewer than two "
-                     f"links of 100. In {far} it hides more; in the others it cannot be told. It hides most in {worst[0]}, "
-                     f"{worst[1]} bias and {worst[2]} noise: {gaps[worst]}. Of an intruder who takes the "
-                     f"strongest kernel it hides {max(strong.values()):.1f} at most, by means")
+    return verdict, (f"All scenarios except minimum bias with minimum noise: in {close} of {len(cells)}, not releasing the "
+                     f"parameters hides fewer than two links per 100. In {far} it hides more; the others cannot be decided. It "
+                     f"hides most in {worst[0]}, {worst[1]} bias and {worst[2]} noise: {gaps[worst]}. Against an intruder who "
+                     f"uses the strongest kernel it hides at most {max(strong.values()):.1f} on average")
 
 
 def _kernel(found: Mapping[str, Summary]) -> tuple[Holds, str]:
@@ -122,19 +123,19 @@ def _kernel(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     ahead = sum(paired_difference(found[f"likelihood {t}/{d}/{r}"], found[f"{t}/{d} links/{r}"]).beyond(0.5) > 0
                 for t in CASES for d in DATA for r, _, _ in scenario_cells())
     verdict: Holds = "does not hold" if more.beyond(1) > 0 else "holds" if more.beyond(1) < 0 else "cannot tell"
-    return verdict, (f"Its kernel is weighed by the factor; the other is the plain likelihood of z given x. d.2, DATA2, {row}: "
-                     f"{band_text(theirs, 1)} links by its own, {band_text(other, 1)} by the other (difference {more}). The "
-                     f"other is ahead by over half a link in {ahead} of 36 scenarios. One link more in that one is "
-                     "enough not to hold")
+    return verdict, (f"The paper's kernel is weighted by the factor; the alternative is the likelihood of z given x. d.2, "
+                     f"DATA2, {row}: {band_text(theirs, 1)} links by the paper's kernel, {band_text(other, 1)} by the "
+                     f"likelihood (difference {more}). The likelihood is ahead by more than half a link in {ahead} of 36 "
+                     "scenarios. One link more in the scenario above refutes the claim")
 
 
 def _told(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> str:
-    """How many figures of each kind are in band, and whether so many lie outside by chance."""
+    """How many figures of each kind are in band, and whether chance explains those outside."""
     return f"{by_kind(rows, _KINDS)} {by_chance(rows)}".strip()
 
 
 def _wider(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> str:
-    """What a wider prior of the noise would give of Table 3: the reason, where it brings more figures into their bands."""
+    """What a wider prior of the noise gives for Table 3: a possible reason if it brings more figures into their bands."""
     wrong = [r for r in rows if r.verdict == "outside"]
     if not wrong:
         return _told(rows, found)
@@ -147,18 +148,18 @@ def _wider(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> s
     if not likely:
         return _told(rows, found)
     before = sum(r.verdict != "outside" for r in likely)
-    because = "A wider prior does not account for them"
+    because = "A wider prior does not explain them"
     if fits["probability"] > before:
         because = ("The printed probabilities fit a wider prior better than the one the text states "
                    f"({fits['probability']} against {before} of {len(likely)})")
-    return (f"{_told(rows, found)}\nWhy, perhaps: with the prior of the noise centred at {WIDER:g} of the range of z instead "
-            f"of a sixth, a value chosen afterwards because it fits, {sum(r.published.name in inside for r in wrong)} of the "
-            f"{len(wrong)} figures outside are in band, and of those that {FEWEST_SEEDS} seeds or more give "
-            f"{', '.join(f'{fits[k]} of {len(own)} {k}' for k, own in rows_of.items())}. {because}.")
+    return (f"{_told(rows, found)}\nPossible reason: if the prior of the noise is centred at {WIDER:g} of the range of z "
+            f"instead of a sixth (a value chosen afterwards because it fits), {sum(r.published.name in inside for r in wrong)} "
+            f"of the {len(wrong)} figures outside are in band. In band among the figures that {FEWEST_SEEDS} seeds or more "
+            f"give: {', '.join(f'{fits[k]} of {len(own)} {k}' for k, own in rows_of.items())}. {because}.")
 
 
 def _spread(name: str) -> float:
-    """The standard deviation of the five printed values, with which data are drawn."""
+    """The standard deviation of the five printed values, used to draw data."""
     return stdev(column("002", "1", f"{name} original"))
 
 
@@ -166,22 +167,22 @@ PAPER = Paper(
     "002", ("Additive noise and multiplicative bias as disclosure limitation techniques for continuous microdata: a "
             "simulation study"),
     experiments=(
-        Experiment("scenarios", paper_scenarios, seeds=REPLICATIONS, quick=3, most="as many as the paper's replications"),
+        Experiment("scenarios", paper_scenarios, seeds=REPLICATIONS, quick=3, most="the paper's number of replications"),
         Experiment("records", records, quick=20),
         Experiment("others known", others_known, seeds=20, quick=1),
     ),
     tables=(
         PublishedTable("1", "records",
-                       note="Originals are held against draws of a generator of the same law (datasets.key_variables), "
-              "perturbed values against other draws of the mask for the five published originals."),
+                       note="Originals are compared with draws of a generator of the same law (datasets.key_variables), "
+              "perturbed values with other draws of the mask for the five published originals."),
         PublishedTable("2", "scenarios",
-                       note="On data drawn afresh for every replication, N = 100, with the mean and the standard "
-              f"deviation of the five published values: {_spread('DATA1'):.2f} and {_spread('DATA2'):.2f}, where the recipe of "
-              "`larvatus.datasets.key_variables` takes 3.2 and 19. The paper's kernel in closed form, threshold 0.",
+                       note="On data drawn anew for every replication, N = 100, with the mean and the standard deviation of "
+              f"the five published values. The standard deviations are {_spread('DATA1'):.2f} and {_spread('DATA2'):.2f}; "
+              "`larvatus.datasets.key_variables` uses 3.2 and 19. The paper's kernel in closed form, threshold 0.",
               remark=_told),
         PublishedTable("3", "scenarios",
                        note="Priors on the two standard deviations, centred at 1/12 and at a sixth of the range of z, "
-              "coefficient of variation 1/20: what the printed numbers mean if Table 3 is to come out. Data as for Table 2.",
+              "coefficient of variation 1/20: the reading of the printed numbers that reproduces Table 3. Data as for Table 2.",
               remark=_wider),
     ),
     claims=(

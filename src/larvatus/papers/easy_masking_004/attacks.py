@@ -1,4 +1,4 @@
-"""What is measured for the claims of 004: linkage, samples, rotations, intersections and limited swaps."""
+"""The experiments for the claims of 004: linkage, samples, rotations, intersections and limited swaps."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def link_small_file(seed: int, where: Where) -> dict[str, float]:
 
 
 def _alone(score: Score) -> float:
-    """Share of records that are the only candidate: they have the whole credit."""
-    assert score.by_record is not None, "attacks on linkage give the credit of every record"
+    """Share of records that are the only candidate, and so have full credit."""
+    assert score.by_record is not None, "linkage attacks give the credit of every record"
     return float(np.mean(score.by_record > 1 - SAME_VALUE))
 
 
 def attack_swaps(seed: int, where: Where) -> dict[str, float]:
-    """Records found after a swap of a tenth of the values of three fields, n = 1,000."""
+    """Share of records found after swapping a tenth of the values of three fields, n = 1,000."""
     data = read(four_fields(1000, seed), confidential=_FIELDS[:3], non_confidential="x4")
     release = make_releases(data, {"s": {"method": "random_swap", "rate": 0.1}}, seed)["s"]
     return {
@@ -54,7 +54,7 @@ def attack_swaps(seed: int, where: Where) -> dict[str, float]:
 
 
 def attack_samples(seed: int, where: Where) -> dict[str, float]:
-    """How many of the ten largest values of a skewed column are in a sample."""
+    """Whether a sample contains all, or none, of the ten largest values of a skewed column."""
     table = households(5000, seed)
     data = read(table, confidential=_MONEY)
     top = set(sorted(table["home_value"].to_pylist())[-10:])
@@ -67,7 +67,7 @@ def attack_samples(seed: int, where: Where) -> dict[str, float]:
 
 
 def rebuild_small_file(seed: int, where: Where) -> dict[str, float]:
-    """Twelve columns in 30 and in 14 records: is there other data with the same means and covariances?"""
+    """Twelve columns, 30 and 14 records: do other data exist with the same means and covariances?"""
     import pyarrow as pa
 
     out: dict[str, float] = {}
@@ -85,7 +85,7 @@ def rebuild_small_file(seed: int, where: Where) -> dict[str, float]:
 
 
 def _mean_move(before: Mapping[str, Any], after: Any) -> float:
-    """Root mean square of how far values moved, in standard deviations."""
+    """Root mean square change of the values, in standard deviations."""
     moves = []
     for name, values in before.items():
         x, y = values.to_numpy(), after[name].to_numpy()
@@ -94,7 +94,7 @@ def _mean_move(before: Mapping[str, Any], after: Any) -> float:
 
 
 def attack_microaggregates(seed: int, where: Where) -> dict[str, float]:
-    """10,000 records (2,000 in a hurry), three groups of two columns, each microaggregated with a hundredth of the records."""
+    """10,000 records (2,000 in a quick run), three groups of two columns, each microaggregated with k = n / 100."""
     import pyarrow as pa
 
     n = 2000 if where.quick else 10_000
@@ -113,7 +113,7 @@ def attack_microaggregates(seed: int, where: Where) -> dict[str, float]:
 
 
 def limited_swaps(seed: int, where: Where) -> dict[str, float]:
-    """At most .5 % of the records swapped as a group within gender and marital status, measured by age group."""
+    """At most .5 % of the records swapped jointly within gender and marital status, measured by age group."""
     data = read(households(20_000, seed), confidential=_MONEY, sub_groups=["gender", "marital"], non_confidential="age_group",
                 engine="memory")
     bound = float(np.quantile(data.frame()["home_value"].to_numpy(), 0.995))

@@ -1,4 +1,4 @@
-"""What is measured for the tables of 004: four-field files, an extract, and a pair of wages."""
+"""The experiments for the tables of 004: four-field files, an extract, and a pair of wages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from larvatus.pipeline import read, utility
 
 _FIELDS = ("x1", "x2", "x3", "x4")
 _FIRST = _FIELDS[:3]
-THREE: Mapping[str, Any] = {  # x4 leaves as it is
+THREE: Mapping[str, Any] = {  # x4 is not masked
     "2a": {"method": "random_blanking", "rate": 0.05},
     "2b": {"method": "random_blanking", "rate": 0.25},
     "7a": {"method": "random_swap", "rate": 0.1}, "7b": {"method": "random_swap", "rate": 1.0},
@@ -31,7 +31,7 @@ _FOUR: Mapping[str, Any] = {
 
 
 def matrix(table: str, data: Microdata, release: Release, side: str = "released") -> dict[str, float]:
-    """All correlations of a release, each under both of its names."""
+    """All correlations of a release, each under both orders of its columns."""
     out = {}
     for pair in measure_once(data, release, "correlation").by_pair:
         for a, b in (("first", "second"), ("second", "first")):
@@ -40,7 +40,7 @@ def matrix(table: str, data: Microdata, release: Release, side: str = "released"
 
 
 def _pairs(table: str, release: Release) -> dict[str, float]:
-    """How many records have both of two fields."""
+    """The number of records that have both of two fields."""
     def both(group: int, block: Any) -> Any:
         there = ~np.isnan(block.matrix(_FIELDS))
         return (there.T.astype(int) @ there.astype(int)).astype(float)
@@ -50,7 +50,7 @@ def _pairs(table: str, release: Release) -> dict[str, float]:
 
 
 def fields(seed: int, where: Where) -> dict[str, float]:
-    """Tables 1, 2, 6, 7, 8 and 11 on a file drawn afresh for every seed."""
+    """Tables 1, 2, 6, 7, 8 and 11 on a file drawn anew for every seed."""
     file = four_fields(100, seed)
     data, open_x4 = read(file, confidential=_FIELDS), read(file, confidential=_FIRST, non_confidential="x4")
     releases = make_releases(data, _FOUR, seed)

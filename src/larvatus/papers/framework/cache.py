@@ -1,4 +1,4 @@
-"""Results by seed, kept in a folder so that an interrupted run goes on where it stopped."""
+"""Results by seed, stored in a folder so that an interrupted run can resume."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from larvatus.core.kernels import cache_folder
 from larvatus.papers.framework.model import Experiment, Figures, Paper, Where
 from larvatus.papers.framework.published_figures import published_file
 
-SHOWS = {"cli", "reporting", "web"}  # parts of the package that no figure is made by
-SHARED = {"published_figures.py", "shortcuts.py"}  # what the modules of experiments share
+SHOWS = {"cli", "reporting", "web"}  # parts of the package that do not affect any figure
+SHARED = {"published_figures.py", "shortcuts.py"}  # code shared by the modules of experiments
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Task:
 class ResultCache:
     """A folder with one file of results for each experiment, one line for each seed.
 
-    A line counts only while not a byte has changed, since it was written, of what its figures are made by: the package
-    but for what shows results, the experiment's own module, the published figures and the real file.
+    A line is valid only while everything that affects its figures is unchanged: the package (except the parts that display
+    results), the experiment's own module, the published figures and the real file.
     """
 
     folder: Path | None
@@ -51,7 +51,7 @@ class ResultCache:
         return self.folder / f"{task.paper}-{task.experiment}.jsonl" if self.folder else None
 
     def results(self, task: Task) -> dict[int, dict[str, float]]:
-        """By seed, what was kept of an experiment; lines that were cut off are passed over."""
+        """Stored results of an experiment, by seed; truncated lines are ignored."""
         path = self._path(task)
         out: dict[int, dict[str, float]] = {}
         if path is None or not path.is_file():
@@ -74,7 +74,7 @@ class ResultCache:
 
 
 def _cut_off(path: Path) -> bool:
-    """Whether a file ends in the middle of a line."""
+    """Whether the last line of a file is incomplete."""
     with path.open("rb") as file:
         if file.seek(0, os.SEEK_END) == 0:
             return False
@@ -83,7 +83,7 @@ def _cut_off(path: Path) -> bool:
 
 
 def _package() -> bytes:
-    """A digest of every source that measures: methods, data, walk, and what papers share."""
+    """A digest of every source that affects figures: methods, data, pipeline, and code shared by the papers."""
     import larvatus
 
     root = Path(larvatus.__file__).parent
@@ -107,6 +107,6 @@ def _mark(package: bytes, where: Where, paper: Paper, experiment: Experiment) ->
 
 
 def usual_folder() -> Path | None:
-    """Where results are kept unless another folder is named."""
+    """The default folder for results."""
     found = cache_folder()
     return found / "reproduce" if found else None

@@ -1,4 +1,4 @@
-"""Which papers there are, and what was meant by PAPER or PAPER/TABLE."""
+"""The papers, and how PAPER or PAPER/TABLE selects from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from larvatus.papers.framework.model import Paper, PublishedTable
 
 @cache
 def papers() -> tuple[Paper, ...]:
-    """Every module of a paper's folder that defines PAPER; nothing has to be registered."""
+    """Every PAPER defined in a module of a paper's folder; nothing has to be registered."""
     package = importlib.import_module("larvatus.papers")
     inside = [m.name for m in pkgutil.walk_packages(package.__path__, "larvatus.papers.") if not m.ispkg]
     modules = [importlib.import_module(name) for name in inside if not name.startswith("larvatus.papers.framework.")]
@@ -21,7 +21,7 @@ def papers() -> tuple[Paper, ...]:
 
 
 def select_tables(names: Sequence[str]) -> list[tuple[Paper, tuple[PublishedTable, ...]]]:
-    """The tables that were asked for, all where none is named; a table's number may leave out its letter."""
+    """The requested tables (default: all); the letter of a table's number may be omitted."""
     if not names:
         return [(p, p.tables) for p in papers()]
     known = {p.number: p for p in papers()}

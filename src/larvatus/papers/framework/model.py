@@ -1,7 +1,7 @@
-"""What a paper's module says: experiments that measure figures, tables that hold them against published ones, claims.
+"""What a paper's module contains: experiments that measure figures, published tables to compare them with, and claims.
 
-A figure has a name of three parts, `table/column/row`, as in the file of published figures. An experiment returns figures
-by name, once for each seed; a table needs no code beyond that.
+A figure's name has three parts, `table/column/row`, as in the file of published figures. An experiment returns figures by
+name, once for each seed. A table needs no other code.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 Figures = Mapping[str, float]
 NOT_YET = "the same command without --as-kept runs it"
-FEWEST_SEEDS = 10  # seeds below which a random figure is neither in band nor outside, and no band is shown of it
+FEWEST_SEEDS = 10  # with fewer seeds a random figure is neither in band nor outside, and has no band
 Holds = Literal["holds", "holds in part", "does not hold", "cannot tell", "slip"]
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where real files are, and whether a rough answer will do."""
+    """The folder of real files, and whether this is a quick run."""
 
     data: Path | None = None
     quick: bool = False
 
     def file(self, name: str) -> Path | None:
-        """The real file of this name, if it is there."""
+        """The path of a real file, or None if it does not exist."""
         path = self.data / name if self.data else None
         return path if path is not None and path.is_file() else None
 
@@ -37,8 +37,8 @@ class Where:
 class Experiment:
     """Figures of several tables that are measured together; `run` is called once for each seed.
 
-    `seeds` is how many seeds there can be: 1 where nothing is random; `most` says why there are no more. `quick` is how many
-    are run in a hurry, and `hurry` says what else is smaller then.
+    `seeds` is the maximum number of seeds (1 if nothing is random), and `most` the reason for it. `quick` is the number of
+    seeds in a quick run, and `hurry` states what else is smaller in a quick run.
     """
 
     name: str
@@ -47,10 +47,10 @@ class Experiment:
     quick: int = 3
     file: str | None = None
     hurry: str = ""
-    most: str = "each takes long"
+    most: str = "each run takes long"
 
     def asked(self, seeds: int, quick: bool) -> int:
-        """How many seeds are run where so many were asked for."""
+        """The number of seeds that are run if `seeds` are requested."""
         return min(n for n in (seeds, self.seeds, self.quick if quick else None) if n is not None)
 
 
@@ -58,12 +58,12 @@ class Experiment:
 class PublishedTable:
     """One published table.
 
-    `exact` are beginnings of names of figures that every seed must give to the last printed digit; `within` says how far
-    a figure that is not random may lie from the published one; `cannot` says of which figures reproduction is impossible,
-    and why. All others are held against the band over seeds. A symmetric table's figures are shown once. `also` are
-    further experiments that give rows of it. `note` says on what the table was made; `remark` makes sentences of the rows
-    with their verdicts and of all that was measured for the paper, so that no measured figure is typed. `fitted` says that
-    the data are a stand-in made to give figures of this very table.
+    `exact`, `within` and `cannot` refer to figures by the beginning of their names. Every seed must give the figures in
+    `exact` to the last printed digit. `within` is the tolerance for a figure that is not random. `cannot` gives the reason
+    why a figure cannot be reproduced. All other figures are compared with the band over seeds. The figures of a symmetric
+    table are shown once. `also` lists further experiments that give rows of the table. `note` states which data were used.
+    `remark` makes sentences from the rows with their verdicts and from all figures measured for the paper, so that no
+    measured figure is typed. `fitted` is true if the data are a stand-in fitted to figures of the same table.
     """
 
     number: str
@@ -83,7 +83,7 @@ class PublishedTable:
 
 
 class Summary(Protocol):
-    """What is known of a measured figure: a mean and a band over seeds, and every seed's own."""
+    """A measured figure: its mean and band over seeds, and its value for each seed."""
 
     @property
     def mean(self) -> float: ...
@@ -99,7 +99,7 @@ class Summary(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was measured: a sentence, and where there are many figures a small table of them."""
+    """The evidence for a verdict: a sentence and, if there are many figures, a small table."""
 
     said: str
     columns: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ class Evidence:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The sentence, then a line for every row."""
+        """The sentence, then one line per row."""
         return self.said, *(self.in_words(row) for row in self.rows)
 
     def in_words(self, row: tuple[str, ...]) -> str:
@@ -123,10 +123,11 @@ ClaimJudge = Callable[[Mapping[str, Summary]], tuple[Holds, str | Evidence]]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of a paper, or a slip in it; `judge` says from measured figures whether it holds, and shows the evidence.
+    """A claim of a paper, or a slip in it; `judge` returns the verdict and the evidence from measured figures.
 
-    `experiments` are those whose figures it needs, or any of which will do: none for a slip that printed figures show. An
-    `identity` is a thing that any single seed could refute; nothing else is judged of fewer than FEWEST seeds.
+    `experiments` are the experiments whose figures the claim needs: all of them, or one of them if `any_of`. A slip that
+    printed figures show needs none. A single seed can refute an `identity`. No other claim is judged on fewer than
+    FEWEST_SEEDS seeds.
     """
 
     says: str
@@ -136,7 +137,7 @@ class Claim:
     identity: bool = False
 
     def lacks(self, missing: Mapping[str, str]) -> str:
-        """Why it cannot be judged, from why experiments were not run."""
+        """Why the claim cannot be judged, given why experiments were not run; empty if it can."""
         found = [missing[e] for e in self.experiments if e in missing]
         return found[0] if found and (not self.any_of or len(found) == len(self.experiments)) else ""
 
@@ -147,9 +148,9 @@ Studied = Callable[[Mapping[str, Summary]], Sequence["ReportBlock"]]
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper by its number; `figures` draws its figures for a report, where the data they need are there.
+    """A paper by its number; `figures` draws its figures for a report, if the data they need exist.
 
-    `studied` makes blocks of what was measured where nothing is published to hold it against; claims name the experiments.
+    `studied` makes report blocks from measured figures that have no published counterpart.
     """
 
     number: str
@@ -165,12 +166,12 @@ class Paper:
 
 
 def band_text(summary: Summary, digits: int = 3) -> str:
-    """A mean with its band, as evidence; of a few seeds without one."""
+    """A mean with its band, as evidence; without the band if there are too few seeds."""
     if summary.low == summary.high or summary.seeds < FEWEST_SEEDS:
         return f"{summary.mean:.{digits}f}"
     return f"{summary.mean:.{digits}f} [{summary.low:.{digits}f}, {summary.high:.{digits}f}]"
 
 
 def slip(says: str, evidence: str) -> Claim:
-    """A slip that the paper's own figures show."""
+    """A slip that is evident from the paper's own figures."""
     return Claim(says, lambda _: ("slip", evidence))

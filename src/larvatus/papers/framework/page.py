@@ -1,4 +1,4 @@
-"""A reproduction as a report page, and as the text of docs/papers.md."""
+"""A reproduction as a report page and as the text of docs/papers.md."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from larvatus.reporting.page.blocks import Finding, Findings, Fold, Paragraph, R
 Tone = Literal["good", "mixed", "bad", "open"]
 
 OPEN_ROWS = 45  # longer tables are folded away
-CLAIM_HEADS = ("paper", "what it says", "verdict", "what was measured")
+CLAIM_HEADS = ("paper", "claim", "verdict", "evidence")
 CLAIMS: Mapping[str, Tone] = {
     "slip": "bad", "does not hold": "bad", "holds in part": "mixed", "holds": "good", "cannot tell": "open",
     "not measured": "open",
 }
 IN_WORDS = {"slip": ("is a slip", "are slips"), "does not hold": ("does not hold", "do not hold"),
             "holds in part": ("holds in part", "hold in part"), "holds": ("holds", "hold"),
-            "cannot tell": ("cannot be told", "cannot be told"), "not measured": ("was not measured", "were not measured")}
+            "cannot tell": ("cannot be decided", "cannot be decided"),
+            "not measured": ("was not measured", "were not measured")}
 BANDS = (
-    "A figure is exact where every seed gives it to the last printed digit, and in band where it lies between the 1st and "
-    "99th percentile over seeds, outside of which at most one figure in fifty lies by chance. With n seeds, fewer than "
-    f"{ENOUGH}, the band is from the least to the most that any gave, and at most 2 figures in n + 1 lie outside by chance. "
-    f"Below {FEWEST_SEEDS} seeds a random figure is neither in band nor outside. Some seeds give no such figure: the row says "
-    f"how many do. A claim is judged of at least {FEWEST_SEEDS} seeds, identities apart, and a difference is told where it is "
-    f"beyond {ERRORS:g} standard errors. It holds in part where some of it is shown to hold and some not to, or most of it to "
-    "and none not to; where little is shown it cannot be told."
+    "A figure is exact if every seed gives it to the last printed digit. It is in band if it lies between the 1st and 99th "
+    "percentile over seeds; by chance at most one figure in fifty lies outside. With n seeds, fewer than "
+    f"{ENOUGH}, the band runs from the smallest to the largest value of any seed, and by chance at most 2 figures in n + 1 lie "
+    f"outside. With fewer than {FEWEST_SEEDS} seeds a random figure is neither in band nor outside. If some seeds do not give "
+    f"a figure, its row states how many do. Claims other than identities need at least {FEWEST_SEEDS} seeds. A difference "
+    f"counts as shown if it exceeds {ERRORS:g} standard errors. A claim holds in part if some of it is shown and some refuted, "
+    "or if most of it is shown and none refuted. If too little is shown, the verdict is “cannot tell”."
 )
 SUMMARY = ("paper", "figures", *VERDICTS)
 
 
 def title_of(found: Reproduction) -> str:
     papers = ", ".join(p.number for p in found.papers)
-    return f"Published beside measured: {'papers' if len(found.papers) > 1 else 'paper'} {papers}"
+    return f"Published and measured figures: {'papers' if len(found.papers) > 1 else 'paper'} {papers}"
 
 
 def closing(found: Reproduction) -> str:
@@ -47,13 +48,13 @@ def closing(found: Reproduction) -> str:
     from larvatus import __version__
 
     most = max((t.seeds for t in found.tables), default=0)
-    asked = (f"up to {most} seeds where figures are random, each table says how many" if most else
-             "each claim says over how many seeds") + (", in a hurry" if found.quick else "")
+    asked = (f"up to {most} seeds for random figures (each table states how many)" if most else
+             "each claim states its number of seeds") + (", quick run" if found.quick else "")
     return f"larvatus {__version__}, {datetime.now(UTC):%d %B %Y}, {asked}."
 
 
 def page(found: Reproduction, where: Where) -> Report:
-    """A summary; then the claims, which a methodologist reads first; what lies outside, and why; then every paper."""
+    """A summary, the claims (which a methodologist reads first), figures outside with reasons, then every paper."""
     sections = [Section(f"Paper {p.number}: {p.title}", tuple(_paper(found, p, where))) for p in found.papers]
     apart = tuple(_apart(found))
     first = [
@@ -64,12 +65,12 @@ def page(found: Reproduction, where: Where) -> Report:
     opening = (*_summary(found, len(first)), *fits, Paragraph(BANDS, "quiet"))
     return Report(
         title_of(found), "public", opening, (*first, *sections), closing(found), ("findings.css",),
-        "Every published table again"
+        "Published tables, reproduced"
     )
 
 
 def verdicts_by_paper(found: Reproduction) -> list[tuple[str, ...]]:
-    """For every paper with tables: its number, how many figures it prints, and how many have which verdict."""
+    """For every paper with tables: its number, the number of printed figures, and the count of each verdict."""
     out = []
     for paper in found.papers:
         rows = [r for t in found.of(paper)[0] for r in t.rows]
@@ -82,7 +83,7 @@ def verdicts_by_paper(found: Reproduction) -> list[tuple[str, ...]]:
 
 
 def summary_of(found: Reproduction) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The same without verdicts that no figure has, but for those that every reader looks for."""
+    """The same without verdicts that no figure has, except those that every reader looks for."""
     rows = verdicts_by_paper(found)
     always = {"paper", "figures", "exact", "in band", "outside", "cannot be reproduced"}
     kept = [i for i, name in enumerate(SUMMARY) if name in always or any(r[i] != "0" for r in rows)]
@@ -91,15 +92,15 @@ def summary_of(found: Reproduction) -> tuple[tuple[str, ...], list[tuple[str, ..
 
 def counted_claims(claims: Sequence[JudgedClaim]) -> str:
     counts = {v: sum(c.verdict == v for c in claims) for v in CLAIMS}
-    return f"Of {len(claims)} claims " + ", ".join(f"{n} {IN_WORDS[v][n > 1]}" for v, n in counts.items() if n) + "."
+    return f"{len(claims)} claims: " + ", ".join(f"{n} {IN_WORDS[v][n > 1]}" for v, n in counts.items() if n) + "."
 
 
 def stand_in_note(found: Reproduction) -> str:
-    """Of figures exact or in band, how many are of stand-ins that were made to give figures of the same tables."""
+    """How many of the figures exact or in band come from stand-ins fitted to figures of the same tables."""
     good = [t.table.fitted for t in found.tables for r in t.rows if r.verdict in ("exact", "in band")]
     names = ", ".join(t.name for t in found.tables if t.table.fitted)
-    return (f"Of the {len(good):,} figures exact or in band, {sum(good):,} are of stand-ins fitted to figures of the same "
-            f"tables ({names}): these say that such data can be, not that they are the paper's.") if sum(good) else ""
+    return (f"{sum(good):,} of the {len(good):,} figures exact or in band come from stand-ins fitted to figures of the same "
+            f"tables ({names}). They show that such data can exist, not that these are the paper's data.") if sum(good) else ""
 
 
 def _summary(found: Reproduction, before: int) -> Iterator[ReportBlock]:
@@ -124,7 +125,7 @@ def _finding(claim: JudgedClaim) -> Finding:
 
 
 def _apart(found: Reproduction) -> Iterator[ReportBlock]:
-    """Of every table that is not as printed: the figures outside, and the reasons."""
+    """For every table that differs from print: the figures outside, and the reasons."""
     for table in found.tables:
         wrong = [r for r in table.rows if r.verdict == "outside"]
         impossible = reasons(table)
@@ -132,7 +133,7 @@ def _apart(found: Reproduction) -> Iterator[ReportBlock]:
             remarks = table.remark.split("\n") if wrong else []
             blocks: list[ReportBlock] = [Paragraph(said) for said in (*impossible, *remarks) if said]
             if wrong:
-                heads = (*HEADS[:-1], "off, in SD of seeds")
+                heads = (*HEADS[:-1], "deviation, in SD over seeds")
                 blocks.append(ReportTable("Outside", heads, tuple((*table_cells(r)[:-1], _off(r)) for r in wrong)))
             yield Section(f"{table.name}: {table.title}", tuple(blocks))
 
@@ -161,12 +162,12 @@ def _table(table: CheckedTable) -> Iterator[ReportBlock]:
 
 
 def markdown(found: Reproduction) -> str:
-    """The whole run as docs/papers.md keeps it."""
+    """The whole run as the text of docs/papers.md."""
     return "\n".join(_lines(found)) + "\n"
 
 
 def _lines(found: Reproduction) -> Iterator[str]:
-    yield "# Published tables, beside what larvatus measures\n"
+    yield "# Published tables and what larvatus measures\n"
     yield f"Written by `larvatus reproduce --write-docs`: {closing(found)}\n"
     yield BANDS + "\n"
     columns, counts = summary_of(found)

@@ -1,4 +1,4 @@
-"""Published figures as they are printed, from the file published.toml beside each paper."""
+"""Published figures as printed, from the file published.toml in each paper's folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PublishedFigure:
 
     @property
     def digits(self) -> int:
-        """Decimals that are printed."""
+        """The number of printed decimals."""
         return len(self.text.partition(".")[2])
 
     @property
@@ -40,7 +40,7 @@ class PublishedFigure:
 
 
 def published_file(paper: str) -> Traversable | None:
-    """The figures of a paper, in the folder whose name ends with the paper's number; some papers have none."""
+    """The file of a paper's figures, in the folder whose name ends with the paper's number; None if there is no folder."""
     folders = [f for f in files("larvatus.papers").iterdir() if f.is_dir() and f.name.endswith(f"_{paper}")]
     return folders[0].joinpath("published.toml") if folders else None
 
@@ -67,9 +67,9 @@ def column(paper: str, table: str, name: str) -> list[float]:
 
 
 def published_figures(paper: str, table: str, symmetric: bool = False) -> list[PublishedFigure]:
-    """Every printed figure of a table, column by column, dashes left out.
+    """Every printed figure of a table, column by column, without dashes.
 
-    Of a symmetric table each is given once, but both where they differ.
+    Mirrored figures of a symmetric table appear once, unless they differ.
     """
     found = _file(paper)[table]
     out = [

@@ -1,4 +1,4 @@
-"""Sentences that are made of rows with their verdicts, so that none is typed and out of date."""
+"""Sentences made from rows with their verdicts, so that none is typed and becomes outdated."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from larvatus.papers.framework.published_figures import PublishedFigure, column,
 from larvatus.papers.framework.published_figures import rows as rows_of
 from larvatus.papers.framework.verdicts import MeasuredFigure, VerdictRow, distinct
 
-_TOGETHER = 0.5  # correlation over seeds from which two figures are said to show one draw
-HARDLY = 0.05  # share of the larger within which two printed figures are said to be hardly apart
-RARE = 0.05  # as many outside as chance would put there less often than this are not put down to it
-_LEAST = 0.0001  # a share below which none is printed
-_OFF = 2.0  # standard deviations of seeds from which a printed figure is said to be off
+_TOGETHER = 0.5  # correlation over seeds above which two figures are said to show one draw
+HARDLY = 0.05  # two printed figures closer than this share of the larger are said to be hardly apart
+RARE = 0.05  # a number outside that chance gives less often than this is not attributed to chance
+_LEAST = 0.0001  # smallest share that is printed
+_OFF = 2.0  # standard deviations over seeds beyond which a printed figure is said to deviate
 FiguresByName = Mapping[str, MeasuredFigure]
 
 
 def outside(rows: Sequence[VerdictRow], found: FiguresByName) -> str:
-    """How many figures lie outside, on which side, which furthest, and whether these are more than chance would put there.
+    """How many figures lie outside, on which side, which is furthest, and whether chance explains that many.
 
-    What the bands tell is ruled out: rounding in print, which they allow for, and chance where more lie outside.
+    Rounding in print is ruled out, because the bands allow for it.
     """
     wrong = sorted((r for r in rows if r.verdict == "outside"), key=lambda r: -abs(r.deviations))
     if not wrong:
         return ""
     low = sum(above(r) < 0 for r in wrong)
-    sides = f"1 figure outside, {_far(wrong[0])}" if len(wrong) == 1 else (
-        f"{len(wrong)} figures outside, {low} of them printed lower than measured; furthest {_far(wrong[0])}")
+    sides = f"1 figure is outside: {_far(wrong[0])}" if len(wrong) == 1 else (
+        f"{len(wrong)} figures are outside, {low} of them printed lower than measured. The furthest is {_far(wrong[0])}")
     return " ".join(filter(None, (f"{sides}.", by_chance(rows), _that_far(rows, wrong[0]))))
 
 
 def by_chance(rows: Sequence[VerdictRow]) -> str:
-    """How many chance would put outside, and how often so many or more, if figures were independent.
+    """How many figures chance would put outside, and how often that many or more, if figures were independent.
 
-    Figures that are the same in several columns count once, and those that no band decides not at all.
+    Figures repeated in several columns count once. Figures that are not compared with a band do not count.
     """
     held = distinct([r for r in rows if r.banded])
     wrong = sum(r.verdict == "outside" for r in held)
@@ -45,17 +45,17 @@ def by_chance(rows: Sequence[VerdictRow]) -> str:
     random = [r for r in held if r.by_chance]
     expected = sum(r.by_chance for r in random)
     once = " different figures" if len(held) < sum(r.banded for r in rows) else ""
-    puts = f"puts at most {expected:.1f} of {len(random)}{once} outside"
+    puts = f"If figures were independent, chance would put at most {expected:.1f} of {len(random)}{once} outside"
     often = at_least(wrong, expected)
     if often >= RARE:
-        return f"Chance {puts}, and {wrong} or more at most {often:.0%} of the time, if figures were independent."
-    return f"Neither rounding in print nor chance, which {puts}, accounts for {wrong} if figures were independent."
+        return f"{puts}, and {wrong} or more at most {often:.0%} of the time."
+    return f"{puts}. Neither chance nor rounding in print explains {wrong}."
 
 
 def _that_far(rows: Sequence[VerdictRow], out: VerdictRow) -> str:
-    """How rarely one of so many figures lies so far out, where that is rare; of skewed figures only roughly true.
+    """How rarely one of the figures lies so far out, if that is rare; only approximate for skewed figures.
 
-    One more draw lies as far from the mean of n as Student's law with n - 1 degrees of freedom says, over √(1 + 1/n).
+    With the mean m and the standard deviation s of n draws, one more draw x has (x - m) / (s √(1 + 1/n)) ~ t(n - 1).
     """
     from scipy.stats import t
 
@@ -67,11 +67,11 @@ def _that_far(rows: Sequence[VerdictRow], out: VerdictRow) -> str:
     if often >= RARE:
         return ""
     share = f"at most {often:.2%}" if often >= _LEAST else f"less than {_LEAST:.2%}"
-    return f"One of them that far out is seen {share} of the time, by Student's law."
+    return f"By Student's t distribution, one of them lies that far out {share} of the time."
 
 
 def at_least(seen: int, expected: float) -> float:
-    """How often chance puts so many or more outside where so many are expected (Poisson)."""
+    """P(N ≥ seen) for a Poisson variable N with mean `expected`."""
     term, below = exp(-expected), 0.0
     for k in range(seen):
         below += term
@@ -80,7 +80,7 @@ def at_least(seen: int, expected: float) -> float:
 
 
 def by_kind(rows: Sequence[VerdictRow], kinds: Sequence[str]) -> str:
-    """Of each kind of column how many figures are in band, and on which side the others lie."""
+    """For each kind of column: how many figures are in band, and on which side the others lie."""
     said = []
     for kind in kinds:
         own = [r for r in rows if r.published.column.endswith(kind)]
@@ -93,15 +93,16 @@ def by_kind(rows: Sequence[VerdictRow], kinds: Sequence[str]) -> str:
 
 
 def furthest(rows: Sequence[VerdictRow], column: str, what: str) -> str:
-    """How far the measured figures of a column lie from the printed ones at most."""
+    """The largest difference between measured and printed figures of a column."""
     gaps = [abs(above(r)) for r in rows if r.published.column == column]
-    return f"{what} differ from the printed ones by {max(gaps):.4f} at most." if gaps else ""
+    return f"{what} differ from the printed ones by at most {max(gaps):.4f}." if gaps else ""
 
 
 def one_draw(rows: Sequence[VerdictRow], found: FiguresByName, paper: str, name: str, tables: Sequence[str]) -> str:
-    """Of a figure outside in a row otherwise in band: that several tables show one draw, and how rare it is.
+    """For a figure outside in a row otherwise in band: that several tables show one draw, and how rare it is.
 
-    That is said only where the two go together over seeds, and the other table's printed figure is off on the same side.
+    This is stated only if the two figures are correlated over seeds and the other table's printed figure deviates on the
+    same side.
     """
     said = []
     for r in (r for r in rows if r.verdict == "outside" and r.published.column == name):
@@ -120,11 +121,11 @@ def one_draw(rows: Sequence[VerdictRow], found: FiguresByName, paper: str, name:
             continue
         reached = int((side * values[tables.index(r.published.table)] >= side * r.published.value - r.published.half).sum())
         said.append(
-            f"Every other figure of row {r.published.row} that is held against the paper is exact or in band: what is off is "
-            f"the one {name} draw that Tables {' and '.join(tables)} both show, printed "
-            f"{' and '.join(f'{v:.1f}' for v in off.values())} standard deviations {'below' if side < 0 else 'above'} (over "
-            f"seeds the two figures have correlation {alike:.2f}); {reached} of {values.shape[1]} seeds give a figure as "
-            f"{'low' if side < 0 else 'high'}.")
+            f"Every other figure of row {r.published.row} that is compared with the paper is exact or in band. The deviation "
+            f"is that of the one {name} draw that Tables {' and '.join(tables)} both show, printed "
+            f"{' and '.join(f'{v:.1f}' for v in off.values())} standard deviations {'below' if side < 0 else 'above'} the "
+            f"mean. Over seeds the two figures have correlation {alike:.2f}. {reached} of {values.shape[1]} seeds give a "
+            f"figure as {'low' if side < 0 else 'high'}.")
     return " ".join(said)
 
 
@@ -133,7 +134,7 @@ def _printed(paper: str, table: str, name: str, row: str) -> PublishedFigure:
 
 
 def describe_steps(rows: Sequence[VerdictRow], found: FiguresByName, paper: str, table: str) -> str:
-    """Of steps to more masking that are outside: what is printed of the two releases, and what they measure on the stand-in."""
+    """For steps to more masking that are outside: the printed and the measured figures of both releases."""
     said, close = [], 0
     for r in (r for r in rows if r.verdict == "outside"):
         names, column_of = r.published.row.split(" > "), column(paper, table, r.published.column)
@@ -144,16 +145,17 @@ def describe_steps(rows: Sequence[VerdictRow], found: FiguresByName, paper: str,
                     f"{both[0]:.4g} to {both[1]:.4g})")
     if not said:
         return ""
-    return (f"Steps that go the other way on the stand-in than in print: {'; '.join(said)}. {close} of {len(said)} are printed "
-            f"within {HARDLY:.0%} of each other. The relations of the stand-in are made up.")
+    return (f"Steps that go in the opposite direction on the stand-in: {'; '.join(said)}. In {close} of {len(said)} the two "
+            f"printed figures are within {HARDLY:.0%} of each other. The relations in the stand-in are invented.")
 
 
 def _far(row: VerdictRow) -> str:
     far = row.deviations
-    by = f", printed {abs(far):.1f} standard deviations of seeds {'above' if far > 0 else 'below'}" if np.isfinite(far) else ""
+    side = "above" if far > 0 else "below"
+    by = f", printed {abs(far):.1f} standard deviations over seeds {side} the mean" if np.isfinite(far) else ""
     return f"{row.published.column} · {row.published.row}{by}"
 
 
 def above(row: VerdictRow) -> float:
-    """The printed figure over the measured one."""
+    """The printed figure minus the measured one."""
     return row.published.value - row.measured.mean if row.measured else 0.0

@@ -1,4 +1,4 @@
-"""From what was asked for to tables with verdicts and claims with evidence."""
+"""From a request to tables with verdicts and claims with evidence."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ HOW_TO_GET = {
     "census.csv": (
         "it is the Census reference file of the CASC project (1,080 records, 13 columns: a weight, incomes, taxes), a public "
         "test file of the disclosure-control community, which the R package sdcMicro carries as its data set CASCrefmicrodata; "
-        "save it as census.csv, with the names of the columns, and name its folder by --data or LARVATUS_DATA"
+        "save it as census.csv, with the names of the columns, and give its folder with --data or LARVATUS_DATA"
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """Everything that was found, in the order of papers and tables."""
+    """All tables and claims with their verdicts, in the order of the papers."""
 
     papers: tuple[Paper, ...]
     tables: tuple[CheckedTable, ...]
@@ -41,7 +41,7 @@ class Reproduction:
 
 
 def where_of(data: Path | None, quick: bool) -> Where:
-    """The folder of real files: the one named, else that of LARVATUS_DATA."""
+    """The folder of real files: the given one, else LARVATUS_DATA."""
     named = os.environ.get("LARVATUS_DATA")
     return Where(data or (Path(named) if named else None), quick)
 
@@ -50,7 +50,7 @@ def reproduce_tables(
     names: Sequence[str], seeds: int, where: Where, folder: Path | None = None, jobs: int | None = None,
     progress: Progress = silent, as_kept: bool = False,
 ) -> Reproduction:
-    """Run what the tables need, or take `as_kept` what there is; claims are judged where whole papers are asked for."""
+    """Run what the tables need, or with `as_kept` use stored results only; claims are judged if a whole paper is requested."""
     asked = select_tables(names)
     whole = {n for n in names if "/" not in n} if names else {p.number for p, _ in asked}
     needed: list[tuple[Paper, Experiment]] = []
@@ -88,4 +88,4 @@ def _lacking(experiment: Experiment, where: Where) -> str:
     if experiment.file is None or where.file(experiment.file):
         return ""
     place = f"not in {where.data}" if where.data else "not there: neither --data nor LARVATUS_DATA is given"
-    return f"{experiment.file} is {place}; {HOW_TO_GET.get(experiment.file, 'ask its owner for it')}"
+    return f"{experiment.file} is {place}; {HOW_TO_GET.get(experiment.file, 'ask its owner for a copy')}"

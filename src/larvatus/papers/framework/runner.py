@@ -1,4 +1,4 @@
-"""Run experiments seed by seed, on every core; what was kept of an interrupted run is not run again."""
+"""Run experiments seed by seed, on every core; results stored by an interrupted run are not computed again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from larvatus.papers.framework.model import Experiment, Paper, Where
 
 
 def run_task(task: Task, where: Where) -> dict[str, float]:
-    """What a worker does."""
+    """Run one task: the work of one worker."""
     paper = next(p for p in papers() if p.number == task.paper)
     return {k: float(v) for k, v in paper.experiment(task.experiment).run(task.seed, where).items()}
 
@@ -27,7 +27,7 @@ def run_experiments(
     asked: Sequence[tuple[Paper, Experiment]], seeds: int, where: Where, folder: Path | None = None, jobs: int | None = None,
     progress: Progress = silent, as_kept: bool = False,
 ) -> dict[tuple[str, str], list[dict[str, float]]]:
-    """Results by paper and experiment, in the order of seeds; what was kept is not run again, `as_kept` nothing is run."""
+    """Results by paper and experiment, in the order of seeds; stored ones are used, and with `as_kept` nothing is run."""
     kept = ResultCache.at(folder, where, asked)
     out: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
     waiting: list[tuple[float, Task]] = []
@@ -36,7 +36,7 @@ def run_experiments(
         before = kept.results(every[0])
         out[paper.number, experiment.name] = {t.seed: before[t.seed] for t in every if t.seed in before}
         waiting += [(t.seed / len(every), t) for t in every if t.seed not in before and not as_kept]
-    waiting.sort(key=lambda pair: pair[0])  # all experiments go forward in proportion, for a run that is cut short
+    waiting.sort(key=lambda pair: pair[0])  # all experiments advance in proportion, in case the run is interrupted
     done = sum(map(len, out.values()))
     total = done + len(waiting)
     for task, figures in _results([t for _, t in waiting], where, jobs or os.cpu_count() or 1, done, total, progress):
@@ -48,7 +48,7 @@ def run_experiments(
 def _results(
     waiting: Sequence[Task], where: Where, jobs: int, done: int, total: int, progress: Progress
 ) -> Iterator[tuple[Task, dict[str, float]]]:
-    """Results as they come: in this process for one job, else from as many others."""
+    """Results as they arrive: from this process if jobs is 1, else from worker processes."""
     if jobs == 1 or len(waiting) < 2:
         for i, task in enumerate(waiting):
             progress(f"{task.paper} {task.experiment}, seed {task.seed}", done + i, total)
@@ -62,7 +62,7 @@ def _results(
             progress(f"{task.paper} {task.experiment}, seed {task.seed}", done + i, total)
             yield task, future.result()
     except BaseException:
-        for worker in multiprocessing.active_children():  # not to wait for minutes until what they work on is done
+        for worker in multiprocessing.active_children():  # otherwise we would wait minutes for their current tasks
             worker.terminate()
         raise
     finally:
@@ -70,9 +70,9 @@ def _results(
 
 
 def _one_thread() -> None:
-    """One worker per core: linear algebra inside it stays on one thread; an interrupt is settled by the parent.
+    """Set up one worker per core: linear algebra on one thread, interrupts handled by the parent.
 
-    A worker whose parent was killed leaves too.
+    A worker exits if its parent is killed.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()

@@ -1,4 +1,4 @@
-"""Two figures compared seed by seed: is one larger, and by more than chance?"""
+"""Two figures compared seed by seed: is one larger by more than chance?"""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from larvatus.papers.framework.model import FEWEST_SEEDS, Holds, Summary
 
-ERRORS = 2.0  # standard errors within which no difference is told
+ERRORS = 2.0  # standard errors a difference must exceed to count
 _ROUNDING = 1e-9
 Sign = Literal[-1, 0, 1]
 
 
 @dataclass(frozen=True, slots=True)
 class BySeed:
-    """A figure of which nothing is known but what every seed gave."""
+    """A figure known only by its value for each seed."""
 
     by_seed: Mapping[int, float]
 
@@ -40,7 +40,7 @@ class BySeed:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first figure less the second, by seed: mean, its standard error, and in how many seeds the first is larger."""
+    """The first figure minus the second: mean over seeds, its standard error, and the number of seeds with each sign."""
 
     mean: float
     error: float
@@ -50,13 +50,13 @@ class Difference:
 
     @property
     def sign(self) -> Sign:
-        """Which is larger; 0 where that cannot be told, because of chance or of too few seeds."""
+        """Which is larger; 0 if undecided, because of chance or too few seeds."""
         if self.seeds < FEWEST_SEEDS or abs(self.mean) <= ERRORS * self.error:
             return 0
         return 1 if self.mean > 0 else -1 if self.mean < 0 else 0
 
     def beyond(self, limit: float) -> Sign:
-        """Whether it lies above a limit, or below it."""
+        """Whether the difference lies above a limit (1), below it (-1), or neither (0)."""
         return Difference(self.mean - limit, self.error, self.larger, self.smaller, self.seeds).sign
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class Difference:
 
 
 def paired_difference(first: Summary, second: Summary) -> Difference:
-    """Of two figures of one experiment, paired: both of a seed come from the same data and draws."""
+    """The difference of two figures of one experiment, paired by seed: both use the same data and draws."""
     return _paired({s: v - second.by_seed[s] for s, v in first.by_seed.items() if s in second.by_seed})
 
 
@@ -77,26 +77,26 @@ def _paired(by_seed: Mapping[int, float]) -> Difference:
 
 
 def sign_of_difference(first: Summary, second: Summary) -> Sign:
-    """Which of two figures of different draws is larger, or 0 where that cannot be told."""
+    """Which of two figures from different draws is larger; 0 if undecided."""
     one, other = (_paired(s.by_seed) for s in (first, second))
     error = float(np.hypot(one.error, other.error))
     return Difference(one.mean - other.mean, error, 0, 0, min(one.seeds, other.seeds)).sign
 
 
 def figures_over_seeds(found: Summary, limit: float) -> Difference:
-    """How far a figure lies above a limit."""
+    """A figure minus a limit, over seeds."""
     return _paired({s: v - limit for s, v in found.by_seed.items()})
 
 
 def varies(*found: Summary) -> bool:
-    """Whether one of these figures differs by seed, and not by rounding alone."""
+    """Whether one of these figures differs between seeds by more than rounding."""
     return any(most(s) - least(s) > _ROUNDING for s in found)
 
 
 def by_luck(seeds: Iterable[int], sides: int) -> float:
-    """Of figures of so many seeds, how many chance alone would tell from a limit, on one side or on both.
+    """The number of figures that chance alone would separate from a limit, on one side or on both: Σ sides · P(t(n-1) > 2).
 
-    By Student's law, as seeds are few: beyond 2 standard errors lie more than by the normal law.
+    `seeds` are the numbers of seeds n. Student's t is used because seeds are few and its tails are heavier than the normal's.
     """
     from scipy.stats import t
 
@@ -104,34 +104,34 @@ def by_luck(seeds: Iterable[int], sides: int) -> float:
 
 
 def beyond(found: Summary, limit: float) -> Sign:
-    """Whether a figure lies above a limit (1), below it (-1), or cannot be told from it (0)."""
+    """Whether a figure lies above a limit (1), below it (-1), or is not separated from it (0)."""
     return figures_over_seeds(found, limit).sign
 
 
 def of_seeds(share: Summary, limit: float) -> Sign:
-    """The same of a share of seeds, each of which gave 1 or 0, by Wilson's bound.
+    """The same for a share of seeds, each of which gives 1 or 0, by Wilson's bound: |p - limit| > 2 √(limit (1 - limit) / n).
 
-    The standard error is that of the limit: a share of 1 or 0 has none of its own, and is beyond doubt of no seeds at all.
+    The standard error is that at the limit, because the estimated one of a share of 0 or 1 would be 0.
     """
     error = float(np.sqrt(limit * (1 - limit) / share.seeds))
     return Difference(share.mean - limit, error, 0, 0, share.seeds).sign
 
 
 def least(found: Summary) -> float:
-    """Of all seeds, for what any one of them refutes."""
+    """The smallest value of any seed, for claims that a single seed refutes."""
     return min(found.by_seed.values())
 
 
 def most(found: Summary) -> float:
-    """Of all seeds, for what any one of them refutes."""
+    """The largest value of any seed, for claims that a single seed refutes."""
     return max(found.by_seed.values())
 
 
 def mostly(shares: Iterable[Summary], seldom: Iterable[Summary] = (), often: float = 0.95, never: float = 0.5) -> Holds:
-    """What shares of seeds say of a claim that all of them are nearly 1, and those of `seldom` nearly 0.
+    """The verdict on a claim that all `shares` of seeds are nearly 1, and those in `seldom` nearly 0.
 
-    It holds where every share is beyond doubt above `often`, does not where all are below `never`, and holds in part where
-    one is below `often`, but one above `never`.
+    It holds if every share is clearly above `often`, does not hold if all are below `never`, and holds in part if one is
+    below `often` but one above `never`.
     """
     signs = [(of_seeds(s, often), of_seeds(s, never)) for s in shares]
     signs += [(-of_seeds(s, 1 - often), -of_seeds(s, 1 - never)) for s in seldom]
@@ -139,15 +139,15 @@ def mostly(shares: Iterable[Summary], seldom: Iterable[Summary] = (), often: flo
 
 
 def nearly_all(often: float = 0.95, never: float = 0.5) -> str:
-    """What `mostly` asks for, in words."""
+    """The limits of `mostly`, in words."""
     return f"Limits: {often:.0%} of seeds to hold, {never:.0%} to hold in part"
 
 
 def verdict_of(fully: Sequence[int], at_all: Sequence[int] | None = None) -> Holds:
-    """From signs: it holds where all are 1, and does not where all of `at_all` are -1.
+    """The verdict from the signs of a claim's parts: 1 shown, -1 refuted, 0 undecided.
 
-    It holds in part where something is shown to hold and something not to, or most of several things are shown to and none
-    not to; it does not hold either where most are shown not to and none to. Else it cannot be told.
+    It holds if all parts are shown, and does not hold if all of `at_all` are refuted, or most are and none is shown. It holds
+    in part if some parts are shown and some refuted, or most are shown and none refuted. Otherwise: cannot tell.
     """
     some = fully if at_all is None else at_all
     if fully and all(s > 0 for s in fully):
@@ -161,16 +161,16 @@ def verdict_of(fully: Sequence[int], at_all: Sequence[int] | None = None) -> Hol
 
 
 def each_seed(of: Callable[..., float], *found: Summary) -> BySeed:
-    """A figure made of others, seed by seed."""
+    """A figure computed from others, seed by seed."""
     seeds = [s for s in found[0].by_seed if all(s in f.by_seed for f in found)]
     return BySeed({s: of(*(f.by_seed[s] for f in found)) for s in seeds})
 
 
 def never_smaller(pairs: Sequence[tuple[str, Summary, Summary]], words: str, large: float, shown: int = 4) -> tuple[Holds, str]:
-    """Of pairs of which the first should be the larger: in how many it is, it is not, and it cannot be told.
+    """The verdict on a claim that the first of each pair is larger: how many pairs agree, are reversed, or are undecided.
 
-    A single pair that is the other way round by more than `large`, beyond doubt, is enough not to hold, and so are more than
-    half that are the other way round. Else it is as for any signs: what cannot be told of one pair cannot be told of all.
+    The claim does not hold if one pair is clearly reversed by more than `large`, or if more than half are reversed.
+    Otherwise the verdict follows from the signs of the pairs.
     """
     found = [(name, paired_difference(a, b)) for name, a, b in pairs]
     right = sum(d.sign > 0 for _, d in found)
@@ -182,9 +182,9 @@ def never_smaller(pairs: Sequence[tuple[str, Summary, Summary]], words: str, lar
     agree, against = sum(d.larger for _, d in found), sum(d.smaller for _, d in found)
     said = f"{right} of {len(found)} {words}."
     if unclear:
-        said += f" In {unclear} it cannot be told (within {ERRORS:g} standard errors, or fewer than {FEWEST_SEEDS} seeds)."
-    said += f" Seed by seed, {agree} of {seeds} comparisons agree and {against} are the other way round."
+        said += f" {unclear} cannot be decided (within {ERRORS:g} standard errors, or fewer than {FEWEST_SEEDS} seeds)."
+    said += f" Seed by seed, {agree} of {seeds} comparisons agree and {against} are reversed."
     if wrong:
         named = "; ".join(f"{n} ({d})" for n, d in wrong[:shown])
-        said += f" The other way round: {named}" + (f" and {len(wrong) - shown} more." if len(wrong) > shown else ".")
+        said += f" Reversed: {named}" + (f" and {len(wrong) - shown} more." if len(wrong) > shown else ".")
     return verdict, said

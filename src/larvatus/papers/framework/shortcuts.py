@@ -1,4 +1,4 @@
-"""What papers' modules share: secrets from seeds, releases by name, and figures read from scores."""
+"""Code shared by the papers: secrets from seeds, releases by name, and figures read from scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from larvatus.pipeline import mask, risk, utility
 
 
 def secret(seed: int) -> bytes:
-    """Not a secret: figures of published tables are to come out the same everywhere."""
+    """A key from a seed; not secret, so that reproduced tables are the same everywhere."""
     return f"figures of published tables, seed {seed:06d}".encode()
 
 
@@ -44,7 +44,7 @@ def counts(score: Score) -> list[float]:
 def correlations(
     data: Microdata, release: Any, first: str, second: str, ranks: bool = False
 ) -> tuple[list[float], list[float]]:
-    """Of two columns, original and released: in every sub-group in its order, then over the file."""
+    """Correlations of two columns, original and released: in every sub-group in order, then over the file."""
     return correlation_pairs(data, release, [(first, second)], ranks)[first, second]
 
 

@@ -1,4 +1,4 @@
-"""From measured figures to verdicts: exact, in band, outside, or cannot be reproduced, because …"""
+"""From measured figures to verdicts: exact, in band, outside, or cannot be reproduced (with the reason)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Verdict = Literal["exact", "in band", "outside", "too few seeds", "cannot be rep
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _LOW, _HIGH = 0.01, 0.99
 _T = TypeVar("_T")
-ENOUGH = 99  # seeds from which the percentiles lie inside what was seen; with fewer the band is all that was seen
+ENOUGH = 99  # with this many seeds the percentiles lie within the observed range; with fewer the band is that range
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFigure:
-    """A figure over seeds: mean, band, extremes, and how many seeds there were.
+    """A figure over seeds: mean, band, extremes, and the number of seeds.
 
-    Percentiles are those between which one more draw lies with the stated chance, whatever its law, and never beyond what
-    was seen: so a band holds only what is possible, be it a share, a count or an absolute shift.
+    One more draw lies between the percentiles with the stated probability, whatever its distribution. The percentiles never
+    exceed the observed range, so a band contains only possible values, be it a share, a count or an absolute shift.
     """
 
     mean: float
@@ -46,9 +46,9 @@ class MeasuredFigure:
 
     @property
     def by_chance(self) -> float:
-        """How likely a figure of the same law lies outside the band at most; nothing where it is not random.
+        """Upper bound of the probability that a figure of the same distribution lies outside the band; 0 if not random.
 
-        Ties, and rounding in print, which bands allow for, make it less likely.
+        Ties, and the allowance for rounding in print, make it less likely.
         """
         return max(1 - (_HIGH - _LOW), 2 / (self.seeds + 1)) if self.high - self.low > _ROUNDING else 0.0
 
@@ -61,9 +61,9 @@ class MeasuredFigure:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRow:
-    """One published figure beside the measured one; `of` is how many seeds were run, some of which may give no such figure.
+    """A published figure and the measured one; `of` is the number of seeds run, some of which may not give the figure.
 
-    `banded` says whether it is held against the band over seeds, and not against a tolerance or every seed.
+    `banded` is true if it is compared with the band over seeds, not with a tolerance or with every seed.
     """
 
     published: PublishedFigure
@@ -75,13 +75,13 @@ class VerdictRow:
 
     @property
     def deviations(self) -> float:
-        """The printed figure over the mean of seeds, in their standard deviations."""
+        """The printed figure minus the mean over seeds, in standard deviations over seeds."""
         spread = self.measured.deviation if self.measured else 0.0
         return (self.published.value - self.measured.mean) / spread if self.measured and spread > 0 else float("inf")
 
     @property
     def by_chance(self) -> float:
-        """How likely this figure would lie outside at most; nothing where no band decides, or nothing is random."""
+        """Upper bound of the probability that this figure lies outside; 0 if no band decides or nothing is random."""
         return self.measured.by_chance if self.measured and self.banded and self.verdict in ("in band", "outside") else 0.0
 
 
@@ -105,22 +105,22 @@ class CheckedTable:
 
     @property
     def notes(self) -> list[str]:
-        """What the table was made on, what was smaller in a hurry, and what follows from the rows."""
+        """The data used, what is smaller in a quick run, and what follows from the rows."""
         return [said for said in (self.table.note, self.hurry, *self.remark.split("\n")) if said]
 
     def count(self, verdict: Verdict) -> int:
         return sum(r.verdict == verdict for r in self.rows)
 
     def in_words(self) -> str:
-        """How many rows have which verdict, and how many would lie outside by chance."""
+        """The count of each verdict, and how many figures would lie outside by chance."""
         said = ", ".join(f"{self.count(k)} {k}" for k in VERDICTS if self.count(k))
         random = distinct([r for r in self.rows if r.by_chance])
         by_chance = sum(r.by_chance for r in random)
-        return said + (f" (chance puts at most {by_chance:.1f} of {len(random)} outside)" if by_chance >= 0.5 else "")
+        return said + (f" (expected outside by chance: at most {by_chance:.1f} of {len(random)})" if by_chance >= 0.5 else "")
 
 
 def distinct(rows: Sequence[VerdictRow]) -> list[VerdictRow]:
-    """Each row once where columns are the same, in print and in every seed, so that no figure counts for several."""
+    """Rows without repetition: columns that agree in print and in every seed count once."""
     def seen(row: VerdictRow) -> tuple[float | str, ...]:
         now = row.measured
         return row.published.row, row.published.text, *((round(v, 6) for v in (now.mean, now.least, now.most)) if now else ())
@@ -130,7 +130,7 @@ def distinct(rows: Sequence[VerdictRow]) -> list[VerdictRow]:
 
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
-    """A claim with what was measured."""
+    """A claim with its verdict and evidence."""
 
     paper: str
     says: str
@@ -139,7 +139,7 @@ class JudgedClaim:
 
 
 def figures_by_name(seeds: Sequence[Figures]) -> dict[str, MeasuredFigure]:
-    """Every figure over the seeds that gave it."""
+    """Every figure, over the seeds that give it."""
     found: dict[str, dict[int, float]] = {}
     for seed, figures in enumerate(seeds):
         for name, value in figures.items():
@@ -151,7 +151,7 @@ def check_table(
     paper: Paper, table: PublishedTable, found: Mapping[str, MeasuredFigure], missing: str = "", quick: bool = False,
     asked: int = 0
 ) -> CheckedTable:
-    """A table's rows with their verdicts; `missing` says why some or all of it was not measured, `asked` for how many seeds."""
+    """A table's rows with verdicts; `missing` is why some of it was not measured, `asked` the number of seeds requested."""
     from larvatus.papers.framework.remarks import outside
 
     out = []
@@ -159,7 +159,7 @@ def check_table(
     for figure in published_figures(paper.number, table.number, table.symmetric):
         now = found.get(figure.name)
         impossible = _beginning(table.cannot, figure.name)
-        reason = ("" if now else missing) or impossible or ("" if now else "no seed gives such a figure")
+        reason = ("" if now else missing) or impossible or ("" if now else "no seed gives this figure")
         if reason:
             out.append(VerdictRow(figure, now, "not run" if reason == NOT_YET else "cannot be reproduced", reason))
         elif now is not None:
@@ -167,7 +167,7 @@ def check_table(
     seeds = max((r.measured.seeds for r in out if r.measured), default=0)
     out = [replace(r, of=seeds) for r in out]
     short = [paper.experiment(e).hurry for e in table.experiments]
-    hurry = f"In a hurry: {'; '.join(filter(None, short))}." if quick and any(short) else ""
+    hurry = f"Quick run: {'; '.join(filter(None, short))}." if quick and any(short) else ""
     held = [r for r in out if r.measured and r.verdict in ("exact", "in band", "outside")]
     remark = (table.remark or outside)(held, found) if held else ""
     experiment = paper.experiment(table.experiment)
@@ -202,7 +202,7 @@ def _banded(table: PublishedTable, figure: PublishedFigure) -> bool:
 
 
 def _beginning(said: Mapping[str, _T], name: str) -> _T | None:
-    """What is said of the figures whose name, after that of the table, begins like this."""
+    """The entry whose key is the beginning of the figure's name, after the name of the table."""
     rest = name.partition("/")[2]
     return next((v for k, v in said.items() if rest.startswith(k)), None)
 
@@ -210,9 +210,9 @@ def _beginning(said: Mapping[str, _T], name: str) -> _T | None:
 def judge_claim(
     paper: Paper, claim: Claim, found: Mapping[str, MeasuredFigure], missing: str = "", ran: Mapping[str, int] | None = None
 ) -> JudgedClaim:
-    """A claim held against what was measured; `ran` says how many seeds of every experiment there are.
+    """Judge a claim by the measured figures; `ran` is the number of seeds of each experiment.
 
-    Of fewer than FEWEST seeds nothing is told but identities, whatever the claim's own rule would say.
+    With fewer than FEWEST_SEEDS seeds only identities are judged, whatever the claim's own rule.
     """
     if missing:
         return JudgedClaim(paper.number, claim.says, "not measured", Evidence(missing))
@@ -227,12 +227,13 @@ def judge_claim(
 
 
 def _rests_on(paper: Paper, claim: Claim, ran: Mapping[str, int], few: bool) -> str:
-    """How many seeds a claim rests on, of several experiments the fewest and the most."""
+    """The number of seeds behind a claim; the smallest and the largest if there are several experiments."""
     used = [e for e in claim.experiments if ran.get(e)]
     seeds = sorted({ran[e] for e in used if paper.experiment(e).seeds != 1})
     if not used:
         return ""
     if not seeds:
         return " Nothing is random."
-    over = f"{seeds[0]} to {seeds[-1]} seeds, by experiment" if len(seeds) > 1 else f"{seeds[0]} seed{'s' * (seeds[0] > 1)}"
-    return f" Over {over}{f': fewer than {FEWEST_SEEDS}, too few to tell' if few else ''}."
+    one = f"{seeds[0]} seed{'s' * (seeds[0] > 1)}"
+    over = f"{seeds[0]} to {seeds[-1]} seeds, depending on the experiment" if len(seeds) > 1 else one
+    return f" Over {over}{f': fewer than {FEWEST_SEEDS}, too few for a verdict' if few else ''}."

@@ -1,4 +1,4 @@
-"""Rows of tables and claims as text, the same for the terminal, the report and the docs."""
+"""Rows of tables as text, the same for the terminal, the report and the docs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def what(row: VerdictRow) -> str:
 
 
 def figure_text(value: float, digits: int) -> str:
-    """A measured figure with one decimal more than was printed, unless it is a whole number where one was printed."""
+    """A measured figure with one decimal more than printed, unless both are whole numbers."""
     if digits == 0 and value == round(value):
         return f"{value:,.0f}"
     text = f"{value:,.{digits + 1}f}"
@@ -27,7 +27,7 @@ def band(measured: MeasuredFigure, digits: int) -> str:
 
 
 def table_cells(row: VerdictRow) -> tuple[str, ...]:
-    """The columns of HEADS; where not every seed gave the figure, how many did."""
+    """The columns of HEADS; if not every seed gives the figure, with the number of seeds that do."""
     digits, now = row.published.digits, row.measured
     if now is None:
         return what(row), row.published.text, "–", "–", row.verdict
@@ -36,7 +36,7 @@ def table_cells(row: VerdictRow) -> tuple[str, ...]:
 
 
 def reasons(table: CheckedTable) -> list[str]:
-    """Why rows cannot be reproduced, or were not run, each reason once."""
+    """Why rows cannot be reproduced or were not run, each reason once."""
     found = dict.fromkeys((r.verdict, r.because) for r in table.rows if r.because)
     return [f"{verdict.capitalize()}{': ' if verdict == 'not run' else ', because '}{reason}." for verdict, reason in found]
 
@@ -44,5 +44,5 @@ def reasons(table: CheckedTable) -> list[str]:
 def over_seeds(table: CheckedTable) -> str:
     if not table.seeds:
         return "nothing was run"
-    most = f", the most that are run: {table.capped}" if table.capped else ""
+    most = f" (maximum: {table.capped})" if table.capped else ""
     return f"{table.seeds} seed{'s' if table.seeds > 1 else ''}{most}" if table.random else "nothing is random"

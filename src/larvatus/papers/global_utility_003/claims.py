@@ -1,4 +1,4 @@
-"""What 003 says beyond its tables, held against measurements."""
+"""Claims of 003 beyond its tables, with the evidence."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _Found = Mapping[str, Summary]
 _NAMES = {"1": "t₂", "2": "F"}
 _HEADS = 51_016
 USEFUL = {1: "races", -1: "marital statuses", 0: "cannot tell"}
-RESAMPLE = 2.0  # times what a resample gives, from which U_p is said to lie far out
-NEGLIGIBLE = 0.02  # of the largest value of a measure, below which more distortion is said to be negligible
-CAREFUL = ("spline", "tree")  # models that are free enough to see what logit models cannot
+RESAMPLE = 2.0  # multiple of the value for a resample beyond which U_p is said to lie far out
+NEGLIGIBLE = 0.02  # share of the largest value of a measure below which more distortion is called negligible
+CAREFUL = ("spline", "tree")  # models flexible enough to see what logit models cannot
 
 
 def _model_one(found: _Found) -> tuple[Holds, Evidence]:
     one = {t: found[f"best {t}/U_p (Model I)/Incor. Simul."] for t in PAPER_SHAPES}
     two = {t: found[f"worst {t}/U_p (Model II)/Incor. Simul."] for t in PAPER_SHAPES}
     return mostly([*one.values(), *two.values()]), Evidence(
-        f"{nearly_all()}. Share of seeds in which incorrectly simulated data are",
+        f"{nearly_all()}. Share of seeds in which incorrectly simulated data are best or worst",
         ("data", "best by Model I", "worst by Model II"),
         tuple((_NAMES[t], f"{one[t].mean:.0%}", f"{two[t].mean:.0%}") for t in PAPER_SHAPES))
 
@@ -47,7 +47,7 @@ def _swapping(found: _Found) -> tuple[Holds, str]:
     low = min(share, key=lambda k: share[k].mean)
     sure = sum(s.mean > 0.95 for s in share.values())
     return mostly(share.values()), (
-        f"Swapping is best in more than 95 % of seeds in {sure} of {len(share)} rows. It is least often best, in "
+        f"Swapping is best in more than 95 % of seeds in {sure} of {len(share)} rows. The smallest share is "
         f"{share[low].mean:.0%} of seeds, by {low[1]} in Table {low[0]}, where {order(*low)[0]} is printed as best. "
         f"{nearly_all()}")
 
@@ -63,13 +63,13 @@ def _alike(found: _Found) -> tuple[Holds, Evidence]:
     alike = {d: each_seed(_same_order, *(found[f"eight/{r}/{d}/{n}"] for r in ("U_m", "U_s") for n in UTILITY_MASKS))
              for d in rows("003", "3.1")}
     return mostly(alike.values()), Evidence(
-        f"{nearly_all()}. Share of seeds in which both have one order, and in which it is the printed one",
-        ("data", "one order", "U_m", "U_s"),
+        f"{nearly_all()}. Share of seeds in which both measures give the same order, and in which each gives the printed one",
+        ("data", "same order", "U_m", "U_s"),
         tuple((d, f"{s.mean:.0%}", *(f"{found[f'3.1/{r}/{d}'].mean:.0%}" for r in ("U_m", "U_s"))) for d, s in alike.items()))
 
 
 def _same_order(*values: float) -> float:
-    """1 where the first half of the values is in the same order as the second."""
+    """1 if the first half of the values has the same order as the second half, else 0."""
     half = len(values) // 2
     first, second = (sorted(range(half), key=lambda i: own[i]) for own in (values[:half], values[half:]))
     return float(first == second)
@@ -79,8 +79,8 @@ def _summarised(found: _Found) -> tuple[Holds, Evidence]:
     measures = ("U_p (Model I)", "U_p (Model II)", "U_m", "U_s")
     share = {(t, r): [found[f"3.1/{r}/{PAPER_SHAPES[t]}, {c}"] for c in CORRELATIONS] for t in PAPER_SHAPES for r in measures}
     return mostly([s for four in share.values() for s in four]), Evidence(
-        f"{nearly_all()}. Share of seeds with the order of Table 1 or 2, by correlation. Which maskings change places stands "
-        "with Table 3.1",
+        f"{nearly_all()}. Share of seeds with the order of Table 1 or 2, by correlation. Table 3.1 shows which masks change "
+        "places",
         ("data and measure", *CORRELATIONS),
         tuple((f"{_NAMES[t]}, {r}", *(f"{s.mean:.0%}" for s in four)) for (t, r), four in share.items()))
 
@@ -93,9 +93,9 @@ def _reversed(found: _Found) -> tuple[Holds, Evidence]:
             said.append((f"{name}, {m}", f"{swap:.1f}", f"{noise:.1f}", f"{found[f'swap ahead {t}/{m}'].mean:.0%}"))
     ahead = [found[f"swap ahead {t}/{m}"] for t in PAPER_SHAPES for m in CAREFUL]
     verdict: Holds = "does not hold" if any(of_seeds(s, 0.5) > 0 for s in ahead) else mostly([], ahead)
-    return verdict, Evidence("N·U_p by models of growing freedom, of which a spline and a tree are the freest. It does not "
-                             "hold if by one of these swapping is ahead in over half of the seeds, and holds if by none in "
-                             "more than 5 %",
+    return verdict, Evidence("N·U_p by models of increasing flexibility; the spline and the tree are the most flexible. The "
+                             "claim does not hold if one of these two prefers swapping in more than half of the seeds, and "
+                             "holds if neither does in more than 5 %",
                              ("data and model", "swapping", "micro + noise", "swapping ahead in"), tuple(said))
 
 
@@ -114,12 +114,12 @@ def _window(found: _Found) -> tuple[Holds, Evidence]:
 
 
 def _signs(found: _Found, heads: Sequence[str]) -> list[int]:
-    """Of each step whether it is in order in more than half of the seeds, beyond chance."""
+    """For each step: whether it is in order in more than half of the seeds, beyond chance."""
     return [of_seeds(found[h], 0.5) for h in heads]
 
 
 def _arrows(table: str, ordered: tuple[str, ...], others: tuple[str, ...]) -> ClaimJudge:
-    """A claim that some measures have every step in order, and others do not."""
+    """A claim that some measures order every step correctly, and others do not."""
     def judge(found: _Found) -> tuple[Holds, Evidence]:
         said, agree = [], []
         for m in (*ordered, *others):
@@ -130,8 +130,8 @@ def _arrows(table: str, ordered: tuple[str, ...], others: tuple[str, ...]) -> Cl
             unclear = sum(s == 0 for s in signs)
             said.append((m, f"{len(signs) - len(wrong) - unclear} of {len(signs)}", str(unclear), "; ".join(wrong) or "none"))
         return verdict_of(agree), Evidence(
-            "On the stand-in, steps to more masking that lose utility in more than half of the seeds",
-            ("measure", "in order", "cannot tell", "the other way round"), tuple(said))
+            "On the stand-in, steps to more masking that reduce utility in more than half of the seeds",
+            ("measure", "in order", "cannot tell", "reversed"), tuple(said))
     return judge
 
 
@@ -142,8 +142,8 @@ def _tails(found: _Found) -> tuple[Holds, Evidence]:
     verdict = verdict_of([beyond(s, RESAMPLE) for r, s in ratio.items() if r not in small])
     whole = "" if records == _HEADS else f" ({_HEADS:,} in a full run)"
     return verdict, Evidence(
-        f"“Far in the tail” is taken as more than {RESAMPLE:g} times what a resample of the original gives: no null "
-        f"distribution is drawn. On {records:,.0f} records of the stand-in{whole}, U_p over that of a resample",
+        f"“Far in the tail” is read as more than {RESAMPLE:g} times the value for a resample of the original; no null "
+        f"distribution is drawn. On {records:,.0f} records of the stand-in{whole}, U_p divided by that of a resample",
         ("release", ""), tuple((r, f"{s.mean:.1f}") for r, s in ratio.items()))
 
 
@@ -151,7 +151,7 @@ def _race(found: _Found) -> tuple[Holds, Evidence]:
     both = {m: [found[f"3/{m}/{r}"] for r in ("Age+Race10", "Age+Mar10")] for m in UTILITY_MEASURES}
     signs = {m: paired_difference(marital, race).sign for m, (race, marital) in both.items()}
     verdict = verdict_of([s if m != "U_m" else -s for m, s in signs.items()])
-    return verdict, Evidence("On the stand-in, the loss by each measure",
+    return verdict, Evidence("Loss on the stand-in, by measure",
                              ("measure", "races swapped", "marital statuses swapped", "more useful"), tuple(
                                  (m, f"{race.mean:.3g}", f"{marital.mean:.3g}", USEFUL[signs[m]])
                                  for m, (race, marital) in both.items()))
@@ -164,13 +164,13 @@ def _income(found: _Found) -> tuple[Holds, Evidence]:
         values = [found[f"3/{m}/{r}"] for r in names]
         more[m] = each_seed(_added, *values)
     verdict = verdict_of([-beyond(s, NEGLIGIBLE) for m, s in more.items() if m != "U_c (G = 1250)"])
-    return verdict, Evidence("On the stand-in, what it adds at most, as a share of the largest value of the measure; "
-                             f"“negligible” is taken as below {NEGLIGIBLE:.0%}",
+    return verdict, Evidence("Largest addition on the stand-in, as a share of the largest value of the measure. "
+                             f"“Negligible” is read as below {NEGLIGIBLE:.0%}",
                              ("measure", ""), tuple((m, f"{s.mean:.1%}") for m, s in more.items()))
 
 
 def _added(*values: float) -> float:
-    """Of the releases of Table 3, by how much a measure changes where incomes are microaggregated too, over the largest."""
+    """The largest change of a measure when incomes are microaggregated too, over its largest value in Table 3."""
     of = dict(zip(rows("003", "3"), values, strict=True))
     return max(abs(of[f"{r}+Inc20"] - v) for r, v in of.items() if f"{r}+Inc20" in of) / max(values)
 
@@ -184,37 +184,37 @@ def _squares() -> str:
     half = 5e-6
     pairs = list(zip(column("003", "4", "U_m"), column("003", "4", "U_s"), strict=True))
     alike = sum((m - half) ** 2 <= s + half and s - half <= (m + half) ** 2 for m, s in pairs)
-    return (f"In {alike} of {len(pairs)} rows U_s is the square of U_m to the last printed digit (.14349² = .02059), as if one "
-            "point alone had been averaged. The column is no mean over records, and says nothing of its own")
+    return (f"In {alike} of {len(pairs)} rows U_s is the square of U_m to the last printed digit (.14349² = .02059), as if "
+            "only one point had been averaged. The column is not a mean over records and adds no information")
 
 
 CLAIMS_003 = (
-    slip("U_m of Age+Race10 is .39 (Table 3).", "Rounding ages moved .03, and a swap moves 10 % of races at most: the "
+    slip("U_m of Age+Race10 is .39 (Table 3).", "Rounding ages gives .03, and a swap changes at most 10 % of races: the "
          "joint distribution functions cannot differ by more than about .13."),
     slip("U_s falls with U_m in Table 4.", _squares()),
-    slip("U_c (G = 500) in two rows of Table 1.", "The second stands where Table 2 has G = 750, as does the text."),
+    slip("U_c (G = 500) in two rows of Table 1.", "The second should be G = 750, as in Table 2 and in the text."),
     slip("U_p and U_m are multiplied by N = 102,032 in Table 3 (§3.2).", "U_m is printed as .03 to .40, U_s as 2.29 to "
-         "52.14: it is U_s that was multiplied, as in §3.1."),
+         "52.14. U_s was multiplied, as in §3.1."),
     slip("Table 2 summarises how measures group the masking methods (§3.2).", "It is Figure 2."),
     Claim("A swapped value is selected from the 1,500 closest values (§3.1).", _window, ("flexible",)),
-    Claim("Model I takes incorrectly simulated data for the most useful, Model II for the least.", _model_one,
+    Claim("Model I ranks incorrectly simulated data as the most useful, Model II as the least.", _model_one,
           ("printed",)),
     Claim("Model II selects microaggregation plus noise as most useful.", _model_two, ("printed",)),
     Claim("Clustering and CDF measures select rank swapping as most useful.", _swapping, ("printed", "clustered")),
     Claim("With F data, G < 1000 finds micro more useful than simulated data, G = 1000 the opposite.", _groups,
           ("clustered",)),
     Claim("The two CDF measures order the masking methods identically.", _alike, ("eight",)),
-    Claim("The eight data sets are reasonably summarised by the two that are printed.", _summarised, ("eight",)),
+    Claim("The two printed data sets reasonably summarise all eight.", _summarised, ("eight",)),
     Claim("A propensity model with enough terms prefers micro + noise to swapping.", _reversed, ("flexible",)),
     Claim("All measures but clustering with G = 1250 order the strategies as Figure 1 does.",
           _arrows("figure 1", ("U_p", "U_c (G = 2500)", "U_m", "U_s"), ("U_c (G = 1250)",)), ("household survey",)),
     Claim("Every measure but U_m finds swapped races more useful than swapped marital statuses.", _race,
           ("household survey",)),
-    Claim("Microaggregating incomes besides engenders negligible further distortion by the measures other than clustering with "
-          "G = 1250.", _income, ("household survey",)),
+    Claim("Microaggregating incomes too adds negligible distortion, by the measures other than clustering with G = 1250.",
+          _income, ("household survey",)),
     Claim("U_p orders the school releases appropriately, U_m and U_s do not.", _arrows("4 order", ("U_p",), ("U_m", "U_s")),
           ("school survey",)),
     Claim("A second-order logistic regression orders them appropriately too.", _second_order, ("school survey",)),
-    Claim("But for ages alone and small swap rates, U_p lies far in the tail of its null distribution (§4).", _tails,
+    Claim("Except for ages alone and small swap rates, U_p lies far in the tail of its null distribution (§4).", _tails,
           ("household survey",)),
 )

@@ -1,4 +1,4 @@
-"""What is measured for 003's simulated data: all rows of Tables 1 and 2, on all eight data sets, and by other models."""
+"""The experiments for 003's simulated data: all rows of Tables 1 and 2, on all eight data sets, and other models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UTILITY_MASKS: Mapping[str, list[Any]] = {
 }
 RECORDS = 10_000
 GROUPS = (100, 250, 500, 750, 1000)
-_CELLS, MORE_CELLS = 2000, 5000  # that points are first summed up as, where time is short and where it is not
+_CELLS, MORE_CELLS = 2000, 5000  # cells that summarise the points, in quick and in full runs
 _SAME = 1e-9
 FLEXIBLE: Mapping[str, dict[str, Any]] = {
     "Model II": {"model": "model_ii"}, "logit of degree 3": {"model": "logit"}, "spline": {"model": "spline"},
@@ -41,7 +41,7 @@ def _data(shape: _Shape, correlation: str, seed: int, n: int = RECORDS) -> Micro
 
 
 def _measures(data: Microdata, release: Any) -> dict[str, float]:
-    """The rows of Tables 1 and 2 but those of clusters."""
+    """The rows of Tables 1 and 2 except those of clusters."""
     out = {
         f"U_p (Model {m})": column_number(measure_once(data, release, {"method": "propensity", "model": f"model_{m.lower()}"})
                                    .details["models"][0]["N_U_p"]) for m in ("I", "II")
@@ -51,18 +51,18 @@ def _measures(data: Microdata, release: Any) -> dict[str, float]:
 
 
 def _clusters(data: Microdata, release: Any, exact: int) -> dict[str, float]:
-    """The rows of clusters; points beyond so many are first summed up as cells."""
+    """The rows of clusters; more than `exact` points are first summarised as cells."""
     found = measure_once(data, release, {"method": "cluster", "groups": GROUPS, "exact": exact}).details["groups"]
     return {f"U_c (G = {r['groups']})": column_number(r["u_c"]) for r in found}
 
 
 def tables_1_and_2(seed: int, where: Where) -> dict[str, float]:
-    """Tables 1 and 2: the two data sets with high positive correlations; which masking each measure finds best."""
+    """Tables 1 and 2: the two data sets with high positive correlation, and which mask each measure finds best."""
     return _held(seed, _measures)
 
 
 def cluster_rows(seed: int, where: Where) -> dict[str, float]:
-    """The rows of clusters in Tables 1 and 2, of cells of near points; for the first seed also of every point by itself."""
+    """The rows of clusters in Tables 1 and 2, from cells of nearby points; for the first seed also from all points."""
     out = _held(seed, partial(_clusters, exact=_CELLS if where.quick else MORE_CELLS))
     if seed or where.quick:
         return out
@@ -85,7 +85,7 @@ def _held(seed: int, measures: Callable[[Microdata, Any], dict[str, float]]) -> 
 
 
 def eight(seed: int, where: Where) -> dict[str, float]:
-    """On all eight data sets, 1 where a measure puts the four maskings in the order of Table 1 or 2."""
+    """On all eight data sets: 1 if a measure puts the four masks in the order of Table 1 or 2, else 0."""
     out: dict[str, float] = {}
     n, cells = (3000, 1500) if where.quick else (RECORDS, _CELLS)
     for table, shape in PAPER_SHAPES.items():
@@ -101,13 +101,13 @@ def eight(seed: int, where: Where) -> dict[str, float]:
 
 
 def order(table: str, row: str) -> list[str]:
-    """The four maskings as a measure orders them in Table 1 or 2, the most useful first."""
+    """The four masks in the order of a measure in Table 1 or 2, the most useful first."""
     at = rows("003", table).index(row)
     return sorted(UTILITY_MASKS, key=lambda name: column("003", table, name)[at])
 
 
 def flexible(seed: int, where: Where) -> dict[str, float]:
-    """Swapping against micro + noise by models of growing freedom; swaps within 750 ranks instead of 500, or upwards only."""
+    """Swapping and micro + noise by models of increasing flexibility; swaps also within 750 ranks, and upwards only."""
     out: dict[str, float] = {}
     for table, shape in PAPER_SHAPES.items():
         data = _data(shape, "high positive", seed)

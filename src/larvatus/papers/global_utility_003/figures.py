@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of 003: the partial order of maskings, and which of them a measure hardly tells apart."""
+"""Figures 1 and 2 of 003: the partial order of the masks, and which of them a measure hardly distinguishes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PLACES = {
     "Age+Race30+Mar30+Tax": (1.6, 4), "Age+Race30+Mar30+Tax+Inc20": (1.0, 5),
 }
 UTILITY_MEASURES = ("U_p", "U_c (G = 1250)", "U_c (G = 2500)", "U_m", "U_s")
-_NEAR = 0.05  # of the range of a measure: releases nearer than this are in one block
+_NEAR = 0.05  # share of the range of a measure: releases nearer than this form one block
 
 
 def utility_figures(where: Where) -> Sequence[ReportBlock]:
@@ -34,9 +34,9 @@ def _order() -> Figure:
         x, y = _place(name)
         body += element("rect", x=x - BOX / 2, y=y - TALL / 2, width=BOX, height=TALL, class_="field")
         body += text(x, y + 4, name, anchor="middle")
-    said = "Lines lead down, to the dot, from a release to one that distorts the data more."
-    return Figure("Figure 1: partial order of the maskings of household heads", said,
-                  document("Partial order of maskings", said, _WIDTH, 6 * _STEP, body))
+    said = "Each line leads down from a release to one that distorts the data more, marked by the dot."
+    return Figure("Figure 1: partial order of the masks of household heads", said,
+                  document("Partial order of masks", said, _WIDTH, 6 * _STEP, body))
 
 
 def _place(name: str) -> tuple[float, float]:
@@ -45,7 +45,7 @@ def _place(name: str) -> tuple[float, float]:
 
 
 def blocks_of_near_values(values: Sequence[float]) -> list[int]:
-    """The block of each value: a new one begins where sorted values lie further apart than NEAR of their range."""
+    """The block of each value; a new one begins if two adjacent sorted values differ by more than _NEAR of the range."""
     order = sorted(range(len(values)), key=lambda i: values[i])
     wide = _NEAR * (max(values) - min(values))
     block, out = 0, [0] * len(values)
@@ -70,7 +70,7 @@ def _blocks(table: str, measures: Sequence[str]) -> Figure:
             body += element("rect", x=x, y=y, width=wide - 8, height=high - 2, class_="cell loss", fill_opacity=depth)
             body += text(x + wide / 2 - 4, y + 15, str(own + 1), anchor="middle")
     counts = ", ".join(f"{m} {max(blocks_of_near_values(column('003', table, m))) + 1}" for m in measures)
-    said = (f"Printed values of Table 3; releases whose values lie within {_NEAR:.0%} of the range of a measure are in one "
-            f"block, numbered from the most useful. Blocks: {counts}.")
-    return Figure("Figure 2: similarity of maskings by measure", said,
-                  document("Similarity of maskings", said, _WIDTH, 56 + len(names) * high, body))
+    said = (f"Printed values of Table 3. Releases whose values differ by at most {_NEAR:.0%} of the range of a measure form "
+            f"one block, numbered from the most useful. Number of blocks: {counts}.")
+    return Figure("Figure 2: similarity of masks by measure", said,
+                  document("Similarity of masks", said, _WIDTH, 56 + len(names) * high, body))

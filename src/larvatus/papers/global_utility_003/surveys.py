@@ -1,4 +1,4 @@
-"""Tables 3 and 4 of 003 on stand-ins: the measures of every release, and whether more masking costs more utility."""
+"""Tables 3 and 4 of 003 on stand-ins: all measures of every release, and whether more masking costs more utility."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def school_steps(label: str) -> list[Mapping[str, Any]]:
 def _measured(
     table: Any, steps: Sequence[Mapping[str, Any]], groups: tuple[int, int], seed: int, exact: int
 ) -> dict[str, float]:
-    """All measures of one release; columns that are not masked are there as non-confidential ones."""
+    """All measures of one release; unmasked columns are non-confidential."""
     names = table.column_names
     own = [n for n in names if any(n in s["columns"] for s in steps)]
     data = read(table, confidential=own, non_confidential=[n for n in names if n not in own], engine="memory")
@@ -61,7 +61,7 @@ def _measured(
 def _all(
     table: Any, number_of: str, orders: str, steps: Any, groups: tuple[int, int], seed: int, quick: bool
 ) -> dict[str, float]:
-    """Figures of a table by its rows, and 1 for every stated step that does not gain utility."""
+    """Figures of a table by row, and 1 for every step to more masking that does not gain utility."""
     some = (QUICK_ROWS // 40, QUICK_ROWS // 20) if quick else groups
     columns = ["U_p", *(f"U_c (G = {g})" for g in groups), "U_m", "U_s"]
     exact = QUICK_POINTS if quick else 5000

@@ -1,4 +1,4 @@
-"""What is measured for 001: everything that follows from its 25 records, and the same mechanisms with draws of our own."""
+"""The experiments for 001: everything that follows from its 25 records, and the same mechanisms with new draws."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OWN: Mapping[str, list[Any]] = {
 
 
 class _Typed(Mask):
-    """Release values that are typed in, in the order of record ids from 1 on."""
+    """Release given values, in the order of record ids from 1."""
 
     values: tuple[float, ...]
 
@@ -39,7 +39,7 @@ class _Typed(Mask):
         return Masked(current.map_rows(put, ["X"], [Column("X", "number")]))
 
     def public_sentence(self) -> str:
-        return "Values were typed in."
+        return "Values were given."
 
 
 def _data() -> Microdata:
@@ -60,7 +60,7 @@ def _ranks(data: Microdata, name: str) -> list[float]:
 
 
 def from_printed_values(seed: int, where: Where) -> dict[str, float]:
-    """Everything that follows from what is printed: ranks, Z from Y, variances, correlations and changes in rank."""
+    """Everything that follows from the printed values: ranks, Z from Y, variances, correlations and changes in rank."""
     data = _data()
     out = {f"1/{c}/{i}": v for c in ("S", "X") for i, v in enumerate(column("001", "1", c), 1)}
     example = column("001", "1", "Y")
@@ -84,7 +84,7 @@ def from_printed_values(seed: int, where: Where) -> dict[str, float]:
 
 
 def _scored(data: Microdata, release: Any, method: str) -> dict[str, float]:
-    """Rank correlations with X and with S, and how many records moved by how many ranks."""
+    """Rank correlations with X and with S, and the number of records by change in rank."""
     risk = attack_once(data, release, "rank_disclosure")
     pair = measure_once(data, release, "rank_correlation").by_pair[0]
     changes = risk.details["rank_change"]
@@ -97,7 +97,7 @@ def _scored(data: Microdata, release: Any, method: str) -> dict[str, float]:
 
 
 def from_own_draws(seed: int, where: Where) -> dict[str, float]:
-    """The same four mechanisms with draws of our own, reverse-mapped: what another set of random numbers gives."""
+    """The same four mechanisms, reverse-mapped, with new draws: what another set of random numbers gives."""
     data = _data()
     out: dict[str, float] = {}
     for method, release in make_releases(data, _OWN, seed).items():

@@ -1,4 +1,4 @@
-"""Reverse mapping studied (001 §6): what Z adds to the risk and takes from the loss of Y, for every mask, size and shape."""
+"""A study of reverse mapping (001 §6): risk and loss of Z compared with Y, for every mask, size and shape."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from larvatus.papers.reverse_mapping_001.open_issues_experiments import (
 from larvatus.reporting.page.blocks import ReportBlock
 
 _Key = tuple[int, str, str]
-COLUMNS = ("measure", "higher", "lower", "too few seeds", "most", "least")
+COLUMNS = ("measure", "higher", "lower", "too few seeds", "largest", "smallest")
+
 
 def increments(found: Mapping[str, Summary], what: str) -> dict[tuple[int, str, str], Summary]:
-    """Z over Y of one risk or loss, by size, shape and mask."""
+    """Z minus Y of one risk or loss, by size, shape and mask."""
     out = {}
     for key, summary in found.items():
         parts = key.split("/")
@@ -34,17 +35,17 @@ def increments(found: Mapping[str, Summary], what: str) -> dict[tuple[int, str, 
 
 
 def report(found: Mapping[str, Summary]) -> Sequence[ReportBlock]:
-    """One figure and one table of everything that was measured."""
+    """One figure and one table of all measured differences."""
     from larvatus.papers.reverse_mapping_001.open_issues_report import blocks
 
     return blocks(STUDY_SCORES, {what: increments(found, what) for what in STUDY_SCORES}, refusals())
 
 
-_WHOLE = 10_000  # records up to which all shapes are one experiment
+_WHOLE = 10_000  # up to this many records, all shapes are one experiment
 
 
-NOTABLE = 0.01  # of a risk or loss, less than which is not spoken of
-UNTOLD = (f"A cell is a mask, a shape and a size; it counts where the difference is beyond {ERRORS:g} standard errors, of at "
+NOTABLE = 0.01  # smallest difference of a risk or loss that counts
+UNTOLD = (f"A cell is a mask, a shape and a size. It counts if the difference exceeds {ERRORS:g} standard errors over at "
           f"least {FEWEST_SEEDS} seeds")
 
 
@@ -53,7 +54,7 @@ def _named(own: Mapping[_Key, Summary], key: _Key) -> str:
 
 
 def _counted(found: Mapping[str, Summary], measures: Iterable[str]) -> tuple[list[Summary], tuple[tuple[str, ...], ...]]:
-    """Cells of enough seeds, and for every measure a row that tells of all its cells."""
+    """Cells with enough seeds, and for every measure a row that summarises all its cells."""
     said, cells = [], []
     for what in measures:
         own = increments(found, what)
@@ -67,18 +68,18 @@ def _counted(found: Mapping[str, Summary], measures: Iterable[str]) -> tuple[lis
 
 
 def _more_than(seen: int, luck: float) -> tuple[bool, str]:
-    """Whether so many cells are told as chance would seldom tell, and the words for it."""
+    """Whether chance would seldom give this many cells, and the sentence for it."""
     often = at_least(seen, luck)
     share = f"{often:.1%}" if often >= 0.001 else "less than 0.1%"
-    return often < RARE, (f"chance alone would tell about {luck:.1f} of them, and so many or more {share} of the time if "
-                          f"cells were independent (limit {RARE:.0%})")
+    return often < RARE, (f"if cells were independent, chance alone would give about {luck:.1f}, and this many or more "
+                          f"{share} of the time (limit {RARE:.0%})")
 
 
 def _raised(cells: Sequence[Summary]) -> tuple[int, int, str]:
-    """Cells in which Z is notably above Y, 0 unless chance would seldom tell so many; cells in which it is not; the words."""
+    """Cells with Z notably above Y (0 if chance may explain them), cells with Z clearly not above Y, and the sentence."""
     higher, lower = (sum(beyond(s, NOTABLE) == side for s in cells) for side in (1, -1))
     clear, luck = _more_than(higher, by_luck((s.seeds for s in cells if varies(s)), 1))
-    return higher if clear else 0, lower, f"{higher} of {len(cells)} cells are higher: {luck}"
+    return higher if clear else 0, lower, f"{higher} of {len(cells)} cells are higher; {luck}"
 
 
 def _risk(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
@@ -89,7 +90,7 @@ def _risk(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
         verdict = "holds" if 2 * higher > len(cells) else "holds in part"
     elif cells and lower == len(cells):
         verdict = "does not hold"
-    return verdict, Evidence(f"Risk of Z over that of Y, by more than {NOTABLE:g}. {UNTOLD}. {luck}", COLUMNS, said)
+    return verdict, Evidence(f"Risk of Z minus risk of Y, if above {NOTABLE:g}. {UNTOLD}. {luck}", COLUMNS, said)
 
 
 def _marginals(found: Mapping[str, Summary]) -> tuple[Holds, str]:
@@ -97,7 +98,7 @@ def _marginals(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     own = increments(found, "marginal")
     low = min(own, key=lambda k: own[k].mean)
     return "holds" if max(left) < SAME_FIGURE else "does not hold", (
-        f"Largest loss of a marginal left in Z: {max(left):.1e} in {len(left)} cells. Most was mended: {_named(own, low)}")
+        f"Largest marginal loss remaining in Z: {max(left):.1e} in {len(left)} cells. Largest improvement: {_named(own, low)}")
 
 
 def _relations(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
@@ -108,11 +109,11 @@ def _relations(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
         verdict = "does not hold" if 2 * higher > len(cells) else "holds in part" if lower else "cannot tell"
     elif cells and lower == len(cells):
         verdict = "holds"
-    return verdict, Evidence(f"Loss of Z over that of Y, by more than {NOTABLE:g}. {UNTOLD}. {luck}", COLUMNS, said)
+    return verdict, Evidence(f"Loss of Z minus loss of Y, if above {NOTABLE:g}. {UNTOLD}. {luck}", COLUMNS, said)
 
 
 def _differing(pairs: Iterable[tuple[Summary, Summary]]) -> tuple[Holds, str]:
-    """Whether figures of other draws differ in more pairs than chance would tell; pairs of few seeds are left out."""
+    """Whether figures from different draws differ in more pairs than chance would give; pairs with few seeds are ignored."""
     told = [(a, b) for a, b in pairs if min(a.seeds, b.seeds) >= FEWEST_SEEDS]
     differ = sum(sign_of_difference(a, b) != 0 and abs(a.mean - b.mean) > SAME_FIGURE for a, b in told)
     clear, luck = _more_than(differ, by_luck((min(a.seeds, b.seeds) for a, b in told if varies(a, b)), 2))
@@ -133,7 +134,7 @@ def _size(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
         values = [abs(s.mean) for k, s in own.items() if k[0] == n]
         said.append((f"n = {n:,}", f"{sum(values) / len(values):.4f}", f"{max(values):.4f}"))
     return verdict, Evidence(
-        f"Masks and shapes of which the change of the share of records linked differs between n = {told[0]:,} and n = "
+        f"Masks and shapes for which the change in the share of linked records differs between n = {told[0]:,} and n = "
         f"{told[-1]:,}: {counted}. Absolute change, over masks and shapes", ("records", "on average", "at most"), tuple(said))
 
 
@@ -151,7 +152,7 @@ def _shape(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
         said.append((shape, *parts))
     verdict, counted = _differing(pairs)
     return verdict, Evidence(
-        f"Masks, sizes and measures in which Z over Y differs from that of {SHAPES[0]} data: {counted}. Mean of Z over Y",
+        f"Masks, sizes and measures for which Z minus Y differs from that of {SHAPES[0]} data: {counted}. Mean of Z minus Y",
         ("shape", *measures), tuple(said))
 
 
@@ -159,8 +160,8 @@ def _refused(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     alike: dict[str, list[str]] = {}
     for name, why in refusals().items():
         alike.setdefault(why.removeprefix("reverse_map: ").replace(name, "it").removeprefix("it: "), []).append(name)
-    return "holds in part", Evidence(f"It is refused after {sum(map(len, alike.values()))} masks", ("masks", ""), tuple(
-        (", ".join(names), why) for why, names in alike.items()))
+    said = f"Reverse mapping is refused after {sum(map(len, alike.values()))} masks"
+    return "holds in part", Evidence(said, ("masks", ""), tuple((", ".join(names), why) for why, names in alike.items()))
 
 
 def _experiment(n: int, most: int, kinds: tuple[Shape, ...]) -> Experiment:
@@ -170,19 +171,19 @@ def _experiment(n: int, most: int, kinds: tuple[Shape, ...]) -> Experiment:
 
 EXPERIMENTS: Sequence[Experiment] = [
     _experiment(n, most, kinds) for n, most in SIZES.items()
-    for kinds in ([SHAPES] if n <= _WHOLE else [(s,) for s in SHAPES])  # the largest take minutes, and are cut up
+    for kinds in ([SHAPES] if n <= _WHOLE else [(s,) for s in SHAPES])  # the largest take minutes, and are split
 ]
 _ALL = tuple(e.name for e in EXPERIMENTS)
 
 PAPER = Paper(
-    "001-6", "Reverse mapping studied: risk and loss of Z over Y, for every mask, by size and shape",
+    "001-6", "A study of reverse mapping: risk and loss of Z minus Y, for every mask, by size and shape",
     experiments=tuple(EXPERIMENTS), tables=(), studied=report,
     claims=(
         Claim("Open issue (1): the size of the data set has an impact.", _size, _ALL, True),
         Claim("Open issue (2): the characteristics of the data set have an impact.", _shape, _ALL, True),
         Claim("Open issue (3): reverse mapping brings incremental disclosure risk.", _risk, _ALL, True),
         Claim("Marginals are those of the original after reverse mapping.", _marginals, _ALL, True, identity=True),
-        Claim("Open issue (4): relations lose nothing by reverse mapping.", _relations, _ALL, True),
+        Claim("Open issue (4): reverse mapping does not damage relations.", _relations, _ALL, True),
         Claim("Any masking mechanism can be followed by reverse mapping.", _refused),
     ),
 )

@@ -1,4 +1,4 @@
-"""What is measured for the study of reverse mapping: risk and loss of Y and of Z, for every mask and shape at one size."""
+"""The experiments of the study of reverse mapping: risk and loss of Y and of Z, for every mask and shape at one size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from larvatus.papers.framework.model import Figures, Where
 from larvatus.papers.framework.shortcuts import attack_once, column_number, measure_once, secret
 from larvatus.pipeline import mask, read
 
-SIZES = {25: 50, 100: 50, 1000: 25, 10_000: 10, 100_000: 3}  # records, and most seeds
+SIZES = {25: 50, 100: 50, 1000: 25, 10_000: 10, 100_000: 3}  # records, and maximum number of seeds
 QUICK_MOST = 100
 _STEPS: Mapping[str, list[Any]] = {
     "multiple_imputation": [{"method": "multiple_imputation", "copies": 1}],
@@ -28,20 +28,20 @@ RISKS: Mapping[str, Any] = {
 LOSSES: Mapping[str, Any] = {
     "marginal": "marginal", "correlation": "correlation", "rank correlation": "rank_correlation", "joint": "ecdf_max",
 }
-WHO = {"linked": {"intruder": Intruder(known=("x1", "x2"))}}  # S would single every record out by itself
+WHO = {"linked": {"intruder": Intruder(known=("x1", "x2"))}}  # S alone would identify every record
 STUDY_SCORES = (*RISKS, *LOSSES)
 LEFT_ALONE = {"reverse_map"}
 SAME_FIGURE = 1e-9
 
 
 def steps_of(name: str, n: int) -> list[Any]:
-    """The steps by which a mask is studied: its defaults, after a step it needs."""
+    """The steps that represent a mask: its defaults, after a step it needs."""
     steps = _STEPS.get(name, [name])
     return [LARGE.get(s, s) if isinstance(s, str) and n > 10_000 else s for s in steps]
 
 
 def masks() -> tuple[str, ...]:
-    """Every mask but reverse mapping itself."""
+    """Every mask except reverse mapping itself."""
     return tuple(n for n in file_names("larvatus.masks") if n not in LEFT_ALONE)
 
 
@@ -51,7 +51,7 @@ def open_issue_data(n: int, shape: Shape, seed: int) -> Microdata:
 
 @cache
 def refusals() -> dict[str, str]:
-    """Masks that are not studied, and why: they cannot mask numbers, or reverse mapping after them is refused."""
+    """Masks that are not studied, with the reason: they cannot mask numbers, or reverse mapping after them is refused."""
     data = open_issue_data(100, "normal", 0)
     out: dict[str, str] = {}
     for name in masks():
@@ -64,7 +64,7 @@ def refusals() -> dict[str, str]:
 
 
 def study_masks(n: int, kinds: Sequence[Shape], seed: int, where: Where) -> Figures:
-    """Risk and loss of Y and of Z for every mask at one size and of these shapes; what cannot be measured is left out."""
+    """Risk and loss of Y and of Z for every mask, at one size and for these shapes; what cannot be measured is omitted."""
     if where.quick and n > QUICK_MOST:
         return {}
     out: dict[str, float] = {}

@@ -13,7 +13,7 @@ from larvatus.papers.reverse_mapping_001.experiments import METHODS, from_own_dr
 def _swapping(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     said = tuple((m, f"{found[f'worst loss/{m}'].mean:.0%}") for m in METHODS)
     return mostly([found["worst loss/SWP"]], often=0.9), Evidence(
-        f"{nearly_all(0.9)}. Share of seeds in which each loses most of the correlation with S", ("mechanism", ""), said)
+        f"{nearly_all(0.9)}. Share of seeds in which each mechanism loses the most correlation with S", ("mechanism", ""), said)
 
 
 def _imputation(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
@@ -32,7 +32,7 @@ def _distribution(found: Mapping[str, Summary]) -> tuple[Holds, str]:
             inside.append((f"{table}/{row}", s.low - 5e-4 <= value <= s.high + 5e-4))
     out = [n for n, good in inside if not good]
     verdict: Holds = "holds" if not out else "holds in part"
-    return verdict, f"{len(inside) - len(out)} of {len(inside)} published correlations lie in the band of our own draws" + (
+    return verdict, f"{len(inside) - len(out)} of {len(inside)} published correlations lie in the band of our draws" + (
         f"; outside: {', '.join(out)}" if out else "")
 
 
@@ -42,8 +42,8 @@ PAPER = Paper(
     tables=(
         PublishedTable("1", "printed", exact=("",)),
         PublishedTable("2", "printed", exact=("",),
-                       note="Z of MIC and SWP are the paper's own draws: their ties and swaps are typed "
-              "in, and go through the same measures as all others. Y of ADD and IMP are its draws too; Z follows from them."),
+                       note="Z of MIC and SWP are the paper's own draws: their printed values are entered, "
+              "and go through the same measures as all others. Y of ADD and IMP are its draws too; Z is computed from them."),
         PublishedTable("text", "printed", exact=("",)),
         PublishedTable("3", "printed", exact=("",)),
         PublishedTable("4", "printed", exact=("",)),
@@ -51,7 +51,7 @@ PAPER = Paper(
     ),
     claims=(
         slip("Four records (7, 10, 11, 22) keep their rank in Table 1.", "Table 1 has six: 3, 7, 10, 11, 16 and 22."),
-        Claim("Another set of random numbers could give other results than Tables 3 and 4.", _distribution, ("drawn",)),
+        Claim("Another set of random numbers could give results different from Tables 3 and 4.", _distribution, ("drawn",)),
         Claim("Swapping results in the highest information loss.", _swapping, ("drawn",)),
         Claim("Imputation provides the lowest disclosure risk.", _imputation, ("drawn",)),
     ),

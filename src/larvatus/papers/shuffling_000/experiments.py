@@ -1,4 +1,4 @@
-"""What is measured for 000: its Tables 2 to 7, on the stand-in population and on Census."""
+"""The experiments for 000: Tables 2 to 7, on the stand-in population and on Census."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def household_data(seed: int) -> Microdata:
 
 @cache
 def census_data(file: Path, income: str = "PTOTVAL", above: bool = False) -> Microdata:
-    """The Census file in eight sub-groups: a code is 1 where the value lies below the mean of its column, or not below."""
+    """The Census file in eight sub-groups; a code is 1 if the value is below the mean of its column (or, with `above`, not)."""
     import pyarrow as pa
     from pyarrow import compute, csv
 
@@ -59,12 +59,12 @@ def census_data(file: Path, income: str = "PTOTVAL", above: bool = False) -> Mic
 
 def _census_file(where: Where) -> Path:
     path = where.file("census.csv")
-    assert path is not None, "experiments that need a file are run where it is there"
+    assert path is not None, "experiments that need a file are run only if it exists"
     return path
 
 
 def _identified(table: str, data: Microdata, release: Release, name: str, whole: bool) -> dict[str, float]:
-    """Records identified, by sub-group and, where the table has it, in all."""
+    """Records identified, by sub-group and, with `whole`, in total."""
     found = counts(attack_once(data, release, LIKELIHOOD))
     return _named(table, name, [*found, sum(found)] if whole else found)
 
@@ -76,7 +76,7 @@ def _named(table: str, name: str, values: Sequence[float]) -> dict[str, float]:
 def _correlated(
     table: str, data: Microdata, releases: Mapping[str, Release], pairs: Mapping[str, tuple[str, str]], ranks: bool
 ) -> dict[str, float]:
-    """Correlations of every pair, original and released, in every sub-group and in all; how far linear models moved one."""
+    """Correlations of every pair, original and released, by sub-group and in total; the largest change by linear models."""
     out: dict[str, float] = {}
     furthest = 0.0
     for name, release in releases.items():
@@ -90,7 +90,7 @@ def _correlated(
 
 
 def tables_2_to_4(seed: int, where: Where) -> dict[str, float]:
-    """Tables 2 to 4 on a stand-in population drawn afresh for every seed."""
+    """Tables 2 to 4 on a stand-in population drawn anew for every seed."""
     data = household_data(seed)
     releases = make_releases(data, SHUFFLING_MASKS, seed)
     out = _named("2", "records", data.groups.sizes)
@@ -104,7 +104,7 @@ def tables_2_to_4(seed: int, where: Where) -> dict[str, float]:
 
 
 def _value_disclosure(data: Microdata, release: Release) -> dict[str, float]:
-    """How many home values of the first sub-group lie within so many standard deviations; how X and Y correlate."""
+    """The share of home values of the first sub-group within k standard deviations; correlations of X and Y."""
     def of(group: int, block: Any) -> Any:
         return [block.matrix([*MONEY, *(f"masked {n}" for n in MONEY)])]
 
@@ -139,7 +139,7 @@ def census(seed: int, where: Where) -> dict[str, float]:
 
 
 def census_aggregates(seed: int, where: Where) -> dict[str, float]:
-    """Variance that microaggregation leaves of the Census columns; sizes of the sub-groups by the words of the text."""
+    """Variance of the Census columns after microaggregation; sub-group sizes by the definition in the text."""
     file = _census_file(where)
     data = census_data(file)
     out: dict[str, float] = {}

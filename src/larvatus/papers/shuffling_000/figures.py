@@ -17,20 +17,20 @@ from larvatus.reporting.figures.scatter_grids import grids_of, pair_losses
 from larvatus.reporting.page.blocks import Figure, ReportBlock
 
 BENDING = " Bins widen towards the tails."
-PILED = " Negative values, which no original has, are all in the first bin."
+PILED = " Negative values, which do not occur in the original, are all in the first bin."
 
 
 def distribution(
     number_of: int, title: str, data: Microdata, releases: Mapping[str, Release], variable: str, place: str = WHOLE,
     positive: bool = True,
 ) -> Figure:
-    """One column, original against every release, over the file or in a sub-group."""
+    """One column, original and every release, over the file or in a sub-group."""
     panels = []
     for name, release in releases.items():
         found = histograms_of(measure_once(data, release, {"method": "distributions", "shown": 100}))
         panels.append(DistributionPanel(name, found[place][variable]))
     moved = ", ".join(f"{share(p.histogram.moved)} ({p.name})" for p in panels)
-    sentence = f"Share of records that would have to change bin to make both alike: {moved}." + (
+    sentence = f"Share of records that would have to change bin for both histograms to agree: {moved}." + (
         BENDING if panels[0].histogram.axis.widens else "") + (PILED if positive else "")
     drawn = drawn_distributions(title, sentence, [DistributionRow(variable, tuple(panels))])
     return Figure(f"Figure {number_of}. {title}", sentence, drawn)
@@ -39,14 +39,14 @@ def distribution(
 def scatter_figure(
     number_of: str, title: str, data: Microdata, releases: Mapping[str, Release], pair: tuple[str, str]
 ) -> Figure:
-    """Two columns on a grid, original beside every release."""
+    """Two columns on a grid, original and every release."""
     scores = [measure_once(data, release, {"method": "scatter", "shown": 50, "cells": 30}) for release in releases.values()]
     clouds, said = [], []
     for name, score, grids in zip(releases, scores, grids_of(scores), strict=True):
         moved = pair_losses(score)[pair]
         clouds.append(Cloud(name, f"{share(moved)} change cell", grids[pair]))
         said.append(f"{share(moved)} ({name})")
-    sentence = f"Share of records that would have to change cell to make both alike: {', '.join(said)}."
+    sentence = f"Share of records that would have to change cell for both grids to agree: {', '.join(said)}."
     return Figure(f"{number_of}. {title}", sentence, drawn_scatter(title, sentence, [Clouds(*pair, tuple(clouds))]))
 
 

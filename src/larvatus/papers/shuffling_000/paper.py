@@ -33,18 +33,18 @@ from larvatus.papers.shuffling_000.experiments import (
 from larvatus.papers.shuffling_000.table_1 import techniques
 from larvatus.reporting.page.blocks import Paragraph, ReportBlock
 
-_CLOSE = 0.05  # of a correlation, up to which two are said to be very close
+_CLOSE = 0.05  # largest difference at which two correlations count as very close
 
 
 def shuffling_figures(where: Where) -> list[ReportBlock]:
-    """Figures 1 to 7 on the stand-in, 8 to 10 on Census where it is there."""
+    """Figures 1 to 7 on the stand-in, 8 to 10 on Census if the file exists."""
     from larvatus.papers.shuffling_000.figures import census_figures, simulated_figures
 
     data = household_data(0)
     out = list(simulated_figures(data, make_releases(data, SHUFFLING_MASKS, 0)))
     file = where.file("census.csv")
     if file is None:
-        return [*out, Paragraph("Figures 8 to 10 need census.csv, which is not there.", "quiet")]
+        return [*out, Paragraph("Figures 8 to 10 need census.csv, which was not found.", "quiet")]
     census_file = census_data(file)
     return [*out, *census_figures(census_file, make_releases(census_file, SHUFFLING_MASKS, 0))]
 
@@ -54,17 +54,17 @@ def _attenuation(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     said = tuple((f"k = {k}", f"{v:.0%}", f"{1 - found[f'mean variance/{k}'].mean:.0%}") for k, v in lost.items())
     usual, any_k = max(v for k, v in lost.items() if k <= 10), max(lost.values())
     verdict: Holds = "holds" if usual >= 0.5 else "holds in part" if any_k >= 0.5 else "does not hold"
-    return verdict, Evidence("Variance that Census columns lose by MDAV over the file. It holds if one loses half by k = 10 or "
-                             "less, in part if by any k",
+    return verdict, Evidence("Variance lost by Census columns under MDAV over the file. The claim holds if a column loses half "
+                             "with k = 10 or less, and in part if one does with any k",
                              ("group size", "column that loses most", "mean of columns"), said)
 
 
 def _interval(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     narrow, wide = found["within 1.5"], found["within 3"]
     return verdict_of([beyond(wide, 0.99)], [beyond(wide, 0.97)]), (
-        f"Of the home values of the first sub-group {band_text(wide)} lie within 3 standard deviations of the mean on the "
-        f"stand-in, and {band_text(narrow)} within 1.5. The ratio of widths does not depend on the level. “99 %” is taken as "
-        "above .99, and would not hold at all below .97")
+        f"Share of the home values of the first sub-group within 3 standard deviations of the mean, on the stand-in: "
+        f"{band_text(wide)}; within 1.5: {band_text(narrow)}. The ratio of widths does not depend on the level. “99 %” is read "
+        "as above .99; below .97 the claim would not hold at all")
 
 
 def _similar(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
@@ -73,7 +73,7 @@ def _similar(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     same = all(beyond(found[f"d over the file/{n}"], 0.5) == 0 for n in MONEY)
     verdict: Holds = "does not hold" if not exact else "cannot tell" if same else "holds in part"
     return verdict, Evidence(
-        f"d = .5: in every sub-group and seed {low:.9f} to {high:.9f}. Over the file, where sub-groups differ",
+        f"d = .5: between {low:.9f} and {high:.9f} in every sub-group and seed. Over the file, where sub-groups differ",
         ("column", ""), tuple((n, band_text(found[f"d over the file/{n}"])) for n in MONEY))
 
 
@@ -81,8 +81,9 @@ def _close(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     mean, largest = found["shuffled, mean change"], found["shuffled, largest change"]
     inside = found["shuffled, largest change in a sub-group"]
     return verdict_of([-beyond(change, _CLOSE) for change in (mean, largest, inside)]), (
-        f"28 correlations of Census change by {band_text(mean)} on average and {band_text(largest)} at most over the file. In "
-        f"a sub-group one changes by up to {band_text(inside)}; “very close” is taken as below {_CLOSE:g} in each respect")
+        f"Over the file, the 28 correlations of Census change by {band_text(mean)} on average and by at most "
+        f"{band_text(largest)}. Within a sub-group the largest change is {band_text(inside)}. “Very close” is read as below "
+        f"{_CLOSE:g} for all three")
 
 
 def _exactly(found: Mapping[str, Summary]) -> tuple[Holds, str]:
@@ -95,17 +96,18 @@ def _by_chance(found: Mapping[str, Summary]) -> tuple[Holds, str]:
     shuffled, none = found["5/shuffled/all"], found["5/d = 0/all"]
     differs = beyond(each_seed(lambda a, b: a - b, shuffled, none), 0)
     same = least(none) == most(none) == 8
-    why = ", because the law is learnt from the very records that are attacked (in-sample)" if differs > 0 else ""
-    seen = "8 in 8 sub-groups in every seed, an identity of exact moments" if same else f"{band_text(none, 1)} in 8 sub-groups"
+    why = ", because the law is learnt from the attacked records themselves (in-sample)" if differs > 0 else ""
+    seen = ("8 records in 8 sub-groups in every seed, which follows from exact moments" if same else
+            f"{band_text(none, 1)} records in 8 sub-groups")
     return verdict_of([1 if same else -1, -abs(differs)]), (
-        f"d = 0: {seen}. Shuffled: {band_text(shuffled, 1)}, where chance is 8{why}")
+        f"d = 0: {seen}. Shuffled: {band_text(shuffled, 1)}; chance would give 8{why}")
 
 
 def _codes(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     said = tuple((f"1 {words} the mean, {column}", f"{found[f'sizes/{column}/{side}'].mean:.0f}")
                  for column in ("PEARNVAL", "PTOTVAL") for side, words in (("above", "at or above"), ("below", "below")))
     verdict: Holds = "holds" if found["sizes/PEARNVAL/above"].mean == 8 else "slip"
-    return verdict, Evidence("How many of the eight sizes in Table 5 agree", ("a code is", "sizes that agree"), said)
+    return verdict, Evidence("Number of the eight sizes in Table 5 that agree", ("a code is", "sizes that agree"), said)
 
 
 def _drawn(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> str:
@@ -121,34 +123,34 @@ PAPER = Paper(
     ),
     tables=(
         PublishedTable("1", "techniques", exact=("",),
-                       note="Decided by measurement on data with a linear, a rising and a turning "
-              "relation (4,000 records, datasets.relations). SBLM stands for d = 0, micro-aggregation for MDAV with k = 100. "
-              "Risk is held against a linear regression on S; where X bends with S that is too low a baseline, and shuffled "
-              "values, which bend alike, seem to tell of X what they tell of S."),
+                       note="Measured on data with a linear, a monotonic and a non-monotonic relation (4,000 records, "
+              "datasets.relations). SBLM is run with d = 0, micro-aggregation as MDAV with k = 100. The baseline of risk is a "
+              "linear regression on S. If X is not linear in S, this baseline is too low: shuffled values, which have the same "
+              "curvature, seem to disclose X but only reflect S."),
         PublishedTable("2", "simulated", exact=("records", "d = 0/"),
-                       note="On a stand-in (datasets.households) drawn afresh by seed."),
+                       note="On a stand-in (datasets.households), drawn anew for each seed."),
         PublishedTable("5.1.1", "simulated", exact=("ratio/d",)),
         PublishedTable("3", "simulated", fitted=True,
-              note="On a stand-in drawn afresh by seed. d = 0, 0.5 and 0.9 equal the original exactly: see "
-              "the claims; an original outside therefore counts in four columns, but once where chance is reckoned with."),
+              note="On a stand-in, drawn anew for each seed. d = 0, 0.5 and 0.9 equal the original exactly (see the claims). "
+              "An original outside therefore counts in four columns, but once in the comparison with chance."),
         PublishedTable("4", "simulated", fitted=True,
-              note="On a stand-in drawn afresh by seed. Over the file, what linear models leave of rank "
-              "correlations depends on how far apart the sub-groups lie, which is not published."),
+              note="On a stand-in, drawn anew for each seed. Over the file, the rank correlations after linear models depend "
+              "on how far apart the sub-groups lie, which is not published."),
         PublishedTable("5", "census", exact=("records", "d = 0/"),
-                       note="Likelihood rule, law learnt in-sample. A code is 1 where a "
-              "value lies below the mean of AFNLWGT, EMCONTRB and PTOTVAL."),
+                       note="Likelihood rule, law learnt in-sample. The codes are 1 if "
+              "AFNLWGT, EMCONTRB and PTOTVAL are below their means."),
         PublishedTable("6", "census", exact=("original", "d = "), remark=_drawn),
         PublishedTable("7", "census", within={"original": 0.0045}, cannot={
-            "d = 0.5/": "in sub-group 2 FICA and WSALVAL have correlation exactly 1, which exact moments keep: 1.000 is forced "
-                        "where .955 is printed, so that the column is of another run or another d",
-        }, note="Originals by average ranks: the columns have many ties, and how the paper ranked them is not said.",
+            "d = 0.5/": "in sub-group 2 FICA and WSALVAL have correlation exactly 1, which exact moments preserve: the result "
+                        "must be 1.000, but .955 is printed, so the column comes from another run or another d",
+        }, note="Originals by average ranks. The columns have many ties, and the paper does not say how it ranked them.",
             remark=lambda rows, found: " ".join(filter(None, (furthest(rows, "original", "Originals"), _drawn(rows, found))))),
     ),
     claims=(
         slip("With 8 variables there are 21 correlations.", "8 · 7 / 2 = 28."),
         slip("The relationship between the last two variables (mortgage balance, net assets) was linear (§5.1).",
              "§5.1.2 and Figure 5 call the same relationship non-linear, and mortgage balance is not normal."),
-        Claim("A code is 0 where the value is less than the average, of AFNLWGT, EMCONTRB and PEARNVAL (§5.2).", _codes,
+        Claim("A code is 0 if the value is below the average, for AFNLWGT, EMCONTRB and PEARNVAL (§5.2).", _codes,
               ("aggregated",)),
         Claim("Perturbed data keep every product moment correlation exactly, in every sub-group.", _exactly,
               ("simulated", "census"), identity=True),

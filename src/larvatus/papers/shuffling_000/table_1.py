@@ -1,4 +1,4 @@
-"""Table 1 of 000, decided by measurement: which technique keeps what, on data with three kinds of relation."""
+"""Table 1 of 000 by measurement: which technique preserves what, on data with three kinds of relation."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ TECHNIQUES: Mapping[str, Any] = {
 
 
 def techniques(seed: int, where: Where) -> dict[str, float]:
-    """1 where a property is kept and 0 where not, for every technique of the table.
+    """1 if a technique of the table preserves a property, else 0.
 
-    Risk is minimal where the release explains less than .01 more of the variance of X than S alone; marginals are kept
-    where every column has the same values; sufficient statistics where means, standard deviations and correlations agree
-    to 1e-9; relations where no correlation (of ranks for those that only rise, with s² for the one that turns) of a pair
-    of that kind moves by more than .04, about five standard errors at 4,000 records.
+    Risk is minimal if the release explains less than .01 more of the variance of X than S alone. Marginals are preserved if
+    every column has the same values. Sufficient statistics are preserved if means, standard deviations and correlations
+    agree to 1e-9. A kind of relation is preserved if no correlation of its pairs changes by more than .04, about five
+    standard errors at 4,000 records. Monotonic relations use rank correlations, non-monotonic ones correlations with s².
     """
     table = relations(4000, seed)
     data = read(table.drop_columns(["s_squared"]), confidential=_X, non_confidential="s")

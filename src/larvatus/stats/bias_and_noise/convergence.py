@@ -1,4 +1,9 @@
-"""Whether Markov chains have forgotten where they began: split rank-normalised R-hat and effective sample size."""
+"""Convergence of Markov chains: split rank-normalised R-hat and effective sample size.
+
+    R̂ = √((n − 1)/n + Var(chain means) / mean(within-chain variance)),   ESS = chains · n / (−1 + 2 Σₜ (ρ₂ₜ + ρ₂ₜ₊₁))
+
+ρ are the autocorrelations of the normal scores of the draws, pooled over chains (Vehtari et al. 2021).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from larvatus.core.arrays import Floats
 
 
 def _split(draws: Floats) -> Floats:
-    """Chains × draws, each chain as two halves."""
+    """Split each chain (row) into two halves."""
     half = draws.shape[1] // 2
     return np.vstack([draws[:, :half], draws[:, -half:]]) if half else draws
 
@@ -31,7 +36,7 @@ def _plain_r_hat(draws: Floats) -> float:
 
 
 def r_hat(draws: Floats) -> float:
-    """The larger of those of location and of spread (Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021)."""
+    """The larger of R-hat for location and for spread (Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021)."""
     halves = _split(np.asarray(draws, dtype=np.float64))
     if halves.shape[1] < 2:
         return float("inf")
@@ -40,7 +45,7 @@ def r_hat(draws: Floats) -> float:
 
 
 def effective_size(draws: Floats) -> float:
-    """How many independent draws the rank-normalised chains are worth, by Geyer's initial monotone sequence."""
+    """Effective sample size of the rank-normalised chains, by Geyer's initial monotone sequence."""
     halves = _normal_scores(_split(np.asarray(draws, dtype=np.float64)))
     chains, n = halves.shape
     if n < 4:

@@ -1,7 +1,11 @@
-"""How well a released value z = x·θ + ε fits an original x: in closed form for normal laws, else by integration over θ.
+"""How well a released value z = xθ + ε fits an original x: in closed form for normal laws, otherwise by integration over θ.
 
-Two logarithms for each pair, which differ by how θ counts: f(z | x), and the density of x given z with θ known, averaged over
-θ, which carries |θ| (paper 002, eq. 4).
+Two kernels for each pair, as logarithms. With θ ~ N(1, φ²), ε ~ N(0, σ²) and s = σ² + φ²x²:
+
+    likelihood   f(z | x) = N(z; x, s)
+    paper        N(z; x, s) · E|T|,   T ~ N((σ² + φ²xz) / s, φ²σ² / s)
+
+The second is the density of x given z and θ, averaged over θ, which brings in |θ| (002, eq. 4).
 """
 
 from __future__ import annotations
@@ -17,9 +21,9 @@ from larvatus.core.kernels import kernel
 BIAS = {"normal": 0, "lognormal": 1, "gamma": 2}
 NOISE_CODES = {"normal": 0, "uniform": 1, "laplace": 2, "mixture": 3}
 LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
-REACH, APART = 9.0, 4.5  # standard deviations that are integrated over; log odds against a value missing on one side only
+REACH, APART = 9.0, 4.5  # range of integration in standard deviations; log odds against a value missing on one side only
 _IMPOSSIBLE = -1e6
-_NARROW = 1.0 / math.sqrt(2.5)  # of the mixture's parts, as stats.noise draws them
+_NARROW = 1.0 / math.sqrt(2.5)  # SD of the narrow part of the mixture, as in stats.noise
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 
@@ -34,7 +38,7 @@ def absolute_mean(a: float, v: float) -> float:
 
 @kernel(inline="always", error_model="numpy")
 def closed_pair(x: float, z: float, bias2: float, noise2: float) -> Any:
-    """Both logarithms where bias and noise are normal with these variances."""
+    """Both logarithms if bias and noise are normal with these variances."""
     s = noise2 + bias2 * x * x
     d = z - x
     like = -0.5 * math.log(s) - LOG_ROOT_TWO_PI - 0.5 * d * d / s
@@ -77,7 +81,7 @@ def log_noise(e: float, sd: float, law: int) -> float:
 
 @kernel(error_model="numpy")
 def _bias_window(sd: float, law: int) -> Any:
-    """Where the factor can be expected to lie, with nearly all of its mass."""
+    """An interval with nearly all of the mass of the factor."""
     if law == 0:
         return 1.0 - REACH * sd, 1.0 + REACH * sd
     if law == 1:
@@ -89,11 +93,11 @@ def _bias_window(sd: float, law: int) -> Any:
 
 @kernel(error_model="numpy")
 def law_pair(x: float, z: float, bias_sd: float, noise_sd: float, bias: int, noise: int) -> Any:
-    """Both logarithms for any of the laws, by Gauss-Legendre panels that end where either density turns.
+    """Both logarithms for any of the laws, by Gauss-Legendre panels that end where either density has its peak.
 
-    Factors that are positive are integrated over their logarithm, because a gamma density may have a root at 0. Measured
-    against a finer rule, the logarithms are off by 1e-13 for normal and lognormal factors and by 1e-9 for gamma ones (3e-7
-    where z and x differ in sign).
+    Positive factors are integrated over their logarithm, because a gamma density may behave like a root at 0. Compared with
+    a finer rule, the error of the logarithms is 1e-13 for normal and lognormal factors and 1e-9 for gamma ones (3e-7 if z and
+    x differ in sign).
     """
     if bias == 0 and noise == 0:
         return closed_pair(x, z, bias_sd * bias_sd, noise_sd * noise_sd)
@@ -104,7 +108,7 @@ def law_pair(x: float, z: float, bias_sd: float, noise_sd: float, bias: int, noi
     at, half, core = z / x, wide / abs(x), (3.0 if noise < 3 else 3.0 * _NARROW) * noise_sd / abs(x)
     first, last = _bias_window(bias_sd, bias)
     low, high = max(first, at - half), min(last, at + half)
-    if low >= high:  # far apart: what little mass there is lies between the two
+    if low >= high:  # far apart: the little mass there is lies between the two
         if noise == 1:
             like = _IMPOSSIBLE * (1.0 + min(abs(z - x) / noise_sd, 1e6) * 1e-6)
             return like, like
@@ -145,7 +149,7 @@ def law_pair(x: float, z: float, bias_sd: float, noise_sd: float, bias: int, noi
 
 @kernel(error_model="numpy")
 def add_column(one: Floats, x: float, z: Floats, out: Floats) -> None:
-    """Add a column's logarithms for one target; a value missing on one side counts as the average, and as odd."""
+    """Add a column's logarithms for one target; a value missing on one side counts as the average, with a penalty."""
     if np.isnan(x):
         for i in range(len(z)):
             out[i] -= 0.0 if np.isnan(z[i]) else APART
@@ -174,7 +178,7 @@ def add_column(one: Floats, x: float, z: Floats, out: Floats) -> None:
 def fill_known(
     x: Floats, z: Floats, bias_sd: Floats, noise_sd: Floats, bias: Ints, noise: Ints, like: Floats, paper: Floats
 ) -> None:
-    """Targets × records of both logarithms, summed over columns; columns × rows, spreads for every released value."""
+    """Both logarithms, targets × records, summed over columns; data are columns × rows, with spreads per released value."""
     p, n = z.shape
     one, two = np.empty(n), np.empty(n)
     like[:] = 0.0
@@ -185,7 +189,7 @@ def fill_known(
             at = x[j, t]
             b, s, total, flat, twice = -1.0, -1.0, 1.0, 0.0, 0.0
             for i in range(n):
-                if plain:  # closed_pair, with what only the spreads decide reckoned once for all records that share them
+                if plain:  # closed_pair, with terms of the spreads alone computed once for all records that share them
                     if bias_sd[j, i] != b or noise_sd[j, i] != s:
                         b, s = bias_sd[j, i], noise_sd[j, i]
                         total = s * s + b * b * at * at

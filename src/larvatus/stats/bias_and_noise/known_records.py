@@ -1,4 +1,4 @@
-"""What an intruder who knows other records learns of a target: chains over matchings, run until they agree, then averaged."""
+"""What an intruder who knows other records learns about a target: Markov chains over matchings, run until convergence."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from larvatus.stats.bias_and_noise.priors import SpreadPrior
 _Key = tuple[np.uint64, np.uint64]
 LARGEST_R_HAT, FEWEST_DRAWS = 1.01, 400.0
 _FIRST, _ROUNDS, SLICES, INNER = 500, 4, 10, 10
-_KEPT, KEPT_MATCHINGS = 256, 1024  # draws that targets outside the chains are held against: of spreads too, or not
-ROOM = 4_000_000  # pairs of known and released records that proposals are held for
+_KEPT, KEPT_MATCHINGS = 256, 1024  # draws used for targets outside the chains: with and without draws of the spreads
+ROOM = 4_000_000  # largest number of pairs of known and released records for which proposals are stored
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Known and released records, columns × rows, and what is thought of the law that leads from one to the other.
+    """Known and released records, columns × rows, and the assumed law that connects them.
 
-    Spreads are columns × released records where they are released; priors stand in their place where they are not.
-    `population` is how many records there are, in the file or not.
+    Spreads are columns × released records if they are released; otherwise priors replace them. `population` is the number of
+    records in the population, in the file or not.
     """
 
     x: Floats
@@ -81,7 +81,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """R-hat and effective sample size of what the chains followed, and how far they went."""
+    """R-hat and effective sample size of the monitored quantities, and the length of the chains."""
 
     names: tuple[str, ...]
     r_hat: tuple[float, ...]
@@ -111,7 +111,7 @@ class _Chain:
 
 @dataclass(slots=True)
 class Chains:
-    """Several chains from dispersed starts, carried on until they agree or have gone as far as they may."""
+    """Several chains from dispersed starts, continued until they converge or reach the limit."""
 
     problem: Problem
     key: _Key
@@ -124,7 +124,7 @@ class Chains:
     kept_left: Floats = field(default_factory=lambda: np.empty(0))
 
     def run(self, counted: bool) -> Diagnosis:
-        """Walk until the last stretch has converged; a stretch that has not is forgotten, and the next is twice as long."""
+        """Run until the last stretch has converged; a stretch that has not is discarded, and the next is twice as long."""
         chains = [self._begun(c) for c in range(self.count)]
         size = min(_FIRST, self.sweeps)
         for _ in range(_ROUNDS):
@@ -142,7 +142,7 @@ class Chains:
             size *= 2
 
     def _begun(self, c: int) -> _Chain:
-        """Spreads at places of the priors far from those of other chains, and a matching drawn from what they make likely."""
+        """A start: spreads far from those of other chains under the priors, and a matching drawn given these spreads."""
         q, known, n = self.problem, self.problem.x.shape[1], self.problem.z.shape[1]
         if q.bias_sd is not None and q.noise_sd is not None:
             bias_sd, noise_sd = q.bias_sd, q.noise_sd
@@ -200,7 +200,7 @@ class Chains:
         )
 
     def inside(self) -> tuple[Floats, Floats]:
-        """Log posterior of the released records for each record of the chains, and of not being in the file."""
+        """Log posterior of each released record for every record of the chains, and of not being in the file."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1.0))
         return np.ascontiguousarray(logs[:, :-1]), np.ascontiguousarray(logs[:, -1])

@@ -1,4 +1,4 @@
-"""From kernels to links: the posterior over released records, block by block, and what each target's best record is."""
+"""From kernels to links: the posterior over released records, block by block, and the best record of each target."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from larvatus.core.kernels import kernel
 
 KERNELS = ("likelihood", "paper", "coherent")
 _PAIRS, TIE = 1_000_000, 1e-11
-_FAR = 60.0  # log odds against the best beyond which a record adds nothing: a billion of them, less than 1e-17
+_FAR = 60.0  # log odds to the best beyond which a record is ignored: a billion of them add less than 1e-17
 Fill = Callable[[Floats, Floats, Floats], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Kernels × targets: how many records fit better than the own one and how many as well (itself among them), the largest
-    posterior probability, and that of the own record."""
+    """Kernels × targets: the number of records that fit better than the target's own record and the number that fit equally
+    well (itself included), the largest posterior probability, and that of the own record."""
 
     better: Ints
     tied: Ints
@@ -31,7 +31,7 @@ class Links:
     own: Floats
 
     def credit(self, within: int = 1) -> Floats:
-        """The own record's share in the first so many places, ties sharing them."""
+        """Credit of the own record among the first `within` places, shared among ties."""
         return np.clip((within - self.better) / np.maximum(self.tied, 1), 0.0, 1.0)
 
     def of(self, rows: Ints) -> Links:
@@ -47,9 +47,9 @@ class Links:
 def weigh(
     logs: Floats, cell: Ints, cells: Ints, own: Ints, absent: Floats, better: Ints, tied: Ints, top: Floats, mine: Floats
 ) -> None:
-    """Rows of log weights to links, among records of the target's own cell; own = -1 where the target is not in the file.
+    """Turn rows of log weights into links, among records of the target's cell; own = -1 if the target is not in the file.
 
-    `absent` is the log weight of not being in the file, -inf where that cannot be.
+    `absent` is the log weight of not being in the file, -inf if that is impossible.
     """
     rows, n = logs.shape
     for t in range(rows):
@@ -78,9 +78,9 @@ def weigh(
 
 
 def normal_background(z: Floats, correlated: bool, at: Floats | None = None) -> Floats:
-    """Log density of rows (columns × rows) under a normal law with the moments of z, columns independent or not.
+    """Log density of rows (columns × rows) under a normal law with the moments of z, with or without correlations.
 
-    Missing values count as the mean; directions in which z does not vary are left out.
+    Missing values count as the mean. Directions in which z does not vary are left out.
     """
     rows = z if at is None else at
     lacking = np.isnan(z)
@@ -101,7 +101,7 @@ def normal_background(z: Floats, correlated: bool, at: Floats | None = None) -> 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Targets and the records they are sought among: columns × rows, cells outside which nobody looks, own records.
+    """Targets and candidate records, columns × rows, with the cells that limit the search and the own record of each target.
 
     `present` is the probability that a target is in the file.
     """
@@ -115,7 +115,7 @@ class Pool:
     correlated: bool = False
 
     def absent(self, kernel_name: str, background: Floats, candidates: Floats) -> Floats:
-        """Log weight, beside one for each record, of a target that is not in the file."""
+        """Log weight of a target not being in the file, on the scale of the weights of records."""
         if self.present >= 1:
             return np.full(self.x.shape[1], -np.inf)
         odds = np.log((1 - self.present) / self.present) + np.log(candidates)
@@ -128,7 +128,7 @@ class Pool:
 
 
 def linked_by(pool: Pool, fill: Fill, step: Callable[[int], None] = lambda done: None) -> Links:
-    """Links of every target under each kernel, on all cores, each of them holding a million pairs at most."""
+    """Links of every target under each kernel, on all cores, with at most a million pairs per core in memory."""
     targets, n = pool.x.shape[1], pool.z.shape[1]
     out = Links.empty(len(KERNELS), targets)
     background = normal_background(pool.z, pool.correlated)

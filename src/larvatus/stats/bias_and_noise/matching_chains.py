@@ -1,8 +1,10 @@
-"""Markov chains over matchings: known records, each with a released record of its own, and the spreads of bias and noise.
+"""Markov chains over matchings of known to released records, and over the spreads of bias and noise.
 
-A matching has the weight of its pairs. A record proposes a released one in proportion to how well it fits; where that one is
-taken, the two records swap. θ is integrated out, so the spreads move given the matching alone. Paper 002 (eq. 6) gives all
-matchings the same weight, which tells nothing about which records belong together; here they have their posterior weight.
+    p(matching π, spreads | z) ∝ prior(spreads) · Πₘ f(z_π(m) | xₘ, spreads)
+
+A record proposes a released one in proportion to its fit. If that one is taken, the two records swap. θ is integrated out, so
+the spreads are updated given the matching alone. 002 (eq. 6) gives all matchings the same weight, which contains no
+information on which records belong together; here they have their posterior weight.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ def four(a: Any, b: Any, c: Any, d: Any, k0: Any, k1: Any) -> Any:
 
 @kernel(inline="always")
 def unit(word: np.uint64) -> float:
-    """A word as a number in the open unit interval."""
+    """A word as a number in the open unit interval (0, 1)."""
     return (float(word >> np.uint64(11)) + 0.5) * _UNIT
 
 
@@ -59,9 +61,9 @@ def propose_from(
     x: Floats, z: Floats, cell: Ints, cells: Ints, bias_sd: Floats, noise_sd: Floats, bias: Ints, noise: Ints, carried: bool,
     background: Floats, usual: Floats, away: bool, hint: Hints, summed: Floats,
 ) -> None:
-    """Records × released: running sums of what each record proposes, and for each n-th of the way the place that is reached.
+    """Cumulative proposal weights, records × released, and an index into them for fast search.
 
-    A tenth is spread evenly over the cell.
+    A tenth of the weight is spread evenly over the cell.
     """
     n = z.shape[1]
     share = 1.0 - AWAY_SHARE if away else 1.0
@@ -93,14 +95,14 @@ def propose_from(
 
 @kernel(inline="always")
 def proposal_weight(summed: Floats, m: int, i: int) -> float:
-    """How likely record m proposes released record i: the difference of two sums, so that one table is held, not two."""
+    """Probability that record m proposes released record i: a difference of cumulative sums, so only one table is stored."""
     found: float = summed[m, i] - summed[m, i - 1] if i > 0 else summed[m, 0]
     return found
 
 
 @kernel()
 def begin(summed: Floats, cell: Ints, cells: Ints, match: Ints, taken: Ints, away: bool, chain: int, k0: Any, k1: Any) -> None:
-    """A first matching: every record in turn takes what it proposes, or the next free one of its cell."""
+    """A first matching: every record in turn takes its proposal, or the next free record of its cell."""
     n = summed.shape[1]
     match[:] = -1
     taken[:] = -1
@@ -117,9 +119,9 @@ def begin(summed: Floats, cell: Ints, cells: Ints, match: Ints, taken: Ints, awa
 
 @kernel()
 def propose(hint: Hints, summed: Floats, m: int, u: float, away: bool) -> int:
-    """The released record that record m proposes, or -1, to be absent; one it cannot have where its cell holds none.
+    """The released record that record m proposes, or -1 for absent; an impossible one if its cell is empty.
 
-    The search begins where an n-th of the way leads: one or two places are looked at, however many there are.
+    The search starts from the index, so only one or two places are examined, whatever the number of records.
     """
     if away and u >= 1.0 - AWAY_SHARE:
         return -1
@@ -138,12 +140,13 @@ def match_once(
     usual: Floats, absent: Floats, spare: int, hint: Hints, summed: Floats, match: Ints, taken: Ints, current: Floats,
     present: Any, now: int, inner: Any, chain: int, k0: Any, k1: Any, counts: Floats,
 ) -> Any:
-    """As many proposals as there are known records, at fixed spreads; how many records are in the file afterwards.
+    """One proposal for each known record, at fixed spreads; returns how many records are in the file afterwards.
 
-    A file drawn from the population without replacement gives a matching of a records the prior 1 / (spare + a)!. The record
-    that proposes keeps the posterior by itself, so `counts` (records × released and one more for the absent), where it has
-    rows, may get its expected match, both outcomes by their chance. Where some may be absent, an absent record then asks for
-    the place of a present one; this keeps the posterior over all who may ask, not for each, and is not counted.
+    If the file is drawn from the population without replacement, a matching of a records has the prior 1 / (spare + a)!. The
+    update of one record leaves the posterior invariant, so `counts` (records × released, and one more column for absent), if
+    it has rows, receives the expected match, both outcomes by their probability. If records may be absent, an absent record
+    then proposes to take the place of a present one. This leaves the posterior invariant only over all such records, not for
+    each, and is not counted.
     """
     known = x.shape[1]
     away = spare + known > 0
@@ -155,7 +158,7 @@ def match_once(
         other = taken[go] if go >= 0 else -1
         nothing = go >= 0 and proposal_weight(summed, m, go) <= 0
         if nothing or go == i or (other >= 0
-                                  and (i < 0 or proposal_weight(summed, other, i) <= 0)):  # stays, or may not have it so
+                                  and (i < 0 or proposal_weight(summed, other, i) <= 0)):  # stays, or is impossible
             if len(counts):
                 counts[m, i] += 1.0
         else:
@@ -209,12 +212,13 @@ def walk_on(
     match: Ints, taken: Ints, own: Ints, first: int, sweeps: int, chain: int, k0: Any, k1: Any, trace: Floats, counts: Floats,
     every: int, inner: int, kept_sd: Floats, kept_free: Floats, kept_left: Floats,
 ) -> None:
-    """So many sweeps of one chain, its state changed in place.
+    """Run `sweeps` sweeps of one chain, changing its state in place.
 
-    `spare` is how many of the population would be left out of the file were all known records absent, less than zero where
-    the file holds everybody; `prior` is columns × (shape, scale of the bias; shape, scale of the noise), empty where the
-    spreads are released. `trace` gets, for each sweep: log weight, share matched with the own record, log spreads.
-    At every so many sweeps the spreads are kept, with the share of `inner` more sweeps in which each released record is free.
+    `spare` is the number of members of the population outside the file if all known records were absent; negative if the
+    file contains everybody. `prior` is columns × (shape, scale of the bias; shape, scale of the noise), empty if the spreads
+    are released. `trace` receives, for each sweep, the log weight, the share matched with the own record, and the log
+    spreads. Every `every` sweeps the spreads are stored, with the share of `inner` further sweeps in which each released
+    record is free.
     """
     known, n, p = x.shape[1], z.shape[1], len(x)
     current = np.empty(known)
@@ -230,7 +234,7 @@ def walk_on(
         now = first + sweep
         present = match_once(
             x, z, bias_sd, noise_sd, bias, noise, carried, background, usual, absent, spare, hint, summed, match, taken,
-            current, present, now, np.int64(0), chain, k0, k1, counts,  # a typed zero: a plain one is compiled for itself
+            current, present, now, np.int64(0), chain, k0, k1, counts,  # typed: a plain zero is compiled separately
         )
         for j in range(len(prior)):
             for m in range(known):
@@ -301,10 +305,10 @@ def average_over(
     noise: Ints, carried: bool, background: Floats, usual: Floats, kept_free: Floats, kept_left: Floats, absent: Floats,
     out: Floats, out_absent: Floats,
 ) -> None:
-    """Log of the posterior weight of each released record for targets that are no part of the chain.
+    """Log posterior weight of each released record for targets that are not part of the chain.
 
-    Given spreads and matching, a target belongs to a released record that nobody has, in proportion to its weight; the
-    weights, not the shares, are averaged over the draws. `sd` has no columns where the spreads are released.
+    Given spreads and matching, a target belongs to one of the free released records, in proportion to its weight. The
+    weights, not the shares, are averaged over the draws. `sd` has no columns if the spreads are released.
     """
     p, n = z.shape
     draws = len(kept_left)

@@ -1,12 +1,14 @@
-"""Bias and noise whose standard deviations are not known: inverse gamma priors on them, integrated by quadrature.
+"""Bias and noise with unknown standard deviations: inverse gamma priors on them, integrated by quadrature.
 
-Narrow priors take Gauss's rule for the gamma law; wide ones the trapezoidal rule on the log scale, where the integrand is
-smooth and dies off on both sides: at a coefficient of variation of 2, 32 points have the probabilities of links to 1e-7, where
-64 of Gauss's have them to 1e-3. As many points are taken as it needs: doubled until no probability changes by 1e-6.
+    SD ~ inverse gamma(shape, scale),   shape = 2 + 1/CV²,   scale = centre · (shape − 1)
 
-A prior is stated as the centre (mean) of a standard deviation and its coefficient of variation. Paper 002 prints α = γ = 402,
-β = 33 and δ = a sixth of the range of z: 402 = 2 + 20² is a coefficient of variation of 1/20, and 33/401 ≈ 1/12 the centre of
-the SD of the bias, so the priors are on standard deviations; δ lacks its factor of 401.
+A prior is stated as the centre (mean) of a standard deviation and its coefficient of variation CV. 002 prints α = γ = 402,
+β = 33 and δ = a sixth of the range of z. 402 = 2 + 20² means a CV of 1/20, and 33/401 ≈ 1/12 is the centre of the SD of the
+bias, so the priors are on standard deviations; δ lacks its factor of 401.
+
+Narrow priors use Gauss's rule for the gamma law. Wide ones use the trapezoidal rule on the log scale, where the integrand is
+smooth and vanishes on both sides: at a CV of 2, 32 points give the probabilities of links to 1e-7, 64 of Gauss's to 1e-3. The
+number of points is doubled until no probability changes by 1e-6.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ from larvatus.core.kernels import kernel
 from larvatus.stats.bias_and_noise.kernels import LOG_ROOT_TWO_PI, add_column, law_pair
 
 BIAS_CENTRE, NOISE_CENTRE, VARIATION, NODES = 1 / 12, 1 / 6, 1 / 20, 8
-_WIDE, CUT = 0.2, 1e-8  # coefficient of variation from which the log scale is used, and the mass left out on either side of it
+_WIDE, CUT = 0.2, 1e-8  # coefficient of variation above which the log scale is used, and the mass left out on either side
 TOLERANCE, FEWEST_NODES, MOST_NODES = 1e-6, 4, 64
 PROBED_TARGETS, PROBED_RECORDS = 8, 50
 
 
 def gamma_rule(shape: float, nodes: int) -> tuple[Floats, Floats]:
-    """Points and weights (of sum one) of Gauss quadrature for a gamma law of scale one (Golub and Welsch 1969)."""
+    """Points and weights (with sum 1) of Gauss quadrature for a gamma law of scale 1 (Golub and Welsch 1969)."""
     k = np.arange(nodes)
     off = np.sqrt(k[1:] * (k[1:] + shape - 1.0))
     points, vectors = np.linalg.eigh(np.diag(2.0 * k + shape) + np.diag(off, 1) + np.diag(off, -1))
@@ -36,7 +38,7 @@ def gamma_rule(shape: float, nodes: int) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class SpreadPrior:
-    """An inverse gamma law of a standard deviation, by its mean and its coefficient of variation."""
+    """An inverse gamma prior of a standard deviation, by its mean and coefficient of variation."""
 
     centre: float
     variation: float
@@ -50,7 +52,7 @@ class SpreadPrior:
         return self.centre * (self.shape - 1.0)
 
     def rule(self, nodes: int) -> tuple[Floats, Floats]:
-        """Standard deviations and their weights (of sum one)."""
+        """Standard deviations and their weights (with sum 1)."""
         if self.variation <= _WIDE:
             points, weights = gamma_rule(self.shape, nodes)
             return self.scale / points, weights
@@ -85,9 +87,9 @@ def nodes_of(bias: list[SpreadPrior], noise: list[SpreadPrior], nodes: int = NOD
 def enough_nodes(
     x: Floats, z: Floats, bias: list[SpreadPrior], noise: list[SpreadPrior], stated: int | None = None
 ) -> tuple[int, float]:
-    """How many nodes are enough, and by how much a probability of a link changes at most where there are twice as many.
+    """A sufficient number of nodes, and the largest change of a link probability with twice as many.
 
-    Tried with normal laws on some targets and some records, taken evenly from the columns × rows given.
+    Tested with normal laws on some targets and records, taken evenly from the given columns × rows.
     """
     some = [np.ascontiguousarray(v[:, :: max(v.shape[1] // most, 1)]) for v, most in ((x, PROBED_TARGETS), (z, PROBED_RECORDS))]
     count = stated or FEWEST_NODES
@@ -101,7 +103,7 @@ def enough_nodes(
 
 
 def _probabilities(x: Floats, z: Floats, nodes: Nodes) -> Floats:
-    """Kernels × targets × records, by both logarithms."""
+    """Probabilities, kernels × targets × records."""
     logs = np.empty((2, x.shape[1], z.shape[1]))
     normal = np.zeros(len(z), dtype=np.int64)
     fill_unknown(x, z, nodes.bias_sd, nodes.noise_sd, nodes.weight, normal, normal, logs[0], logs[1])
@@ -161,7 +163,7 @@ def fill_unknown(
     x: Floats, z: Floats, bias_sd: Floats, noise_sd: Floats, weight: Floats, bias: Ints, noise: Ints, like: Floats,
     paper: Floats,
 ) -> None:
-    """Targets × records of both logarithms under the priors, each column integrated by itself, then summed over columns."""
+    """Both logarithms under the priors, targets × records; each column is integrated separately, then summed over columns."""
     p, n = z.shape
     one, two = np.empty(n), np.empty(n)
     like[:] = 0.0

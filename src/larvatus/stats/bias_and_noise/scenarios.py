@@ -1,4 +1,4 @@
-"""One scenario of paper 002 on plain arrays: mask by bias and noise, take every record in turn as target, count the links."""
+"""One scenario of 002: mask by z = xθ + ε, take every record in turn as the target, and count correct links."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from larvatus.stats.noise.laws import factors
 LEVELS = ("minimum", "medium", "maximum")
 BIAS_SD = dict(zip(LEVELS, (0.01 / 6, 0.2 / 6, 1 / 6), strict=True))
 NOISE_RATIO = dict(zip(LEVELS, (1 / 100, 1 / 6, 1.0), strict=True))
-# correct links of 100 and their mean probability, by data set, then bias, then noise (least first); None where not printed
+# correct links of 100 and their mean probability, by data set, bias and noise (smallest first); None if not printed
 TABLE_2 = {
     "DATA1": (((30, 0.4439), (12, 0.2663), (2, 0.0273)), ((1, 0.0214), (1, 0.0178), (0, None)),
               ((1, 0.0152), (0, None), (3, 0.0142))),
@@ -58,14 +58,14 @@ def mask_columns(x: Floats, bias_sd: float, noise_ratio: float, random: RecordRa
 
 
 def fill_stated(z: Floats, bias_sd: Floats, noise_sd: Floats) -> Fill:
-    """Kernels where the parameters are released: one value for each column, normal laws."""
+    """Kernels if the parameters are released: one value for each column, normal laws."""
     normal = np.zeros(len(z), dtype=np.int64)
     bias, noise = (np.repeat(v[:, None], z.shape[1], axis=1) for v in (bias_sd, noise_sd))
     return lambda x, like, paper: fill_known(x, z, bias, noise, normal, normal, like, paper)
 
 
 def fill_nodes(z: Floats, nodes: Nodes) -> Fill:
-    """Kernels where the parameters are unknown: normal laws averaged over the nodes of their priors."""
+    """Kernels if the parameters are unknown: normal laws averaged over the nodes of their priors."""
     normal = np.zeros(len(z), dtype=np.int64)
     return lambda x, like, paper: fill_unknown(x, z, nodes.bias_sd, nodes.noise_sd, nodes.weight, normal, normal, like, paper)
 
@@ -81,7 +81,7 @@ def paper_priors(z: Floats) -> tuple[list[SpreadPrior], list[SpreadPrior]]:
 def scenario(
     x: Floats, bias_sd: float, noise_ratio: float, released: bool, random: RecordRandom, nodes: int = NODES
 ) -> dict[str, ScenarioOutcome]:
-    """One of the 36 scenarios, for columns × records: what each kernel finds; Tables 2 and 3 are those of "paper"."""
+    """The result of each kernel in one of the 36 scenarios, for columns × records; Tables 2 and 3 use "paper"."""
     z, noise_sd = mask_columns(x, bias_sd, noise_ratio, random)
     n = x.shape[1]
     everybody = np.zeros(n, dtype=np.int64)
@@ -91,7 +91,7 @@ def scenario(
 
 
 def outcomes(links: Links) -> dict[str, ScenarioOutcome]:
-    """What each kernel finds at threshold 0."""
+    """The result of each kernel at threshold 0."""
     found = {}
     for i, (name, credit) in enumerate(zip(KERNELS, links.credit(), strict=True)):
         right = links.own[i][credit > 0]

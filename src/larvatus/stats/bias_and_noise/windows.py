@@ -1,9 +1,10 @@
-"""Links by one key variable with released parameters, looking only at released records near the target's value.
+"""Links by one key variable with released parameters, using only released records near the target's value.
 
-Records are sorted by z and looked at outwards from x. All three log weights fall from some distance on: the likelihood is
-concave in z; the coherent one is too, where z varies more in the file than given x; the paper's is below the likelihood plus
-φ²|x(z − x)|/T + √v, because E|N(m, v)| ≤ |m| + √v and log(1 + y) ≤ y. Looking ends on each side where all of them are so far
-below the best that what is left out, were all n records there, is less than 1e-12 of a posterior, and below the own record.
+Records are sorted by z and examined outwards from x. Beyond some distance all three log weights decrease. The likelihood is
+concave in z. The coherent kernel is too, if z varies more in the file than given x. The paper's kernel is at most the
+likelihood plus φ²|x(z − x)|/T + √v, because E|N(m, v)| ≤ |m| + √v and log(1 + y) ≤ y. The search ends on each side when all
+weights are below the own record and so far below the best that all n records together would add less than 1e-12 of a
+posterior.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ LEFT_OUT, AT_ONCE = 1e-12, 2_000
 
 
 def window_fits(pool: Pool, bias_sd: Floats, noise_sd: Floats) -> bool:
-    """Whether there is one complete column in order of z, one spread of each kind, and nothing else to tell records apart."""
+    """Whether there is one complete column sorted by z, one spread of each kind, and no other variable to separate records."""
     x, z = pool.x, pool.z
     if len(z) != 1 or z.shape[1] < 2 or np.ptp(bias_sd) > 0 or np.ptp(noise_sd) > 0 or float(noise_sd[0, 0]) <= 0:
         return False
@@ -92,7 +93,7 @@ def _near(
 
 
 def linked_nearby(pool: Pool, bias_sd: float, noise_sd: float, step: Callable[[int], None] = lambda done: None) -> Links:
-    """Links of every target under each kernel, as `linked_by` finds them, for a pool that fits."""
+    """Links of every target under each kernel, equal to those of `linked_by`, for a suitable pool."""
     targets, n = pool.x.shape[1], pool.z.shape[1]
     out = Links.empty(len(KERNELS), targets)
     background = normal_background(pool.z, pool.correlated)

@@ -1,4 +1,7 @@
-"""Coefficients of a function of a normal variable that rises in jumps, in normalised Hermite polynomials."""
+"""Hermite coefficients of a step function g of a normal variable, with jumps rᵢ at zᵢ:
+
+    c_k = E[g(Z) h_k(Z)] = Σᵢ rᵢ φ(zᵢ) h_{k−1}(zᵢ) / √k,   h_k = He_k / √k!
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from larvatus.core.kernels import kernel
 
 @kernel()
 def coefficients(z: Matrix, rise: Matrix, out: Matrix) -> None:
-    """Fill rows of `out` with coefficients 1, 2, … of the functions that rise by `rise` at each row of `z`."""
+    """Add coefficients 1, 2, … of the functions with jumps `rise` at each row of `z` to the rows of `out`."""
     for row in range(len(z)):
         for i in range(z.shape[1]):
             x = z[row, i]

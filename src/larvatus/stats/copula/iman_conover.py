@@ -1,4 +1,7 @@
-"""Scores of columns paired anew so that their correlations are those asked for (Iman and Conover 1982)."""
+"""Re-pair scores M of columns to a target correlation T (Iman and Conover 1982):
+
+    corr(M W) = T   with   W = L⁻ᵀ T^½,   corr(M) = L Lᵀ
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ _THIN = 1e-6
 def re_pairing(found: Matrix, target: Matrix) -> Matrix:
     """Weights W such that scores M with sample correlation `found` have, as M·W, exactly the sample correlation `target`.
 
-    Scores so few that some depend on others cannot have it; they are taken as if they were uncorrelated.
+    If there are so few scores that some are linearly dependent, they are treated as uncorrelated.
     """
     lower = np.linalg.cholesky(found) if np.linalg.eigvalsh(found).min(initial=1.0) > _THIN else np.eye(len(found))
     values, vectors = np.linalg.eigh((target + target.T) / 2)
@@ -21,7 +24,7 @@ def re_pairing(found: Matrix, target: Matrix) -> Matrix:
 
 
 def as_correlation(covariance: Matrix) -> Matrix:
-    """A covariance matrix on the correlation scale; columns without variance are correlated with nothing."""
+    """A covariance matrix on the correlation scale; columns without variance have correlation 0 with all others."""
     sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     scale = np.where(sd > 0, sd, 1.0)
     out = covariance / np.outer(scale, scale)

@@ -1,4 +1,11 @@
-"""Latent correlations of a normal copula that give the observed rank correlations, ties included."""
+"""Latent correlations r of a normal copula that give the observed rank correlations ρ, with ties.
+
+    without ties   r = 2 sin(πρ/6)
+    with ties      solve ρ = Σ_k a_k b_k rᵏ / (σ_a σ_b)
+
+a_k and b_k are the Hermite coefficients of the two columns' average ranks as functions of a normal variable, and σ_a and σ_b
+the standard deviations of these ranks.
+"""
 
 from __future__ import annotations
 
@@ -23,29 +30,29 @@ def latent_of_untied(spearman: Matrix) -> Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """Runs of equal values of a column, as shares of its records: where each begins and ends in (0, 1)."""
+    """Runs of equal values of a column: where each begins and ends, as shares of the records in (0, 1)."""
 
     low: Matrix
     high: Matrix
 
     @property
     def variance(self) -> float:
-        """Variance of average ranks over n: 1/12 less what ties take away."""
+        """Variance of average ranks / n: 1/12 minus the reduction by ties."""
         return float(1.0 - ((self.high - self.low) ** 3).sum()) / 12.0
 
 
 def tied_runs(rank: Matrix, count: Matrix, n: int) -> Ties:
-    """Runs from the average rank of each tied value and how often it occurs."""
+    """Runs from the average rank and the frequency of each tied value."""
     order = np.argsort(rank)
     rank, count = rank[order], count[order]
     return Ties((rank - (count - 1) / 2 - 1) / n, (rank + (count - 1) / 2) / n)
 
 
 def step_edges(ties: Ties, grid: int) -> tuple[Matrix, Matrix]:
-    """At which shares of the records average rank (over n) rises, and by how much.
+    """The positions and sizes of the jumps of average rank / n as a function of the share of records.
 
-    It jumps at both ends of every run by half the run's length; elsewhere it follows the share itself, which a grid of
-    small jumps stands for.
+    It jumps at both ends of every run by half the run's length. Elsewhere it equals the share itself, approximated by a grid
+    of small jumps.
     """
     cuts = np.unique(np.concatenate([np.linspace(0.0, 1.0, grid + 1), ties.low, ties.high]))
     middle = (cuts[1:] + cuts[:-1]) / 2
@@ -60,7 +67,7 @@ def step_edges(ties: Ties, grid: int) -> tuple[Matrix, Matrix]:
 
 
 def hermite_weights(ties: Ties) -> Matrix:
-    """Coefficients of average rank, as a function of a normal variable, in normalised Hermite polynomials 1, 2, …"""
+    """Coefficients 1, 2, … of average rank, as a function of a normal variable, in normalised Hermite polynomials."""
     from scipy.special import ndtri
 
     from larvatus.stats.copula.hermite import coefficients
@@ -74,9 +81,9 @@ def hermite_weights(ties: Ties) -> Matrix:
 def latent_with_indicator(observed: Matrix, share: Matrix, ties: Ties) -> Matrix:
     """Correlation of a latent value with indicators, from the correlations of average ranks with them.
 
-    Given the indicator of a level that a share of the records has, the latent value is normal with a shifted mean; over
-    all records it is a mixture of two normals, and ranks and ties are those of the mixture. A level that lies wholly inside
-    ties, or wholly beside the others, fits any large correlation: the least that gives nearly the same is taken.
+    Within a level, the latent value is normal with a shifted mean. Over all records it is a mixture of two normals, and ranks
+    and ties are those of the mixture. A level that lies entirely within ties, or entirely apart from the others, fits any
+    large correlation: the smallest that gives nearly the same rank correlation is used.
     """
     spread = np.sqrt(np.maximum(share * (1 - share), 1e-300))
     low, high = -np.full(len(share), _LARGEST), np.full(len(share), _LARGEST)
@@ -93,7 +100,7 @@ def latent_with_indicator(observed: Matrix, share: Matrix, ties: Ties) -> Matrix
 
 
 def _rank_difference(apart: Matrix, share: Matrix, ties: Ties) -> Matrix:
-    """By how much mean average rank (over n) differs between two normals of variance 1, `apart` and mixed in these shares."""
+    """Difference of mean average rank / n between two normals of variance 1 with means `apart` apart, mixed in these shares."""
     from scipy.special import ndtr
 
     own, apart, share = ndtr(_PLACES), apart[:, None], share[:, None]
@@ -103,14 +110,14 @@ def _rank_difference(apart: Matrix, share: Matrix, ties: Ties) -> Matrix:
 
 
 def _mean_rank(below: Matrix, weight: Matrix, ties: Ties) -> Matrix:
-    """Mean average rank (over n) of records in cells of these weights, from the share of all records below each edge."""
+    """Mean average rank / n of records in cells of these weights, from the share of all records below each edge."""
     step = np.diff(below)
     rank = np.divide(np.diff(_summed_rank(below, ties)), step, out=np.zeros_like(step), where=step > 0)
     return np.asarray(rank @ weight)
 
 
 def _summed_rank(share: Matrix, ties: Ties) -> Matrix:
-    """Average rank (over n) added up over a lowest share of the records."""
+    """Average rank / n summed over the lowest share of the records."""
     total = share * share / 2
     if len(ties.low) == 0:
         return total
@@ -121,7 +128,7 @@ def _summed_rank(share: Matrix, ties: Ties) -> Matrix:
 
 
 def latent_correlation(spearman: float, one: Ties, other: Ties) -> float:
-    """The latent correlation whose tied rank correlation is the observed one; ±1 where none is large enough."""
+    """The latent correlation whose tied rank correlation is the observed one; ±1 if none is large enough."""
     if len(one.low) == 0 and len(other.low) == 0:
         return float(latent_of_untied(np.array(spearman)))
     product = hermite_weights(one) * hermite_weights(other)
@@ -129,7 +136,7 @@ def latent_correlation(spearman: float, one: Ties, other: Ties) -> float:
 
 
 def solve_latent(spearman: Matrix, products: Matrix, scale: Matrix | float) -> Matrix:
-    """For each pair, the latent correlation that yields the rank correlation; rows of `products` are the series in it."""
+    """For each pair, the latent correlation that gives the rank correlation; rows of `products` are the series coefficients."""
     low, high = -np.ones(len(spearman)), np.ones(len(spearman))
     target = spearman * scale
     for _ in range(HALVINGS):
@@ -142,7 +149,7 @@ def solve_latent(spearman: Matrix, products: Matrix, scale: Matrix | float) -> M
 
 
 def latent_matrix(spearman: Matrix, ties: list[Ties]) -> Matrix:
-    """Latent correlations for all pairs of columns; NaN, where a column does not vary, becomes 0."""
+    """Latent correlations for all pairs of columns; 0 if a column does not vary."""
     p = len(ties)
     r = np.where(np.isnan(spearman), 0.0, spearman)
     out = latent_of_untied(r)
@@ -161,7 +168,7 @@ def latent_matrix(spearman: Matrix, ties: list[Ties]) -> Matrix:
 
 
 def inverse(r: Matrix) -> Matrix:
-    """The inverse of a correlation matrix, or of a stack; a generalised one where columns depend on each other."""
+    """The inverse of a correlation matrix, or of a stack; generalised if columns are linearly dependent."""
     try:
         root = np.linalg.cholesky(r)
         if np.diagonal(root, axis1=-2, axis2=-1).min(initial=1.0) > 1e-3:
@@ -174,9 +181,9 @@ def inverse(r: Matrix) -> Matrix:
 
 
 def fit_weights(cross: Matrix, given: Matrix, variance: Matrix) -> tuple[Matrix, Matrix]:
-    """Weights of S for each column of X, and what they explain of its variance: at most nearly all.
+    """Weights of S for each column of X, and the variance they explain, limited to nearly all of it.
 
-    Correlations found pair by pair may not fit together, and then S seems to explain more than there is.
+    Pairwise correlations may be inconsistent, and S then seems to explain more than the whole variance.
     """
     weights = inverse(given) @ cross.swapaxes(-1, -2)
     explained = np.maximum((cross.swapaxes(-1, -2) * weights).sum(axis=-2), 0.0)
@@ -186,10 +193,10 @@ def fit_weights(cross: Matrix, given: Matrix, variance: Matrix) -> tuple[Matrix,
 
 
 def conditional(latent: Matrix, cross: Matrix, given: Matrix) -> tuple[Matrix, Matrix, float]:
-    """Weights of S, a symmetric factor of the rest of X, and by how much repair changed a correlation at most.
+    """Weights of S, a symmetric factor of the conditional covariance of X, and the largest change of a correlation by repair.
 
-    `latent` holds the latent covariances of X, `cross` those of X with the columns that stand for S, `given` the
-    covariances of these columns as they are used. Every column of X keeps its variance.
+    `latent` contains the latent covariances of X, `cross` those of X with the columns that represent S, `given` the
+    covariances of these columns. Every column of X keeps its variance.
     """
     weights, root, moved = conditionals(latent[None], cross[None], given[None])
     return weights[0], root[0], float(moved[0])
@@ -216,7 +223,7 @@ def conditionals(latent: Matrix, cross: Matrix, given: Matrix) -> tuple[Matrix, 
 
 
 def _factor(values: Matrix, vectors: Matrix) -> Matrix:
-    """The symmetric factor of matrices with these eigenvalues, negative ones taken for zero."""
+    """The symmetric factor of matrices with these eigenvalues; negative ones count as zero."""
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ vectors.swapaxes(-1, -2))
 
 

@@ -1,4 +1,7 @@
-"""From shares to values: a smoothed quantile function, with knots some records apart, that keeps means and frequent values."""
+"""A smoothed quantile function that preserves means and frequent values. Between knots (pᵢ, vᵢ) and (pᵢ₊₁, vᵢ₊₁):
+
+    Q(u) = vᵢ + (vᵢ₊₁ − vᵢ) tᵇ,   t = (u − pᵢ) / (pᵢ₊₁ − pᵢ),   1 / (1 + b) = (mean between the knots − vᵢ) / (vᵢ₊₁ − vᵢ)
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _LEVELS = (0.05, 0.95)
 
 
 def knot_probabilities() -> Matrix:
-    """Even steps in the middle, ever smaller ones towards both ends, so that tails are followed in files of any size."""
+    """Probabilities with even steps in the middle and ever smaller ones towards both ends, to follow the tails in any file."""
     even = np.linspace(0.0, 1.0, _EVEN + 1)
     tail = 2.0 ** (-np.arange(1, FINER * _DEEPEST + 1) / FINER) / _EVEN
     return np.unique(np.concatenate([even, tail, 1.0 - tail]))
@@ -22,14 +25,14 @@ def knot_probabilities() -> Matrix:
 
 @dataclass(frozen=True, slots=True)
 class QuantileMap:
-    """Knots (share of records, value), shares ascending from 0 to 1, and the bend of the curve from each to the next."""
+    """Knots (share of records, value), with shares ascending from 0 to 1, and the exponent b from each to the next."""
 
     share: Matrix
     value: Matrix
     bend: Matrix
 
     def at(self, u: Matrix) -> Matrix:
-        """Values at shares strictly between 0 and 1; missing where the share is."""
+        """Values at shares strictly between 0 and 1; missing if the share is missing."""
         after = np.clip(np.searchsorted(self.share, u, side="right"), 1, len(self.share) - 1)
         low, high = self.share[after - 1], self.share[after]
         way = np.divide(u - low, high - low, out=np.zeros(len(u)), where=high > low)
@@ -40,10 +43,10 @@ class QuantileMap:
 def quantile_map(probability: Matrix, quantile: Matrix, n: float, atoms: Matrix, smooth: int) -> QuantileMap:
     """The map of a column of n values from its quantiles, with knots at least `smooth` records apart.
 
-    Between knots it rises as a power of the way, chosen so that the mean of the values between them is kept: a straight
-    line would raise the mean of a skewed column (by 13 % for thirty lognormal values and knots three records apart).
-    `atoms` holds rows (low, high, value): shares of records between which one frequent value lies, kept as it is. The ends
-    of the map are the smallest and the largest value, which no share strictly inside reaches.
+    The exponent is chosen so that the mean of the values between two knots is preserved. A straight line would raise the
+    mean of a skewed column (by 13 % for thirty lognormal values and knots three records apart). `atoms` contains rows (low,
+    high, value): shares of records between which one frequent value lies, which is preserved. The ends of the map are the
+    smallest and the largest value, which no share strictly inside reaches.
     """
     share = (probability * (n - 1) + 0.5) / max(n, 1.0)
     share[0], share[-1] = 0.0, 1.0
@@ -60,7 +63,7 @@ def quantile_map(probability: Matrix, quantile: Matrix, n: float, atoms: Matrix,
 
 
 def _bends(places: Matrix, values: Matrix, share: Matrix, quantile: Matrix) -> Matrix:
-    """The power between two knots that gives the mean of all quantiles between them."""
+    """The exponent between two knots that gives the mean of all quantiles between them."""
     summed = np.concatenate([[0.0], np.cumsum(np.diff(share) * (quantile[1:] + quantile[:-1]) / 2)])
     width, rise = np.diff(places), np.diff(values)
     mean = np.divide(np.diff(np.interp(places, share, summed)), width, out=values[:-1].copy(), where=width > 0)
@@ -69,7 +72,7 @@ def _bends(places: Matrix, values: Matrix, share: Matrix, quantile: Matrix) -> M
 
 
 def _apart(share: Matrix, least: float) -> NDArray[np.int64]:
-    """Positions at least so far apart, both ends among them."""
+    """Positions at least `least` apart, including both ends."""
     kept = [0]
     for i in range(1, len(share) - 1):
         if share[i] - share[kept[-1]] >= least and 1.0 - share[i] >= least:

@@ -1,7 +1,7 @@
-"""Correlations inside the levels of nominal columns that give the observed rank correlations over all levels.
+"""Correlations within the levels of categorical columns that give the observed rank correlations over all levels.
 
-At each level latent values are normal with a mean of their own; over all records they are a mixture, and ranks and ties are
-those of the mixture. Average rank as a function of the latent value is expanded in Hermite polynomials around every level.
+Within each level, latent values are normal with their own mean. Over all records they are a mixture, and ranks and ties are
+those of the mixture. Average rank as a function of the latent value is expanded in Hermite polynomials at every level.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NEWTON, _CLOSE, _SURE, FARTHEST = 30, 1e-7, 1e-4, 10.0
 
 @dataclass(frozen=True, slots=True)
 class LevelTable:
-    """Shares of the levels, latent means of every column at them (levels × columns), and variances inside them."""
+    """Shares of the levels, latent means (levels × columns), and variances within levels."""
 
     share: Matrix
     mean: Matrix
@@ -28,7 +28,7 @@ class LevelTable:
 
 
 def _standing(place: Matrix, mean: Matrix, spread: float, share: Matrix) -> Matrix:
-    """Levels × places: where quantiles of the mixture stand on the scale of each level."""
+    """Quantiles of the mixture on the scale of each level, levels × places."""
     from scipy.special import ndtr
 
     t = np.linspace(mean.min() - 7 * spread, mean.max() + 7 * spread, _PLACES)
@@ -37,11 +37,11 @@ def _standing(place: Matrix, mean: Matrix, spread: float, share: Matrix) -> Matr
 
 
 def level_effects(target: Matrix, rows: Matrix, share: Matrix, ties: Ties) -> Matrix:
-    """What each indicator adds to the latent mean, inside levels of variance 1, so that mean ranks are as observed.
+    """The effect of each indicator on the latent mean, with variance 1 within levels, that gives the observed mean ranks.
 
-    `rows` holds the indicators of every level, `target` by how much mean average rank (over n) of the records with each
-    indicator exceeds that of all. A level that lies wholly inside ties, or wholly beside the others, fits any large effect:
-    one that gives nearly the same is taken.
+    `rows` contains the indicators of every level. `target` is the excess of mean average rank / n of the records with each
+    indicator over that of all records. A level that lies entirely within ties, or entirely apart from the others, fits any
+    large effect: one that gives nearly the same is used.
     """
     from scipy.special import ndtr
 
@@ -65,7 +65,7 @@ def level_effects(target: Matrix, rows: Matrix, share: Matrix, ties: Ties) -> Ma
 
 
 def rank_series(mean: Matrix, spread: float, share: Matrix, ties: Ties) -> Matrix:
-    """Levels × (mean average rank but for a constant, then its coefficients in normalised Hermite polynomials 1, 2, …)."""
+    """Levels × (mean average rank up to a constant, then its coefficients 1, 2, … in normalised Hermite polynomials)."""
     from scipy.special import ndtr
 
     from larvatus.stats.copula.hermite import coefficients
@@ -78,10 +78,10 @@ def rank_series(mean: Matrix, spread: float, share: Matrix, ties: Ties) -> Matri
 
 
 def inside_covariance(spearman: Matrix, count: Matrix, ties: list[Ties], levels: LevelTable, masked: int) -> Matrix:
-    """Covariances inside levels that yield the rank correlations of the first `masked` columns with all columns.
+    """Covariances within levels that give the rank correlations of the first `masked` columns with all columns.
 
-    Where columns vary at different levels, ranks say next to nothing of their correlation inside levels, and next to nothing
-    is taken: what is found counts by its precision, with so many records, against none.
+    If columns vary in different levels, ranks contain almost no information on their correlation within levels. The estimate
+    is therefore shrunk towards zero according to its precision with `count` records.
     """
     share, columns = levels.share, len(ties)
     spread = np.sqrt(np.maximum(levels.variance, _THINNEST**2))

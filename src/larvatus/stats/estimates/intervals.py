@@ -1,4 +1,7 @@
-"""Intervals for shares of records."""
+"""Intervals for shares of records, for paired differences, and the overlap of intervals.
+
+    Wilson:   (p + z²/2n ± z √(p(1 − p)/n + z²/4n²)) / (1 + z²/n)
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from larvatus.core.arrays import Floats
 def wilson(share: float, n: float, z: float = 1.959963984540054) -> tuple[float, float]:
     """Wilson's interval (1927) for a mean of n values in [0, 1].
 
-    For plain hits it is the usual one; for credits shared among ties it errs to the wide side, because values inside
-    the unit interval vary less than hits of the same mean.
+    For simple hits it is the usual interval. For credits shared among ties it is conservative, because values in the unit
+    interval vary no more than hits with the same mean.
     """
     if n <= 0:
         return 0.0, 1.0
@@ -26,10 +29,10 @@ def wilson(share: float, n: float, z: float = 1.959963984540054) -> tuple[float,
 
 
 def paired_interval(differences: NDArray[np.float64], z: float = 2.5758293035489004) -> tuple[float, float]:
-    """An interval for the mean of n differences in [-1, 1], of two credits of the same target each; 99 % by default.
+    """An interval for the mean of n differences in [-1, 1] between two credits of the same target; 99 % by default.
 
-    Agresti and Min's (2005) for matched pairs: two pairs more, which half agree and half differ either way, so that pairs that
-    all agree do not pass for certainty.
+    Agresti and Min (2005) for matched pairs: two pseudo-pairs are added, half of them agreeing and half differing in either
+    direction, so that pairs that all agree do not give an interval of zero width.
     """
     n = len(differences) + 2.0
     mean = float(np.sum(differences)) / n
@@ -38,16 +41,16 @@ def paired_interval(differences: NDArray[np.float64], z: float = 2.5758293035489
     return max(mean - half, -1.0), min(mean + half, 1.0)
 
 
-LEAST_OVERLAP = -1.0  # overlap of intervals that lie as far apart as they are wide, or further
+LEAST_OVERLAP = -1.0  # overlap of intervals separated by at least their width
 _SAME = 1e-6
 
 
 def overlaps(one: tuple[Floats, Floats], other: tuple[Floats, Floats], scale: Floats | float = 0.0) -> Floats:
-    """J = ½[(U − L)/(width of one) + (U − L)/(width of the other)], U the lesser high end, L the greater low end.
+    """J = ½[(U − L)/(width of one) + (U − L)/(width of the other)], U the smaller upper end, L the larger lower end.
 
-    1 for equal intervals, 0 for touching ones, negative for a gap, and never below −1: how far apart two wide misses lie
-    would drown everything else in a mean. An interval of no width (a quantity without error) counts as inside (½ at least) or
-    outside (−1) the other; two of no width agree where they differ by less than 1e-6 of themselves or of `scale`.
+    J is 1 for equal intervals, 0 for touching ones and negative for a gap. It is limited to −1, because a large gap would
+    otherwise dominate a mean. An interval of zero width (a quantity without error) counts as inside (at least ½) or outside
+    (−1) the other. Two of zero width agree if they differ by less than 1e-6 of themselves or of `scale`.
     """
     low, high, other_low, other_high = (np.asarray(v, dtype=np.float64) for v in (*one, *other))
     size = np.maximum.reduce([np.abs(low), np.abs(high), np.abs(other_low), np.abs(other_high), np.full(low.shape, scale)])

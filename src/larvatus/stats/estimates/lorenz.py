@@ -1,4 +1,7 @@
-"""Gini index and ratio of percentiles, from sorted values in pieces."""
+"""Gini index and ratio of percentiles, from sorted values in pieces.
+
+    Gini = 1 − Σᵢ wᵢ (Tᵢ₋₁ + Tᵢ) / (W T),   Tᵢ = Σ_{j ≤ i} wⱼ xⱼ,   W = Σ w,   T = Σ w x
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _SLACK = 1e-9
 
 
 class Lorenz(NamedTuple):
-    """What is carried along ascending values: weight and total so far, area under the curve, and the two percentiles."""
+    """The state after some ascending values: weight and total so far, area under the curve, and the two percentiles."""
 
     weight: float = 0.0
     total: float = 0.0
@@ -22,7 +25,7 @@ class Lorenz(NamedTuple):
     high: float = np.nan
 
     def after(self, values: Floats, weight: Floats, whole: float) -> Lorenz:
-        """With more values, none smaller than those before; `whole` is the weight of all there will be."""
+        """The state after further values, none smaller than the earlier ones; `whole` is the total weight of the file."""
         total = self.total + np.cumsum(weight * values)
         reached = self.weight + np.cumsum(weight)
         before = np.concatenate([[self.total], total[:-1]])
@@ -34,12 +37,12 @@ class Lorenz(NamedTuple):
 
     @property
     def gini(self) -> float:
-        """Half the mean difference between two records over the mean; NaN unless the total is above zero."""
+        """Half the mean difference between two records, divided by the mean; NaN if the total is not positive."""
         return 1 - self.area / (self.weight * self.total) if self.total > 0 else float("nan")
 
     @property
     def ratio(self) -> float:
-        """The 90th over the 10th percentile; NaN unless the latter is above zero."""
+        """The 90th percentile divided by the 10th; NaN if the latter is not positive."""
         return self.high / self.low if self.low > 0 else float("nan")
 
 

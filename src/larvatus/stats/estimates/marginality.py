@@ -1,4 +1,9 @@
-"""How far a category lies from the centre of its hierarchy (Domingo-Ferrer, Sánchez and Rufian-Torrell 2013; 001 §3)."""
+"""How far a category lies from the centre of its hierarchy (Domingo-Ferrer, Sánchez and Rufian-Torrell 2013; 001 §3).
+
+    d(a, b) = log₂(1 + |A ∪ B − A ∩ B| / |A ∪ B|),   marginality(a) = Σ_b count(b) d(a, b)
+
+A and B are the ancestors of the categories a and b, including themselves.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from larvatus.core.arrays import Floats
 
 
 def semantic_distances(ancestors: Sequence[frozenset[str]], others: Sequence[frozenset[str]]) -> Floats:
-    """log₂(1 + share of the ancestors of two categories, themselves among them, that they do not have in common)."""
+    """log₂(1 + share of the ancestors of two categories, including themselves, that they do not have in common)."""
     nodes = {node: i for i, node in enumerate(sorted(frozenset().union(*ancestors, *others)))}
 
     def member(sets: Sequence[frozenset[str]]) -> Floats:
@@ -26,8 +31,8 @@ def semantic_distances(ancestors: Sequence[frozenset[str]], others: Sequence[fro
 
 
 def marginality(ancestors: Sequence[frozenset[str]], others: Sequence[frozenset[str]], counts: Floats) -> Floats:
-    """Sum of the distances of each category to all values in the data: small at the centre, large at the margin.
+    """Sum of the distances of each category to all values in the data: small in the centre, large at the margin.
 
-    Summed over sorted terms, so that categories in the same place of the hierarchy come out exactly equal.
+    Terms are sorted before summation, so that categories in equivalent places of the hierarchy are exactly equal.
     """
     return np.asarray(np.sort(semantic_distances(ancestors, others) * counts, axis=1).sum(axis=1))

@@ -1,7 +1,9 @@
-"""Means, shares, quantiles and correlations with variances that hold under survey weights, and intervals for each.
+"""Means, shares, quantiles and correlations with variances valid under survey weights, and intervals for each.
 
-Variances are linearised: those of a sample of records drawn with replacement with the given weights, without strata and
-clusters. With equal weights they are the usual ones that do not assume a normal law.
+    Var = n/(n − 1) · Σ (wᵢψᵢ)² / (Σ wᵢ)²,   ψ the influence of a record: x − mean, or ab − r(a² + b²)/2 for a correlation
+
+(a and b standardised). These are linearised variances for sampling with replacement with the given weights, without strata
+and clusters. With equal weights they are the usual ones that do not assume normality.
 """
 
 from __future__ import annotations
@@ -18,13 +20,13 @@ EstimateEnds = tuple[float, float]
 
 
 def linearised_variance(influence: Floats, weight: Floats) -> float:
-    """Variance of a weighted mean of influences around its own mean."""
+    """Variance of a weighted mean, from the influence of each record."""
     n = len(influence)
     return float(((weight * influence) ** 2).sum() / weight.sum() ** 2 * n / (n - 1)) if n > 1 else np.nan
 
 
 def effective(weight: Floats) -> float:
-    """How many records of equal weight tell as much (Kish)."""
+    """Effective number of records, (Σw)² / Σw² (Kish)."""
     return float(weight.sum() ** 2 / (weight**2).sum()) if len(weight) else 0.0
 
 
@@ -35,7 +37,7 @@ def mean(x: Floats, weight: Floats) -> tuple[float, float]:
 
 
 def correlation(x: Floats, y: Floats, weight: Floats) -> tuple[float, float]:
-    """Pearson's, and its variance without a normal law; NaN where a column does not vary."""
+    """Pearson's correlation and its variance without assuming normality; NaN if a column does not vary."""
     total = weight.sum()
     a, b = (v - weight @ v / total for v in (x, y))
     sds = [np.sqrt(weight @ v**2 / total) for v in (a, b)]
@@ -47,9 +49,9 @@ def correlation(x: Floats, y: Floats, weight: Floats) -> tuple[float, float]:
 
 
 def quantile(x: Floats, weight: Floats, probability: float, cover: Callable[[float], float]) -> tuple[float, EstimateEnds]:
-    """Estimate and Woodruff's interval: the quantiles at both ends of the interval of the share below the estimate.
+    """Estimate and Woodruff's interval: the quantiles at both ends of the interval for the share below the estimate.
 
-    `cover` gives the half width of an interval for a variance.
+    `cover` maps a variance to the half width of an interval.
     """
     order = np.argsort(x, kind="stable")
     x, weight = x[order], weight[order]
@@ -68,9 +70,9 @@ def quantile(x: Floats, weight: Floats, probability: float, cover: Callable[[flo
 def estimate_interval(
     estimate: Floats, variance: Floats, freedom: Floats, level: float, scale: VarianceScale = "plain", size: float = 1.0
 ) -> tuple[Floats, Floats]:
-    """Ends at a level by Student's t: of a correlation on Fisher's scale, of a share by Wilson's rule.
+    """Interval at a level by Student's t; on Fisher's scale for a correlation, by Wilson's rule for a share.
 
-    `size` is the number of records that a share without variance (0 or 1) rests on.
+    `size` is the number of records behind a share without variance (0 or 1).
     """
     from scipy.special import ndtri, stdtrit
 

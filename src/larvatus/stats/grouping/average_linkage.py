@@ -1,8 +1,9 @@
-"""Average linkage on squared distances, as SAS has it by default, without a matrix of distances.
+"""Average linkage on squared distances (the default in SAS), without a matrix of distances.
 
-The mean squared distance between the members of two clusters is that between their centres plus the mean scatter inside
-either, so that size, centre and scatter are all a cluster needs. Points may be clusters already: then it is the last phase
-of BIRCH.
+    d²(A, B) = mean |a − b|² = |c_A − c_B|² + s_A + s_B
+
+c is the centre of a cluster and s its mean squared radius, so a cluster is described by size, centre and scatter. Points may
+already be clusters: then this is the last phase of BIRCH.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _roots(first: Ints, second: Ints, n: int, merges: int) -> Ints:
 
 @kernel()
 def _nearest(centre: Floats, scatter: Floats, active: int, own: int, start: int, best: float) -> tuple[int, float]:
-    """The cluster nearest to one of them; the one to start from wins ties."""
+    """The cluster nearest to a given one; ties go to the starting one."""
     d = len(centre)
     found = start
     away = np.empty(STRETCH)
@@ -68,7 +69,7 @@ def _nearest(centre: Floats, scatter: Floats, active: int, own: int, start: int,
 
 @kernel()
 def _merged(centre: Floats, size: Floats, scatter: Floats) -> tuple[Ints, Ints, Floats]:
-    """All merges by chains of nearest neighbours: a point of either cluster, and the height. The arrays are used up."""
+    """All merges by nearest-neighbour chains: a point of either cluster, and the height. The arrays are overwritten."""
     n = len(size)
     first, second, height = np.empty(max(n - 1, 0), np.int64), np.empty(max(n - 1, 0), np.int64), np.empty(max(n - 1, 0))
     point = np.arange(n)

@@ -1,4 +1,4 @@
-"""Many points summed up as few cells of near ones, each with size, centre and scatter (the clustering features of BIRCH)."""
+"""Summarise many points as few cells of nearby points, each with size, centre and scatter (the features of BIRCH)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from larvatus.core.kernels import kernel
 
 
 def features(points: Floats, weight: Floats, most: int) -> Ints:
-    """The cell of every point: the cell of the largest scatter is halved at its mean until there are `most` of them."""
+    """The cell of every point; the cell with the largest scatter is split at its mean until there are `most` cells."""
     return _cells(np.ascontiguousarray(points), weight.astype(np.float64), most)
 
 
@@ -23,7 +23,7 @@ def summed_up(points: Floats, weight: Floats, cell: Ints) -> tuple[Floats, Float
 
 @kernel()
 def _spread(points: Floats, weight: Floats, rows: Ints) -> tuple[float, int, float]:
-    """The scatter of some points, the axis with most of it, and its mean."""
+    """The scatter of some points, the axis with the largest scatter, and the mean on it."""
     total, most, axis, middle, n = 0.0, -1.0, 0, 0.0, 0.0
     for i in rows:
         n += weight[i]

@@ -1,4 +1,7 @@
-"""Groups of k to 2k - 1 records: cut from an order, at the least cost or evenly, or made of near points; and their centres."""
+"""Groups of k to 2k - 1 records and their centres: from an order (of equal size or optimal) or by MDAV.
+
+The optimal partition minimises Σ_groups Σ_i (xᵢ − group mean)² (Hansen and Mukherjee 2003).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ Grouping = Literal["mdav", "fixed", "optimal", "projection"]
 
 
 def form_groups(x: Floats, record: Ints, words: KeyedWords, grouping: Grouping, k: int, part: int | None = None) -> Ints:
-    """The group of each record, rows × columns without missing values; ties are settled by keyed words."""
+    """The group of each record, rows × columns without missing values; ties are broken by keyed words."""
     if grouping == "mdav":
         from larvatus.stats.grouping.mdav import mdav, mdav_in_parts
 
@@ -45,19 +48,19 @@ def standardise_columns(x: Floats) -> Floats:
 
 
 def project(x: Floats) -> Floats:
-    """The sum of standardised columns, by which records are put in one order."""
+    """The sum of standardised columns, used to order the records."""
     return np.asarray(standardise_columns(x).sum(axis=1))
 
 
 def even_starts(n: int, k: int) -> Ints:
-    """Where groups of k begin in an order of n, and the end; the last takes the remainder."""
+    """Where groups of k begin in an order of n, and the end; the last group takes the remainder."""
     return np.append(np.arange(max(n // k, 1)) * k, n)
 
 
 def least_cost_starts(ordered: Floats, k: int) -> Ints:
-    """Where groups begin that together have the least sum of squares, and the end (Hansen and Mukherjee 2003).
+    """Where the groups with the smallest total sum of squares begin, and the end (Hansen and Mukherjee 2003).
 
-    Groups of the best partition are runs of k to 2k - 1 values: a shortest path over places, in n·k steps.
+    Groups of the optimal partition are runs of k to 2k - 1 values, found by a shortest path in n·k steps.
     """
     n = len(ordered)
     if n < 2 * k:
@@ -73,7 +76,7 @@ def least_cost_starts(ordered: Floats, k: int) -> Ints:
 
 @kernel()
 def _shortest(x: Floats, k: int, cost: Floats, came: Ints) -> None:
-    """For each place the least cost of grouping all before it, and where its last group begins; sums of squares by Welford."""
+    """For each place, the smallest cost of grouping all before it and the start of its last group (sums of squares by Welford)."""
     cost[0] = 0.0
     for stop in range(k, len(x) + 1):
         mean, square = 0.0, 0.0
@@ -96,7 +99,7 @@ def _numbered(order: Ints, starts: Ints) -> Ints:
 
 @kernel()
 def run_up(x: Floats, done: int, k: int, last: int, state: Floats, out: Floats) -> None:
-    """For values in order after `done` others: the first of their group, and the sum so far of how much each exceeds it."""
+    """For sorted values after `done` others: the first value of their group, and the running sum of excesses over it."""
     for i in range(len(x)):
         if (done + i) % k == 0 and (done + i) // k <= last:
             state[0], state[1] = x[i], 0.0
@@ -106,7 +109,7 @@ def run_up(x: Floats, done: int, k: int, last: int, state: Floats, out: Floats) 
 
 @kernel()
 def group_means(x: Floats, group: Ints, count: Ints) -> Floats:
-    """The mean of each record's group, never outside the group's values."""
+    """The mean of each record's group, always within the group's range."""
     total, low, high = np.zeros(len(count)), np.full(len(count), np.inf), np.full(len(count), -np.inf)
     for i in range(len(x)):
         total[group[i]] += x[i]
@@ -118,7 +121,7 @@ def group_means(x: Floats, group: Ints, count: Ints) -> Floats:
 
 @kernel()
 def group_medians(x: Floats, group: Ints, count: Ints) -> Floats:
-    """The median of each record's group; of an even number of values, the mean of the two in the middle."""
+    """The median of each record's group; for an even number of values, the mean of the two middle ones."""
     filled, held, middle = np.zeros(len(count), dtype=np.int64), np.empty(len(x)), np.empty(len(count))
     for g in range(1, len(count)):
         filled[g] = filled[g - 1] + count[g - 1]

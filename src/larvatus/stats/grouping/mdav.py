@@ -1,10 +1,9 @@
 """Groups of k near points by maximum distance to the average (Domingo-Ferrer and Torra 2005), exactly and without n² work.
 
-Each turn takes the point farthest from the average of those left with its k - 1 nearest, then the point farthest from it
-with its k - 1 nearest. A k-d tree that points leave one by one finds the nearest, and the second of the far ones. The first
-is found in a list of outer points: while the average has moved by no more than a shift, no point outside the list can have
-become the farthest. Ties go to the lowest number. All kernels are in this one file, because the folder of compiled kernels
-knows a kernel's own file only: a change of what it calls elsewhere would go unnoticed.
+Each turn forms two groups. With x̄ the mean of the remaining points: r = argmax |x − x̄| with its k − 1 nearest points, then
+s = argmax |x − r| with its k − 1 nearest. A k-d tree from which points are removed finds the nearest points and s. r is found
+in a list of outer points: as long as the mean has moved by no more than a given shift, no point outside the list can be the
+farthest. Ties go to the lowest number. All kernels are in this file, because Numba's cache checks only a kernel's own file.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _SLACK = 1e-9
 
 
 def mdav(points: Floats, k: int) -> Ints:
-    """The group of each point: sizes k to 2k - 1. Ties go to the point that comes first."""
+    """The group of each point, with sizes k to 2k - 1. Ties go to the first point."""
     n = len(points)
     group, total, done = np.full(n, -1), points.sum(axis=0), np.zeros(2, dtype=np.int64)
     left, size = np.arange(n), 0
@@ -41,7 +40,7 @@ def mdav(points: Floats, k: int) -> Ints:
 
 
 def mdav_in_parts(points: Floats, k: int, size: int) -> Ints:
-    """MDAV inside parts of at most `size` points, cut at medians of the widest column."""
+    """MDAV within parts of at most `size` points, cut at medians of the widest column."""
     order = np.arange(len(points))
     starts = cut_in_leaves(points, order, max(size, 2 * k))
     group, groups = np.empty(len(points), dtype=np.int64), 0
@@ -54,7 +53,7 @@ def mdav_in_parts(points: Floats, k: int, size: int) -> Ints:
 
 
 def _outermost(points: Floats, left: Ints, centre: Floats) -> tuple[Ints, Floats, float]:
-    """The points far from a centre, the farthest first; their distances; and a distance that no other point reaches."""
+    """The points far from a centre, farthest first; their distances; and an upper bound for the distance of all others."""
     gaps = np.sqrt(((points[left] - centre) ** 2).sum(axis=1))
     many = 64 + int(OUTER * np.sqrt(len(left)))
     if many >= len(left):
@@ -67,7 +66,7 @@ def _outermost(points: Floats, left: Ints, centre: Floats) -> tuple[Ints, Floats
 
 
 class PointTree(NamedTuple):
-    """Node i has children 2i + 1 and 2i + 2, leaves are the last; a leaf's points lie together, those that left last."""
+    """Node i has children 2i + 1 and 2i + 2; leaves come last. A leaf's points are contiguous, removed ones at the end."""
 
     points: Floats
     number: Ints
@@ -115,7 +114,7 @@ def squared_distance(points: Floats, i: int, to: Floats) -> Any:
 
 @kernel()
 def _fit(tree: PointTree, node: int) -> Any:
-    """Draw a node's box around what is left in it; whether it changed."""
+    """Shrink a node's box to its remaining points; returns whether it changed."""
     changed = False
     inner = 2 * node + 2 < len(tree.left)
     for c in range(tree.points.shape[1]):
@@ -150,7 +149,7 @@ def _fit_all(tree: PointTree) -> None:
 
 @kernel()
 def remove_point(tree: PointTree, number: Any) -> None:
-    """Take a point out."""
+    """Remove a point."""
     here = tree.place[number]
     node = tree.leaf[here]
     last = tree.start[node] + tree.left[node] - 1
@@ -179,7 +178,7 @@ def _nearest_in(tree: PointTree, node: int, to: Floats) -> Any:
 
 @kernel(inline="always")
 def _farthest_in(tree: PointTree, node: int, to: Floats, beside: float) -> Any:
-    """No point of a node is farther than its box's farthest corner, nor than one as far from the middle as the farthest is.
+    """Upper bound for the distance of a node's points: the farthest corner of its box, or by the radius around its middle.
 
     With m the middle, |x - t|² = |x - m|² + |t - m|² - 2 (x - m)·(t - m), the last term bounded over the box.
     """
@@ -195,7 +194,7 @@ def _farthest_in(tree: PointTree, node: int, to: Floats, beside: float) -> Any:
 
 @kernel()
 def nearest(tree: PointTree, to: Floats, found: Ints, distance: Floats) -> None:
-    """Fill in the numbers of the nearest points left, as many as there is room for."""
+    """Fill `found` with the numbers of the nearest remaining points."""
     k, leaves = len(found), (len(tree.left) + 1) // 2
     distance[:] = np.inf
     found[:] = np.iinfo(np.int64).max
@@ -227,7 +226,7 @@ def nearest(tree: PointTree, to: Floats, found: Ints, distance: Floats) -> None:
 
 @kernel()
 def farthest(tree: PointTree, to: Floats) -> Any:
-    """The number of the farthest point left."""
+    """The number of the farthest remaining point."""
     leaves = (len(tree.left) + 1) // 2
     best, found = -1.0, np.int64(np.iinfo(np.int64).max)
     beside = 0.0
@@ -261,7 +260,7 @@ def farthest(tree: PointTree, to: Floats) -> Any:
 def _farthest_listed(
     points: Floats, group: Ints, listed: Ints, reach: Floats, many: int, beyond: float, shift: float, centre: Floats
 ) -> Any:
-    """The farthest point from a centre that has shifted since the list was made, or -1 where the list cannot tell."""
+    """The farthest point from a centre that has shifted since the list was made, or -1 if the list does not determine it."""
     best, found = -1.0, np.int64(-1)
     for i in range(many):
         number = listed[i]
@@ -279,7 +278,7 @@ def _farthest_listed(
 
 @kernel()
 def _still_listed(group: Ints, listed: Ints, reach: Floats, many: int) -> Any:
-    """Close the gaps of points that have left; how many stay."""
+    """Remove grouped points from the list; returns how many remain."""
     kept = 0
     for i in range(many):
         if group[listed[i]] < 0:
@@ -293,9 +292,9 @@ def _turns(
     points: Floats, k: int, group: Ints, total: Floats, done: Ints, tree: PointTree, listed: Ints, reach: Floats, beyond: float,
     anchor: Floats, fewest: int,
 ) -> None:
-    """Turns until fewer than 2k points, or than `fewest`, are left, all are alike, or the list cannot tell the farthest.
+    """Turns until fewer than 2k points (or `fewest`) remain, all are equal, or the list does not determine the farthest.
 
-    `done` counts the groups made, and the points in them.
+    `done` counts the groups made and the points in them.
     """
     d, many = points.shape[1], len(listed)
     centre, near, gaps = np.empty(d), np.empty(k - 1, dtype=np.int64), np.empty(k - 1)

@@ -1,4 +1,4 @@
-"""Points cut at medians of their widest column, again and again, into pieces of a stated size."""
+"""Recursive partition of points at the median of their widest column, into pieces of a stated size."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _cut(points: Floats, order: Ints, axis: int, low: int, high: int, middle: in
 
 @kernel()
 def cut_in_leaves(points: Floats, order: Ints, size: int) -> Any:
-    """Halve the ordered points along the widest axis until pieces hold at most `size`; where each piece starts, and the end."""
+    """Halve the points along the widest axis until pieces have at most `size` points; the start of each, and the end."""
     d, depth = points.shape[1], 0
     while len(order) > size << depth:
         depth += 1

@@ -1,4 +1,4 @@
-"""Which key values to blank so that every combination is held by at least k records: greedy, cheapest columns first."""
+"""Greedy local suppression: blank key values so that every combination occurs in at least k records, at low cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_SETS = 100
 
 @dataclass(slots=True)
 class KeyPieces:
-    """Records that share a combination and a fate: the combination's number, how many they are, and what they lose."""
+    """Records with the same combination and the same blanked values: the combination, their number, and what is blanked."""
 
     origin: Ints
     count: Ints
@@ -28,12 +28,12 @@ class KeyPieces:
 
 
 def suppress(rows: Ints, part: Ints, counts: Ints, k: int, cost: NDArray[np.float64]) -> KeyPieces:
-    """Combinations (codes from 1; 0 is missing, and a level like any other) in pieces that each hold k records or more.
+    """Split combinations (codes from 1; 0 is missing, treated as a level) into pieces of at least k records each.
 
-    Only combinations of the same `part` can become alike. Sets of one column are tried first, then of two and so on; of
-    those of a size, the set that settles most records at the least cost. Fewer than k records of a part are left after
-    that: they are joined by a few records of a frequent combination, which lose the same values. A part of fewer than k
-    records cannot be helped and loses every value.
+    Only combinations of the same `part` can become equal. Sets of one column are tried first, then of two, and so on. Among
+    sets of equal size, the one that resolves the most records at the lowest cost is used. The fewer than k records of a part
+    that remain are joined by some records of a frequent combination, which lose the same values. A part of fewer than k
+    records loses every value.
     """
     pieces = KeyPieces(np.arange(len(rows)), counts.astype(np.int64), np.zeros(rows.shape, dtype=bool))
     for size in range(1, rows.shape[1] + 1):
@@ -43,7 +43,7 @@ def suppress(rows: Ints, part: Ints, counts: Ints, k: int, cost: NDArray[np.floa
 
 
 def suppressed_cells(keys: Ints, part: Ints, count: Ints) -> tuple[Ints, Ints]:
-    """The number of the cell that each piece is in, and how many records are in its cell."""
+    """The cell of each piece, and the number of records in its cell."""
     code = part.astype(np.int64)
     for column in keys.T:
         width = int(column.max(initial=0)) + 1
@@ -55,7 +55,7 @@ def suppressed_cells(keys: Ints, part: Ints, count: Ints) -> tuple[Ints, Ints]:
 
 
 def _sets(keys: Ints, rare: Bools, cost: NDArray[np.float64], size: int) -> Iterator[tuple[int, ...]]:
-    """Sets of columns of a size: all of them, or those of the columns that tell most rare records apart per cost."""
+    """Sets of columns of a given size: all of them, or those of the columns that separate the most rare records per cost."""
     m = keys.shape[1]
     telling = [-len(np.unique(keys[rare, j])) / cost[j] for j in range(m)]
     few = m
@@ -65,7 +65,7 @@ def _sets(keys: Ints, rare: Bools, cost: NDArray[np.float64], size: int) -> Iter
 
 
 def _settle_some(pieces: KeyPieces, rows: Ints, part: Ints, k: int, cost: NDArray[np.float64], size: int) -> bool:
-    """Blank sets of columns, the best first, in the rare pieces that they make frequent enough; whether any did."""
+    """Blank sets of columns, best first, in the rare pieces that become frequent enough; returns whether any did."""
     where = part[pieces.origin]
     keys = pieces.keys(rows)
     rare = suppressed_cells(keys, where, pieces.count)[1] < k
@@ -88,7 +88,7 @@ def _settle_some(pieces: KeyPieces, rows: Ints, part: Ints, k: int, cost: NDArra
 def _settled(
     keys: Ints, where: Ints, count: Ints, rare: Bools, k: int, columns: list[int], cost: NDArray[np.float64]
 ) -> tuple[float, Ints]:
-    """The rare pieces that are frequent enough without these columns, and their worth: records, by what each of them costs."""
+    """The rare pieces that are frequent enough without these columns, and their value: records per cost."""
     near = np.flatnonzero(rare | (keys[:, columns] == 0).all(axis=1))
     after = keys[near]
     open_ = rare[near] & (after[:, columns] != 0).any(axis=1)
@@ -99,7 +99,7 @@ def _settled(
 
 
 def _recruited(pieces: KeyPieces, rows: Ints, part: Ints, k: int, cost: NDArray[np.float64]) -> KeyPieces:
-    """What is still rare, joined by records of frequent combinations of the same part."""
+    """Pieces that are still rare, joined by records of frequent combinations of the same part."""
     total = suppressed_cells(pieces.keys(rows), part[pieces.origin], pieces.count)[1]
     for home in np.unique(part[pieces.origin[total < k]]).tolist():
         pieces = _help(pieces, rows, part, home, k, cost)
@@ -140,7 +140,7 @@ def _help(pieces: KeyPieces, rows: Ints, part: Ints, home: int, k: int, cost: ND
 def _one_column(
     keys: Ints, cell: Ints, total: Ints, rare: Bools, k: int, cost: NDArray[np.float64]
 ) -> tuple[Ints, Ints, int, int] | None:
-    """A rare cell, a frequent one that differs from it in one column alone, and how many of its records must lose it too."""
+    """A rare cell, a frequent one that differs from it in one column, and how many of its records must lose that column."""
     best: tuple[float, tuple[Ints, Ints, int, int]] | None = None
     for c in np.unique(cell[rare]).tolist():
         members = np.flatnonzero(cell == c)
@@ -160,7 +160,7 @@ def _one_column(
 
 
 def _split(pieces: KeyPieces, donors: Ints, need: int, columns: Sequence[int]) -> KeyPieces:
-    """Some records of the donors as pieces of their own that lose these columns too."""
+    """Split some records off the donors, as pieces that lose these columns too."""
     count, added = pieces.count.copy(), []
     for i in donors.tolist():
         added.append(min(need, int(count[i])))

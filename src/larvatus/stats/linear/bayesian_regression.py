@@ -1,4 +1,7 @@
-"""Regression of several columns on others, and draws of its coefficients from their posterior under the usual flat prior."""
+"""Regression of several columns on terms T, and draws of its coefficients from their posterior under the usual flat prior:
+
+    Σ ~ inverse Wishart(residual scatter, ν),   B | Σ ~ N(B̂, Σ ⊗ (TᵀT)⁻¹)
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _THIN, DETERMINED = 1e-10, 1e-12
 
 @dataclass(frozen=True, slots=True)
 class RegressionRow:
-    """Least squares of one column on terms over the records that have it: through `centre` at the terms' means `at`."""
+    """Least squares of one column on terms, over the records that have it; it passes through `centre` at the means `at`."""
 
     centre: float
     at: Matrix
@@ -26,10 +29,10 @@ class RegressionRow:
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """Columns on terms: lines, the spread of their residuals as factor · factorᵀ, and what a posterior draw needs.
+    """Regression of columns on terms: lines, residual covariance as factor · factorᵀ, and what a posterior draw needs.
 
-    `basis` · `basis`ᵀ is the generalised inverse of the terms' scatter; `freedom` the residual degrees of freedom;
-    `fixed` marks columns that the terms determine; `repaired` how far pairwise correlations were from a covariance.
+    `basis` · `basis`ᵀ is the generalised inverse of the terms' scatter. `freedom` is the residual degrees of freedom. `fixed`
+    marks columns determined by the terms. `repaired` is how far pairwise correlations were from a valid covariance.
     """
 
     lines: tuple[RegressionRow, ...]
@@ -59,7 +62,7 @@ class RegressionDraw:
 
 
 def spread_basis(moments: SampleMoments, first: int = 0) -> Matrix:
-    """For the columns from `first` on, B with B·Bᵀ the inverse of their scatter, thin directions left out."""
+    """For the columns from `first` on: B with B·Bᵀ the inverse of their scatter, without thin directions."""
     square = np.diag(moments.square)[first:]
     scale = np.where(moments.constant[first:], 1.0, np.sqrt(np.maximum(square, 1e-300)))
     varies = ~moments.constant[first:]
@@ -70,7 +73,7 @@ def spread_basis(moments: SampleMoments, first: int = 0) -> Matrix:
 
 
 def line_of(moments: SampleMoments, column: int, first: int) -> RegressionRow:
-    """The line of one column on the columns from `first` on."""
+    """The regression line of one column on the columns from `first` on."""
     count = float(moments.present[column])
     at = np.nan_to_num(moments.mean[first:])
     if count == 0:
@@ -103,7 +106,7 @@ def regress(lines: tuple[RegressionRow, ...], residuals: SampleMoments, basis: M
 
 
 def wishart_root(normals: Matrix, uniforms: Matrix, freedom: float) -> Matrix:
-    """Lower triangle A with A·Aᵀ Wishart of identity scale (Bartlett 1933), from r(r−1)/2 normals and r uniforms."""
+    """Lower triangular A with A·Aᵀ ~ Wishart(I, freedom) (Bartlett 1933), from r(r−1)/2 normals and r uniforms."""
     from scipy.special import gammaincinv
 
     r = len(uniforms)
@@ -116,8 +119,8 @@ def wishart_root(normals: Matrix, uniforms: Matrix, freedom: float) -> Matrix:
 def posterior_draw(fit: Regression, normals: Matrix, uniforms: Matrix) -> RegressionDraw:
     """Coefficients and covariance from their joint posterior: inverse Wishart, then normal given the covariance.
 
-    `normals` holds as many as `draws_needed` says. Columns with missing values have lines of their own, whose
-    uncertainty grows as their records are fewer.
+    `normals` has the length given by `draws_needed`. Columns with missing values have their own lines, which are more
+    uncertain if fewer records have them.
     """
     r, q, p = fit.factor.shape[1], fit.basis.shape[1], len(fit.lines)
     triangle = r * (r - 1) // 2
@@ -133,6 +136,6 @@ def posterior_draw(fit: Regression, normals: Matrix, uniforms: Matrix) -> Regres
 
 
 def draws_needed(fit: Regression) -> tuple[int, int]:
-    """How many normals and uniforms a posterior draw takes."""
+    """The number of normals and uniforms that a posterior draw needs."""
     r, q = fit.factor.shape[1], fit.basis.shape[1]
     return r * (r - 1) // 2 + r + q * r, r

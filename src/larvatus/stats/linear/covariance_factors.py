@@ -1,7 +1,9 @@
-"""Factors of the covariance of rows, from which noise of the same covariance is made.
+"""Factors of the covariance of rows, used to make noise of the same covariance.
 
-Complete rows give the triangle of their QR, chunk by chunk: a combination of columns that is constant stays so to rounding,
-and one that hardly varies keeps its small variance, neither of which a root of the covariance itself would do.
+    centred rows = Q R,   Σ = RᵀR / (n − 1),   noise = E R / √(n − 1)   with E independent of variance 1
+
+R is merged chunk by chunk. A constant combination of columns stays constant to rounding, and one that hardly varies keeps its
+small variance. A root of the covariance matrix itself would do neither.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ _LEAST, _ROUNDING = 1e-12, 64 * np.finfo(float).eps
 
 @dataclass(frozen=True, slots=True)
 class CentredRows:
-    """Rows of complete data in brief: how many, their mean, and the triangle R with RᵀR the sum of products of deviations.
+    """Summary of complete rows: their number, their mean, and the triangle R with RᵀR the sum of products of deviations.
 
-    The mean is kept in two parts, since far from zero its own rounding would look like a direction of the data.
+    The mean is stored in two parts, because far from zero its rounding error would look like a direction of the data.
     """
 
     count: int
@@ -32,7 +34,7 @@ class CentredRows:
 
     @classmethod
     def of(cls, x: Matrix) -> CentredRows | None:
-        """Of a block, rows × columns; None where a value is missing."""
+        """The summary of a block, rows × columns; None if a value is missing."""
         if x.shape[1] == 0:
             return cls(len(x), np.zeros(0), np.zeros(0), np.zeros((0, 0)))
         mean = x.mean(axis=0)
@@ -45,7 +47,7 @@ class CentredRows:
 
     @staticmethod
     def merge(one: CentredRows | None, other: CentredRows | None) -> CentredRows | None:
-        """Of both sets of rows together; None where either has missing values."""
+        """The summary of both sets of rows together; None if either has missing values."""
         if one is None or other is None:
             return None
         count = one.count + other.count
@@ -63,28 +65,28 @@ class CentredRows:
 
     @property
     def constant(self) -> NDArray[np.bool_]:
-        """Columns that do not vary, but for rounding."""
+        """Columns that do not vary except by rounding."""
         square = (self.triangle**2).sum(axis=0)
         return np.asarray(square <= self.count * (_ROUNDING * self.mean) ** 2)
 
     @property
     def scale(self) -> Matrix:
-        """Standard deviation of each column, 1 where it does not vary."""
+        """Standard deviation of each column; 1 if it does not vary."""
         sd = np.sqrt((self.triangle**2).sum(axis=0) / max(self.count - 1, 1))
         return np.where(self.constant, 1.0, sd)
 
     @property
     def standardised(self) -> Matrix:
-        """The triangle of columns with variance 1, or 0 where they do not vary."""
+        """The triangle of columns scaled to variance 1, or 0 if they do not vary."""
         return np.where(self.constant, 0.0, self.triangle / self.scale)
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """Mean and a square factor of the covariance that turns independent draws into draws of that covariance.
+    """Mean and a square factor of the covariance, which turns independent draws into draws of that covariance.
 
-    The draw of row j first enters column j: a direction that is only rounding does not shift the draws of the others.
-    `repaired` is how far below zero the smallest eigenvalue of the correlations was before they were made to fit together.
+    The draw of row j first enters column j, so a direction that is only rounding does not shift the draws of the others.
+    `repaired` is how far below zero the smallest eigenvalue of the correlations was before repair.
     """
 
     mean: Matrix
@@ -98,7 +100,7 @@ class Root:
 
 
 def root_of(rows: CentredRows) -> Root:
-    """The triangular factor of complete rows; columns that depend on those before them add no direction."""
+    """The triangular factor of complete rows; columns that depend on earlier ones add no direction."""
     r = rows.standardised
     freedom = np.sqrt(max(rows.count - 1, 1))
     directions, chosen, rank = independent(np.ascontiguousarray(r), THIN * freedom)
@@ -108,7 +110,7 @@ def root_of(rows: CentredRows) -> Root:
 
 
 def repaired_root(m: SampleMoments) -> Root:
-    """The symmetric factor of pairwise-complete correlations, moved to the nearest ones that fit together, times the SDs."""
+    """The symmetric factor of pairwise-complete correlations, moved to the nearest valid ones, times the SDs."""
     sd = np.sqrt(np.where(m.constant, 0.0, np.nan_to_num(m.variance)))
     r = np.where(np.isnan(m.correlation), 0.0, m.correlation)
     np.fill_diagonal(r, np.where(m.constant, 0.0, 1.0))

@@ -1,4 +1,4 @@
-"""Noise that restores a covariance: its factor from what was lost, and draws made orthogonal to what is there."""
+"""Noise that restores a covariance: Z = Y + E W, WᵀW = Σ_X − Σ_Y, with E of unit covariance and uncorrelated with Y."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _LEAST, _APART = 1e-12, 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a step took from a covariance, seen on the correlation scale of the original.
+    """The covariance lost by a step, Σ_X − Σ_Y, on the correlation scale of the original.
 
-    `weights` (rank × columns, in the columns' own units) is a factor of it without its negative part, whose row i takes the
-    draw of number `lanes[i]`; `smallest` is its smallest eigenvalue, 0 where none is negative, which belongs to the
-    combination `direction` of standardised columns.
+    `weights` (rank × columns, in the columns' own units) is a factor of its positive part; row i uses draw number `lanes[i]`.
+    `smallest` is its smallest eigenvalue (0 if none is negative), and `direction` the combination of standardised columns
+    it belongs to.
     """
 
     weights: Matrix
@@ -35,7 +35,7 @@ class Loss:
 
 
 def covariance_loss(m: SampleMoments) -> Loss:
-    """From moments of [original, current] columns, as many of each, over the pairs that are present."""
+    """The loss from moments of [original, current] columns, over pairs of present values."""
     p = len(m.count) // 2
     covariance = np.where(np.logical_or.outer(m.constant, m.constant), 0.0, np.nan_to_num(m.covariance))
     sd = np.sqrt(np.diag(covariance))
@@ -49,7 +49,7 @@ def covariance_loss(m: SampleMoments) -> Loss:
 
 
 def orthonormal_noise(given: Matrix, draws: Matrix) -> Matrix | None:
-    """Draws made orthonormal, and orthogonal to a constant and to the given columns (columns × rows); None without room."""
+    """Draws made orthonormal, and orthogonal to a constant and the given columns (columns × rows); None if impossible."""
     n = given.shape[1]
     columns, _ = standardise(np.vstack([np.ones((1, n)), given]))
     columns[0] = 1.0

@@ -1,7 +1,9 @@
-"""The fit of X on S and what is left of it, from one triangle over all rows; then Y = β₀ + β₁S + β₂X + ε, row by row.
+"""The linear model of X on S, from one triangle over all rows, and its masked values row by row:
 
-Columns are standardised, S comes first, and a column that depends on those before it adds no direction. Arrays here are
-columns × rows.
+    Y = β₀ + β₁S + β₂X + ε,   β₁ = (I − β₂) Σ_XS Σ_SS⁻¹,   β₀ = (I − β₂) μ_X − β₁ μ_S,   Σ_εε = Σ_X|S − β₂ Σ_X|S β₂ᵀ
+
+Columns are standardised, S comes first, and a column that depends on earlier ones adds no direction. Arrays here are columns
+× rows.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from larvatus.stats.linear.sufficiency import THIN, independent, noise_root
 
 @dataclass(frozen=True, slots=True)
 class FitOnS:
-    """Standardised X is `on_given` of the basis of S plus a rest whose covariance is restᵀ rest.
+    """Standardised X is `on_given` times the basis of S plus a residual with covariance restᵀ rest.
 
-    Row i of the rest first enters column `lanes[i]` of X, and takes the draw of that number.
+    Row i of `rest` first enters column `lanes[i]` of X, and uses the draw of that number.
     """
 
     centre: Matrix
@@ -35,18 +37,18 @@ class FitOnS:
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """Columns of X that vary beyond what S determines."""
+        """Columns of X that are not determined by S."""
         return np.asarray((self.rest**2).sum(axis=0) > THIN**2)
 
     def noise_weights(self, beta: Matrix) -> Matrix:
-        """A factor of the noise covariance for a similarity in the columns' own units; refused where there is none."""
+        """A factor of the noise covariance for a similarity in the columns' own units; an error if there is none."""
         if len(self.rest) == 0:
             return self.rest
         _, root = noise_root(self.rest.T, self._standard(beta))
         return np.asarray(root.T @ self.rest)
 
     def masked(self, s: Matrix, x: Matrix, beta: Matrix, weights: Matrix, draws: Matrix) -> Matrix:
-        """Y for a block of rows, with a draw for each column of X; columns that are not free stay as they are."""
+        """Y for a block of rows, with a draw for each column of X; columns determined by S stay unchanged."""
         q, own = len(s), self._standard(beta)
         centre, scale = self.centre[q:], self.scale[q:]
         given = (s - self.centre[:q, None]) / self.scale[:q, None]
@@ -61,7 +63,7 @@ class FitOnS:
 
 
 def fit_of(rows: CentredRows, q: int) -> FitOnS:
-    """From [S, X] with q columns of S."""
+    """The fit from [S, X] with q columns of S."""
     r = np.ascontiguousarray(rows.standardised)
     freedom = np.sqrt(max(rows.count - 1, 1))
     directions, chosen, rank = independent(r, THIN * freedom)

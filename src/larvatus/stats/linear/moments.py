@@ -1,4 +1,7 @@
-"""Counts, means and covariances that merge exactly, over the pairs of values that are present."""
+"""Counts, means and covariances over pairs of present values, which merge exactly (Chan, Golub and LeVeque 1979).
+
+    n = n₁ + n₂,   mean = mean₁ + δ n₂/n,   scatter = scatter₁ + scatter₂ + δδᵀ n₁n₂/n,   δ = mean₂ − mean₁
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ from larvatus.core.arrays import Matrix
 
 @dataclass(frozen=True, slots=True)
 class SampleMoments:
-    """Element [i, j] speaks of column i over the rows in which columns i and j are both present.
+    """Element [i, j] refers to column i over the rows in which columns i and j are both present.
 
     `scatter` is the sum of products of deviations, `square` the sum of squared deviations of column i. With weights, every
-    sum is a weighted one and `count` the sum of weights; `variance` and `covariance` then have no use, `spread` has.
-    Merging follows Chan, Golub and LeVeque (1979), so that no digits are lost to large means.
+    sum is weighted and `count` is the sum of weights; use `spread` then, not `variance` and `covariance`. Large means cost
+    no digits.
     """
 
     count: Matrix
@@ -28,7 +31,7 @@ class SampleMoments:
 
     @classmethod
     def of(cls, x: Matrix, weight: Matrix | None = None) -> SampleMoments:
-        """Of a block, rows × columns, NaN where missing; weighted where weights are given."""
+        """Moments of a block, rows × columns, with NaN for missing values; weighted if weights are given."""
         n, p = x.shape
         if weight is not None:
             return cls._weighted(x, weight)
@@ -88,37 +91,37 @@ class SampleMoments:
 
     @staticmethod
     def stacked(parts: Sequence[SampleMoments]) -> SampleMoments:
-        """Many as one, with one more axis in front: what can be asked of one can be asked of all at once."""
+        """Many moments as one object with a leading axis, so that all can be queried at once."""
         return SampleMoments(*(np.array([getattr(m, f) for m in parts]) for f in ("count", "mean_pair", "square", "scatter")))
 
     @property
     def present(self) -> Matrix:
-        """Values present, per column."""
+        """Number of present values per column."""
         return _diagonal(self.count).copy()
 
     @property
     def mean(self) -> Matrix:
-        """Mean of each column over its present values, NaN where there are none."""
+        """Mean of each column over its present values; NaN if there are none."""
         return np.where(self.present > 0, _diagonal(self.mean_pair), np.nan)
 
     @property
     def variance(self) -> Matrix:
-        """Sample variance of each column over its present values, NaN under two of them."""
+        """Sample variance of each column over its present values; NaN if fewer than two."""
         return _nan_divide(_diagonal(self.square), self.present - 1)
 
     @property
     def spread(self) -> Matrix:
-        """Mean of squared deviations of each column, weighted where the sums are."""
+        """Mean of squared deviations of each column, weighted if the sums are."""
         return _nan_divide(_diagonal(self.square), self.present)
 
     @property
     def covariance(self) -> Matrix:
-        """Pairwise-complete sample covariance, NaN under two pairs."""
+        """Pairwise-complete sample covariance; NaN with fewer than two pairs."""
         return _nan_divide(self.scatter, self.count - 1)
 
     @property
     def correlation(self) -> Matrix:
-        """Pairwise-complete correlation; NaN where a column does not vary over the pairs."""
+        """Pairwise-complete correlation; NaN if a column does not vary over the pairs."""
         varying = self._varying(self.square)
         spread = varying * varying.swapaxes(-1, -2)
         with np.errstate(invalid="ignore"):
@@ -126,7 +129,7 @@ class SampleMoments:
         return np.clip(r, -1.0, 1.0)
 
     def _varying(self, square: Matrix) -> Matrix:
-        """Sums of squares with those that are rounding of a constant set to zero."""
+        """Sums of squares, set to zero if they are only rounding of a constant."""
         return np.where(square > self.count * (64 * np.finfo(float).eps * self.mean_pair) ** 2, square, 0.0)
 
     @property

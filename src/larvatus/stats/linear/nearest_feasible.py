@@ -1,4 +1,7 @@
-"""The point nearest to each row that obeys linear rules: sweeps for most rows, least-distance programming for the rest."""
+"""The nearest point to each row that obeys linear rules: arg min_y Σ ((yⱼ − xⱼ)/sdⱼ)² subject to A y ≤ b, l ≤ y ≤ u.
+
+Most rows are solved by sweeps over all rows at once, the rest by least-distance programming.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ def nearest_obeying(
 ) -> Floats:
     """Rows moved as little as possible, in units of `spread`, so that `slope` · row ≤ (or =) `limit`, within the bounds.
 
-    `slope` is lines × columns; `limit` and `active` are rows × lines: a line asks nothing of a row where it is not active.
-    Inequalities are met with a margin in the twelfth digit where there is room for it. Rows for which there is no such
-    point are only brought within their bounds.
+    `slope` is lines × columns; `limit` and `active` are rows × lines. A line that is not active does not constrain the row.
+    Inequalities are met with a margin in the twelfth digit if possible. Rows without such a point are only brought within
+    their bounds.
     """
     y = np.clip(x, lower, upper)
     over = y @ slope.T - limit
@@ -34,13 +37,13 @@ def nearest_obeying(
 
 
 def _snapped(y: Floats, spread: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Values that are at a bound but for rounding, put on it: zero leaves as zero."""
+    """Set values within rounding of a bound to the bound, so that zero is released as zero."""
     y = np.where(np.abs(y - lower) <= SNAP * spread, lower, y)
     return np.where(np.abs(y - upper) <= SNAP * spread, upper, y)
 
 
 def _nudge(y: Floats, spread: Floats, lower: Floats, upper: Floats, slope: Floats, limit: Floats, asked: Bools) -> None:
-    """Rows that break an inequality by rounding alone, put right by one of its columns that can give way."""
+    """Correct rows that break an inequality only by rounding, by moving one of its columns."""
     for _ in range(3):
         for i in np.flatnonzero((slope != 0).any(axis=1)):
             over = y @ slope[i] - limit[:, i]
@@ -55,7 +58,7 @@ def _nudge(y: Floats, spread: Floats, lower: Floats, upper: Floats, slope: Float
 def _nearest(
     x: Floats, spread: Floats, lower: Floats, upper: Floats, slope: Floats, limit: Floats, equal: Bools, active: Bools
 ) -> Floats:
-    """The same for rows that break a line within their bounds, over the columns of lines alone."""
+    """The same for rows that break a line within their bounds, over the columns that occur in lines."""
     m, unit = len(slope), np.eye(x.shape[1])
     low, high = np.isfinite(lower), np.isfinite(upper)
     lines = np.vstack([slope, -slope[equal], -unit[low], unit[high]])
@@ -66,7 +69,7 @@ def _nearest(
     y, going = np.clip(x, lower, upper), np.arange(len(x))
 
     def settle(near: Floats, binding: Bools, sure: bool = False) -> Bools:
-        """Take the rows whose binding lines, unless sure, are seen to be the right ones and give a point that obeys."""
+        """Accept the rows whose point obeys and, unless sure, whose binding lines are verified."""
         size = margin * (np.abs(near) @ np.abs(lines).T + np.abs(limits[going]))
         found, right = _solved(x[going], lines, lines * spread**2, limits[going] - size, binding & asked[going])
         right = (right | sure) & ~_off(found, spread, lines, limits[going], asked[going])
@@ -86,7 +89,7 @@ def _nearest(
 
 
 def _swept(x: Floats, ways: Floats, lines: Floats, limits: Floats, asked: Bools):  # type: ignore[no-untyped-def]
-    """Hildreth's method: where the rows are and which lines pull at them, after a few sweeps over all lines."""
+    """Hildreth's method: the rows and the multipliers of the lines after a few sweeps over all lines."""
     near, pull = x.copy(), np.zeros_like(limits)
     gain = (lines * ways).sum(axis=1)
     for sweep in range(SWEEPS):
@@ -100,7 +103,7 @@ def _swept(x: Floats, ways: Floats, lines: Floats, limits: Floats, asked: Bools)
 
 
 def _programmed(x: Floats, spread: Floats, lines: Floats, limits: Floats, asked: Bools) -> tuple[Floats, Bools, Bools]:
-    """Lawson and Hanson's least-distance programming, row by row: the point, the lines that bind, and whether there is one."""
+    """Lawson and Hanson's least-distance programming, row by row: the point, the binding lines, and whether it exists."""
     from scipy.optimize import nnls
 
     y, binding, there = x.copy(), np.zeros(asked.shape, dtype=bool), np.zeros(len(x), dtype=bool)
@@ -125,7 +128,7 @@ def _programmed(x: Floats, spread: Floats, lines: Floats, limits: Floats, asked:
 
 
 def _solved(x: Floats, lines: Floats, ways: Floats, limit: Floats, binding: Bools) -> tuple[Floats, Bools]:
-    """The rows moved so that the binding lines hold with equality, and whether none of these pulls the wrong way."""
+    """Rows moved so that the binding lines hold with equality, and whether all multipliers have the right sign."""
     y, right = x.copy(), np.ones(len(x), dtype=bool)
     if len(x) == 0:
         return y, right

@@ -1,4 +1,7 @@
-"""Regression from moments: unexplained variance, slopes, and ordinary least squares with standard errors."""
+"""Regression from moments: slopes B = Σ_GG⁻¹ Σ_GT, unexplained variance diag(Σ_TT − Σ_TG B), and least squares with errors.
+
+T are the targets and G the given columns.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ _THIN = 1e-10
 
 
 def unexplained_variance(covariance: Matrix, targets: list[int], given: list[int]) -> Matrix:
-    """Variance of each target that a linear fit on the given columns leaves, by a pivotless sweep on the correlation scale.
+    """Variance of each target not explained by a linear fit on the given columns, by sweeps on the correlation scale.
 
-    Columns that depend on those before them are left out; a target that is itself given keeps nothing.
+    Linearly dependent columns are left out. A target that is itself given has unexplained variance 0.
     """
     sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     scale = np.where(sd > 0, sd, 1.0)
@@ -44,7 +47,7 @@ def share_interval(r2: float, n: float, k: int, z: float = 1.959963984540054) ->
 
 
 def slopes(covariance: Matrix, targets: list[int], given: list[int]) -> Matrix:
-    """Coefficients, given × targets, of the linear fit of smallest size; directions that hardly vary are left out."""
+    """Coefficients, given × targets, of the linear fit with the smallest norm; directions that hardly vary are left out."""
     sd = np.sqrt(np.maximum(np.nan_to_num(np.diag(covariance)), 0.0))
     scale = np.where(sd > 0, sd, 1.0)
     r = np.nan_to_num(covariance) / np.outer(scale, scale)
@@ -55,17 +58,17 @@ def slopes(covariance: Matrix, targets: list[int], given: list[int]) -> Matrix:
     return np.asarray(fitted * scale[targets] / scale[given][:, None])
 
 
-_COLLINEAR = 1e-10  # of an eigenvalue on the correlation scale
-_EXACT = 1e-12  # of the outcome's sum of squares
-_ROUNDING = 1e-6  # of the unit of a coefficient
+_COLLINEAR = 1e-10  # for an eigenvalue on the correlation scale
+_EXACT = 1e-12  # share of the outcome's sum of squares
+_ROUNDING = 1e-6  # share of the unit of a coefficient
 
 
 @dataclass(frozen=True, slots=True)
 class LeastSquaresFit:
-    """Coefficients, the intercept first where there is one; NaN where they are not determined by the data.
+    """Coefficients, the intercept first if there is one; NaN if the data do not determine them.
 
-    `unit` is how large a coefficient could be: the spread of the outcome over that of the column. Where the columns give
-    the outcome without error, what is less than rounding of it is zero.
+    `unit` is the scale of a coefficient: the spread of the outcome divided by that of the column. If the columns give the
+    outcome without error, residuals below rounding are zero.
     """
 
     estimate: Floats
@@ -74,7 +77,7 @@ class LeastSquaresFit:
     unit: Floats
 
     def interval(self, level: float) -> tuple[Floats, Floats]:
-        """Low and high ends, by Student's t."""
+        """Lower and upper ends, by Student's t."""
         from scipy.special import stdtrit
 
         half = float(stdtrit(max(self.freedom, 1), (1 + level) / 2)) * self.error
@@ -84,8 +87,8 @@ class LeastSquaresFit:
 def least_squares(moments: SampleMoments, outcome: int, on: Sequence[int], intercept: bool = True) -> LeastSquaresFit:
     """Regress one column on others by least squares, with the usual standard errors; complete records only.
 
-    A coefficient that some other combination of columns could take the place of is not determined, whatever the order of
-    the columns; the others are unique and stay.
+    A coefficient that another combination of columns could replace is not determined, whatever the order of the columns. The
+    others are unique and are returned.
     """
     n, k = float(moments.count[outcome, outcome]), len(on)
     mean, place = np.diag(moments.mean_pair)[[outcome, *on]], [outcome, *on]

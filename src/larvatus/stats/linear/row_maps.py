@@ -1,4 +1,4 @@
-"""Row-by-row linear maps whose rounding does not depend on where a row stands in a block."""
+"""Row-by-row linear maps whose rounding does not depend on the position of a row in a block."""
 
 from __future__ import annotations
 
@@ -59,9 +59,10 @@ def _solved(columns: Matrix, chosen: NDArray[np.int64], triangle: Matrix, out: M
 
 
 def solved_rows(columns: Matrix, chosen: NDArray[np.int64], triangle: Matrix) -> Matrix:
-    """The rows Q with (rows Q times triangle) = the chosen columns, to rounding however thin the triangle's directions.
+    """The rows Q with Q times triangle = the chosen columns, to rounding even if the triangle has thin directions.
 
-    Solved row by row: a product with the inverse would leave the span of the columns by rounding over the thinnest direction.
+    Solved row by row: multiplying by the inverse would leave the span of the columns by rounding divided by the thinnest
+    direction.
     """
     out = np.zeros((len(chosen), columns.shape[1]))
     if out.size:

@@ -1,12 +1,12 @@
 """Sufficiency-based masking: Y shares mean and covariance with X exactly (Burridge 2003; 000 §3.3).
 
-Columns of [1, S, X] are centred and scaled and get an orthonormal basis, column by column, dependent ones left out. Then
+The columns of [1, S, X] are centred and scaled. An orthonormal basis is built column by column, without dependent ones. Then
 
     Y = X + (Q (Mᵀ - I) + E root) Kᵀ,      root rootᵀ = I - M Mᵀ
 
-where Q is the basis of X given S, K = Xᵀ Q, M is the similarity seen in that basis, and E is noise made orthonormal and
-orthogonal to 1, S and X. The difference of Y from X lies in the span of K, so every identity among columns of X stays.
-All factors are the ones with positive diagonals or symmetric, hence the same however the work was cut.
+where Q is the basis of X given S, K = Xᵀ Q, M is the similarity expressed in that basis, and E is noise made orthonormal and
+orthogonal to 1, S and X. The difference Y − X lies in the span of K, so every identity among columns of X is preserved.
+Factors have positive diagonals or are symmetric, so they do not depend on how the work was divided.
 
 Arrays here are columns × rows.
 """
@@ -31,8 +31,8 @@ FAR = 1e7
 
 
 class MaskedGroup(NamedTuple):
-    """What became of a group: status, columns of X that could be moved, columns too far from zero for floats to hold their
-    moments exactly, and whether the sign of one direction is all that was drawn."""
+    """The result for a group: status, columns of X that could be masked, columns too far from zero for floats to represent
+    their moments exactly, and whether only the sign of one direction was random."""
 
     status: Status
     free: NDArray[np.bool_]
@@ -50,7 +50,7 @@ class Infeasible(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """How rows of [1, S, X] become rows of an almost orthonormal basis: `given` columns for [1, S], then X given S.
+    """The map from rows of [1, S, X] to rows of an almost orthonormal basis: `given` columns for [1, S], then X given S.
 
     The chosen columns are the basis times the triangle, to rounding.
     """
@@ -64,13 +64,13 @@ class Basis:
         return len(self.chosen)
 
     def rows(self, columns: Matrix) -> Matrix:
-        """Computed the same way each time, to the last bit, so that corrections found once hold later."""
+        """Rows of the basis, computed identically each time to the last bit, so that corrections remain valid."""
         return solved_rows(columns, self.chosen, self.triangle)
 
 
 @kernel()
 def independent(r: Matrix, thin: float) -> tuple[Matrix, NDArray[np.int64], int]:
-    """Gram-Schmidt over the columns of R, each projected twice: directions, the columns they come from, how many."""
+    """Gram-Schmidt over the columns of R, each projected twice: directions, their source columns, and their number."""
     k = r.shape[1]
     basis = np.zeros((k, r.shape[0]))
     chosen = np.zeros(k, dtype=np.int64)
@@ -89,14 +89,14 @@ def independent(r: Matrix, thin: float) -> tuple[Matrix, NDArray[np.int64], int]
 
 
 def basis_of(r: Matrix, given: int, rows: int) -> Basis:
-    """From the R of a QR of [1, S, X]; a column that depends on those before it gives no direction."""
+    """The basis from the R of a QR of [1, S, X]; a column that depends on earlier ones gives no direction."""
     directions, chosen, rank = independent(np.ascontiguousarray(r), THIN * np.sqrt(max(rows - 1, 1)))
     kept = chosen[:rank]
     return Basis(kept, np.triu(directions[:rank] @ r[:, kept]), int((kept < given).sum()))
 
 
 def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
-    """M with K M = β K, and a factor of I - M Mᵀ; refused where β leads out of the span of X or the factor does not exist."""
+    """M with K M = β K, and a factor of I - M Mᵀ; an error if β leaves the span of X or there is no such factor."""
     rank = k.shape[1]
     d = beta[0, 0]
     if (beta == d * np.eye(len(beta))).all():
@@ -118,18 +118,18 @@ def noise_root(k: Matrix, beta: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def one_similarity(beta: Matrix) -> float | None:
-    """The value d of a similarity d·I that leaves noise, else none."""
+    """The value d if the similarity is d·I and leaves room for noise, else None."""
     d = float(beta[0, 0]) if len(beta) else 0.0
     return d if 1 - d * d >= LEAST_NOISE and (beta == d * np.eye(len(beta))).all() else None
 
 
 def in_units(beta: Matrix, scale: Matrix) -> Matrix:
-    """A similarity of columns as one of columns over their scale; d·I is the same in all units, without rounding."""
+    """A similarity of columns, converted to scaled columns; d·I is the same in all units, without rounding."""
     return beta if one_similarity(beta) is not None else beta * scale / scale[:, None]
 
 
 def status_of(freedom: int, rank: int, noise: int) -> Status:
-    """What can be done with `freedom` residual dimensions for X of a rank and noise of a rank."""
+    """The status possible with `freedom` residual dimensions, for given ranks of X and of the noise."""
     if freedom <= 0 or rank == 0:
         return "forced"
     if freedom >= rank + noise:
@@ -139,7 +139,7 @@ def status_of(freedom: int, rank: int, noise: int) -> Status:
 
 @kernel()
 def _standardise(values: Matrix, scale: Matrix, far: NDArray[np.bool_]) -> None:
-    """Columns less their mean, over their standard deviation; 0 and scale 1 where they do not vary; far from zero or not."""
+    """Standardise columns in place; 0 with scale 1 if they do not vary; `far` marks columns far from zero."""
     k, n = values.shape
     for c in range(k):
         column = values[c]
@@ -165,7 +165,7 @@ def _standardise(values: Matrix, scale: Matrix, far: NDArray[np.bool_]) -> None:
 
 
 def standardise(values: Matrix) -> tuple[Matrix, Matrix]:
-    """Columns less their mean, over their standard deviation, and these; 0 and 1 where a column does not vary."""
+    """Standardised columns and their standard deviations; 0 and 1 if a column does not vary."""
     out, scale = np.array(values, dtype=np.float64, order="C"), np.empty(len(values))
     _standardise(out, scale, np.empty(len(values), dtype=bool))
     return out, scale
@@ -173,9 +173,9 @@ def standardise(values: Matrix) -> tuple[Matrix, Matrix]:
 
 @kernel()
 def extend_basis(basis: Matrix, filled: int, columns: Matrix, thin: float) -> int:
-    """Add to an orthonormal basis what each column has outside it; how many rows it has then.
+    """Extend an orthonormal basis by the part of each column outside it; returns the new number of rows.
 
-    A column is projected again for as long as a projection takes away more than half of it: then digits were lost.
+    A column is projected again as long as a projection removes more than half of it, because digits were then lost.
     """
     for c in range(len(columns)):
         if filled == len(basis):
@@ -194,7 +194,7 @@ def extend_basis(basis: Matrix, filled: int, columns: Matrix, thin: float) -> in
 
 @kernel()
 def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix, Matrix, NDArray[np.bool_], bool]:
-    """Room for an orthonormal basis, filled for [1, S] and then for X; X in terms of its own part; scales, far, all flat."""
+    """An orthonormal basis, filled for [1, S] and then for X; X in terms of its own part; scales; far; whether all are flat."""
     (p, n), q = x.shape, len(s)
     a, scale, far = np.empty((1 + q + p, n)), np.empty(q + p), np.empty(q + p, dtype=np.bool_)
     a[0] = 1.0
@@ -210,7 +210,7 @@ def _based(x: Matrix, s: Matrix, thin: float) -> tuple[Matrix, int, int, Matrix,
 
 @kernel()
 def _changed(x: Matrix, scale: Matrix, basis: Matrix, first: int, filled: int, w: Matrix, weights: Matrix) -> Matrix:
-    """X and, on its scale, a combination of rows of the basis from the first on, after noise filled it up."""
+    """X plus, on its scale, a combination of rows of the basis from `first` on, after noise has completed the basis."""
     last = extend_basis(basis, filled, w, 0.0)
     y = weights @ basis[first:last]
     for j in range(len(x)):
@@ -220,14 +220,14 @@ def _changed(x: Matrix, scale: Matrix, basis: Matrix, first: int, filled: int, w
 
 
 def weight_root(weight: Matrix, mean: float | None = None) -> Matrix:
-    """Root of the weights over their mean: rows of [1, S, X] times it are those that weighted moments are plain moments of."""
+    """√(weight / mean): weighted moments are the plain moments of rows of [1, S, X] multiplied by it."""
     return np.asarray(np.sqrt(weight / (weight.mean() if mean is None else mean)))
 
 
 def _based_by_weight(
     x: Matrix, s: Matrix, root: Matrix, thin: float
 ) -> tuple[Matrix, int, int, Matrix, Matrix, NDArray[np.bool_], bool]:
-    """As `_based`, of rows times the root of their weights, centred and scaled by weight."""
+    """As `_based`, for rows multiplied by the root of their weights, centred and scaled by weight."""
     (p, n), q = x.shape, len(s)
     a = np.vstack([np.ones((1, n)), s, x])
     share = root * root / (root @ root)
@@ -250,11 +250,11 @@ def _based_by_weight(
 def mask_group(
     x: Matrix, s: Matrix, w: Matrix, beta: Matrix, rotate: bool = False, weight: Matrix | None = None
 ) -> tuple[Matrix, MaskedGroup]:
-    """Y for one group held whole, and what became of it.
+    """Y for one group in memory, and its status.
 
-    `w` holds a column of noise for each of X; where the status is neither exact nor rotated, Y is X. With `rotate` no
-    similarity is prescribed and residuals are rotated at random wherever they can be. With weights above zero, weighted
-    moments are kept: all is done with rows times the root of their weight, and the change divided by it.
+    `w` has a column of noise for each column of X. If the status is neither exact nor rotated, Y is X. With `rotate` no
+    similarity is prescribed and residuals are rotated at random if possible. With positive weights, weighted moments are
+    preserved: rows are multiplied by the root of their weight, and the change is divided by it.
     """
     if weight is not None:
         root = weight_root(weight)
@@ -320,7 +320,7 @@ def _mask_many(
 
 
 def mask_groups(x: Matrix, s: Matrix, w: Matrix, starts: NDArray[np.int64], beta: Matrix) -> tuple[Matrix, list[MaskedGroup]]:
-    """The same for groups that lie one after the other, with one similarity for all columns, in one compiled pass."""
+    """The same for consecutive groups, with one similarity for all columns, in one compiled pass."""
     d = one_similarity(beta)
     if d is None:
         raise ValueError("one similarity for all columns is needed")

@@ -1,6 +1,7 @@
-"""Sufficiency-based masking of a group too large to hold: reductions over chunks, then a map of rows.
+"""Sufficiency-based masking of a group too large for memory: reductions over chunks, then a map of rows.
 
-The basis comes from a QR merged over chunks, its orthogonality and that of the noise from one Gram matrix.
+The formula is that of `sufficiency`. The basis comes from a QR merged over chunks; one Gram matrix of [basis, X, noise]
+makes it and the noise orthonormal.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def gram(*parts: Matrix) -> Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a group, which columns of X can be moved, and how Y differs from X as a map of [basis, noise]."""
+    """The status of a group, the columns of X that can be masked, and Y − X as a map of [basis, noise]."""
 
     status: Status
     free: NDArray[np.bool_]
@@ -42,7 +43,7 @@ class Change:
 def change_of(basis: Basis, g: Matrix, p: int, beta: Matrix, rows: int) -> Change:
     """From the Gram matrix of [basis, X, noise]: the noise projected off the basis, made orthonormal and coloured.
 
-    Rows are many here, so the noise is far from the basis to begin with and one projection leaves nothing but rounding.
+    With many rows the noise is nearly orthogonal to the basis from the start, so one projection suffices to rounding.
     """
     b = basis.rank
     square = np.linalg.inv(np.linalg.cholesky(g[:b, :b])).T

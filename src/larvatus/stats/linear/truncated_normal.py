@@ -1,4 +1,7 @@
-"""Standard normal draws between two bounds, exact far into the tails, and the conditional laws they are drawn from."""
+"""Truncated normal draws, accurate far into the tails, and conditional normal laws.
+
+    z = Φ⁻¹(Φ(low) + u (Φ(high) − Φ(low)));   W = Σ_wk Σ_kk⁻¹,   Σ_w|k = Σ_ww − W Σ_kw   (w wanted, k known columns)
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ _FAR, _THIN = 100.0, 1e-12
 
 
 def truncated_normal(u: Matrix, low: Matrix, high: Matrix) -> Matrix:
-    """The normal value with probability u below it among those between low and high (on logarithms, so no tail is lost)."""
+    """The u-quantile of the standard normal truncated to [low, high], computed on the log scale."""
     from scipy.special import log_ndtr, ndtri_exp
 
     low, high = np.clip(low, -_FAR, _FAR), np.clip(high, -_FAR, _FAR)
@@ -24,9 +27,9 @@ def truncated_normal(u: Matrix, low: Matrix, high: Matrix) -> Matrix:
 
 
 def conditional_law(covariance: Matrix, wanted: list[int], known: list[int]) -> tuple[Matrix, Matrix]:
-    """Weights of the known deviations and a lower triangular root of what they leave of the wanted ones.
+    """Weights W of the known deviations, and a lower triangular root of the conditional covariance of the wanted columns.
 
-    Thin directions of the known are left out; a wanted column that those before it determine has a row without a pivot.
+    Thin directions of the known columns are left out. A wanted column determined by earlier ones has no pivot.
     """
     sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     scale = np.where(sd > 0, sd, 1.0)
@@ -42,7 +45,7 @@ def conditional_law(covariance: Matrix, wanted: list[int], known: list[int]) -> 
 
 
 def _triangle(r: Matrix) -> Matrix:
-    """Cholesky's factor of a matrix that may be singular: columns without a pivot stay empty."""
+    """Cholesky factor of a possibly singular matrix; columns without a pivot are zero."""
     k = len(r)
     out = np.zeros((k, k))
     for j in range(k):

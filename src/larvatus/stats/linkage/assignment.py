@@ -1,4 +1,4 @@
-"""One released record for every original, so that the sum of squared distances is least."""
+"""One-to-one linkage: π = arg min Σᵢ |xᵢ − y_π(i)|² over all assignments of released records to originals."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.stats.linkage.paired_points import blocks_along, row_codes, with_indicators
 
 _FAR = 100.0  # squared standard deviations
-BLANK = 0.25  # what a missing value of y costs where not every row of y is given away
-TIES, FEWER_TIES, _FEW = 12, 3, 400  # assignments tried among those of equal cost, and the rows above which there are fewer
+BLANK = 0.25  # cost of a missing value of y if not every row of y is assigned
+TIES, FEWER_TIES, _FEW = 12, 3, 400  # assignments tried among those of equal cost, and rows above which fewer are tried
 NUDGE = 1e-9
 VARIED = 0.9
 
 
 def assignment_credit(x: Floats, y: Floats, most: int, own: Ints | None = None) -> Floats:
-    """Chance that each row of x is given its own row of y by the best assignment, ties settled at random.
+    """Probability that the best assignment gives each row of x its own row of y, with ties broken at random.
 
-    The own row of y is the same one, or named. Equal rows of y can stand in for each other, and so can equal rows of x; among
-    other assignments of equal cost several are found by nudging the costs. A missing value of y is as far from every x; one
-    of x is far from every value of y that is there. More than `most` rows are assigned in blocks.
+    The own row of y has the same position, or is given by `own`. Equal rows of y are exchangeable, and so are equal rows of
+    x. Other assignments of equal cost are sampled by small perturbations of the costs. A missing value of y is equally far
+    from every x. A missing value of x is far from every present value of y. More than `most` rows are assigned in blocks.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -51,7 +51,7 @@ def _varied(values: Floats) -> bool:
 
 
 def _nudges(n: int, m: int, k: int) -> Floats:
-    """Numbers in [0, 1) for every pair of places in the canonical order, others for every try."""
+    """Numbers in [0, 1) for every pair of places in the canonical order, different for every try."""
     from larvatus.stats.linkage.row_hash import combination
 
     rows, columns = (combination([np.arange(size), np.full(size, k)], size) for size in (n, m))

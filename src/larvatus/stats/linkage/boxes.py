@@ -1,4 +1,4 @@
-"""How many candidates lie inside each target's box: intervals in every column at once, a missing value inside any."""
+"""The number of candidates in each target's box, Πⱼ [lowⱼ, highⱼ]; a missing value is inside any interval."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from larvatus.core.kernels import kernel
 def counts_inside(low: Floats, high: Floats, y: Floats) -> Ints:
     """For each row of `low` and `high`, the rows of y between them in every column.
 
-    A missing limit or a missing candidate excludes nothing. Each target looks only at the candidates inside its narrowest
-    interval, so that the work is small where one column is selective.
+    A missing limit or a missing candidate excludes nothing. Only the candidates inside a target's narrowest interval are
+    examined, so the work is small if one column is selective.
     """
     n, p = y.shape
     low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
@@ -52,10 +52,10 @@ def _count(
 
 
 def shared_credit(x: Floats, low: Floats, high: Floats, y: Floats, same: Ints, own: Ints) -> Floats:
-    """One over the number of candidates inside the box and with the same code, where the own record is among them.
+    """1 / (number of candidates inside the box with the same code) if the own record is among them.
 
-    A target that is missing in x is looked for among those missing in y. Nothing where only others are inside; where none
-    is, a guess among all with the same code.
+    A target that is missing in x is searched for among those missing in y. The credit is 0 if only others are inside. If no
+    candidate is inside, it is that of a random guess among all with the same code.
     """
     code = same.astype(np.float64)[:, None]
     absent = np.isnan(x)

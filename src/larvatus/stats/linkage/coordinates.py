@@ -1,4 +1,4 @@
-"""What two files are linked by, as coordinates: numbers, names and the pools outside which nobody looks."""
+"""Coordinates by which two files are linked: numbers, categories, and the pools that limit the search."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def number_keys(x: Floats, y: Floats, by_range: bool = False) -> tuple[list[Floa
 
 
 def name_keys(x: Ints, y: Ints, power: int) -> tuple[list[Floats], list[Floats]]:
-    """Indicators of levels that make two different names one unit apart; missing is a name.
+    """Indicators of categories such that two different categories are one unit apart; missing is a category.
 
-    Beyond fifty names they stand on one line, one unit from the next, so that different ones are at least that far apart.
+    With more than fifty categories they are placed on one line, one unit apart, so different ones are at least that far apart.
     """
     levels = np.unique(np.concatenate([x, y]))
     if len(levels) < 2:
@@ -48,7 +48,7 @@ def stack_coordinates(columns: Sequence[Floats], n: int) -> Floats:
 
 
 def whiten(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Both sides in the directions in which released values vary, each in its own standard deviation."""
+    """Both sides in the principal directions of the released values, each in units of its standard deviation."""
     if len(y) < 2 or y.shape[1] == 0:
         return x, y
     centre = y.mean(axis=0)
@@ -68,7 +68,7 @@ def same_rows(columns: Sequence[NDArray[np.generic]], n: int) -> Ints:
 
 
 def link_nearest(x: Floats, y: Floats, own: Ints, same: Ints, guesses: Sequence[int], power: int = 2) -> Floats:
-    """Guesses × targets: the credit of each target; one more coordinate keeps records of another pool out of reach."""
+    """The credit of each target, guesses × targets; an extra coordinate keeps records of other pools out of reach."""
     from larvatus.stats.linkage.nearest_counts import credit_within, nearer_and_tied
 
     if len(x) == 0:

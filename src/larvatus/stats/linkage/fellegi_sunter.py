@@ -1,4 +1,10 @@
-"""Record linkage after Fellegi and Sunter (1969): how likely a matching pair agrees so far, found by EM (Winkler 1988)."""
+"""Probabilistic record linkage (Fellegi and Sunter 1969), with agreement probabilities estimated by EM (Winkler 1988).
+
+    weight of a pair = Σⱼ log(mⱼ(levelⱼ) / uⱼ(levelⱼ)),   P(match | levels) = p eʷ / (p eʷ + 1 − p)
+
+m and u are the probabilities of a level of agreement among matching pairs and among all pairs, and p the share of matching
+pairs.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +18,18 @@ from larvatus.core.kernels import kernel
 from larvatus.stats.linkage.paired_points import canonical_order
 from larvatus.stats.linkage.row_hash import combination
 
-_EDGES = np.array([1e-9, 0.01, 0.03, 0.1, 0.3, 1.0])  # how far apart two values are, in standard deviations
+_EDGES = np.array([1e-9, 0.01, 0.03, 0.1, 0.3, 1.0])  # distance of two values, in standard deviations
 AGREE = len(_EDGES) + 1  # levels of agreement; then: missing on both sides, in x alone, in y alone
 AGREEMENT_LEVELS = AGREE + 3
-STARTS = (0.5, 0.8, 0.3)  # how much rarer each level is among matching pairs than the one before it, to begin with
+STARTS = (0.5, 0.8, 0.3)  # starting values: ratio of each level's probability to that of the level before, among matching pairs
 FITTED, _PAIRS, _ROUNDS, _LEAST = 400, 1_000_000, 100, 1e-9
 
 
 def weights_of(x: Floats, y: Floats) -> Floats:
-    """Columns × levels of agreement: log of how much likelier a level is in a matching pair than in any pair.
+    """Log of m / u, columns × levels of agreement.
 
-    Values come in standard deviations, names as codes far apart. Matching pairs are one in as many as there are candidates;
-    what they agree on is found by EM over the pairs of at most 400 targets (fewer in large files), spread evenly over all.
+    Values are in standard deviations, categories are codes far apart. The share of matching pairs is 1 / (number of
+    candidates). m is estimated by EM over the pairs of at most 400 targets (fewer in large files), spread evenly.
     """
     order = canonical_order(np.nan_to_num(x))
     most = min(FITTED, len(order), max(20, _PAIRS // len(y)))
@@ -36,10 +42,10 @@ def weights_of(x: Floats, y: Floats) -> Floats:
 
 
 def _fitted(levels: NDArray[np.int8], times: Ints, u: Floats, share: float, start: float) -> tuple[Floats, float]:
-    """By EM from one start: the weight of every level, and the log likelihood.
+    """The weight of every level by EM from one start, and the log likelihood.
 
-    What is missing says nothing of agreement while that is learnt: else pairs that are both incomplete would pass for the
-    matching ones. How matching pairs go missing is then read off the pairs that agree.
+    Missing values do not contribute during EM: otherwise pairs that are both incomplete would appear to match. The weights of
+    missing values are then estimated from the pairs that agree.
     """
     m = np.repeat(_present(start ** np.arange(1.0, AGREEMENT_LEVELS + 1)[None, :]), len(levels), axis=0)
     base = np.maximum(_present(u), _LEAST)
@@ -58,7 +64,7 @@ def _fitted(levels: NDArray[np.int8], times: Ints, u: Floats, share: float, star
 
 
 def _of_missing(levels: NDArray[np.int8], times: Ints, match: Floats, u: Floats) -> Floats:
-    """Weights of the levels of missing cells. Of the pairs taken to match, a share does: the others are like any pair."""
+    """Weights of the levels of missing cells; only some of the presumed matches are matches, the others are like any pair."""
     total = max(float((times * match).sum()), _LEAST)
     true = float((times * match**2).sum()) / total
     seen = _shares(levels, times * match)
@@ -67,19 +73,19 @@ def _of_missing(levels: NDArray[np.int8], times: Ints, match: Floats, u: Floats)
 
 
 def _present(shares: Floats) -> Floats:
-    """Shares of the levels of agreement among the pairs that can agree."""
+    """Shares of the levels of agreement among the pairs with both values present."""
     there = np.where(np.arange(AGREEMENT_LEVELS) < AGREE, shares, 0.0)
     total = there.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(there, total, out=np.zeros_like(there), where=total > 0))
 
 
 def _shares(levels: NDArray[np.int8], weight: Floats) -> Floats:
-    """Columns × levels: how the weight is spread over levels."""
+    """Distribution of the weight over levels, columns × levels."""
     return np.asarray(np.array([np.bincount(row, weights=weight, minlength=AGREEMENT_LEVELS) for row in levels]) / weight.sum())
 
 
 def _levels(x: Floats, y: Floats) -> Ints:
-    """How well each x agrees with each y: 0 is equal; what is missing has levels of its own."""
+    """The level of agreement of each x with each y: 0 is equal; missing values have their own levels."""
     out = np.searchsorted(_EDGES, np.nan_to_num(np.abs(x[:, None] - y)))
     absent, blank = np.isnan(x)[:, None], np.isnan(y)[None, :]
     out = np.where(blank & ~absent, AGREE + 2, out)
@@ -87,7 +93,7 @@ def _levels(x: Floats, y: Floats) -> Ints:
 
 
 def linkage_credit(x: Floats, y: Floats, weights: Floats, same: Ints, own: Ints, guesses: Sequence[int] = (1,)) -> Floats:
-    """Guesses × targets: chance that the own record is among so many of the same code with the greatest weights."""
+    """Probability that the own record is among the `guesses` records of the same code with the largest weights."""
     from larvatus.stats.linkage.nearest_counts import credit_within
 
     order = np.argsort(same, kind="stable")
@@ -101,7 +107,7 @@ def linkage_credit(x: Floats, y: Floats, weights: Floats, same: Ints, own: Ints,
 def _heavier(
     x: Floats, y: Floats, weights: Floats, edges: Floats, order: Ints, start: Ints, stop: Ints, own: Ints, deepest: int
 ) -> Floats:
-    """Candidates heavier than the own record, counted up to `deepest`, and those as heavy."""
+    """Candidates with a larger weight than the own record, counted up to `deepest`, and those with equal weight."""
     out = np.zeros((2, len(own)))
     agree = len(edges) + 1
     p = y.shape[1]
@@ -141,5 +147,5 @@ def _heavier(
 
 
 def names_apart(values: Floats, named: Sequence[bool]) -> Floats:
-    """Codes of names so far apart that different ones never agree."""
+    """Codes of categories so far apart that different ones never agree."""
     return np.asarray(values * np.where(np.array(named, dtype=bool), 2 * _EDGES[-1], 1.0))

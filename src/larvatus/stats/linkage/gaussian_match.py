@@ -1,4 +1,9 @@
-"""Matching by a normal law of (X, Y): coordinates in which the most probable record is the nearest one."""
+"""Matching by a normal law of (X, Y) given S: coordinates in which the most probable record is the nearest one.
+
+    −2 log f(x | y) = (x − By)ᵀ V⁻¹ (x − By) + const,   B = Σ_xy Σ_yy⁻¹,   V = Σ_xx − B Σ_yx
+
+and likewise with x and y exchanged for f(y | x).
+"""
 
 from __future__ import annotations
 
@@ -10,13 +15,13 @@ import numpy as np
 from larvatus.core.arrays import Floats
 
 THINNEST = 1e-9
-SURE = 1e-10  # variance, beside the whole, under which a direction is taken as known exactly
+SURE = 1e-10  # share of the total variance below which a direction counts as known exactly
 UNRELATED = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """Covariances of what the intruder holds (x) and of what is released (y), given S."""
+    """Covariances of the intruder's values (x) and the released values (y), given S."""
 
     xx: Floats
     xy: Floats
@@ -24,33 +29,33 @@ class Joint:
 
     @classmethod
     def given(cls, covariance: Floats, x: slice, y: slice, s: slice) -> Joint:
-        """From the covariance of all of them, S taken out by regression."""
+        """From the joint covariance, with S removed by regression."""
         left = after(covariance, s)
         return cls(left[x, x], left[x, y], left[y, y])
 
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """What x and y are multiplied by so that squared distance is minus twice the log density, up to a constant."""
+    """Multipliers of x and y that make squared distance equal to −2 log density, up to a constant."""
 
     of_x: Floats
     of_y: Floats
 
 
 def after(covariance: Floats, s: slice) -> Floats:
-    """What is left of a covariance matrix once the columns S have been regressed out."""
+    """The conditional covariance matrix given the columns S."""
     return np.asarray(covariance - slope(covariance, s) @ covariance[s, :])
 
 
 def slope(covariance: Floats, s: slice) -> Floats:
-    """Coefficients of every column on the columns S, thin directions left out."""
+    """Coefficients of every column on the columns S, without thin directions."""
     inner = covariance[s, s]
     sd = _scale(inner)
     return np.asarray((covariance[:, s] / sd) @ np.linalg.pinv(inner / np.outer(sd, sd), rcond=THINNEST, hermitian=True) / sd)
 
 
 def coordinates(joint: Joint, rule: Literal["posterior", "likelihood"]) -> Coordinates:
-    """By f(x | y) or by f(y | x); what is unrelated but for rounding counts as unrelated."""
+    """Coordinates for f(x | y) or f(y | x); correlations that are only rounding count as zero."""
     a, b = _scale(joint.xx), _scale(joint.yy)
     xx, xy, yy = joint.xx / np.outer(a, a), joint.xy / np.outer(a, b), joint.yy / np.outer(b, b)
     xy = np.where(np.abs(xy) > UNRELATED, xy, 0.0)
@@ -79,14 +84,14 @@ def _scale(covariance: Floats) -> Floats:
 
 
 def semi_definite(covariance: Floats) -> Floats:
-    """The nearest covariance on the scale of correlations, for one put together from different records."""
+    """The nearest valid covariance on the correlation scale, for one estimated from different records."""
     sd = _scale(covariance)
     values, vectors = np.linalg.eigh(covariance / np.outer(sd, sd))
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T * np.outer(sd, sd))
 
 
 def complete_cells(rows: Floats, covariance: Floats) -> Floats:
-    """Deviations with missing ones replaced by what the others lead one to expect."""
+    """Deviations with missing ones replaced by their conditional expectation."""
     missing = np.isnan(rows)
     if not missing.any():
         return rows

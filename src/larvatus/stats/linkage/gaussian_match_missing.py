@@ -1,4 +1,4 @@
-"""Matching by a normal law where cells are missing: missing coordinates are integrated out, pattern by pattern."""
+"""Matching by a normal law with missing cells: missing coordinates are integrated out, pattern by pattern."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from larvatus.core.arrays import Bools, Floats
 from larvatus.stats.linkage.gaussian_match import SURE, THINNEST, UNRELATED, Joint, complete_cells
 from larvatus.stats.linkage.missing_patterns import PatternedPoints, patterns_of
 
-_MOST = 40_000_000  # numbers in the matrices of all pairs of patterns; beyond, missing cells of targets are filled in
+_MOST = 40_000_000  # largest size of the matrices of all pairs of patterns; beyond it, missing cells of targets are imputed
 
 
 def by_pattern(
     joint: Joint, rule: Literal["posterior", "likelihood"], x: Floats, y: Floats, wanted: Bools
 ) -> tuple[PatternedPoints, Bools, Bools]:
-    """Both sides, as deviations with NaN where missing, ready to be linked by f(x | y) or f(y | x) of the cells there are.
+    """Both sides, as deviations with NaN for missing, prepared for linkage by f(x | y) or f(y | x) of the present cells.
 
-    The patterns of held and of released cells come along, for what is known of how cells go missing.
+    The patterns of known and of released cells are returned too, for the use of missingness itself.
     """
     a, b = (np.where(d > 0, np.sqrt(np.maximum(d, 0.0)), 1.0) for d in (np.diag(joint.xx), np.diag(joint.yy)))
     xx, xy, yy = joint.xx / np.outer(a, a), joint.xy / np.outer(a, b), joint.yy / np.outer(b, b)
@@ -51,7 +51,7 @@ def by_pattern(
 def _expected(
     rows: Floats, code: NDArray[np.int64], patterns: Bools, cross: Floats, inner: Floats, outer: Floats
 ) -> tuple[Floats, Floats]:
-    """What the cells there are lead one to expect of the other side, and per pattern the covariance that is left of it."""
+    """Conditional expectation of the other side given the present cells, and its conditional covariance per pattern."""
     out = np.zeros((len(rows), len(outer)))
     left = np.empty((len(patterns), *outer.shape))
     for i, there in enumerate(patterns):
@@ -63,10 +63,10 @@ def _expected(
 
 
 def _whitened(left: Floats, whole: Floats, there: Bools) -> tuple[Floats, Floats]:
-    """For every pair of patterns, what turns differences into standard ones, and the log of what is left of the whole.
+    """For every pair of patterns, the whitening matrix of differences, and the log ratio of conditional to total variance.
 
-    Coordinates that are not there count for nothing, as do directions in which the whole does not vary; each direction
-    takes off one more, the mean of what it adds for a record that is the target's, so that fewer cells are no advantage.
+    Missing coordinates and directions without variance do not count. Each direction also subtracts 1, the mean of its
+    contribution for the target's own record, so that fewer cells are no advantage.
     """
     mask = there[..., :, None] & there[..., None, :]
     values, vectors = np.linalg.eigh(np.where(mask, (whole + whole.swapaxes(-1, -2)) / 2, 0.0))

@@ -1,4 +1,4 @@
-"""Microaggregates as the release shows them: columns tied in the same records, and the aggregate nearest to a target."""
+"""Microaggregates visible in a release: columns tied in the same records, and the aggregate nearest to a target."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from larvatus.stats.linkage.missing_patterns import patterns_of
 
 
 def tied_together(y: Floats) -> list[list[int]]:
-    """Columns that part the records in the same way, as lists; columns without two different values are left out.
+    """Lists of columns that partition the records in the same way; constant columns are left out.
 
-    Records in which one of two columns is missing do not speak of them.
+    Records in which one of two columns is missing are ignored for this pair.
     """
     codes, found = _codes(y), list[list[int]]()
     for j in range(y.shape[1]):
@@ -27,7 +27,7 @@ def tied_together(y: Floats) -> list[list[int]]:
 
 
 def _codes(y: Floats) -> Ints:
-    """Codes of the values of each column, -1 where missing."""
+    """Codes of the values of each column; -1 if missing."""
     out = np.full(y.shape, -1, dtype=np.int64)
     for j in range(y.shape[1]):
         there = ~np.isnan(y[:, j])
@@ -45,9 +45,9 @@ def _same_parts(a: Ints, b: Ints) -> bool:
 
 
 def filled_in(y: Floats) -> Floats:
-    """Records of one group of columns, blanked cells taken from a record that shares a value that is there.
+    """Records of one group of columns, with blanked cells taken from a record that shares a present value.
 
-    Only where all who share the value agree: then the microaggregate is known in spite of the blank.
+    Only if all records that share the value agree: then the microaggregate is known despite the blank.
     """
     out = y.copy()
     codes = _codes(y)
@@ -66,10 +66,10 @@ def filled_in(y: Floats) -> Floats:
 
 
 def nearest_codes(x: Floats, y: Floats) -> list[tuple[Floats, Floats]]:
-    """Pairs of codes of the rows of x and of y: those of a pair that agree, or are missing, may belong together.
+    """Pairs of codes for the rows of x and of y: rows whose codes agree, or are missing, may belong together.
 
-    The first pair is of whole rows; each further one is of rows of y that lack the same cells, which belong to a target when
-    no other row is nearer to it in the cells that they have.
+    The first pair is for complete rows. Each further one is for rows of y that lack the same cells; they belong to a target
+    if no other row is nearer to it in the cells they have.
     """
     from scipy.spatial import cKDTree
 
@@ -94,10 +94,10 @@ def nearest_codes(x: Floats, y: Floats) -> list[tuple[Floats, Floats]]:
 
 
 def nearest_of(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """The code of the distinct row of y nearest to each row of x, and the code of each row of y; NaN where it is not whole.
+    """The code of the distinct row of y nearest to each row of x, and the code of each row of y; NaN if it is incomplete.
 
-    Rows of x are compared on the cells they have: with rows of y that lack the same cells, where about as many of both
-    sides do, so that these stayed missing, and else with whole ones.
+    Rows of x are compared on the cells they have. They are compared with rows of y that lack the same cells if about as many
+    rows on both sides do (these cells stayed missing), otherwise with complete ones.
     """
     from scipy.spatial import cKDTree
 

@@ -1,4 +1,4 @@
-"""Linking records of which cells are missing: every target and every candidate compared on what both of them have."""
+"""Linkage with missing cells: every target and candidate are compared on the cells that both have."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.kernels import kernel
 
 _SAME = 1e-9
-_DENSE = 2_000_000_000  # pairs beyond which trees are asked instead
+_DENSE = 2_000_000_000  # number of pairs beyond which trees are used
 
 
 @dataclass(frozen=True, slots=True)
 class PatternedPoints:
-    """Points of both sides with a code for the pattern of cells they have; missing coordinates hold any finite number.
+    """Points of both sides with a code for their pattern of present cells; missing coordinates may hold any finite number.
 
-    The cost of a pair is `constant` of its two patterns plus the squared length of `turn` of the two times the difference of
-    the points, or with power 1 the sum of its absolute values. One `turn` may serve all patterns of targets;
-    where it only stretches, it holds one number for each coordinate in place of a matrix.
+    The cost of a pair is constant[a, b] + |turn[a, b] (x − y)|², with a and b its patterns; with power 1, the sum of absolute
+    values instead. One `turn` may serve all patterns of targets. If it is diagonal, it holds one number per coordinate
+    instead of a matrix.
     """
 
     left: Floats
@@ -32,7 +32,7 @@ class PatternedPoints:
     power: int = 2
 
     def credit(self, own: Ints, same: Ints, guesses: Sequence[int]) -> Floats:
-        """Guesses × targets: chance that the own record is among so many of least cost, ties settled at random."""
+        """Probability that the own record is among the `guesses` records of lowest cost, with ties broken at random."""
         from larvatus.stats.linkage.nearest_counts import credit_within
 
         if not len(own):
@@ -60,7 +60,7 @@ class PatternedPoints:
         return both[0], both[1]
 
     def _by_trees(self, own: Ints, same: Ints, mine: Floats, deepest: int) -> tuple[Floats, Floats]:
-        """The same from one tree for every two patterns; exact while fewer than `deepest` cost less."""
+        """The same from one tree for every pair of patterns; exact while fewer than `deepest` cost less."""
         from scipy.spatial import cKDTree
 
         nearer, tied = np.zeros(len(own)), np.zeros(len(own))
@@ -127,7 +127,7 @@ def _stretched(
     left: Floats, right: Floats, mine: Ints, theirs: Ints, turn: Floats, constant: Floats, limit: Floats, order: Ints,
     start: Ints, stop: Ints, own: Ints, power: int,
 ) -> Floats:
-    """The same where every coordinate stands for itself."""
+    """The same for a diagonal `turn`."""
     width = left.shape[1]
     out = np.zeros((2, len(own)))
     for i in range(len(own)):
@@ -152,7 +152,7 @@ def _stretched(
 
 
 def patterns_of(present: Bools) -> tuple[Bools, Ints]:
-    """The different patterns of cells that are there, and which of them each row has."""
+    """The distinct patterns of present cells, and the pattern of each row."""
     if not present.shape[1]:
         return np.ones((1, 0), dtype=bool), np.zeros(len(present), dtype=np.int64)
     patterns, which = np.unique(present, axis=0, return_inverse=True)
@@ -160,9 +160,9 @@ def patterns_of(present: Bools) -> tuple[Bools, Ints]:
 
 
 def missing_cost(counts: Floats) -> Floats:
-    """[held missing?, pattern of released cells]: minus twice the log of how often it goes so, given the released cells.
+    """−2 log P(pattern of known cells | pattern of released cells), from counts of records in the same shape.
 
-    `counts` has the same shape and counts records; half a record is added to each, so that nothing is impossible.
+    Half a record is added to each count, so that nothing is impossible.
     """
     smooth = counts + 0.5
     return np.asarray(-2 * np.log(smooth / smooth.sum(axis=0)))

@@ -1,4 +1,7 @@
-"""How many candidates lie nearer to a target than its own record, by k-d tree."""
+"""The number a of candidates nearer to a target than its own record, and t as near, by k-d tree.
+
+    credit with k guesses = min(1, max(0, (k − a) / t))
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _SAME = 1e-12
 def nearer_and_tied(
     targets: Floats, candidates: Floats, deepest: int, own: NDArray[np.int64] | None = None, power: int = 2
 ) -> tuple[Floats, Floats]:
-    """For target i: candidates strictly nearer than its own one, and candidates as near as it (itself included).
+    """For target i: candidates strictly nearer than its own one, and candidates equally near (itself included).
 
     The own candidate of target i is the i-th, or the one whose row `own` names. Distances are Euclidean, or with power 1
     sums of absolute differences. Counts are exact while fewer than `deepest` are nearer; beyond that `nearer` is at least
@@ -38,7 +41,7 @@ def nearer_and_tied(
 
 
 def _inside(tree: object, copies: Floats, targets: Floats, reach: Floats, power: int) -> Floats:
-    """How many candidates lie within reach; where many targets are one point with one reach, the question is asked once."""
+    """The number of candidates within reach; targets that are the same point with the same reach are queried once."""
     asked, which = np.unique(np.column_stack([targets, reach]), axis=0, return_inverse=True)
     near = tree.query_ball_point(  # type: ignore[attr-defined]
         asked[:, :-1], asked[:, -1] + np.finfo(float).tiny, p=power, workers=-1
@@ -47,7 +50,7 @@ def _inside(tree: object, copies: Floats, targets: Floats, reach: Floats, power:
 
 
 def _distinct(points: Floats) -> tuple[Floats, Floats]:
-    """Distinct rows and how often each occurs; rows without repeats come back as they are."""
+    """Distinct rows and their frequencies; rows without repeats are returned unchanged."""
     mixed = points @ np.sqrt(np.arange(2.0, points.shape[1] + 2.0))
     if len(np.unique(mixed)) == len(points):
         return points, np.ones(len(points))
@@ -56,5 +59,5 @@ def _distinct(points: Floats) -> tuple[Floats, Floats]:
 
 
 def credit_within(nearer: Floats, tied: Floats, guesses: int) -> Floats:
-    """Chance that the own record is among the `guesses` nearest when ties are settled at random."""
+    """Probability that the own record is among the `guesses` nearest if ties are broken at random."""
     return np.clip((guesses - nearer) / tied, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Originals and released values side by side: in the same units, and in blocks where there are too many to hold at once."""
+"""Original and released values in the same units, and in blocks if there are too many for memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from larvatus.core.arrays import Floats, Ints
 
 
 def in_same_units(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Both sides in standard deviations of the released values; columns in which these do not vary are all zeros."""
+    """Both sides in standard deviations of the released values; columns without variation become zeros."""
     left, right = np.empty_like(x), np.empty_like(y)
     for j in range(y.shape[1]):
         there = y[~np.isnan(y[:, j]), j]
@@ -22,7 +22,7 @@ def in_same_units(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def with_indicators(values: Floats, columns: Any) -> Floats:
-    """Missing values as zero, and one more column for each of those marked that says whether they are."""
+    """Missing values as zero, and an indicator of missingness for each marked column."""
     return np.hstack([np.nan_to_num(values), np.isnan(values[:, columns]).astype(np.float64)])
 
 
@@ -33,9 +33,9 @@ def rows_by_code(same: Ints) -> Iterator[Ints]:
 
 
 def blocks_along(x: Floats, y: Floats, most: int) -> Iterator[tuple[Ints, Ints]]:
-    """Rows of x and rows of y, in a canonical order, at most so many of y at a time.
+    """Blocks of rows of x and of y in a canonical order, with at most `most` rows of y each.
 
-    Beyond that number both sides are sorted along the direction in which y varies most and cut at the same ranks.
+    If there are more, both sides are sorted along the direction in which y varies most and cut at the same ranks.
     """
     if len(y) <= most:
         yield canonical_order(x), canonical_order(y)
@@ -50,7 +50,7 @@ def blocks_along(x: Floats, y: Floats, most: int) -> Iterator[tuple[Ints, Ints]]
 
 
 def canonical_order(values: Floats) -> Ints:
-    """Rows sorted by all columns, so that what follows does not depend on the order they came in."""
+    """Rows sorted by all columns, so that results do not depend on the input order."""
     return np.lexsort(values.T[::-1]) if values.shape[1] else np.arange(len(values))
 
 

@@ -1,4 +1,4 @@
-"""One number for a combination of values, so that equal combinations can be sorted next to each other."""
+"""A hash of a combination of values, so that equal combinations can be sorted together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEPT = 40  # binary digits of a number: two that agree to twelve decimal digits
 
 
 def combination(columns: Sequence[NDArray[Any]], n: int) -> Floats:
-    """A whole number below 2**53 for each row: the same for the same values, missing being a value.
+    """A whole number below 2**53 for each row: equal for equal values; missing counts as a value.
 
     Different rows share a number once in 2**53 pairs.
     """

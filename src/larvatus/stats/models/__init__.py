@@ -1,1 +1,1 @@
-"""Predictive models of our own: logistic regression, CART, the terms of a design, attribute predictors."""
+"""Predictive models: logistic regression, CART, design terms, attribute predictors."""

@@ -1,4 +1,7 @@
-"""Two plain models, fitted to released records, that predict a value of a target: a ridge regression and its neighbours."""
+"""Two simple models, fitted to released records, that predict a value of a target: ridge regression and nearest neighbours.
+
+    ridge: ŷ = ȳ + b (AᵀA + λnI)⁻¹ Aᵀ(y − ȳ)   with standardised features A (released) and b (target)
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ import numpy as np
 from larvatus.core.arrays import Floats
 
 MODELS = ("ridge", "nearest 1", "nearest 5")
-PENALTY = 1e-3  # of the number of records
+PENALTY = 1e-3  # ridge penalty, per record
 
 
 def predictions(train: Floats, values: Floats, test: Floats) -> Floats:
-    """Models × rows of test: what each predicts from released features and values; features may be missing.
+    """Predictions from released features and values, models × rows of test; features may be missing.
 
-    Features are in standard deviations of the released ones, missing ones the mean and an indicator. With no feature that
-    varies, every model gives the mean.
+    Features are in standard deviations of the released ones; missing ones become the mean and an indicator. If no feature
+    varies, every model predicts the mean.
     """
     there = ~np.isnan(values)
     if not there.any():
@@ -43,7 +46,7 @@ def _prepared(train: Floats, test: Floats) -> tuple[Floats, Floats]:
 
 
 def _neighbours(a: Floats, values: Floats, b: Floats) -> list[Floats]:
-    """Means over the one and the five nearest different feature rows, equal rows counting by their number."""
+    """Means over the nearest and the five nearest distinct feature rows, weighted by their frequency."""
     from scipy.spatial import cKDTree
 
     rows, code, times = np.unique(a, axis=0, return_inverse=True, return_counts=True)

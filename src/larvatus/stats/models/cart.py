@@ -1,4 +1,10 @@
-"""A tree of two classes (Breiman et al. 1984) over coded columns: Gini gain, smallest leaf, pruned at a price."""
+"""A classification tree for two classes (Breiman et al. 1984) over coded columns.
+
+    gain of a split = ab/(a + b) − a₁b₁/(a₁ + b₁) − a₂b₂/(a₂ + b₂)
+
+a and b are the counts of the two classes in a node and in its two children (half the Gini gain). Branches that gain too little
+per split are pruned.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +21,7 @@ DEEPEST = 40
 
 @dataclass(frozen=True, slots=True)
 class ClassTree:
-    """The pruned tree: where each row ends up, and what each split gained by column, both in units of N·U_p."""
+    """The pruned tree: the leaf of each row, and the gain of splits by column, in units of N·U_p."""
 
     share: Floats
     departure: float
@@ -26,8 +32,8 @@ class ClassTree:
 def grow_tree(codes: NDArray[np.int32], first: Ints, second: Ints, smallest: int, price: float) -> ClassTree:
     """Grow on columns × rows of codes 0, 1, … with counts of both classes per row, and prune.
 
-    Every split is the best there is (cuts between codes, at least `smallest` of the counts on either side); a branch stays
-    if it gains more than `price` for each of its splits. `share` is the second class's in the leaf of every row.
+    Every split is the best one (cuts between codes, at least `smallest` counts on either side). A branch is retained if it
+    gains more than `price` per split. `share` is the share of the second class in the leaf of each row.
     """
     rows = np.flatnonzero(first + second)
     levels = int(codes.max(initial=0)) + 1
@@ -64,7 +70,7 @@ def grow_tree(codes: NDArray[np.int32], first: Ints, second: Ints, smallest: int
 def _grow(
     codes: NDArray[np.int32], first: Ints, second: Ints, rows: Ints, levels: int, smallest: int, deepest: int
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """For each row its node; for each node the column it is split by, its left child (right is next), and its counts."""
+    """The node of each row; for each node its split column, its left child (the right one is next), and its counts."""
     p, n = codes.shape
     most = 2 * len(rows) + 1
     column, left = np.full(most, -1, dtype=np.int64), np.zeros(most, dtype=np.int64)

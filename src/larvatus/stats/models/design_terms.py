@@ -1,4 +1,4 @@
-"""The terms of a model that tells two files apart: powers and products in which a masked column takes part."""
+"""The terms of a model that distinguishes two files: powers and products that involve a masked column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Interactions = Literal["none", "first", "full"]
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """One column as numbers: standardised, an indicator of a level or of missing, or a bend of a spline."""
+    """One column as numbers: standardised, an indicator of a level or of missing, or a term of a spline."""
 
     name: str
     variable: str
@@ -29,7 +29,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class DesignTerm:
-    """A row of the design after the intercept: the variables in it, and how early it is wanted where records are few."""
+    """A row of the design after the intercept: its variables, and its priority if records are few."""
 
     name: str
     variables: frozenset[str]
@@ -58,7 +58,7 @@ class Recipe:
         return tuple(i if i < self.first else i + 1 for i in range(len(self.atoms)))
 
     def multiply(self, design: Floats) -> None:
-        """Fill the intercept and the products of a design, rows × records, in which the atoms are filled."""
+        """Fill in the intercept and the products of a design, rows × records, whose atoms are filled."""
         design[self.first] = 1.0
         _multiplied(design, len(self.atoms) + 1, self.left, self.right)
 
@@ -73,7 +73,7 @@ def _multiplied(design: Floats, first: int, left: NDArray[np.int64], right: NDAr
 def recipe_of(
     atoms: Sequence[Atom], degree: int, interactions: Interactions, most: int, squared_pairs: bool = False
 ) -> Recipe:
-    """Terms of these atoms, at most so many beside the masked columns themselves; earlier kinds of terms come first."""
+    """Terms of these atoms, at most `most` in addition to the masked columns; lower-order terms come first."""
     given, masked = [a for a in atoms if not a.masked], [a for a in atoms if a.masked]
     order = (*given, *masked)
     row = {a.name: i if i < len(given) else i + 1 for i, a in enumerate(order)}
@@ -125,7 +125,7 @@ def _products(
 
 
 def _cubic(a: Atom, b: Atom, c: Atom) -> _Product:
-    """The product of three numbers in order, of which the first two may be the same, or the last two."""
+    """The product of three atoms in order; the first two may be equal, or the last two."""
     of = frozenset({a.variable, b.variable, c.variable})
     if a.name == b.name:
         return f"{a.name}^2 × {c.name}", of, f"{a.name}^2", c.name, 3, False
@@ -135,12 +135,12 @@ def _cubic(a: Atom, b: Atom, c: Atom) -> _Product:
 
 
 def knots_of(quantiles: Floats) -> Floats:
-    """Knots for a spline: the distinct ones of these quantiles."""
+    """Knots for a spline: the distinct values of these quantiles."""
     return np.unique(quantiles[~np.isnan(quantiles)])
 
 
 def bends(x: Floats, knots: Floats) -> Floats:
-    """The curved terms of a restricted cubic spline, linear beyond the outer knots (Stone and Koo 1985)."""
+    """The non-linear terms of a restricted cubic spline, linear beyond the outer knots (Stone and Koo 1985)."""
     low, before, last = knots[0], knots[-2], knots[-1]
 
     def cube(at: float) -> Floats:

@@ -1,4 +1,7 @@
-"""Unpenalised logistic regression by Newton with step halving, from the sums that one pass over the rows gives per step."""
+"""Unpenalised logistic regression by Newton's method with step halving, with one pass over the rows per step.
+
+    β ← β + h (Σ p(1 − p) t tᵀ)⁻¹ Σ (label − p) t,   p = 1 / (1 + exp(−βᵀt)),   h = 1, ½, ¼ …
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ MOST_STEPS, MOST_HALVINGS = 60, 40
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """At some coefficients: rows, log-likelihood, sum of (p − c)², gradient, and information (weighted Gram matrix)."""
+    """Sums at given coefficients: rows, log-likelihood, sum of (p − c)², gradient, and information (weighted Gram matrix)."""
 
     rows: float
     likelihood: float
@@ -34,7 +37,7 @@ class Sums:
 
 
 def sums_at(terms: Floats, coefficient: Floats, label: float, share: float, root: Floats) -> Sums:
-    """One pass over terms × rows that all have the same label; `root` is room for terms × rows."""
+    """One pass over terms × rows that all have the same label; `root` is workspace for terms × rows."""
     residual = np.empty(terms.shape[1])
     likelihood, departure = _passed(terms, coefficient, label, share, residual, root)
     return Sums(terms.shape[1], likelihood, departure, terms @ residual, root @ root.T)
@@ -44,7 +47,7 @@ def sums_at(terms: Floats, coefficient: Floats, label: float, share: float, root
 def _passed(
     terms: Floats, coefficient: Floats, label: float, share: float, residual: Floats, root: Floats
 ) -> tuple[float, float]:
-    """Log-likelihood and squared departure; fills the residuals and the terms times the root of their weight."""
+    """Log-likelihood and squared deviation; fills the residuals and the terms times the root of their weight."""
     k, n = terms.shape
     score = np.zeros(n)
     for j in range(k):
@@ -69,7 +72,7 @@ def _passed(
 
 @dataclass(frozen=True, slots=True)
 class LogisticFit:
-    """A fitted regression: mean square departure of the scores from c, and how it ended."""
+    """A fitted regression: mean squared deviation of the scores from c, and how the iteration ended."""
 
     coefficient: Floats
     kept: Ints
@@ -85,15 +88,15 @@ class LogisticFit:
 
     @property
     def terms(self) -> int:
-        """Terms beside the intercept that are not combinations of those before them."""
+        """Number of terms other than the intercept that are not combinations of earlier ones."""
         return len(self.kept)
 
 
 class Newton:
-    """One regression that asks for sums at coefficients and is told them, until it has found its maximum.
+    """One regression as a sequence of requests for sums at given coefficients, until the maximum is found.
 
-    The first term is the intercept. The first sums, at the intercept alone, give the orthogonal basis (a Cholesky factor that
-    passes over terms that those before them explain) in which every later step is made, and the first step itself.
+    The first term is the intercept. The first sums, at the intercept alone, give the orthogonal basis for all later steps (a
+    Cholesky factor without terms explained by earlier ones), and the first step itself.
     """
 
     def __init__(self, terms: int, share: float) -> None:
@@ -109,11 +112,11 @@ class Newton:
         self.fit: LogisticFit | None = None
 
     def asks(self) -> Floats:
-        """The coefficients at which the sums are wanted next."""
+        """The coefficients at which sums are needed next."""
         return self._trial
 
     def tell(self, sums: Sums) -> None:
-        """Take the sums at the coefficients asked for: step on, halve the step, or end."""
+        """Process the requested sums: take the next step, halve the step, or end."""
         if self._basis is None or self._now is None:
             self._prepare(sums)
         elif sums.likelihood < self._now.likelihood - _ROUNDING * sums.rows and not self._last:
@@ -179,7 +182,7 @@ class Newton:
 
 
 def orthogonal_basis(mean: Floats, covariance: Floats, square: Floats) -> tuple[Ints, Floats]:
-    """Terms that vary and are no combination of those before them, and coefficients of orthonormal ones in terms of all.
+    """Terms that vary and are not combinations of earlier ones, and an orthonormal basis in terms of all.
 
     The first column of the basis is the intercept; the others have mean zero and variance one.
     """
@@ -213,7 +216,7 @@ def orthogonal_basis(mean: Floats, covariance: Floats, square: Floats) -> tuple[
 
 
 def fit_logistic(terms: Floats, label: NDArray[np.bool_]) -> LogisticFit:
-    """The regression of a label on terms × rows, the intercept among them as the first, held in memory."""
+    """The regression of a label on terms × rows in memory; the first term is the intercept."""
     sides = [np.ascontiguousarray(terms[:, label == which]) for which in (False, True)]
     rooms = [np.empty_like(s) for s in sides]
     share = float(label.mean())

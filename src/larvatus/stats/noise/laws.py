@@ -1,4 +1,7 @@
-"""Laws of noise and of random factors: draws of variance one and of mean one."""
+"""Distributions of noise (mean 0, variance 1) and of random factors (mean 1).
+
+    noise: normal, uniform on ±√3, Laplace of scale 1/√2, or 0.9 N(0, s²) + 0.1 N(0, 16 s²) with s² = 1/2.5
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ _TRIES = 64
 def factors(
     law: _Bias, sd: Matrix, random: RecordRandom, record: NDArray[np.int64], attempt: int = 0
 ) -> Matrix:
-    """Columns × records, the factor of column j with standard deviation sd[j]; a factor of SD 0 is exactly one."""
+    """Factors, columns × records, with standard deviation sd[j] in column j; a factor of SD 0 is exactly 1."""
     spread = sd[:, None]
     if law == "gamma":
         return np.asarray(np.where(spread > 0, _gamma(np.where(sd > 0, sd, 1.0), random, record, attempt), 1.0))
@@ -29,9 +32,9 @@ def factors(
 
 
 def _gamma(sd: Matrix, random: RecordRandom, record: NDArray[np.int64], attempt: int) -> Matrix:
-    """Gamma of shape 1/sd², at least one, over its mean, by rejection (Marsaglia and Tsang 2000).
+    """Gamma of shape 1/sd² (at least 1), divided by its mean, by rejection (Marsaglia and Tsang 2000).
 
-    Whether a draw is taken depends on its own record and column only, so the result does not depend on the block.
+    Acceptance of a draw depends only on its own record and column, so the result does not depend on the block.
     """
     shape = (1.0 / sd**2)[:, None]
     d = shape - 1.0 / 3.0
@@ -60,7 +63,7 @@ MIXTURE_SHARE, MIXTURE_WIDE = 0.1, 4.0
 def standard_noise(
     shape: NoiseShape, random: RecordRandom, record: NDArray[np.int64], lanes: int, attempt: int = 0
 ) -> NDArray[np.float64]:
-    """Lanes × records draws of the named law; `mixture` is a tenth of the draws with four times the spread of the rest."""
+    """Draws of the named law, lanes × records; in `mixture` a tenth of the draws has four times the SD of the rest."""
     if shape == "normal":
         return random.normal(record, lanes, attempt=attempt)
     u = random.uniform(record, lanes, attempt=attempt)
@@ -77,7 +80,7 @@ def standard_noise(
 def coloured_noise(
     shape: NoiseShape, random: RecordRandom, record: NDArray[np.int64], weights: NDArray[np.float64], attempt: int = 0
 ) -> NDArray[np.float64]:
-    """Columns × records of independent draws of the law, mixed by a covariance factor (rank × columns)."""
+    """Independent draws of the law, multiplied by a covariance factor (rank × columns); columns × records."""
     from larvatus.stats.linear.row_maps import mapped_rows
 
     return mapped_rows(standard_noise(shape, random, record, len(weights), attempt), weights)

@@ -1,4 +1,4 @@
-"""Rounding to multiples of a base, as a person would do it with the decimals they see."""
+"""Rounding to multiples of a base in decimal arithmetic: sign(x) · base · ⌊|x| / base + ½⌋."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MOST_SLACK = 1e-3
 
 
 def round_to_base(values: Floats, base: float) -> Floats:
-    """The nearest multiple of the base, halves away from zero; missing stays missing.
+    """The nearest multiple of the base, with halves rounded away from zero; missing stays missing.
 
-    A base with decimals is taken as the fraction it is written as, so that 0.15 to base 0.1 is 0.2 although neither is a
-    binary number, and 3 times 0.1 is 0.3 to the last bit. Values too large to hold a multiple apart stay as they are.
+    A base with decimals is read as a decimal fraction, so that 0.15 to base 0.1 is 0.2 although neither is a binary number,
+    and 3 times 0.1 is 0.3 to the last bit. Values too large to distinguish multiples of the base stay unchanged.
     """
     whole, scale = _fraction(base)
     size = np.abs(values)
@@ -33,7 +33,7 @@ def round_to_base(values: Floats, base: float) -> Floats:
 
 
 def _fraction(base: float) -> tuple[float, float]:
-    """The base as (whole number, power of ten) where both are exact, else as (base, 1)."""
+    """The base as (whole number, power of ten) if both are exact, else as (base, 1)."""
     digits = Decimal(repr(float(base))).normalize()
     decimals = max(0, -int(digits.as_tuple().exponent))
     whole = digits.scaleb(decimals)
@@ -43,9 +43,9 @@ def _fraction(base: float) -> tuple[float, float]:
 
 
 def half_step(values: Floats, base: float | None = None, decimals: int = 6) -> float:
-    """Half the base, or half the largest step of which all values are multiples; zero where no such step is seen.
+    """Half the base, or half the largest step of which all values are multiples; 0 if there is no such step.
 
-    Steps are looked for in whole numbers, tenths, and so on to the stated number of decimals.
+    Steps are searched for among whole numbers, tenths, and so on, up to the stated number of decimals.
     """
     if base is not None:
         return base / 2

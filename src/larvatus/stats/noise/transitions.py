@@ -1,4 +1,10 @@
-"""Transition probabilities between levels: plain, invariant, and draws by them."""
+"""Transition matrices between levels, plain and invariant, and draws from them.
+
+    plain      P_ii = stay,   P_ij = (1 − stay) / (levels − 1)
+    invariant  R = P Q,   Q_ji = λᵢ P_ij / Σ_k λ_k P_kj,   so that λ R = λ
+
+λ are the frequencies of the levels.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,7 @@ from larvatus.core.arrays import Matrix
 
 
 def plain_transitions(stay: float, there: NDArray[np.bool_]) -> Matrix:
-    """Stay with one probability, else go to any other level that is there; a lone level stays."""
+    """Stay with one probability, otherwise move to any other present level; a single level stays."""
     n = int(there.sum())
     out = np.eye(len(there))
     if n > 1:
@@ -22,9 +28,9 @@ def plain_transitions(stay: float, there: NDArray[np.bool_]) -> Matrix:
 
 
 def invariant(first: Matrix, counts: NDArray[Any]) -> Matrix:
-    """Two draws in one: by the first matrix, then back by Bayes' rule towards where the level may have come from.
+    """The invariant matrix: a move by the first matrix, then back by Bayes' rule to a possible origin.
 
-    The frequencies λ of the counts satisfy λ R = λ exactly, so the expected frequencies after it are the ones before.
+    The frequencies λ of the counts satisfy λ R = λ exactly, so the expected frequencies do not change.
     """
     joint = counts[:, None] * first
     reached = joint.sum(axis=0)
@@ -36,9 +42,9 @@ def invariant(first: Matrix, counts: NDArray[Any]) -> Matrix:
 
 
 def draw_codes(codes: NDArray[np.int32], moves: Matrix, draws: NDArray[np.float64]) -> NDArray[np.int32]:
-    """A new code for every code, by its row of probabilities; missing (-1) stays."""
+    """A new code for every code, drawn from its row of probabilities; missing (-1) stays missing."""
     upper = np.cumsum(moves, axis=1)[:, :-1]
-    upper[np.cumsum(moves[:, ::-1], axis=1)[:, -2::-1] == 0] = np.inf  # rounding of the sum never opens a level
+    upper[np.cumsum(moves[:, ::-1], axis=1)[:, -2::-1] == 0] = np.inf  # no level of probability 0, despite rounding
     there = codes >= 0
     out = codes.copy()
     out[there] = (draws[there, None] >= upper[codes[there]]).sum(axis=1)

@@ -1,7 +1,7 @@
-"""Order and ranks of a column in many small sub-groups at once: one compiled pass instead of a call for each.
+"""Order and ranks of a column in many small sub-groups at once, in one compiled pass.
 
-Rows lie sub-group after sub-group; `starts` holds where each begins, and the end. Ranks and placed values are those that
-`stats.ranks` gives sub-group by sub-group.
+Rows are sorted by sub-group; `starts` contains the start of each sub-group, and the end. Results equal those of `stats.ranks`
+for each sub-group.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FEW, _PATIENCE = 48, 4
 
 @kernel()
 def _inserted(key: UInts, position: Ints, patience: int) -> bool:
-    """Sort by insertion; given up, and false, after so many moves for each key."""
+    """Insertion sort; returns false after more than `patience` moves per key."""
     moves = 0
     for i in range(1, len(key)):
         k, p, j = key[i], position[i], i
@@ -38,7 +38,7 @@ def _inserted(key: UInts, position: Ints, patience: int) -> bool:
 
 @kernel()
 def _by_bytes(key: UInts, position: Ints, spare_key: UInts, spare: Ints, count: Ints, lowest: int) -> None:
-    """Sort by four bytes of the keys, from bit `lowest` on, ties left in place."""
+    """Stable sort by four bytes of the keys, from bit `lowest` on."""
     n = len(key)
     count[:] = 0
     for i in range(n):
@@ -66,9 +66,9 @@ def _by_bytes(key: UInts, position: Ints, spare_key: UInts, spare: Ints, count: 
 
 @kernel()
 def _ascending(key: UInts, position: Ints, spare_key: UInts, spare: Ints, count: Ints) -> None:
-    """Sort keys and the positions beside them: by the upper half of the bits in which keys differ, then by insertion.
+    """Sort keys and their positions: by the upper half of the bits in which keys differ, then by insertion.
 
-    Where insertion would take long, because many keys differ in the lower half only, by all bytes.
+    If insertion would take long, because many keys differ only in the lower half, all bytes are used.
     """
     n = len(key)
     if n <= _FEW:
@@ -90,7 +90,7 @@ def _ascending(key: UInts, position: Ints, spare_key: UInts, spare: Ints, count:
 
 @kernel()
 def _orders(values: Floats, starts: Ints, order: Ints, present: Ints) -> None:
-    """Positions in ascending order of value within each sub-group, missing ones last, and how many are present."""
+    """Positions in ascending order of value within each sub-group, missing ones last, and the number of present values."""
     size = 0
     for g in range(len(starts) - 1):
         size = max(size, starts[g + 1] - starts[g])
@@ -115,7 +115,7 @@ def _orders(values: Floats, starts: Ints, order: Ints, present: Ints) -> None:
 
 @kernel()
 def _averaged(values: Floats, order: Ints, starts: Ints, present: Ints, out: Floats) -> None:
-    """Average ranks within each sub-group, NaN where missing."""
+    """Average ranks within each sub-group; NaN if missing."""
     for g in range(len(present)):
         low, n = starts[g], present[g]
         start = 0
@@ -132,7 +132,7 @@ def _averaged(values: Floats, order: Ints, starts: Ints, present: Ints, out: Flo
 
 @kernel()
 def _tied(values: Floats, order: Ints, starts: Ints, present: Ints, run: Ints) -> int:
-    """Number runs of equal values from 1 at the places of the order that are in one, 0 elsewhere; how many runs."""
+    """Number the runs of equal values from 1, with 0 for values without ties; returns the number of runs."""
     runs = 0
     for g in range(len(present)):
         low = starts[g]
@@ -166,7 +166,7 @@ def _numbered(order: Ints, starts: Ints, present: Ints, out: Floats) -> None:
 
 
 def orders(values: Floats, starts: Ints) -> tuple[Ints, Ints]:
-    """Positions in ascending order within each sub-group, missing ones last; how many values each has."""
+    """Positions in ascending order within each sub-group, missing ones last, and the number of values of each."""
     order, present = np.empty(len(values), dtype=np.int64), np.empty(len(starts) - 1, dtype=np.int64)
     _orders(values, starts, order, present)
     return order, present
@@ -175,7 +175,7 @@ def orders(values: Floats, starts: Ints) -> tuple[Ints, Ints]:
 def keyed_orders(
     values: Floats, starts: Ints, record: Ints, words: Callable[[Ints], NDArray[np.uint64]]
 ) -> tuple[Ints, Ints]:
-    """The same, ties settled by (keyed word, record id); words are drawn for ties only."""
+    """The same, with ties broken by (keyed word, record id); words are drawn for ties only."""
     order, present = orders(values, starts)
     run = np.empty(len(values), dtype=np.int64)
     if _tied(values, order, starts, present, run):
@@ -186,21 +186,21 @@ def keyed_orders(
 
 
 def grouped_average_ranks(values: Floats, starts: Ints) -> Floats:
-    """Ranks within each sub-group, tied values sharing their mean, NaN where missing."""
+    """Ranks within each sub-group, with tied values sharing their mean; NaN if missing."""
     out = np.empty(len(values))
     _averaged(values, *_with(orders(values, starts), starts), out)
     return out
 
 
 def grouped_keyed_ranks(values: Floats, starts: Ints, record: Ints, words: Callable[[Ints], NDArray[np.uint64]]) -> Floats:
-    """Ranks within each sub-group, each rank once, NaN where missing."""
+    """Ranks within each sub-group, each rank once; NaN if missing."""
     out = np.empty(len(values))
     _numbered(*_with(keyed_orders(values, starts, record, words), starts), out)
     return out
 
 
 def place_in_groups(ordered: tuple[Ints, Ints], starts: Ints, given: Floats, given_starts: Ints) -> Floats:
-    """Given values by the order of others, within each sub-group."""
+    """Given values placed in the order of others, within each sub-group."""
     out = np.empty(len(ordered[0]))
     sorting, given_present = orders(given, given_starts)
     _placed(*_with(ordered, starts), given, sorting, given_starts, given_present, out)

@@ -1,6 +1,8 @@
-"""Two multivariate empirical distribution functions compared at every point of both samples, exactly, ties included.
+"""Two multivariate empirical distribution functions compared at every point of both samples, exactly, with ties.
 
-One column is a sum along the sorted values; two are a Fenwick tree, O(N log N); more are sets of bits, O(N² d / 64).
+    U_m = maxᵢ |F₁(xᵢ) − F₂(xᵢ)|,   U_s = meanᵢ (F₁(xᵢ) − F₂(xᵢ))²   over the points of both samples
+
+One column needs a sum along the sorted values, two a Fenwick tree, O(N log N), more sets of bits, O(N² d / 64).
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ BLOCK = 64 * _WORDS
 
 
 class JointGap(NamedTuple):
-    """Between two distribution functions, over the points of both samples: the largest difference and the mean square."""
+    """The largest difference and the mean squared difference of two distribution functions over the points of both samples."""
 
     largest: float
     mean_square: float
@@ -33,7 +35,7 @@ class JointGap(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RankedPoints:
-    """Points of two samples, the first `first` rows those of the first one, each column as dense ranks with their order."""
+    """Points of two samples (the first `first` rows are the first sample), each column as dense ranks with their order."""
 
     codes: tuple[_Codes, ...]
     orders: tuple[Ints, ...]
@@ -46,7 +48,7 @@ class RankedPoints:
         return cls(tuple(c for c, _ in ranked), tuple(o for _, o in ranked), len(one))
 
     def gap(self, columns: Sequence[int]) -> JointGap:
-        """How far apart the joint distribution functions of these columns are."""
+        """The differences of the joint distribution functions of these columns."""
         n = len(self.codes[0])
         sizes = self.first, n - self.first
         if min(sizes) == 0:
@@ -82,7 +84,7 @@ def _along(steps: Ints, codes: _Codes, order: Ints) -> Ints:
 
 @kernel()
 def _in_the_plane(order: Ints, a: _Codes, b: _Codes, first: int, plus: int, minus: int) -> Ints:
-    """At every point, the weighted count of points at most as large in both columns; rows in order of the first column."""
+    """At every point, the weighted count of points not larger in both columns; rows are sorted by the first column."""
     n = len(order)
     levels = 0
     for i in range(n):
@@ -113,7 +115,7 @@ def _in_the_plane(order: Ints, a: _Codes, b: _Codes, first: int, plus: int, minu
 
 
 def _by_bits(codes: Sequence[_Codes], first: int, plus: int, minus: int) -> Ints:
-    """The same for any number of columns: blocks of near points of one sample at a time, on all cores, in whole numbers."""
+    """The same for any number of columns, in integers: blocks of nearby points of one sample at a time, on all cores."""
     points = np.array(codes)
     n = points.shape[1]
     samples = np.arange(first), np.arange(first, n)
@@ -138,7 +140,7 @@ def _by_bits(codes: Sequence[_Codes], first: int, plus: int, minus: int) -> Ints
 
 
 def _near(points: _Codes, rows: Ints, depth: int = 0) -> list[Ints]:
-    """Rows in blocks of points near each other: halved along one column after the other."""
+    """Rows in blocks of nearby points: halved along one column after the other."""
     if len(rows) <= BLOCK:
         return [rows]
     half = BLOCK * (-(-len(rows) // BLOCK) // 2)
@@ -148,7 +150,7 @@ def _near(points: _Codes, rows: Ints, depth: int = 0) -> list[Ints]:
 
 @kernel()
 def _counts_below(out: NDArray[np.uint16], codes: _Codes) -> None:
-    """For every code there is, how many of a block's points have it or a smaller one."""
+    """For every code, how many of a block's points have it or a smaller one."""
     out[:] = 0
     for c in codes:
         out[c] += 1
@@ -168,7 +170,7 @@ def _ones(word: np.uint64) -> np.int64:
 
 @kernel()
 def _count_blocks(table: _Codes, ends: Ints, weight: Ints, low: _Codes, high: _Codes, mine: Ints, total: Ints) -> None:
-    """For some blocks of points: sets of those at most as large, by column, met for every query that they do not settle."""
+    """For some blocks: intersect the sets of points not larger, by column, for every query that the block does not decide."""
     d, n = table.shape
     below = np.empty((d, n), dtype=np.uint16)
     sets = np.zeros((d, BLOCK + 1, _WORDS), dtype=np.uint64)

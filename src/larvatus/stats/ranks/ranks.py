@@ -1,4 +1,4 @@
-"""Order and ranks, with ties averaged or settled by keyed words."""
+"""Order and ranks, with ties averaged or broken by keyed words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def present_order(values: Floats) -> Ints:
 
 @kernel()
 def _tied(ordered: Floats) -> tuple[Ints, Ints]:
-    """Positions of sorted values that are not alone, and where each run of equal ones begins among these, and the end."""
+    """Positions of tied values in sorted order, where each run of equal ones begins among these, and the end."""
     n = len(ordered)
     count = runs = 0
     for i in range(n):
@@ -58,7 +58,7 @@ def _by_insertion(rows: Ints, words: NDArray[np.uint64], record: Ints) -> None:
 
 @kernel()
 def _settled(rows: Ints, words: NDArray[np.uint64], record: Ints, starts: Ints) -> None:
-    """Rows of every run in the order of their words, and of their record ids where words are the same."""
+    """Rows of every run in the order of their words, then of their record ids."""
     for r in range(len(starts) - 1):
         low, high = starts[r], starts[r + 1]
         if high - low > _FEW:
@@ -93,7 +93,7 @@ def in_keyed_order(values: Floats, words: NDArray[np.uint64], record: Ints) -> I
 
 
 def keyed_ranks(values: Floats, record: Ints, words: Callable[[Ints], NDArray[np.uint64]]) -> Floats:
-    """Ranks 1…n of the present values, each rank once, NaN where missing."""
+    """Ranks 1…n of the present values, each rank once; NaN if missing."""
     order = keyed_order(values, record, words)
     out = np.full(len(values), np.nan)
     out[order] = np.arange(1, len(order) + 1)
@@ -102,7 +102,7 @@ def keyed_ranks(values: Floats, record: Ints, words: Callable[[Ints], NDArray[np
 
 @kernel()
 def _averaged(values: Floats, order: Ints, out: Floats) -> None:
-    """Ranks of values in sorted order, each run of equal ones sharing its mean."""
+    """Ranks of sorted values, with each run of equal ones sharing its mean."""
     n = len(order)
     start = 0
     while start < n:
@@ -116,7 +116,7 @@ def _averaged(values: Floats, order: Ints, out: Floats) -> None:
 
 
 def average_ranks(values: Floats) -> Floats:
-    """Ranks 1…n of the present values, tied ones sharing their mean, NaN where missing."""
+    """Ranks 1…n of the present values, with ties sharing their mean; NaN if missing."""
     order = present_order(values)
     out = np.empty(len(values)) if len(order) == len(values) else np.full(len(values), np.nan)
     _averaged(values, order, out)
@@ -133,7 +133,7 @@ def by_rank(ordered: Floats, m: int) -> Floats:
 
 
 def placed_by(order: Ints, rows: int, given: Floats) -> Floats:
-    """Given values, sorted, in the rows named by an order; NaN in the other rows and where nothing was given."""
+    """Given values, sorted, placed in the rows of an order; NaN in the other rows."""
     ordered = np.sort(given)
     if len(ordered) and np.isnan(ordered[-1]):
         ordered = ordered[: len(given) - np.count_nonzero(np.isnan(given))]

@@ -1,4 +1,4 @@
-"""Which rank swaps with which: partners near each other in order, each rank used once."""
+"""Swap partners within a window of ranks: |partner(r) − r| ≤ reach = ⌊window · n⌋, each rank used once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MULTIPLIER, INCREMENT = np.uint64(6364136223846793005), np.uint64(14426950408889
 
 @kernel(inline="always")
 def _ones(word: np.uint64) -> Any:
-    """How many bits are set."""
+    """Number of set bits."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -57,7 +57,7 @@ def _take(bits: UInts, tree: Ints, i: Any) -> None:
 
 @kernel()
 def _free_below(bits: UInts, tree: Ints, i: int) -> Any:
-    """How many free ranks there are under i."""
+    """Number of free ranks below i."""
     at, total = i // _BLOCK, np.int64(0)
     for word in range(at * (_BLOCK // 64), i >> 6):
         total += _ones(bits[word])
@@ -71,7 +71,7 @@ def _free_below(bits: UInts, tree: Ints, i: int) -> Any:
 
 @kernel()
 def _free_at(bits: UInts, tree: Ints, count: int) -> Any:
-    """The free rank under which there are exactly `count` free ones."""
+    """The free rank with exactly `count` free ranks below it."""
     at, step = 0, 1
     while 2 * step < len(tree):
         step *= 2
@@ -94,7 +94,7 @@ def _free_at(bits: UInts, tree: Ints, count: int) -> Any:
 
 @kernel(inline="always")
 def _lowest(word: np.uint64) -> Any:
-    """Place of the lowest bit that is set."""
+    """Position of the lowest set bit."""
     return _ones((word & (~word + np.uint64(1))) - np.uint64(1))
 
 
@@ -113,7 +113,7 @@ def _free_from(bits: UInts, i: int) -> Any:
 
 @kernel()
 def _free_to(bits: UInts, i: int) -> Any:
-    """The last free rank under i, or -1."""
+    """The last free rank below i, or -1."""
     at = i >> 6
     word = bits[at] & ((np.uint64(1) << np.uint64(i & 63)) - np.uint64(1))
     while word == 0:
@@ -180,10 +180,10 @@ def _paired_at(order: Ints, aim: Ints, into: Ints) -> None:
 
 
 def window_partners(n: int, reach: int, words: UInts, two_sided: bool) -> Ints:
-    """For ranks 0…n-1 the rank each swaps with, at most `reach` away; a rank without a free one in reach keeps its own.
+    """The swap partner of each rank 0…n-1, at most `reach` away; a rank without a free partner keeps its own value.
 
-    One-sided, ranks are visited from the lowest and look upwards; two-sided, in random order and both ways. The partner is
-    drawn evenly from those still free: a few tries anywhere in reach, then by counting. Words are 2 × n.
+    One-sided: ranks are visited from the lowest and look upwards. Two-sided: in random order and in both directions. The
+    partner is drawn uniformly from the free ranks: a few random tries, then by counting. Words are 2 × n.
     """
     into = np.arange(n)
     _paired(_shuffled(words[1]) if two_sided else into.copy(), reach, two_sided, words[0], into)
@@ -191,7 +191,7 @@ def window_partners(n: int, reach: int, words: UInts, two_sided: bool) -> Ints:
 
 
 def distance_partners(n: int, reach: int, words: UInts, normal: Floats, two_sided: bool) -> Ints:
-    """As above, the partner being the free rank nearest to a normal distance of mean and SD `reach`/2, without a bound."""
+    """As above, but the partner is the free rank nearest to a normal distance with mean and SD `reach`/2, without a bound."""
     into = np.arange(n)
     distance = np.maximum(np.rint(np.abs(0.5 * reach * (1 + normal))), 1).astype(np.int64)
     if two_sided:
@@ -201,5 +201,5 @@ def distance_partners(n: int, reach: int, words: UInts, normal: Floats, two_side
 
 
 def reach_of(window: float, n: int) -> int:
-    """⌊window · n⌋, safe from a product that falls short of a whole number by rounding."""
+    """⌊window · n⌋, robust to rounding of the product."""
     return math.floor(window * n + 1e-9)

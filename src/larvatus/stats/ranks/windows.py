@@ -10,7 +10,7 @@ from larvatus.core.arrays import Floats
 
 
 def rank_moves(x: Floats, y: Floats) -> Floats:
-    """How far the rank of each record moved beyond those its value holds, as a share of the released values; NaN if unknown."""
+    """Change in rank of each record beyond the ranks of its tied value, as a share of the released values; NaN if unknown."""
     out = np.full(len(x), np.nan)
     there, ordered = ~np.isnan(x), np.sort(y[~np.isnan(y)])
     if not there.any() or not len(ordered):
@@ -25,8 +25,8 @@ def rank_moves(x: Floats, y: Floats) -> Floats:
 def rank_limits(x: Floats, y: Floats, window: float | Floats) -> tuple[Floats, Floats]:
     """For every original value the smallest and the largest released value within the window of ranks around it.
 
-    Ranks are among the values present; tied values hold all the ranks of their run. The window is a share of the released
-    values, one for all or one for each. NaN, which limits nothing, where the original is missing.
+    Ranks are among the present values; tied values have all the ranks of their run. The window is a share of the released
+    values, one for all or one for each. If the original is missing the limit is NaN, which excludes nothing.
     """
     low, high = np.full(len(x), np.nan), np.full(len(x), np.nan)
     there, ordered = ~np.isnan(x), np.sort(y[~np.isnan(y)])
@@ -41,14 +41,14 @@ def rank_limits(x: Floats, y: Floats, window: float | Floats) -> tuple[Floats, F
 
 
 def _held_of(x: Floats, released: int) -> tuple[Floats, Floats]:
-    """First and last rank that each original value holds, on the scale of the released ones."""
+    """First and last rank of each original value, on the scale of the released ones."""
     first, last = _held(np.sort(x), x)
     scale = released / len(x)
     return np.floor((first - 1) * scale) + 1, np.ceil(last * scale)
 
 
 def _held(ordered: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """First and last rank that each value holds among the ordered ones."""
+    """First and last rank of each value among the ordered ones."""
     first, last = (np.searchsorted(ordered, values, side).astype(np.float64) for side in ("left", "right"))
     return first + 1, np.maximum(last, first + 1)
 
@@ -58,10 +58,10 @@ _ROOM = 1e-12
 
 
 def close_limits(values: Floats, window: float, scale: WindowScale, sd: float) -> tuple[Floats, Floats]:
-    """The smallest and the largest released value in whose interval each original lies.
+    """The smallest and the largest released value whose interval contains each original.
 
-    On the rank scale values are shares of ranks and the interval reaches `window` of them to both sides; in standard
-    deviations it reaches so many; a relative interval reaches from (1 - window) to (1 + window) times the released value.
+    On the rank scale the interval is ± `window` in shares of ranks; on the scale of standard deviations ± `window` of them; a
+    relative interval is (1 ± window) times the released value.
     """
     if scale == "relative":
         size = np.abs(values)
@@ -73,7 +73,7 @@ def close_limits(values: Floats, window: float, scale: WindowScale, sd: float) -
 
 
 def share_between(low: Floats, high: Floats, grid: Floats) -> Floats:
-    """The share of a file, given by its quantiles at even steps, between limits."""
+    """The share of a file between limits, from its quantiles at even steps."""
     if np.isnan(grid).any():
         return np.zeros(len(low))
     first, last = np.searchsorted(grid, low, "left"), np.searchsorted(grid, high, "right")
