@@ -41,12 +41,12 @@ def domain_sentence(scores: Sequence[Score]) -> str:
     for score in scores:
         shifts = _figures(score.by_domain, _SHIFT)
         if shifts:
-            return _said("Means", "change by up to", shifts, [v for v, _ in _figures(score.by_group, _SHIFT)], " SD", "they are")
+            return _said("Means", " change by up to", shifts, [v for v, _ in _figures(score.by_group, _SHIFT)], " SD", "they are exact")
     for score in scores:
         losses = _figures(score.by_domain, "value")
         if losses:
             inside = [v for v, _ in _figures(score.by_group, "value")] or [score.value]
-            return _said(as_title(property_name(score.method)), "lose", losses, inside, "", "that is")
+            return _said(as_title(property_name(score.method)), ": loss", losses, inside, "", "it is 0")
     return "No measure has a figure for any part."
 
 
@@ -55,12 +55,12 @@ def _said(what: str, verb: str, found: Sequence[tuple[float, Row]], inside: Sequ
     if most < EXACT:
         return f"{what}: no change beyond rounding in any part of any domain."
     place = quote(f"{row['domain']}: {row['part']}")
-    head = f"{what} within {place} {verb} {loss(most)}{unit}"
+    head = f"{what} within {place}{verb} {loss(most)}{unit}"
     if not inside:
         return f"{head}."
     one = len(inside) == 1
     if max(inside) < EXACT:
-        return f"{head}, although {are} exact in {'the file as a whole' if one else 'every sub-group'}."
+        return f"{head}, although {are} in {'the file as a whole' if one else 'every sub-group'}."
     beside = "in the file as a whole" if one else "in the worst sub-group"
     return f"{head}, compared with {loss(max(inside))}{unit} {beside}."
 
