@@ -49,8 +49,8 @@ def check_axes(comparison: Comparison, axes: Sequence[str]) -> None:
     problems = []
     if len(set(axes)) < 2:
         given = f"only {axes[0]!r} is given" if axes else "none is given"
-        problems.append(f"axes: {given}, and a frontier needs at least two, such as \"risk\", \"loss\". For the lowest figure on "
-                        "one axis, sort wide() or headline().")
+        problems.append(f"axes: {given}, and a frontier needs at least two, such as \"risk\", \"loss\". For the lowest figure "
+                        "on one axis, sort wide() or headline().")
     for axis in axes:
         name, _, figure = axis.partition(".")
         if name not in known:

@@ -43,7 +43,7 @@ class Limit(BaseModel):
     above_baseline: _Share | None = Field(default=None, description="attacks only: maximum success above baseline")
     times_chance: _Share | None = Field(default=None, description="attacks only: maximum ratio of success to chance")
     worst_group: _Share | None = Field(default=None, description="maximum of the score in the worst sub-group")
-    interval: Interval | None = Field(default=None, description="apply the limit to the upper end of the interval, or to the value")
+    interval: Interval | None = Field(default=None, description="limit the upper end of the interval, or the value")
 
     @model_validator(mode="before")
     @classmethod
@@ -242,7 +242,8 @@ def _told(error: ValidationError, fields: Sequence[str], problems: Sequence[str]
 
 
 def _no_figure(name: str, figure: str) -> str:
-    way = "put it directly in [limits]; it applies to all attacks." if figure in _OWN else nearest_names(figure, Limit.model_fields)
+    own = "put it directly in [limits]; it applies to all attacks."
+    way = own if figure in _OWN else nearest_names(figure, Limit.model_fields)
     return f"limits.{name}.{figure}: no such figure; {way}"
 
 

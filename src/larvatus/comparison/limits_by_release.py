@@ -69,7 +69,7 @@ def of_attack(name: object) -> bool:
 
 
 def limit_figure(row: Row, value: object) -> str:
-    """A figure of an attack in per cent or percentage points, with enough digits to compare it with its limit; a loss as it is."""
+    """A figure of an attack in per cent or percentage points, with enough digits to compare it with its limit; or a loss."""
     if not isinstance(value, float):
         return NONE
     figure = str(row["figure"])

@@ -29,8 +29,8 @@ NAMES = {
     "group_intersection": "intersection of microaggregates", "interval_disclosure": "interval disclosure",
     "interval_match": "rounding-interval matching", "nearest_record": "nearest-record linkage",
     "optimal_assignment": "one-to-one linkage", "posterior_match": "most-probable-record linkage",
-    "probabilistic_linkage": "probabilistic linkage", "rank_disclosure": "rank disclosure", "rank_window": "rank-window linkage",
-    "uniqueness": "uniqueness", "value_disclosure": "value disclosure",
+    "probabilistic_linkage": "probabilistic linkage", "rank_disclosure": "rank disclosure",
+    "rank_window": "rank-window linkage", "uniqueness": "uniqueness", "value_disclosure": "value disclosure",
 }
 
 

@@ -57,7 +57,8 @@ def _figure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]
         return []
     sentence = _sentence([h for h, _ in drawn], [list(rows.values()) for rows in tables]) + left_out
     if len(kept) > _MOST_LANES:
-        sentence += f" The figure shows the {_MOST_LANES} of {plural(len(kept), 'quantity', 'quantities')} with the least overlap."
+        every = plural(len(kept), "quantity", "quantities")
+        sentence += f" The figure shows the {_MOST_LANES} of {every} with the least overlap."
         kept = sorted(kept, key=lambda pair: pair[1])[:_MOST_LANES]
     sentence += " One unit is half the width of the original interval" + (
         "; marks at the edge lie further out." if any(lane.beyond for lane, _ in kept) else "."

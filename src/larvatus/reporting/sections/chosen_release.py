@@ -78,7 +78,8 @@ def _rank(head: Headline, heads: Sequence[Headline]) -> str:
     less = sum(h.loss is not None and h.loss < head.loss for h in heads)
     if not less:
         return f"No other release has a lower mean loss ({loss(head.loss)})."
-    return f"{count(less)} of {plural(len(heads), 'release')} {'has' if less == 1 else 'have'} a lower mean loss ({loss(head.loss)})."
+    have = "has" if less == 1 else "have"
+    return f"{count(less)} of {plural(len(heads), 'release')} {have} a lower mean loss than this one ({loss(head.loss)})."
 
 
 def _frontier(head: Headline, heads: Sequence[Headline]) -> str:

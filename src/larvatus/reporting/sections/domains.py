@@ -41,7 +41,8 @@ def domain_sentence(scores: Sequence[Score]) -> str:
     for score in scores:
         shifts = _figures(score.by_domain, _SHIFT)
         if shifts:
-            return _said("Means", " change by up to", shifts, [v for v, _ in _figures(score.by_group, _SHIFT)], " SD", "they are exact")
+            inside = [v for v, _ in _figures(score.by_group, _SHIFT)]
+            return _said("Means", " change by up to", shifts, inside, " SD", "they are exact")
     for score in scores:
         losses = _figures(score.by_domain, "value")
         if losses:

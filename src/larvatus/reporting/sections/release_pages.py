@@ -39,7 +39,7 @@ def pages(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: st
     paper = chosen or (best.name if best else None)
     others = len(heads) - (paper is not None)
     rest = [Paragraph(f"The HTML file has {plural(others, 'page')} on the other releases.", "paper")] if others else []
-    opening = Paragraph("Click a release to open its page. Names and points elsewhere in this report link to these pages.", "quiet")
+    opening = Paragraph("Click a release to open its page. Names and points elsewhere in the report link here.", "quiet")
     all_pages = [_page(c, h, h.name == paper) for c, h in zip(candidates, heads, strict=True)]
     seen = {h.number for h in first_seen(heads, chosen)}
     first = [page for page, h in zip(all_pages, heads, strict=True) if h.number in seen]

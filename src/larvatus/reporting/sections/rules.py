@@ -47,7 +47,8 @@ def rules_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) ->
     many = plural(len(candidates), "release")
     said = f"Every release satisfies every rule ({many})."
     if bad:
-        said = f"{count(len(bad))} of {many} {'breaks' if len(bad) == 1 else 'break'} rules: {list_names([quote(h.name) for h in bad], 4)}."
+        verb = "breaks" if len(bad) == 1 else "break"
+        said = f"{count(len(bad))} of {many} {verb} rules: {list_names([quote(h.name) for h in bad], 4)}."
     table = ReportTable("Rules by release", ("Release", "Satisfied", "Broken", "Broken rules"), tuple(rows), frozenset({0, 3}),
                   links=tuple(links))
     return Section(title, (Paragraph(said), table))

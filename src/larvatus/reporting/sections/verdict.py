@@ -15,11 +15,11 @@ NEAR = (
     f"near its baseline (at most {AT_MOST_TIMES:.0f} times its success by chance or from the non-confidential columns alone, "
     f"and at most {100 * AT_MOST_ABOVE:.0f} percentage points above it)"
 )
-ENDING = "This rule uses figures for the whole file from the attacks and measures that were run. It does not replace a decision."
+ENDING = "This rule uses whole-file figures of the attacks and measures that were run. It does not replace a decision."
 
 
 def verdict(heads: Sequence[Headline], measures: int, limits: JudgedLimits | None = None) -> str:
-    """By the rule: the least loss among releases that meet the limits or, without limits, keep every attack near its baseline."""
+    """The result of the rule: the least loss among releases that meet the limits or, without limits, stay near baseline."""
     scored = [h for h in heads if h.risk is not None]
     if not scored:
         kept = f" {_counted(heads, limits)}" if limits else ""
