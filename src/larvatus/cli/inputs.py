@@ -81,7 +81,9 @@ class MaskOptions(RoleOptions):
     integers: Annotated[str | None, Parameter(
         help="confidential columns to release as whole numbers, separated by commas"
     )] = None
-    repair: Annotated[str | None, Parameter(help="how to enforce rules: nearest, redraw, reverse_map (default: nearest)")] = None
+    repair: Annotated[str | None, Parameter(
+        help="how to enforce rules: nearest, redraw or reverse_map (default: nearest)"
+    )] = None
 
     def about_small(self) -> dict[str, Any]:
         return {"smallest": self.smallest, "small": self.small}

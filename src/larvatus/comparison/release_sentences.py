@@ -15,7 +15,7 @@ KEPT = {
     "acceptance": "plausible values", "analyses": "the named analyses", "cluster": "clusters of records",
     "correlation": "correlations", "distributions": "histograms", "ecdf_max": "the joint distribution at its worst point",
     "ecdf_mean": "the joint distribution on average", "inequality": "inequality", "marginal": "the distribution of each column",
-    "moments": "means and standard deviations", "propensity": "similarity to the original by propensity score",
+    "moments": "means and standard deviations", "propensity": "the joint distribution by propensity score",
     "rank_correlation": "rank correlations", "regression_overlap": "regression coefficients", "scatter": "scatter plots",
     "table": "cross-tabulations",
 }
@@ -23,7 +23,7 @@ KEPT = {
 NAMES = {
     **KEPT,
     "ecdf_max": "largest difference between the joint distributions",
-    "ecdf_mean": "mean difference between the joint distributions", "propensity": "propensity score",
+    "ecdf_mean": "mean squared difference between the joint distributions", "propensity": "propensity score",
     "aggregate_disclosure": "aggregate disclosure", "attribute_inference": "attribute inference",
     "bayesian_intruder": "the Bayesian intruder", "cluster_match": "cluster matching", "every_attack": "every attack",
     "group_intersection": "intersection of microaggregates", "interval_disclosure": "interval disclosure",

@@ -51,13 +51,13 @@ def _above(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
         for p, h in enumerate(heads) if (there := [m for lane in lanes if (m := lane.marks[p])])
     ]
     ends = any(m.low is not None for lane in lanes for m in lane.marks if m)
-    head = f"The {'whole interval' if ends else 'risk'} lies above the baselines in"
-    if len(counted) == 1:
-        return f"{head} {count(counted[0][0])} of {count(counted[0][1])}."
-    if len(counted) <= FEW:
-        return f"{head} " + ", ".join(f"{count(k)} of {count(n)} in {quote(name)}" for k, n, name in counted) + "."
-    clear = sum(k == 0 for k, _, _ in counted)
     what = "whole interval" if ends else "risk"
+    if len(counted) == 1:
+        return f"The {what} lies above the baselines in {count(counted[0][0])} of {count(counted[0][1])}."
+    if len(counted) <= FEW:
+        listed = ", ".join(f"{count(k)} of {count(n)} in {quote(name)}" for k, n, name in counted)
+        return f"Number with the {what} above the baselines: {listed}."
+    clear = sum(k == 0 for k, _, _ in counted)
     if clear == 0:
         return f"In every release at least one {what} lies above the baselines."
     return f"In {count(clear)} of {count(len(counted))} releases no {what} lies above the baselines."

@@ -32,8 +32,8 @@ MOST_ACROSS = 12
 OVER_RELEASES = "Figures summarise all releases. The figures of each release can be searched below."
 LONG = 12
 MEAN_LOSS = (
-    " The mean loss is the mean relative loss over the measures next to it: each loss divided by its largest possible value. "
-    "The losses themselves are in the units of their measures."
+    " The mean loss is the mean relative loss over the measures next to it. A relative loss is a share of the largest "
+    "possible loss, or its square root for squared differences. The losses themselves are in the units of their measures."
 )
 S_ALONE = f"S{SPACE}alone"
 TITLES = {

@@ -35,8 +35,8 @@ def _items(comparison: ComparisonLike, heads: Sequence[Headline]) -> list[str]:
     if bare:
         out.append(f"No confidence interval, so success may be due to chance: {list_names(bare)}.")
     if risks:
-        out.append("Intervals reflect the choice of records. A release made with another secret would have somewhat different "
-                   "figures; the intervals do not include that.")
+        out.append("Intervals account for the choice of records only. A release made with another secret would have somewhat "
+                   "different figures.")
     if len(heads) > 1:
         out.append(
             f"The best of {count(len(heads))} releases looks better than it is, because part of its lead is chance. Make the "

@@ -73,7 +73,7 @@ def _risks(risks: Sequence[Score]) -> ReportTable:
          _beyond(s)) for s in risks
     )
     columns = ("Attack", "Risk", "Interval", "Chance", S_ALONE, "Compared with baseline")
-    return ReportTable("Risk under every attack", columns, rows, frozenset({0, 5}))
+    return ReportTable("Risk by attack", columns, rows, frozenset({0, 5}))
 
 
 def _beyond(score: Score) -> str:
@@ -112,7 +112,7 @@ def _losses(losses: Sequence[Score]) -> ReportTable:
         own = [loss(null["p95"]) if null else NONE] if beside else []
         rows.append((plain_title(score.method), loss(score.value), *own, named))
     columns = ("Measure", "Loss", *([P95] if beside else []), "Column with the largest loss")
-    return ReportTable("Loss under every measure", columns, tuple(rows), frozenset({0, len(columns) - 1}))
+    return ReportTable("Loss by measure", columns, tuple(rows), frozenset({0, len(columns) - 1}))
 
 
 def _notes(candidate: Candidate) -> ReportBlock:
