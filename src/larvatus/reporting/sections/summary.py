@@ -112,4 +112,5 @@ def _sentence(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> str
     known = [(h.loss, h.name) for h in safe if h.loss is not None]
     said += f" Of these releases, {quote(min(known)[1])} has the least mean loss." if len(known) > 1 else ""
     others = len(attacked) - len(safe)
-    return said + (f" On {'the other' if others == 1 else 'every other'} release at least one attack beats it." if others else "")
+    which = "the other" if others == 1 else "every other"
+    return said + (f" On {which} release at least one attack beats its baseline." if others else "")
