@@ -1,17 +1,17 @@
-# Every verb is carried out by bootstrap.py, which sets up .venv on first use. `make` alone lists them.
+# bootstrap.py runs every target and sets up .venv on first use. `make` alone lists the targets.
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench docs look gallery clean
 
 help:
-	@echo "make demo    mask, attack, measure and compare the built-in data; writes demo/ afresh, with its report.html"
-	@echo "make test    style, types and every test that is not marked slow"
-	@echo "make check   the same, slow tests included"
-	@echo "make bench   measure what the speed claims rest on"
-	@echo "make docs    write docs/reference/ again from the methods' own fields"
-	@echo "make look    pictures and PDFs of reports of few and many releases, sub-groups and columns, and of the demo's, in look/"
-	@echo "make gallery make the three reports in docs/gallery/ again from built-in data"
+	@echo "make demo    mask, attack, measure and compare the built-in data; replaces demo/, see demo/report.html"
+	@echo "make test    style, types and all tests that are not marked slow"
+	@echo "make check   the same with slow tests"
+	@echo "make bench   run the benchmarks behind the speed claims"
+	@echo "make docs    regenerate docs/reference/ from the methods' docstrings and fields"
+	@echo "make look    screenshots and PDFs of reports of all sizes, and of the demo report, in look/"
+	@echo "make gallery regenerate the three reports in docs/gallery/"
 	@echo "make clean   remove .venv, caches, demo/ and look/"
 
 demo test check bench docs look gallery clean:

@@ -50,7 +50,7 @@ def say(text: str) -> None:
 
 
 def fingerprint() -> str:
-    """Changes whenever what would be installed changes, or the folder has moved."""
+    """A digest that changes if the requirements change or the folder has moved."""
     digest = hashlib.sha256(str(ROOT).encode())
     for name in ("pyproject.toml", "constraints.txt"):
         digest.update(b"\0" + (ROOT / name).read_bytes())
@@ -58,7 +58,7 @@ def fingerprint() -> str:
 
 
 def stamped() -> tuple[str, frozenset[str]]:
-    """The fingerprint and extras of the last installation that came to its end."""
+    """The fingerprint and extras of the last completed installation."""
     try:
         stamp = json.loads(STAMP.read_text(encoding="utf-8"))
         return str(stamp["fingerprint"]), frozenset(stamp["extras"])
@@ -67,13 +67,13 @@ def stamped() -> tuple[str, frozenset[str]]:
 
 
 def needed(verb: str) -> frozenset[str]:
-    """The extras of a verb; Spark's with a Java from the index where the machine has none that is new enough."""
+    """The extras of a verb; for Spark also a Java from the package index if the machine has none that is new enough."""
     extras = EXTRAS[verb]
     return extras | {"java"} if "spark" in extras and java_version() < OLDEST_JAVA else extras
 
 
 def java_version() -> int:
-    """The first number of the version of the Java that Spark would find, 0 where there is none."""
+    """Major version of the Java that Spark would find; 0 if there is none."""
     home = os.environ.get("JAVA_HOME")
     ok, said = quiet([f"{home}/bin/java" if home else "java", "-version"])
     found = re.search(r'version "(?:1\.)?([0-9]+)', said) if ok else None
@@ -81,7 +81,7 @@ def java_version() -> int:
 
 
 def ready(verb: str) -> None:
-    """An environment that has what the verb needs; does nothing where it is there already."""
+    """Install what the verb needs into .venv, unless it is there already."""
     with one_at_a_time():
         wanted = fingerprint()
         found, extras = stamped()
@@ -102,7 +102,7 @@ def ready(verb: str) -> None:
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Two calls at once take turns; the lock goes with the process, however that ends."""
+    """Let simultaneous calls take turns; the lock is released when the process ends, however it ends."""
     LOCK.parent.mkdir(exist_ok=True)
     with LOCK.open("w") as file:
         with suppress(ImportError):
@@ -124,7 +124,7 @@ def usable() -> bool:
 
 
 def create() -> None:
-    """A fresh .venv, by the first way that works on this machine."""
+    """Create .venv in the first way that works on this machine."""
     say("creating .venv")
     mark_unfinished()
     for way in ways():
@@ -132,11 +132,11 @@ def create() -> None:
         if all(quiet(command)[0] for command in way) and usable():
             return
     shutil.rmtree(VENV, ignore_errors=True)
-    sys.exit(f"No way to make a virtual environment worked. Install one with: {remedy()}")
+    sys.exit(f"A virtual environment could not be created. Install the missing tool with: {remedy()}")
 
 
 def ways() -> Iterator[list[list[str]]]:
-    """Commands that make a virtual environment with pip in it, best first; a missing tool's commands just fail."""
+    """Commands that create a virtual environment with pip, best first; commands of missing tools simply fail."""
     here, target = sys.executable, str(VENV)
     yield [[here, "-m", "venv", target]]
     yield [[here, "-m", "virtualenv", target]]
@@ -152,18 +152,18 @@ def remedy() -> str:
 
 
 def install(extras: frozenset[str]) -> None:
-    """The package itself, editable, with its requirements at the tested versions."""
+    """Install the package (editable) and its requirements at the tested versions."""
     what = "." + (f"[{','.join(sorted(extras))}]" if extras else "")
-    say(f"installing larvatus{what[1:]} into .venv (only when something changed; a minute or two the first time)")
+    say(f"installing larvatus{what[1:]} into .venv (only if something changed; a minute or two the first time)")
     pip = [str(PYTHON), "-m", "pip", "install", "--progress-bar", "off", "-c", "constraints.txt", "-e", what]
     ok, text = quiet(pip)
     if not ok:
         say(text.strip())
-        sys.exit("The installation failed; what pip said is above. Call the same verb again to retry.")
+        sys.exit("The installation failed; see the output of pip above. Run the same command again to retry.")
 
 
 def quiet(command: Sequence[str]) -> tuple[bool, str]:
-    """Run without showing anything: whether it worked, and what it said."""
+    """Run a command silently; return whether it succeeded, and its output."""
     try:
         done = subprocess.run(
             command, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -175,13 +175,13 @@ def quiet(command: Sequence[str]) -> tuple[bool, str]:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The caller's environment without what would leak another Python's packages into this one."""
+    """The environment variables of the caller, without those that would add packages of another Python."""
     kept = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_USER"}}
     return {**kept, "PYTHONNOUSERSITE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", **more}
 
 
 def run(arguments: Sequence[str], program: Path = PYTHON, **more: str) -> int:
-    """A program of the environment, its Python unless named, shown as it runs: its exit code."""
+    """Run a program of the environment (default: its Python) with visible output; return its exit code."""
     return subprocess.run([str(program), *arguments], cwd=ROOT, env=environment(**more)).returncode
 
 
@@ -189,28 +189,28 @@ def run(arguments: Sequence[str], program: Path = PYTHON, **more: str) -> int:
 
 
 def env(rest: Sequence[str]) -> int:
-    """set up .venv with everything the tests need, and stop"""
+    """set up .venv with everything the tests need"""
     say(f"ready: {PYTHON.relative_to(ROOT)}")
     return 0
 
 
 def demo(rest: Sequence[str]) -> int:
-    """mask, attack, measure and compare the built-in data; writes demo/ afresh, with its report.html"""
+    """mask, attack, measure and compare the built-in data; replaces demo/, see demo/report.html"""
     return run(["demo", "-o", "demo/", "--force", *rest], LARVATUS)
 
 
 def test(rest: Sequence[str]) -> int:
-    """style, types and every test that is not marked slow"""
+    """style, types and all tests that are not marked slow"""
     return verdict(["-m", "not slow", *rest])
 
 
 def check(rest: Sequence[str]) -> int:
-    """the same, slow tests included"""
+    """the same with slow tests"""
     return verdict(list(rest))
 
 
 def verdict(pytest: Sequence[str]) -> int:
-    """All three checks, each run whatever the others say."""
+    """Run all three checks, even if one fails."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     codes = {
         "ruff": run(["-m", "ruff", "check"]),
@@ -223,20 +223,20 @@ def verdict(pytest: Sequence[str]) -> int:
 
 
 def bench(rest: Sequence[str]) -> int:
-    """measure what the speed claims rest on"""
+    """run the benchmarks behind the speed claims"""
     return run(["benchmarks/run.py", *rest])
 
 
 def docs(rest: Sequence[str]) -> int:
-    """write docs/reference/ again from the methods' own fields"""
+    """regenerate docs/reference/ from the methods' docstrings and fields"""
     return run(["docs/build_reference.py", *rest])
 
 
 def look(rest: Sequence[str]) -> int:
-    """pictures and PDFs of reports of few and many releases, sub-groups and columns, and of the demo's, in look/"""
+    """screenshots and PDFs of reports of all sizes, and of the demo report, in look/"""
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if browser is None:
-        say("No Chromium is installed, so nothing can be drawn. Install one, for example: sudo apt install chromium")
+        say("No Chromium is installed, so no screenshots can be made. Install it, for example: sudo apt install chromium")
         return 1
     report = DEMO / "report.html"
     if not report.exists() and (code := demo(())):
@@ -250,7 +250,7 @@ def look(rest: Sequence[str]) -> int:
 
 
 def printed(browser: str, report: Path, name: str) -> int:
-    """The report on paper."""
+    """Print a report to PDF."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         return drawn(browser, LOOK / f"{name}.pdf", [
             f"--user-data-dir={folder}/profile", "--no-pdf-header-footer", f"--print-to-pdf={LOOK / name}.pdf", report.as_uri(),
@@ -258,7 +258,7 @@ def printed(browser: str, report: Path, name: str) -> int:
 
 
 def picture(browser: str, report: Path, name: str, width: int, height: int) -> int:
-    """One picture; the report stands in a frame, because browsers refuse windows as narrow as a phone."""
+    """Make one screenshot; the report is in a frame, because browsers refuse windows as narrow as a phone."""
     target = LOOK / f"{name}.png"
     frame = f'<body style="margin:0"><iframe src="{report.as_uri()}" width="{width}" height="{height}" style="border:0">'
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -271,19 +271,19 @@ def picture(browser: str, report: Path, name: str, width: int, height: int) -> i
 
 
 def drawn(browser: str, target: Path, flags: Sequence[str]) -> int:
-    """Let the browser write one file, and say so or why not."""
+    """Let the browser write one file, and report success or failure."""
     target.unlink(missing_ok=True)
     ok, text = quiet([browser, *BROWSER_FLAGS, *flags])
     if not ok or not target.exists():
         say(text.strip())
-        say(f"{Path(browser).name} did not write {target.name}; what it said is above.")
+        say(f"{Path(browser).name} did not write {target.name}; see its output above.")
         return 1
     say(f"picture: {target.relative_to(ROOT)}")
     return 0
 
 
 def gallery(rest: Sequence[str]) -> int:
-    """make the three reports in docs/gallery/ again from built-in data"""
+    """regenerate the three reports in docs/gallery/"""
     return run(["docs/build_gallery.py", *rest])
 
 
@@ -306,7 +306,7 @@ VERBS = {
 def main(arguments: Sequence[str]) -> int:
     if sys.version_info < OLDEST:
         say(f"larvatus needs Python {OLDEST[0]}.{OLDEST[1]} or newer, and {sys.executable} is {sys.version.split()[0]}. "
-            "Name a newer one, for example: make PYTHON=python3.12 test")
+            "Choose a newer one, for example: make PYTHON=python3.12 test")
         return 2
     verb = arguments[0] if arguments else "help"
     if verb not in VERBS:

@@ -106,12 +106,10 @@ def test_a_wrong_command_line(folder, capsys, arguments):
 
 
 def test_the_unexpected_is_kept_back_because_it_may_hold_data(folder, capsys, monkeypatch):
-    import larvatus.pipeline
-
     def broken(*args: object, **kwargs: object) -> None:
         raise RuntimeError(f"value {VALUE}")
 
-    monkeypatch.setattr(larvatus.pipeline, "read", broken)
+    monkeypatch.setattr("larvatus.pipeline.read_source.read", broken)
     monkeypatch.delenv("LARVATUS_DEBUG", raising=False)
     assert main(mask("in.csv")) == 3
     out, err = capsys.readouterr()

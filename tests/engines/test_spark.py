@@ -98,7 +98,7 @@ def test_files_are_read_by_their_order_and_a_folder_is_written_whole_or_not_at_a
 def test_a_write_that_fails_leaves_nothing_and_takes_nothing_away(session, small, tmp_path, monkeypatch, there):
     """One part of four is written whole, another fails on its executor, more often than Spark tries again."""
     monkeypatch.setattr(writing, "PART", 60)
-    monkeypatch.setattr(writing, "ROWS", 60)
+    monkeypatch.setattr(writing, "ROWS_WRITTEN", 60)
     data = lv.read(small, **ROLES, engine=Spark(session=session))
     release, earlier = (lv.mask(data, "additive_noise", secret=secret) for secret in (SECRET, SECRET[::-1]))
     out, pairs = tmp_path / "out", tmp_path / "pairs.parquet"

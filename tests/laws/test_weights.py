@@ -56,7 +56,7 @@ def gap(before: pd.DataFrame, after: pd.DataFrame, weight: pd.Series) -> float:
 @pytest.mark.parametrize("engine", ["memory", "pieces", "duckdb"])
 @pytest.mark.parametrize("held", [1 << 16, 50])
 def test_weighted_moments_are_kept_in_every_sub_group(table, engine, held, similarity, monkeypatch):
-    monkeypatch.setattr(import_module("larvatus.masks.sufficiency_based"), "HELD", held)
+    monkeypatch.setattr(import_module("larvatus.masks.sufficiency_based"), "LARGEST_WHOLE", held)
     mask = lv.masks.SufficiencyBased(weighted=True, similarity=similarity)
     release = lv.mask(read(table, engine=engine), mask, secret=SECRET)
     after = pd.DataFrame(release.frame())
@@ -70,7 +70,7 @@ def test_weighted_moments_are_kept_in_every_sub_group(table, engine, held, simil
 def test_both_ways_of_computing_agree(table, monkeypatch):
     frames = []
     for held in (1 << 16, 50):
-        monkeypatch.setattr(import_module("larvatus.masks.sufficiency_based"), "HELD", held)
+        monkeypatch.setattr(import_module("larvatus.masks.sufficiency_based"), "LARGEST_WHOLE", held)
         frames.append(lv.mask(read(table), lv.masks.SufficiencyBased(weighted=True, similarity=0.3), secret=SECRET).frame())
     assert frames[0][X].to_numpy() == pytest.approx(frames[1][X].to_numpy(), rel=1e-9, nan_ok=True)
 

@@ -77,7 +77,7 @@ def test_steps_come_from_the_names_of_releases():
 
 def test_exact_moments_hide_from_model_one_alone():
     data = paper_003_measured._data("skewed", "high positive", 1)
-    release = paper_003_measured.released(data, {"r": paper_003_measured.UTILITY_MASKS["Incor. Simul."]}, 1)["r"]
+    release = paper_003_measured.make_releases(data, {"r": paper_003_measured.UTILITY_MASKS["Incor. Simul."]}, 1)["r"]
     found = paper_003_measured._measures(data, release) | paper_003_measured._clusters(data, release, 1000)
     assert found["U_p (Model I)"] < 1e-9
     assert found["U_p (Model II)"] > 100
@@ -139,7 +139,7 @@ def test_shapes(shape):
 
 def test_both_statistics_of_joint_distributions_are_read_from_one_score():
     from larvatus.datasets import schools
-    from larvatus.papers.framework.shortcuts import make_releases
+    from larvatus.papers.framework.shortcuts import make_releases, measure_once
     from larvatus.papers.global_utility_003.surveys import _measured, school_steps
     from larvatus.pipeline import read
 
@@ -149,6 +149,6 @@ def test_both_statistics_of_joint_distributions_are_read_from_one_score():
     data = read(table, confidential=names, engine="memory")
     release = make_releases(data, {"r": list(steps)}, 1)["r"]
     for name, method in (("U_m", "ecdf_max"), ("U_s", "ecdf_mean")):
-        score = figures_by_name(data, release, {"method": method, "columns": names})
+        score = measure_once(data, release, {"method": method, "columns": names})
         assert found[name] == score.value
         assert [r["value"] for r in score.by_group] == [score.value]

@@ -107,7 +107,7 @@ def test_the_rule_for_copies_is_that_of_the_package():
     q, u = [10.0, 10.5, 9.7], [0.2, 0.25, 0.22]
     m, b = len(q), variance(q)
     total, df = mean(u) + b / m, (m - 1) * (1 + mean(u) / (b / m)) ** 2
-    found = analysis.combined(q, u, rule="partially_synthetic")
+    found = analysis.combine(q, u, rule="partially_synthetic")
     for line in ("b <- var(q)", "total <- mean(u) + b / m", "df <- (m - 1) * (1 + mean(u) / (b / m))^2"):
         assert line in COPIES_R
     assert (float(found.variance), float(found.freedom)) == pytest.approx((total, df), rel=1e-12)

@@ -131,3 +131,24 @@ def test_fenced_toml_and_python_can_be_read(page):
             assert isinstance(study, dict)
         elif kind in ("python", "py"):
             ast.parse(body)
+
+
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+SOURCE = ROOT / "src" / "larvatus"
+
+
+def test_the_architecture_page_lists_every_package():
+    drawn = set(re.findall(r"^├── (\w+)/|^└── (\w+)/", ARCHITECTURE, re.M))
+    there = {f.parent.name for f in SOURCE.glob("*/__init__.py")}
+    assert {a or b for a, b in drawn} == there
+
+
+def test_the_architecture_page_names_what_exists():
+    files = set(re.findall(r"`([a-z_/]+/\w+\.py)`", ARCHITECTURE))
+    assert len(files) > 30
+    assert not [f for f in files if not (SOURCE / f).is_file() and not (ROOT / f).is_file()]
+    defined = set(re.findall(r"^\s*(?:def|class) (\w+)", "\n".join(f.read_text() for f in SOURCE.rglob("*.py")), re.M))
+    traces = ARCHITECTURE.partition("## Trace 1")[2].partition("## Verbs")[0]
+    named = {n.rpartition(".")[2] for n in re.findall(r"`([A-Za-z_]+(?:\.[a-z_]+)?)`", traces) if "scores." not in n}
+    assert len(named) > 30
+    assert not named - defined

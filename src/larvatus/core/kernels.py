@@ -52,8 +52,7 @@ def kernel(**options: Any) -> Callable[[_F], _F]:
     def wrap(function: _F) -> _F:
         sources = _sources(function)
         if folder is not None:
-            place = folder / _digest(sources) if len(sources) > 1 else folder
-            setattr(numba.config, "CACHE_DIR", str(place))  # noqa: B010 (made at run time)
+            setattr(numba.config, "CACHE_DIR", str(folder / _digest(sources)))  # noqa: B010 (made at run time)
         compiled: _F = numba.njit(cache=folder is not None, nogil=True, **options)(function)
         setattr(compiled, SOURCES, sources)
         return compiled
@@ -68,11 +67,19 @@ def _sources(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def _digest(sources: frozenset[str]) -> str:
-    """A name that changes with the files: Numba itself looks at a kernel's own file alone."""
+    """A name that changes with the files.
+
+    Numba itself compares the date of a kernel's own file alone, and only after it has unpickled what an earlier version kept.
+    """
     digest = hashlib.blake2b(digest_size=8)
     for name in sorted(sources):
-        digest.update(name.encode() + b"\0" + Path(name).read_bytes())
+        digest.update(name.encode() + b"\0" + _content(name))
     return digest.hexdigest()
+
+
+@cache
+def _content(name: str) -> bytes:
+    return hashlib.blake2b(Path(name).read_bytes()).digest()
 
 
 @cache

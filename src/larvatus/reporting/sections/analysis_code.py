@@ -13,7 +13,7 @@ from larvatus import analysis
 copies = [pd.read_parquet(f"release-{{i}}.parquet") for i in range(1, {copies} + 1)]
 estimates = [c[{column!r}].mean() for c in copies]
 variances = [c[{column!r}].var() / len(c) for c in copies]
-found = analysis.combined(estimates, variances, rule="partially_synthetic")
+found = analysis.combine(estimates, variances, rule="partially_synthetic")
 print(found.estimate, found.interval(0.95))
 '''
 COPIES_R = '''\
@@ -54,7 +54,7 @@ def noise_python(noise: Mapping[str, Any], columns: Sequence[str], groups: Seque
         "import pandas as pd\nfrom larvatus import analysis\n\n"
         'release = pd.read_parquet("release.parquet")\n'
         f"noise = {made}\n"
-        f"found = analysis.corrected(release, noise, sub_groups={list(groups)!r})\n"
+        f"found = analysis.correct(release, noise, sub_groups={list(groups)!r})\n"
         f"print(found.variances(), {'found.correlations(), ' if len(columns) > 1 else ''}{shown}, sep=\"\\n\")\n"
     )
 

@@ -1,0 +1,125 @@
+"""A tree in which things can be found: small rooms, names that say what they hold, each public name once."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import larvatus
+
+ROOT = Path(larvatus.__file__).parent
+FILES = sorted(f for f in ROOT.rglob("*.py") if f.name != "__init__.py")
+METHOD_ROOMS = {"masks", "attacks", "measures"}
+MOST_MODULES = 25
+SHORT = 60
+PARTICIPLES = {
+    "advised", "allowed", "analysed", "applied", "arranged", "asked", "assigned", "attacked", "carried", "checked",
+    "chosen", "clustered", "coded", "combined", "compared", "completed", "composed", "constrained", "corrected", "counted",
+    "credited", "cumulated", "decided", "decoded", "described", "drawn", "dumped", "estimated", "expected", "explained",
+    "extracted", "filled", "fitted", "folded", "found", "gathered", "given", "grouped", "grown", "guessed", "held",
+    "intersected", "judged", "kept", "known", "laid_out", "left", "limited", "linked", "listed", "loaded", "made", "mapped",
+    "marked", "matched", "measured", "moved", "named", "numbered", "opened", "ordered", "paired", "parsed", "parted",
+    "patterned", "placed", "planned", "preferred", "preserved", "printed", "projected", "proposed", "published", "quoted",
+    "ranked", "rechunked", "received", "recoded", "rejoined", "released", "remembered", "removed", "renamed", "rendered",
+    "replaced", "reproduced", "returned", "rotated", "rounded", "said", "sampled", "scanned", "scored", "searched", "seen",
+    "selected", "separated", "settled", "shared", "shortened", "shown", "simulated", "solved", "sorted", "spelled",
+    "spread", "stacked", "standardised", "started", "stored", "studied", "suppressed", "swapped", "taken", "titled", "told",
+    "tried", "truncated", "unexplained", "verified", "weighted", "whitened", "wrapped", "written",
+}
+BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods are found by their file's
+ALONE = {  # short modules with one user, and why each stays a file
+    "cli/demo_study.py": "the data and the study of the demo, which a newcomer looks for by name",
+    "constraints/feasibility.py": "linear programming, imported only where rules are stated",
+    "data/sampling.py": "a keyed sample, asked for by several rooms over time",
+    "engines/_disk/pairing.py": "the verb `pair` of one engine, as in every engine",
+    "masks/grouping/outlyingness.py": "arithmetic that the mask's own file would have to import at once",
+    "reporting/editions/compose.py": "the door from a comparison to a report",
+    "reporting/figures/map_points.py": "what the interactive map is given, beside its drawing",
+    "reporting/figures/propensity.py": "one figure, as its neighbours",
+    "reporting/figures/registry.py": "which score has which figure: a table to add a line to",
+    "reporting/page/search_table.py": "one block of the page, as its neighbours",
+    "papers/reverse_mapping_001/paper.py": "one paper, found by name",
+    "stats/bias_and_noise/convergence.py": "R-hat and effective sample size, textbook formulas on their own",
+    "stats/copula/iman_conover.py": "one published algorithm",
+    "stats/estimates/lorenz.py": "one published formula",
+    "stats/estimates/marginality.py": "one published formula",
+    "stats/linear/sufficiency_chunks.py": "the exact mask by reductions, beside the one in memory",
+    "stats/linear/truncated_normal.py": "one distribution",
+    "stats/models/attribute_predictors.py": "two predictors, imported only by an attack that runs",
+    "stats/noise/transitions.py": "matrices of one mask, on plain arrays",
+    "risks.py": "the former name of attacks, for one version",
+    "utilities.py": "the former name of measures, for one version",
+}
+
+
+def place(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def public(path: Path) -> dict[str, ast.AST]:
+    """Functions, classes and constants that a module defines under a public name."""
+    out: dict[str, ast.AST] = {}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            out[node.name] = node
+        elif isinstance(node, ast.Assign):
+            out |= {n.id: node for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            out[node.target.id] = node
+    return {name: node for name, node in out.items() if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("folder", sorted({f.parent for f in FILES}), ids=lambda p: p.name)
+def test_rooms_are_small(folder):
+    modules = [f for f in FILES if f.parent == folder]
+    assert len(modules) <= MOST_MODULES or folder.name in METHOD_ROOMS
+
+
+@pytest.mark.parametrize("folder", sorted({f.parent for f in ROOT.rglob("*.py")}), ids=lambda p: p.name)
+def test_every_package_says_what_belongs_there(folder):
+    said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    assert said is not None
+    assert len(said.split()) >= 5
+
+
+@pytest.mark.parametrize("path", FILES, ids=place)
+def test_no_name_is_a_bare_participle(path):
+    own = [n for n, node in public(path).items() if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    assert not {n.lower() for n in (path.stem.strip("_"), *own)} & PARTICIPLES
+
+
+def test_every_public_name_is_defined_once():
+    where = defaultdict(list)
+    for path in FILES:
+        for name in public(path):
+            if "cli/commands/" not in place(path) and name not in BY_NAME:
+                where[name].append(place(path))
+    assert not {name: places for name, places in where.items() if len(places) > 1}
+
+
+def importers() -> dict[str, set[str]]:
+    """Module → the modules of the package that import it."""
+    names = {".".join(("larvatus", *f.relative_to(ROOT).with_suffix("").parts)): place(f) for f in FILES}
+    out: dict[str, set[str]] = {p: set() for p in names.values()}
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for module in (node.module, *(f"{node.module}.{a.name}" for a in node.names)):
+                    if module in names:
+                        out[names[module]].add(place(path))
+    return out
+
+
+def test_short_modules_with_one_user_have_a_reason():
+    free = ("cli/commands/", "reporting/sections/", "datasets/", "engines/duckdb.py", "engines/memory.py", "engines/spark.py")
+    lonely = set()
+    for name, users in importers().items():
+        method = name.count("/") == 1 and name.split("/")[0] in METHOD_ROOMS | {"engines"}
+        lines = len((ROOT / name).read_text(encoding="utf-8").splitlines())
+        if lines < SHORT and len(users) <= 1 and not method and not name.startswith(free):
+            lonely.add(name)
+    assert lonely - set(ALONE) == set()
+    assert set(ALONE) - lonely == set(), "no longer short or no longer with one user: take them off the list"
