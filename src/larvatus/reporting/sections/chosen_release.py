@@ -41,7 +41,7 @@ def chosen_section(
         return Section(_TITLE, (*loud, Paragraph(said), *given, *only))
     head = next(h for h in heads if h.name == chosen)
     candidate = candidates[head.number - 1]
-    said = f"{quote(head.name)} is put forward for release."
+    said = f"{quote(head.name)} is proposed for release."
     against = f"It {limits.in_words(head.name)}." if limits else ""
     reasons = [r for r in (against, _risk(head), _rank(head, heads), _frontier(head, heads), _rule(head, heads, limits)) if r]
     broken = sum(bool(r["released"]) for r in candidate.rules)
