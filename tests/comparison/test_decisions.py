@@ -84,7 +84,8 @@ def test_which_releases_meet_the_limits():
     )
     assert [(r["release"], r["meets"]) for r in found.meets()] == [("a", True), ("b", False), ("gone", False)]
     which = found.meets()[1]["which"]
-    assert which == f"nearest-record linkage: above chance, upper end 32{SPACE}percentage points, limit 1{SPACE}percentage point"
+    assert which == (f"nearest-record linkage: above chance, upper end 32{SPACE}percentage points, "
+                     f"limit 1{SPACE}percentage point")
     assert [r["meets"] for r in found.meets({"moments": 0.1})] == [False, True, False]
     plain = found.plain()["limits"]
     assert [r["meets"] for r in plain["releases"]] == [True, False]

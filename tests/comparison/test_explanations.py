@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from larvatus.comparison.comparison import About, Candidate, Comparison
+from larvatus.comparison.explanations import ASIDE
 from larvatus.comparison.release_sentences import KEPT, NAMES
 from larvatus.core.discovery import file_names
 from larvatus.data.score import Rows, Score, Scores
@@ -49,9 +50,10 @@ def test_attacks_that_decide_nothing_are_told_apart():
     totals = Score("aggregate_disclosure", "risk", 1.0, "share of totals found", chance=0.0, weighs=False)
     alike = Score("attribute_inference", "risk", 0.1, "share predicted", chance=0.1, weighs=False)
     rows = [text for _, _, text in said(released("a", attack("nearest_record", 0.01, 0.01), totals, alike))]
-    assert rows[0].startswith("No attack beats its baseline (aggregate disclosure is not counted: every useful release allows some of it)")
+    assert rows[0].startswith("No attack beats its baseline (aggregate disclosure is not counted: every useful release allows "
+                              "some of it). The highest, nearest-record linkage,")
     assert rows[1].startswith("Aggregate disclosure (share of totals found) reaches 100 %; its baseline is 0.")
-    assert rows[1].endswith("It does not decide between releases: every release that keeps relations and totals allows some of it.")
+    assert rows[1].endswith(f". {ASIDE}")
     assert len(rows) == 2
 
 
@@ -65,8 +67,8 @@ def test_of_two_releases_that_give_nothing_away_only_the_one_that_loses_less_is_
     one = released("one", attack("nearest_record", 0.0101, 0.01), Score("moments", "loss", 0.1))
     two = released("two", attack("nearest_record", 0.0099, 0.01), Score("moments", "loss", 0.3))
     together = [(release, text) for about, release, text in said(one, two) if about == "together"]
-    assert together == [("one", "On the frontier: no other release has both less excess risk and less loss. No attack beats its "
-                         "baseline. Loss: 0.100.")]
+    assert together == [("one", "On the frontier: no other release has both less excess risk and less loss. No attack beats "
+                         "its baseline. Loss: 0.100.")]
 
 
 def test_correlations_are_not_shares():

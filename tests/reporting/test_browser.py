@@ -60,7 +60,8 @@ def test_axes_can_be_chosen_among_all_scores(tab, files):
     tab.run(CHOOSE % ("risk: nearest_record", 1))
     assert tab.run(PLACE) != before
     assert "risk: nearest-record linkage →" in tab.run("document.querySelector('.live svg').textContent")
-    assert "On the frontier (no other release beats it on both axes): 3." in tab.run("document.querySelector('.live .quiet').textContent")
+    said = tab.run("document.querySelector('.live .quiet').textContent")
+    assert "On the frontier (no other release beats it on both axes): 3." in said
 
 
 def test_a_point_of_the_frontier_at_no_risk_has_its_name(tab, tmp_path):

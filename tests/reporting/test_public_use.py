@@ -216,7 +216,7 @@ def of_size(smallest: int, small: str, columns=("town", "sex")) -> lv.SubGroups:
     (of_size(10, "pool"), None, "columns with sex are kept only in sub-groups that were not pooled. Other", "not kept"),
     (of_size(200, "pool"), None, "until one was left: masking had no regard to town, sex; relations of masked columns with "
      "town, sex are not kept. Other", "done within"),
-    (of_size(10, "suppress"), None, "sub-groups of town, sex. Records of small sub-groups are left out of the file. Other", "147"),
+    (of_size(10, "suppress"), None, "of town, sex. Records of small sub-groups are left out of the file. Other", "147"),
     (of_size(3, "pool"), lv.masks.AdditiveNoise(scope="file"), "was done over the whole file, not within", "was done within"),
 ])
 def test_the_public_reads_of_the_sub_groups_that_masking_ran_in(groups, mask, said, unsaid):
