@@ -112,7 +112,7 @@ def test_the_headline_is_the_attack_furthest_above_its_baselines_not_the_mean(da
     )
     candidate = replace(found.candidates[0], scores=lv.Scores([high, strong, weak]))
     row = replace(found, candidates=(candidate,)).headline()[0]
-    assert (row["strongest attack"], row["value"], row["without"]) == ("strong", 0.6, 0.1)
+    assert (row["strongest attack"], row["value"], row["baseline"]) == ("strong", 0.6, 0.1)
 
 
 def test_attacks_that_do_not_apply_are_left_out_of_the_default_set_and_named():

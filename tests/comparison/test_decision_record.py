@@ -38,30 +38,30 @@ def text_of(comparison: Comparison, **more: object) -> str:
 
 
 def test_the_rule_picks_among_releases_that_keep_the_limits():
-    assert "By the rule of the first paragraph it would be “low”" in text_of(compared(None))
+    assert "The rule in the first paragraph selects “low”" in text_of(compared(None))
     said = text_of(compared({"nearest_record": {"above_chance": 0.25}}))
-    assert "2 of 3 releases keep every stated limit. Among these, “middle” has the least loss" in said
-    assert "By the rule of the first paragraph it would be “middle”" in said
+    assert "2 of 3 releases meet every limit. Among these, “middle” has the least loss" in said
+    assert "The rule in the first paragraph selects “middle”" in said
     assert "That is not near its baseline" in said
     said = text_of(compared({"moments": 0.6}))
-    assert "None of the 3 releases keeps every stated limit and every attack near its baseline" in said
-    assert "names none: no release keeps every limit" in said
+    assert "None of the 3 releases meets every limit and keeps every attack near its baseline" in said
+    assert "selects none: no release meets every limit" in said
     said = text_of(compared({"moments": 0.95}))
-    assert "it would be “low”" in said, "limits to losses alone do not stand in place of the baselines"
+    assert "selects “low”" in said, "limits to losses alone do not stand in place of the baselines"
     said = text_of(compared({"nearest_record": 0.001, "moments": 0.6}))
-    assert "“middle” breaks the fewest and breaks 1 of 2 limits (nearest record: value 20 %, limit 0.1 %)" in said
+    assert "“middle” comes closest: it breaks 1 of 2 limits (nearest-record linkage: value 20 %, limit 0.1 %)" in said
 
 
 def test_the_chosen_section_has_every_limit_with_its_figure_and_the_codebook():
     made = compared({"nearest_record": {"above_chance": 0.25}, "moments": 0.05})
     said = text_of(made, chosen="middle")
-    assert "It breaks 1 of 2 limits (moments: value 0.5, limit 0.05)." in said
-    assert re.search(r"nearest record above chance 19 percentage points 25 percentage points kept", said)
-    assert re.search(r"moments value 0.5 0.05 BROKEN", said)
+    assert "It breaks 1 of 2 limits (means and standard deviations: value 0.5, limit 0.05)." in said
+    assert re.search(r"Nearest-record linkage above chance 19 percentage points 25 percentage points met", said)
+    assert re.search(r"Means and standard deviations value 0.5 0.05 BROKEN", said)
     assert "the x of it" in said
-    assert "The rule of the first paragraph names no release." in said
+    assert "The rule in the first paragraph selects no release." in said
     one = text_of(compared({"moments": 1}, candidate("only", 0.3, 0.2)))
-    assert "“only” keeps the one limit that is stated (moments: value 0.2, limit 1)" in one
+    assert "“only” meets the only limit (means and standard deviations: value 0.2, limit 1)" in one
     assert "the x of it" in one
     assert "the x of it" not in text_of(made)
 
@@ -73,7 +73,7 @@ def test_a_warning_for_what_leaves_and_breaks_a_limit():
     assert warnings_of(compared(None), "high", "high") == ()
     both, = warnings_of(made, "high", "high", "A. Keeper")
     assert both == ("“high” is approved by A. Keeper and published although it breaks 1 of 2\N{NO-BREAK SPACE}limits "
-                    f"(nearest record: above chance 59{SPACE}percentage points, limit 25{SPACE}percentage points).")
+                    f"(nearest-record linkage: above chance 59{SPACE}percentage points, limit 25{SPACE}percentage points).")
     assert [w.split(" although")[0] for w in warnings_of(made, "low", "high")] == ["“high” is approved", "“low” is published"]
     assert "is approved" in text_of(made, chosen="high", warned=(both,))
 
@@ -197,7 +197,7 @@ def test_an_approval_stands_with_all_that_belongs_to_it_until_another_release_is
     told = inside(folder, "noise")
     assert (told["chosen"], told["published"], told["why"], told["approved"]["by"]) == (True, True, "we must", "A. Keeper")
     assert told["warnings"]
-    assert "“noise” is put forward" in (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert "“noise” is proposed" in (folder / "out" / "report.html").read_text(encoding="utf-8")
     assert ran("-q", "--chosen", "far") == 0
     assert [inside(folder, n)["chosen"] for n in ("noise", "far")] == [False, True]
     assert inside(folder, "noise")["approved"]["by"] == "A. Keeper"

@@ -63,7 +63,7 @@ def test_axes_by_figure_and_by_combination():
 
 @pytest.mark.parametrize(("axes", "said"), [
     (("nearest_recrod",), "did you mean 'nearest_record'"), (("moments.uper",), "did you mean 'upper'"),
-    (("risk.upper",), "has no figure 'upper'"), (("moments",), "only 'moments' is named, and a frontier needs two or more"),
+    (("risk.upper",), "has no figure 'upper'"), (("moments",), "only 'moments' is given, and a frontier needs at least two"),
     (("moments", "moments"), "a frontier needs two or more"),
 ])
 def test_axes_that_are_not_there(axes, said):
@@ -84,7 +84,8 @@ def test_which_releases_meet_the_limits():
     )
     assert [(r["release"], r["meets"]) for r in found.meets()] == [("a", True), ("b", False), ("gone", False)]
     which = found.meets()[1]["which"]
-    assert which == f"nearest record: above chance, upper end 32{SPACE}percentage points, limit 1{SPACE}percentage point"
+    assert which == (f"nearest-record linkage: above chance, upper end 32{SPACE}percentage points, "
+                     f"limit 1{SPACE}percentage point")
     assert [r["meets"] for r in found.meets({"moments": 0.1})] == [False, True, False]
     plain = found.plain()["limits"]
     assert [r["meets"] for r in plain["releases"]] == [True, False]
@@ -98,23 +99,23 @@ def test_every_sentence_has_its_figure():
     )
     rows = found.explain()
     said = {(r["release"], r["score"]): r["sentence"] for r in rows if not r["sentence"].startswith(("No other", "Breaks"))}
-    assert said["", "limits"] == "1\xa0release of 2 keeps every limit; “a” has the least loss of these (0.005)."
+    assert said["", "limits"] == "1 of 2\xa0releases meets every limit; “a” has the least loss of these (0.005)."
     assert "reaches 30" in said["b", "nearest_record"]
-    assert "30 times as much as without the release" in said["b", "nearest_record"]
-    assert said["a", "nearest_record"].startswith("No attack is shown to do better than without the release")
-    assert said["a", "moments"] == "Means and standard deviations: kept exactly."
-    assert said["b", "correlation"].startswith("Correlations: changed, a loss of 0.3")
-    assert "most in correlation" in said["b", "mean"]
-    assert said["a", "limits"] == "Keeps every limit."
+    assert "30 times its baseline" in said["b", "nearest_record"]
+    assert said["a", "nearest_record"].startswith("No attack beats its baseline.")
+    assert said["a", "moments"] == "Means and standard deviations: unchanged."
+    assert said["b", "correlation"].startswith("Correlations: changed, loss 0.3")
+    assert "largest for correlation" in said["b", "mean"]
+    assert said["a", "limits"] == "Meets every limit."
     assert said["gone", ""] == "It was not made: it keeps ranks."
     values = {(c.name, s.method): s.value for c in found.candidates for s in c.scores}
     for r in rows:
         if (r["release"], r["score"]) in values:
             assert r["figure"] == values[r["release"], r["score"]]
     page = found.html()
-    assert all(text in page for text in ("Limits and choices", "it keeps ranks.", "Combined scores and their parts"))
-    assert "Limits and choices" not in compared(candidate("a", 0.1, 0.1)).html()
-    assert any(r["sentence"] == "Breaks a limit: moments: value 0.1, limit 0.05." for r in rows)
+    assert all(text in page for text in (">Limits</h2>", "it keeps ranks.", "Combined scores and their parts"))
+    assert ">Limits</h2>" not in compared(candidate("a", 0.1, 0.1)).html()
+    assert any(r["sentence"] == "Breaks a limit: means and standard deviations: value 0.1, limit 0.05." for r in rows)
 
 
 def test_a_candidate_comes_back_to_the_bit():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from larvatus.comparison.comparison import About, Candidate, Comparison
-from larvatus.comparison.release_sentences import NAMES
+from larvatus.comparison.explanations import ASIDE
+from larvatus.comparison.release_sentences import KEPT, NAMES
 from larvatus.core.discovery import file_names
 from larvatus.data.score import Rows, Score, Scores
 
@@ -36,13 +37,12 @@ def test_a_release_at_its_baseline_is_not_beaten_for_what_s_alone_gives():
     bad = released("bad", attack("value_disclosure", 0.9, 0.01, 0.01), Score("moments", "loss", 0.5))
     rows = said(safe, open_, bad)
     together = [(release, text) for about, release, text in rows if about == "together"]
-    assert together[0][1].startswith("Columns that leave as they are give 100 % to cluster match")
+    assert together[0][1].startswith("The unmasked columns alone let cluster matching reach 100 %")
     assert "chance gives 1.0 %" in together[0][1]
     assert [release for release, _ in together[1:]] == ["safe", "open"]
-    assert "80.0 % by value disclosure, 1.0 % without the release; loss 0" in together[2][1]
+    assert "Strongest attack: value disclosure (80.0 %, baseline 1.0 %). Loss: 0" in together[2][1]
     own = next(text for about, release, text in rows if (about, release) == ("risk", "safe"))
-    assert own == "No attack is shown to do better than without the release; cluster match comes furthest: 100 %, and 100 % " \
-        "without the release."
+    assert own == "No attack beats its baseline. The highest, cluster matching, reaches 100 %; its baseline is 100 %."
 
 
 def test_attacks_that_decide_nothing_are_told_apart():
@@ -50,15 +50,16 @@ def test_attacks_that_decide_nothing_are_told_apart():
     totals = Score("aggregate_disclosure", "risk", 1.0, "share of totals found", chance=0.0, weighs=False)
     alike = Score("attribute_inference", "risk", 0.1, "share predicted", chance=0.1, weighs=False)
     rows = [text for _, _, text in said(released("a", attack("nearest_record", 0.01, 0.01), totals, alike))]
-    assert rows[0].startswith("No attack that decides between releases is shown to do better than without the release; nearest")
-    assert rows[1].startswith("Aggregate disclosure (share of totals found) reaches 100 %, with nothing to be had without")
-    assert rows[1].endswith("It does not decide between releases: any that keeps relations and totals gives some of it.")
+    assert rows[0].startswith("No attack beats its baseline (aggregate disclosure is not counted: every useful release allows "
+                              "some of it). The highest, nearest-record linkage,")
+    assert rows[1].startswith("Aggregate disclosure (share of totals found) reaches 100 %; its baseline is 0.")
+    assert rows[1].endswith(f". {ASIDE}")
     assert len(rows) == 2
 
 
 def test_small_differences_of_s_alone_are_not_made_much_of():
     rows = said(released("a", attack("nearest_record", 0.3, 0.01, 0.05)))
-    assert not any(text.startswith("Columns that leave") for *_, text in rows)
+    assert not any(text.startswith("The unmasked columns") for *_, text in rows)
 
 
 def test_of_two_releases_that_give_nothing_away_only_the_one_that_loses_less_is_named():
@@ -66,13 +67,13 @@ def test_of_two_releases_that_give_nothing_away_only_the_one_that_loses_less_is_
     one = released("one", attack("nearest_record", 0.0101, 0.01), Score("moments", "loss", 0.1))
     two = released("two", attack("nearest_record", 0.0099, 0.01), Score("moments", "loss", 0.3))
     together = [(release, text) for about, release, text in said(one, two) if about == "together"]
-    assert together == [("one", "No other release gives an intruder less beyond what is had anyway and loses less: no attack "
-                         "is shown to do better than without the release; loss 0.100.")]
+    assert together == [("one", "On the frontier: no other release has both less excess risk and less loss. No attack beats "
+                         "its baseline. Loss: 0.100.")]
 
 
 def test_correlations_are_not_shares():
     score = attack("rank_disclosure", 0.826, 0.037, None, "rank correlation between original and released values")
-    assert "reaches 0.83, 22 times as much as without the release (0.04)" in said(released("a", score))[0][2]
+    assert "reaches 0.83, 22 times its baseline (0.04)" in said(released("a", score))[0][2]
 
 
 def test_losses_say_what_is_measured_in_which_unit_and_where_most():
@@ -80,18 +81,19 @@ def test_losses_say_what_is_measured_in_which_unit_and_where_most():
     meaning = "shift of means and standard deviations, in standard deviations"
     score = Score("moments", "loss", 0.2, meaning, by_variable=columns)
     assert said(released("a", score))[0][2] == (
-        f"Means and standard deviations: changed, a loss of 0.200 ({meaning}), most in pay (0.300).")
+        f"Means and standard deviations: changed, loss 0.200 ({meaning}), largest for pay (0.300).")
     joint = Score("propensity", "loss", 0.4, "distance", by_variable=columns)
-    assert "; of columns by themselves, most in pay (0.300)." in said(released("a", joint))[0][2]
+    assert "; the largest loss of a single column is 0.300 (pay)." in said(released("a", joint))[0][2]
     none = Score("marginal", "loss", 0.0, by_variable=Rows.of([{"variable": n, "loss": 0.0} for n in "ab"]))
-    assert said(released("a", none))[0][2] == "The shape of columns: kept exactly."
+    assert said(released("a", none))[0][2] == "The distribution of each column: unchanged."
 
 
 def test_the_same_figure_gets_the_same_word():
     texts = [said(released("a", Score("moments", "loss", v)))[0][2] for v in (0.0199, 0.0201)]
-    assert [re.search(r"nearly kept|changed", t)[0] for t in texts] == ["changed", "changed"], "both are told as 0.020"
-    assert "nearly kept" in said(released("a", Score("moments", "loss", 0.0194)))[0][2]
+    assert [re.search(r"nearly unchanged|changed", t)[0] for t in texts] == ["changed", "changed"], "both are told as 0.020"
+    assert "nearly unchanged" in said(released("a", Score("moments", "loss", 0.0194)))[0][2]
 
 
-def test_every_measure_has_a_name_in_plain_words():
-    assert {*file_names("larvatus.measures")} <= {*NAMES}
+def test_every_attack_and_measure_has_a_name_in_plain_words():
+    assert {*file_names("larvatus.attacks"), *file_names("larvatus.measures")} <= {*NAMES}
+    assert {*file_names("larvatus.measures")} <= {*KEPT}

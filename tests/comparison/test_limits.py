@@ -48,7 +48,7 @@ def test_the_upper_end_is_judged_unless_the_value_is_asked_for():
 
 def test_an_interval_wider_than_the_limit_is_told_apart_from_a_value_above_it():
     wide = limits_of({"nearest_record": {"above_chance": 0.045}}).judge(SCORES)
-    assert "(the value itself is within the limit; the interval is wider" in wide.in_words()
+    assert "(the value is within the limit, but at this number of records its interval" in wide.in_words()
     for limit in ({"above_chance": 0.03}, {"above_chance": 0.06}, {"above_chance": 0.03, "interval": "value"}):
         assert [r["why"] for r in limits_of({"nearest_record": limit}).judge(SCORES).rows] == [""]
     assert "the value itself" in limits_of({"nearest_record": {"worst_group": 0.55}}).judge(SCORES).in_words()
@@ -90,7 +90,7 @@ def test_a_tier_and_a_rule_for_every_attack_hold_both():
     stricter = limits_of({"tier": "secure", "every_attack": {"above_baseline": 0.02}}).judge((score,))
     assert [(r["limit"], r["kept"]) for r in stricter.rows] == [(0.02, False)]
     both = limits_of({"tier": "secure", "every_attack": {"times_chance": 2}}).judge((score,))
-    assert [(r["figure"], r["kept"]) for r in both.rows] == [("above chance and S alone", True), ("times chance", True)]
+    assert [(r["figure"], r["kept"]) for r in both.rows] == [("above baseline", True), ("times chance", True)]
 
 
 def test_tiers_are_ordered():
@@ -124,13 +124,14 @@ def test_combined_scores_are_limited_and_shown_with_their_parts():
     ({"limits": 3}, "limits: needs a table, [limits], got int."),
     ({"combine": {"u": {"momnts": 1}}}, "combine.u: no score 'momnts'; did you mean 'moments'?"),
     ({"combine": {"u": {"moments": 0}}}, "combine.u.weights.moments: input should be greater than 0, got 0."),
-    ({"combine": {"u": {"moments": 1, "nearest_record": 1}}}, "combine.u: mixes attacks and measures."),
-    ({"combine": {"moments": {"moments": 1}}}, "combine.moments: there is an attack or a measure of that name."),
-    ({"combine": {"u": {"worst": ["moments"], "moments": 1}}}, "combine.u: needs scores with weights, or worst"),
-    ({"combine": {"u": {"weights": {"moments": 1}}}}, "combine.u: scores stand in it directly"),
-    ({"limits": {"nearest_record": {"tier": 1}}}, "limits.nearest_record.tier: no such figure; it stands in [limits] itself"),
+    ({"combine": {"u": {"moments": 1, "nearest_record": 1}}}, "combine.u: mixes attacks and measures, and"),
+    ({"combine": {"moments": {"moments": 1}}}, "combine.moments: an attack or a measure already has that name."),
+    ({"combine": {"u": {"worst": ["moments"], "moments": 1}}}, "combine.u: give scores with weights, or only worst"),
+    ({"combine": {"u": {"weights": {"moments": 1}}}}, "combine.u: list the scores directly"),
+    ({"limits": {"nearest_record": {"tier": 1}}}, "limits.nearest_record.tier: no such figure; put it directly in [limits]"),
     ({"goal": {"limit": {"moments": 1}}}, "goal.limit: no such setting; did you mean 'limits'?"),
-    ({"goal": {"objective": {"moments": -1}}}, "goal.objective: must be a measure, a list of measures, or measures with weights"),
+    ({"goal": {"objective": {"moments": -1}}},
+     "goal.objective: must be a measure, a list of measures, or measures with weights"),
     ({"attack": ["moments"]}, "attack 1: no attack 'moments'; it is a measure, which belongs in [[measure]]."),
     ({"measure": ["nearest_record"]}, "measure 1: no measure 'nearest_record'; it is an attack, which belongs in [["),
     ({"attack": ["additive_noise"]}, "attack 1: no attack 'additive_noise'; it is a mask, which belongs in the steps"),
@@ -138,7 +139,8 @@ def test_combined_scores_are_limited_and_shown_with_their_parts():
     ({"risk": ["nearest_record"]}, "risk: a study has no such part; attacks belong in [[attack]]."),
     ({"release": [{"name": "n", "steps": [{"method": "additive_noise", "range": {"variance": [1, 2]}}]}]},
      "release 'n': range belongs in [[search]]. In [[release]] use grid"),
-    ({"release": [{"name": "n", "steps": [{"method": "additive_noise", "grid": [1]}]}]}, "release 'n': grid must give settings"),
+    ({"release": [{"name": "n", "steps": [{"method": "additive_noise", "grid": [1]}]}]},
+     "release 'n': grid must give settings"),
     ({"release": [{"name": "n", "steps": ["additive_noise"], "grid": {"variance": [1]}}]},
      "release 'n': grid belongs in a step"),
     ({"search": [{"name": "s", "steps": [{"method": "additive_noise", "grid": {"variance": [1]}}]}]},
@@ -174,10 +176,12 @@ def test_a_goal_states_limits_in_the_same_words():
     assert in_goal == above
     assert in_goal.limits.plain() == stated
     for raw, said in (
-        ({"goal": {"limits": stated}, "limits": {"moments": 1}}, "limits: given in both [limits] and [goal]. Keep only [limits]"),
+        ({"goal": {"limits": stated}, "limits": {"moments": 1}},
+         "limits: given in both [limits] and [goal]. Keep only [limits]"),
         ({"goal": {"limits": {"nearest_recor": 1}}}, "limits.nearest_recor: no score of that name; did you mean"),
         ({"goal": {"objective": "momnts"}}, "goal.objective: no measure 'momnts'; did you mean 'moments'?"),
-        ({"goal": {"objective": ["u", "nearest_record"]}}, "goal.objective: 'nearest_record' is a risk, and the objective must be a loss."),
+        ({"goal": {"objective": ["u", "nearest_record"]}},
+         "goal.objective: 'nearest_record' is a risk, and the objective must be a loss."),
     ):
         with pytest.raises(StudyError) as caught:
             lv.Study.of({**GOOD, **more, **raw})

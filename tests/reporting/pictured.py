@@ -13,8 +13,8 @@ from larvatus.data.score import Row, Rows, Score, Scores
 FEW_ORIGINAL = 7321  # stands for a count that must not be public
 EDGES = [0.0, 1.0, 2.0, 3.0, 4.0]
 TITLES = (
-    "Original against released distributions", "Scatter plots of the pairs", "Correlation: original, released and difference",
-    "Rank correlation: original, released and difference", "Change in rank", "Width of an interval",
+    "Original and released distributions", "Scatter plots of the pairs", "Correlations: original, released and difference",
+    "Rank correlations: original, released and difference", "Change in rank", "interval for an original value",
 )
 
 

@@ -13,7 +13,7 @@ from larvatus.study.redaction import told_study
 
 PARTS = (
     "Summary", "The chosen release", "Purpose, data and roles", "What the intruder is assumed to know", "Each release", "Risk",
-    "Loss", "What is exact and what is not", "Rules kept and broken", "Statuses and warnings", "Limitations",
+    "Loss", "What is exact and what is not", "Rules for values", "Statuses and warnings", "Limitations",
     "How to reproduce this", "Sign-off",
 )
 
@@ -25,20 +25,20 @@ def test_every_part_is_there_in_order(comparison, parsed):
 
 
 def test_without_a_choice_the_board_decides(comparison, parsed):
-    assert "None is chosen; the board decides." in parsed(comparison().html()).text
+    assert "No release is chosen yet; the board decides." in parsed(comparison().html()).text
 
 
 def test_a_choice_is_held_against_the_others(comparison, parsed):
     made = comparison(3)  # risks 0.4, 0.2, 0.13; losses rise
     text = parsed(made.html(chosen="noise 1", why="The census did so.")).text
-    assert "“noise 1” is put forward for release." in text
+    assert "“noise 1” is proposed for release." in text
     assert "The census did so." in text
-    assert "1 release of 3 has less loss on average." in text
+    assert "1 of 3 releases has a lower mean loss than this one" in text
     assert "does not keep every attack near its baseline" in text
-    assert "No other release beats it on both risk and loss" in text
+    assert "No other release beats it on both risk (of its strongest attack) and loss." in text
     assert "decided on the release “noise 1”" in text
     worse = replace(made, candidates=(made.candidates[0], *comparison(2, risk=0.9, loss=0.9).candidates[1:]))
-    assert "“noise 0” has no more risk" in parsed(worse.html(chosen="noise 1")).text
+    assert "“noise 0” is at least as good on both: risk" in parsed(worse.html(chosen="noise 1")).text
 
 
 def test_an_unknown_choice_offers_a_way_out(comparison):
@@ -70,31 +70,31 @@ def test_the_map_carries_every_score_as_an_axis(comparison, parsed):
 def test_exact_is_said_in_words(comparison, parsed):
     text = parsed(comparison(2, loss=1e-12).html()).text
     assert "Exact in all 2 releases: means and standard deviations, correlations." in text
-    assert "exact, in every sub-group too" in text
+    assert "exact, also within every sub-group" in text
     changed = parsed(comparison(2, loss=0.3).html()).text
-    assert "Exact in none: means and standard deviations, correlations." in changed
+    assert "Exact in no release: means and standard deviations, correlations." in changed
     assert "changed (0.300)" in changed
 
 
 def test_rules_kept_and_broken(comparison, parsed):
     made = comparison(2)
-    assert "No rule that values have to meet was stated" in parsed(made.html()).text
+    assert "The study states no rules that values must satisfy" in parsed(made.html()).text
     rules = [Rows.of([{"rule": "a <= b", "original": 0, "after_steps": 50, "released": n}]) for n in (0, 50)]
     ruled = replace(made, candidates=tuple(replace(c, rules=r) for c, r in zip(made.candidates, rules, strict=True)))
     text = parsed(ruled.html(chosen="noise 1")).text
-    assert "Rules are broken in 1 of 2 releases: “noise 1”." in text
+    assert "1 of 2 releases breaks rules: “noise 1”." in text
     assert "50 (1.0 %)" in text
-    assert "It breaks 1 rule of 1." in text
+    assert "It breaks 1 of 1 rule." in text
 
 
 def test_a_sample_is_a_limitation(comparison, parsed):
     made = comparison(1)
     sampled = Score("nearest_record", "risk", 0.2, sampled=True)
     text = parsed(replace(made, candidates=(replace(made.candidates[0], scores=Scores([sampled])),)).html()).text
-    assert "Estimated from a sample of the records: nearest record." in text
-    assert "Without an interval, so that chance cannot be told from success: nearest record." in text
-    assert "best-looking" not in text
-    assert "best-looking" in parsed(comparison(2).html()).text
+    assert "Estimated from a sample of the records: nearest-record linkage." in text
+    assert "No confidence interval, so success may be due to chance: nearest-record linkage." in text
+    assert "looks better than it is" not in text
+    assert "looks better than it is" in parsed(comparison(2).html()).text
 
 
 def test_reproduction_tells_neither_ids_nor_folders(comparison, parsed):
@@ -141,7 +141,7 @@ def test_a_study_puts_its_choice_forward_and_tells_how_it_was_run(tmp_path, pars
         run(study, tmp_path / "out", chosen="b")
     run(study, tmp_path / "out", secret=b"s" * 16, chosen="a", why="the only one")
     text = parsed((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
-    for said in ("“a” is put forward for release.", "the only one", 'source = "people.csv"', 'method = "additive_noise"'):
+    for said in ("“a” is proposed for release.", "the only one", 'source = "people.csv"', 'method = "additive_noise"'):
         assert said in text, said
     assert str(tmp_path) not in text
     assert "ssssssss" not in text

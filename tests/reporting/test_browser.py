@@ -45,9 +45,9 @@ def test_hover_shows_name_and_figures(tab, files):
     tab.point_at(f"{MARK}.querySelector('.point')")
     said = tab.run(f"{HINT}.innerText")
     assert "2. noise 1" in said
-    assert "nearest record: 20.0\u00a0%" in said
-    assert "without the release: 0.60\u00a0%" in said
-    assert "mean of 2 measures: 0.020" in said
+    assert "nearest-record linkage: 20.0\u00a0%" in said
+    assert "baseline: 0.60\u00a0%" in said
+    assert "mean over 2 measures: 0.020" in said
     tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
     assert tab.run(f"{HINT}.hidden")
 
@@ -59,8 +59,9 @@ def test_axes_can_be_chosen_among_all_scores(tab, files):
     before = tab.run(PLACE)
     tab.run(CHOOSE % ("risk: nearest_record", 1))
     assert tab.run(PLACE) != before
-    assert "risk: nearest record →" in tab.run("document.querySelector('.live svg').textContent")
-    assert "1 is beaten by no other on both axes: 3." in tab.run("document.querySelector('.live .quiet').textContent")
+    assert "risk: nearest-record linkage →" in tab.run("document.querySelector('.live svg').textContent")
+    said = tab.run("document.querySelector('.live .quiet').textContent")
+    assert "On the frontier (no other release beats it on both axes): 3." in said
 
 
 def test_a_point_of_the_frontier_at_no_risk_has_its_name(tab, tmp_path):
@@ -160,7 +161,7 @@ def test_long_tables_can_be_searched(tab, files):
 
 def test_every_releases_figure_can_be_found(tab, files):
     tab.open(files["many"])
-    name = "Nearest record: risk by sub-group"
+    name = "Nearest-record linkage: risk by sub-group"
     box = f"[...document.querySelectorAll('.search')].find(b => b.dataset.caption.startsWith('{name}'))"
     assert tab.run(f"{box}.querySelectorAll('tr').length") == 0, "not made before it is asked for"
     tab.run(f"{box}.closest('details').open = true; new Promise(done => setTimeout(done, 200))")

@@ -17,7 +17,7 @@ def chosen(made, name: str | None) -> Section:
 
 
 def sentences(section: Section) -> list[tuple[str, ...]]:
-    return next(b.rows for b in section.blocks if isinstance(b, ReportTable) and b.caption == "What its scores say, by rule")
+    return next(b.rows for b in section.blocks if isinstance(b, ReportTable) and b.caption == "Its scores in words")
 
 
 def test_every_sentence_on_the_chosen_release_stands_there(comparison):
@@ -29,14 +29,14 @@ def test_every_sentence_on_the_chosen_release_stands_there(comparison):
     assert Paragraph(NO_LIMITS) in chosen(made, "noise 1").blocks
 
 
-@pytest.mark.parametrize(("most", "said"), [(0.9, "keeps the one limit"), (0.001, "breaks 1 of 1")])
+@pytest.mark.parametrize(("most", "said"), [(0.9, "meets the only limit"), (0.001, "breaks 1 of 1")])
 def test_limits_come_before_the_sentences(comparison, most, said):
     made = replace(comparison(3), limits=limits_of({"nearest_record": most}))
     blocks = chosen(made, "noise 1").blocks
     listed = next(b for b in blocks if isinstance(b, Listing))
     assert said in listed.items[0]
     captions = [b.caption for b in blocks if isinstance(b, ReportTable)]
-    assert captions.index("What its scores say, by rule") == len(captions) - 1
+    assert captions.index("Its scores in words") == len(captions) - 1
     assert {about for about, _ in sentences(chosen(made, "noise 1"))} == {"Risk", "Loss"}, "said once"
     assert Paragraph(NO_LIMITS) not in blocks
 
@@ -44,7 +44,7 @@ def test_limits_come_before_the_sentences(comparison, most, said):
 def test_where_none_is_chosen_all_are_spoken_of_together(comparison):
     blocks = chosen(comparison(3), None).blocks
     told = next(b for b in blocks if isinstance(b, Listing))
-    assert any("noise 2" in item and "no other release gives" in item for item in told.items)
+    assert any("noise 2" in item and "is on the frontier: no other release has" in item for item in told.items)
 
 
 def test_one_release_of_several_is_told_of_alone(comparison):

@@ -12,7 +12,7 @@ INTERNAL_ONLY = ("an internal warning", "an internal remark", "987,654", "987654
 def test_internal_edition_says_all_of_it(comparison, parsed):
     text = parsed(comparison().html()).text
     for said in ("teaching", "an internal warning", "an internal remark", "987,654", "0.2468", "a public remark",
-                 "nearest record", "variance = 0.25", "noise 2", "2 records named by id"):
+                 "nearest-record linkage", "variance = 0.25", "noise 2", "2 records listed by id"):
         assert said in text, said
 
 
@@ -27,7 +27,8 @@ def test_public_edition_says_only_what_may_leave(comparison, parsed):
     assert "0.02" in text
     assert "noise 1" not in text
     assert "where" not in text
-    assert "named by id" not in text
+    assert "listed by id" not in text
+    assert "nearest-record" not in text.lower()
     assert "nearest record" not in text.lower()
     assert "teaching" not in text
     assert not any(word in text.lower() for word in ("minimum", "maximum", "secret"))

@@ -73,7 +73,7 @@ def test_without_attacks_or_measures_a_sentence_stands_in(comparison, parsed, ke
 def test_masked_elsewhere(comparison, parsed):
     made = comparison(1)
     elsewhere = replace(made, candidates=(replace(made.candidates[0], steps=(), sentences=(), publishable=()),))
-    assert "masked elsewhere" in parsed(elsewhere.html()).text
+    assert "masked outside larvatus" in parsed(elsewhere.html()).text
     assert "not described here" in parsed(elsewhere.html("public")).text
 
 
@@ -87,12 +87,12 @@ def test_a_release_that_lacks_a_method_is_said_to_be_off_the_map(comparison, par
     made = comparison(3)
     without = replace(made.candidates[0], scores=Scores(s for s in made.candidates[0].scores if s.kind == "loss"))
     text = parsed(replace(made, candidates=(without, *made.candidates[1:])).html()).text
-    assert "1 release without a risk or a loss cannot be placed" in text
+    assert "1 release without a risk or a loss cannot be shown" in text
 
 
 def test_only_the_worst_are_drawn_and_all_are_in_the_table(comparison, parsed):
     page = parsed(comparison(2, groups=300).html())
-    assert "20 worst of" in page.text
+    assert "worst 20 of" in page.text
     assert all(page.text.count(f"region={g}, sex={g % 2} ") >= 4 for g in range(300)), "sizes, one attack, two measures"
     assert "rows are shown" not in page.text
 
@@ -104,6 +104,6 @@ def test_a_table_too_long_to_bear_says_what_it_leaves_out(comparison, parsed):
 
 def test_over_many_releases_a_table_gives_the_range(comparison, parsed):
     page = parsed(comparison(60, groups=300).html())
-    assert "Lowest Median Highest Highest under" in page.text
-    assert "Figures are over all releases" in page.text
+    assert "Lowest Median Highest Highest in" in page.text
+    assert "Figures summarise all releases" in page.text
     assert "rows are shown" not in page.text

@@ -73,7 +73,7 @@ def test_print_holds_the_page_of_the_chosen_release_and_no_other(paper, files):
     tab = printed(paper, files["few"])
     assert tab.run(f"{SHOWN % 'details.page h3'}.map(e => e.textContent)") == ["3. noise 2"]
     assert tab.run(f"{SHOWN % '#release-3 table'}.length") > 0
-    assert tab.run(f"{SHOWN % 'p.paper'}.map(e => e.textContent)") == ["2\u00a0pages of other releases: in the HTML file."]
+    assert tab.run(f"{SHOWN % 'p.paper'}.map(e => e.textContent)") == ["The HTML file has 2\u00a0pages on the other releases."]
 
 
 def test_long_tables_keep_their_worst_rows_and_say_where_the_rest_is(paper, files):

@@ -60,13 +60,13 @@ def page(*steps: object, confidential: tuple[str, ...] = ("x", "y"), **more: obj
 
 def test_limits_to_columns_and_records_are_said_without_the_condition():
     html = page(M.AdditiveNoise(columns=("x",), where="y > 43.25"), M.Rounding(base=3))
-    assert "This was done in some columns: x, and for some of the records." in html
-    assert html.count("This was done") == 1
+    assert "This was applied to some columns only: x, and to some of the records only." in html
+    assert html.count("This was applied") == 1
     assert "43.25" not in html
-    assert "This was done" not in page(M.AdditiveNoise(columns=("y", "x")))
+    assert "This was applied" not in page(M.AdditiveNoise(columns=("y", "x")))
 
 
-COLLECTED = "Values of masked columns are collected values; a value may stand in another record"
+COLLECTED = "Every value in a masked column is a collected value, but it may appear in a different record."
 DIFFER = "Values of masked columns may differ from the collected ones."
 
 

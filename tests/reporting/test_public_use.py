@@ -114,7 +114,7 @@ def test_a_step_that_is_not_described_is_not_named_in_the_codebook(comparison):
 
 
 def test_what_is_preserved_is_said_by_rule(comparison, parsed):
-    assert "The same as in the collected data, but for rounding: means" in parsed(comparison(1, loss=0.0).html("public")).text
+    assert "Equal to the collected data up to rounding: means" in parsed(comparison(1, loss=0.0).html("public")).text
     assert "Close to the collected data (loss in brackets): means and standard deviations (0.02)" in (
         parsed(comparison(1, loss=0.02).html("public")).text
     )
@@ -154,12 +154,12 @@ ALTERING = {
     "noise that keeps zeros": (lv.masks.AdditiveNoise(variance=0.2, zeros="keep"), ("variances are larger", "zeros or signs")),
     "noise in one column": (
         [lv.masks.AdditiveNoise(columns=("net_assets",)), lv.masks.DataShuffling(columns=NAMES[:2])],
-        ("variances are larger", "left out of a step"),
+        ("variances are larger", "not applied to some values"),
     ),
     "tails": (lv.masks.TopCoding(), ("tails are cut",)), "rounded": (lv.masks.Rounding(base=10), ("finer than the base",)),
     "grouped": (lv.masks.Microaggregation(), ("variances are smaller",)), "swapped": (lv.masks.RankSwap(), ("are weaker",)),
     "noise, then tails": ([lv.masks.AdditiveNoise(), lv.masks.TopCoding()], ("variances are larger", "tails are cut")),
-    "some records": (lv.masks.SufficiencyBased(where="gender == 1"), ("left out of a step",)),
+    "some records": (lv.masks.SufficiencyBased(where="gender == 1"), ("not applied to some values",)),
 }
 
 
@@ -173,8 +173,8 @@ def advice(report) -> str:
 def test_what_a_mask_changes_is_said_where_no_correction_is_given(name, tmp_path, monkeypatch):
     mask, wanted = ALTERING[name]
     said = advice(public(mask, tmp_path, monkeypatch)[0])
-    assert "No ready-made correction" in said
-    assert "as if it were the collected one" not in said
+    assert "no ready-made correction" in said
+    assert "as you would analyse the collected data" not in said
     for clause in wanted:
         assert clause in said
 
@@ -182,8 +182,8 @@ def test_what_a_mask_changes_is_said_where_no_correction_is_given(name, tmp_path
 @pytest.mark.parametrize("mask", [lv.masks.SufficiencyBased(), lv.masks.DataShuffling(columns=NAMES)])
 def test_masks_that_keep_what_is_analysed_need_no_correction(mask, tmp_path, monkeypatch):
     said = advice(public(mask, tmp_path, monkeypatch)[0])
-    assert "as if it were the collected one" in said
-    assert "No ready-made" not in said
+    assert "as you would analyse the collected data" in said
+    assert "no ready-made" not in said
 
 
 def test_changed_categories_are_corrected_only_by_probabilities_that_are_published():
@@ -212,12 +212,12 @@ def of_size(smallest: int, small: str, columns=("town", "sex")) -> lv.SubGroups:
 
 
 @pytest.mark.parametrize(("groups", "mask", "said", "unsaid"), [
-    (of_size(3, "pool"), None, "Masking had regard to sub-groups formed by town, sex. Other subsets", "pooled"),
-    (of_size(10, "pool"), None, "columns with sex are preserved only in sub-groups that were not pooled. Other", "not preserved"),
+    (of_size(3, "pool"), None, "Masking was done within sub-groups of town, sex. Other subsets", "pooled"),
+    (of_size(10, "pool"), None, "with sex are preserved only in sub-groups that were not pooled. Other", "not preserved"),
     (of_size(200, "pool"), None, "into one: masking was not done within sub-groups of town, sex; relations of masked "
-     "columns with town, sex are not preserved. Other", "had regard"),
-    (of_size(10, "suppress"), None, "formed by town, sex. Records of small sub-groups are not released. Other", "147"),
-    (of_size(3, "pool"), lv.masks.AdditiveNoise(scope="file"), "ran over the whole file, not inside", "had regard"),
+     "columns with town, sex are not preserved. Other", "was done within"),
+    (of_size(10, "suppress"), None, "of town, sex. Records of small sub-groups are not released. Other", "147"),
+    (of_size(3, "pool"), lv.masks.AdditiveNoise(scope="file"), "was done over the whole file, not within", "was done within"),
 ])
 def test_the_public_reads_of_the_sub_groups_that_masking_ran_in(groups, mask, said, unsaid):
     told = limits_of_use(groups, mask)
@@ -227,11 +227,12 @@ def test_the_public_reads_of_the_sub_groups_that_masking_ran_in(groups, mask, sa
 
 def test_the_public_reads_plain_names_of_measures(tmp_path, monkeypatch):
     from larvatus.comparison.release_sentences import NAMES as PLAIN
-    from larvatus.comparison.release_sentences import plain_name
+    from larvatus.comparison.release_sentences import plain_name, property_name
     from larvatus.core.discovery import file_names
 
     assert set(file_names("larvatus.measures")) <= set(PLAIN)
-    assert plain_name("ecdf_mean (2)") == "the joint distribution on average (2)"
+    assert plain_name("ecdf_mean (2)") == "mean squared difference between the joint distributions (2)"
+    assert property_name("ecdf_mean (2)") == "the joint distribution on average (2)"
     report, _ = public(lv.masks.DataShuffling(), tmp_path, monkeypatch)
     heads = [b for b in section(report, "What analysts lose").blocks if isinstance(b, ReportTable)]
     assert heads[0].rows[0][0] == "Means and standard deviations"

@@ -27,23 +27,24 @@ def test_an_attack_is_at_its_baseline_where_its_interval_reaches_it():
 def test_exact_is_said_only_of_what_is_exact():
     kept = [Score("moments", "loss", 1e-16, by_group=GROUPS), Score("correlation", "loss", 0.0, by_group=GROUPS)]
     said = release_in_words([CLEAR], [*kept, Score("marginal", "loss", 0.177)])
-    assert "No attack does better" in said
-    assert "Keeps means and standard deviations and correlations exactly, in every sub-group too" in said
-    assert "changes the shape of columns (0.177)" in said
+    assert "No attack beats its baseline." in said
+    assert "Unchanged, also within every sub-group: means and standard deviations and correlations." in said
+    assert "Changed (loss in brackets): the distribution of each column (0.177)." in said
     uneven = Score("moments", "loss", 1e-16, by_group=Rows.of([*GROUPS, {"sub_group": "c", "value": 0.1}]))
     assert "sub-group" not in release_in_words([], [uneven])
 
 
 def test_the_same_values_are_more_than_the_same_shape():
-    assert "Keeps every column's values exactly" in release_in_words([], [Score("marginal", "loss", 0.0, by_variable=SAME)])
-    assert "Keeps the shape of columns exactly" in release_in_words([], [Score("marginal", "loss", 0.0)])
-    assert "Nearly keeps correlations (0.010)" in release_in_words([], [Score("correlation", "loss", 0.01)])
+    assert "Unchanged: the values of every column." in release_in_words([], [Score("marginal", "loss", 0.0, by_variable=SAME)])
+    assert "Unchanged: the distribution of each column." in release_in_words([], [Score("marginal", "loss", 0.0)])
+    said = release_in_words([], [Score("correlation", "loss", 0.01)])
+    assert said == "Nearly unchanged (loss in brackets): correlations (0.010)."
 
 
 def test_a_success_is_said_with_how_much_it_is_and_how_many_more_there_are():
     said = release_in_words([FOUND, Score("value", "risk", 0.9, chance=0.5, interval=(0.8, 0.95)), CLEAR], [])
-    assert "Link reaches 30.0\N{NO-BREAK SPACE}%, 30 times as much as without the release" in said
-    assert "1\N{NO-BREAK SPACE}other attack also does better" in said
+    assert "Link reaches 30.0\N{NO-BREAK SPACE}%, 30 times its baseline" in said
+    assert "1\N{NO-BREAK SPACE}other attack also beats its baseline" in said
 
 
 def test_colour_follows_the_scores(comparison):
@@ -54,14 +55,14 @@ def test_colour_follows_the_scores(comparison):
     assert min(depths["noise 0"]) > 0.4
     losses = {name: [c.text for c in cells if c.tone == "loss"] for name, cells in table.rows}
     assert set(losses["noise 2"]) == {"exact"}
-    assert "No attack on “noise 2” does better" in table.sentence
+    assert "On “noise 2” no attack beats its baseline" in table.sentence
     assert sum(wide for _, wide in table.spans) == len(table.columns) == len(table.rows[0][1])
 
 
 @pytest.mark.parametrize("many", [1, 6, 7, 60])
 def test_words_for_few_and_a_table_for_all(comparison, parsed, many):
     text = parsed(pictured(comparison(many)).html()).text
-    assert text.count("every column's values") == 2, "at a glance, and on the page of that release"
+    assert text.count("the values of every column") == 2, "at a glance, and on the page of that release"
     assert "At a glance" in text
 
 

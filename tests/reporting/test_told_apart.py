@@ -34,13 +34,13 @@ def figure(comparison, *scores: Score) -> Figure:
 
 def test_the_sentence_names_where_files_are_told_apart(comparison):
     found = figure(comparison, told_apart((80, 10), (10, 10), (10, 80)), told_apart((50, 40), (25, 30), (25, 30)))
-    assert "told apart best under “noise 0” (by the logit model, 70.0 %".replace("70.0 %", "70.0\u00a0%") in found.sentence
-    assert "least under “noise 1” (10.0\u00a0%)" in found.sentence
+    assert "“noise 0” is easiest to tell from the original: with the logit model, 70.0\u00a0%" in found.sentence
+    assert "“noise 1” is hardest to tell (10.0\u00a0%)" in found.sentence
     assert "70.0\u00a0% differ" in found.svg
 
 
 def test_alike_is_said(comparison):
-    assert "distributed alike" in figure(comparison, told_apart((50, 50), (25, 25), (25, 25))).sentence
+    assert "have the same distribution of scores" in figure(comparison, told_apart((50, 50), (25, 25), (25, 25))).sentence
 
 
 @pytest.mark.parametrize("score", [Score("propensity", "loss", 0.0), told_apart((0, 0), (0, 0), (0, 0))])
@@ -59,8 +59,8 @@ def test_the_largest_difference_is_said_with_its_side():
     drawn, table = ecdf_blocks([("a", {"x": same}), ("b", {"x": low})], ["x"], "")
     assert isinstance(drawn, Figure)
     assert isinstance(table, Fold)
-    assert "that of x under “b”: the share of records below about 1 is 30.0 percentage points smaller" in drawn.sentence
-    assert "smallest under “a”, where there is none." in drawn.sentence
+    assert "x differs most in “b”: the share of records below about 1 is 30.0 percentage points smaller" in drawn.sentence
+    assert "“a” has no differences." in drawn.sentence
     assert table.blocks[0].rows == (("x", "none", "−30.0\u00a0% at 1"),)
 
 

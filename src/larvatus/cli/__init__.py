@@ -1,1 +1,1 @@
-"""The command `larvatus`: options made from the methods' own fields. The work is done by the pipeline."""
+"""The command `larvatus`. Options come from the fields of the methods; the pipeline does the work."""

@@ -1,4 +1,4 @@
-"""The data and the study of `larvatus demo`, written so that a newcomer can change them and run again."""
+"""The data and study of `larvatus demo`, written so that a newcomer can edit them and run them again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from larvatus.core.files import write_text
 _FEWEST = 300
 STUDY = """\
 source = "households.csv"
-purpose = "Show on the built-in households why values made from a model keep more and give away less than added noise."
+purpose = "Show on the built-in households why model-based masking loses less and reveals less than added noise."
 
 [roles]
 confidential = ["home_value", "mortgage_balance", "net_assets"]
@@ -43,14 +43,14 @@ def prepare(folder: Path, records: int, force: bool) -> Path:
     from larvatus.engines._files.targets import check_target, write_batches
 
     if records < _FEWEST:
-        raise LarvatusError(f"--records: {records} are too few for 24 sub-groups; at least {_FEWEST} are needed.")
+        raise LarvatusError(f"--records: {records} is too few for 24 sub-groups; use at least {_FEWEST}.")
     study = folder / "study.toml"
     if study.exists() and not force:
-        raise WriteError(f"{study} exists already. Choose another folder with -o, or overwrite with --force.")
+        raise WriteError(f"{study} already exists. Choose another folder with -o, or overwrite with --force.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WriteError(f"folder {folder} cannot be made: {error.strerror}. Choose another one with -o.") from None
+        raise WriteError(f"folder {folder} cannot be created: {error.strerror}. Choose another one with -o.") from None
     source = folder / "households.csv"
     check_target(source, force)
     write_batches(((batch, ()) for batch in households(records).to_batches()), source, "keep", None)

@@ -1,4 +1,4 @@
-"""From options to values: roles, settings as TOML, secrets from files."""
+"""Turn options into values: roles, settings as TOML, secrets from files."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ ROLES = ("confidential", "non_confidential", "identifiers", "weight", "record_id
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class RoleOptions:
-    """What each column is; options win over the study file."""
+    """The role of each column; options override the study file."""
 
-    study: Annotated[Path | None, Parameter(help="study file with roles and everything else")] = None
-    confidential: Annotated[str | None, Parameter(help="columns to be masked, comma between them")] = None
-    non_confidential: Annotated[str | None, Parameter(help="columns released as they are, comma between them")] = None
+    study: Annotated[Path | None, Parameter(help="study file with roles and settings")] = None
+    confidential: Annotated[str | None, Parameter(help="columns to mask, separated by commas")] = None
+    non_confidential: Annotated[str | None, Parameter(help="columns to release unchanged, separated by commas")] = None
     sub_groups: Annotated[str | None, Parameter(
-        help="columns whose cross-classification masks run within; the whole file without it"
+        help="mask within the cross-classification of these columns (default: the whole file)"
     )] = None
     identifiers: Annotated[str | None, Parameter(help="columns that are never released")] = None
-    weight: Annotated[str | None, Parameter(help="survey weight, released as it is")] = None
-    record_id: Annotated[str | None, Parameter(help="column that names each record; never released")] = None
-    nominal: Annotated[str | None, Parameter(help="numeric codes to be read as names")] = None
+    weight: Annotated[str | None, Parameter(help="survey weight, released unchanged")] = None
+    record_id: Annotated[str | None, Parameter(help="column that identifies each record; never released")] = None
+    nominal: Annotated[str | None, Parameter(help="numeric columns to treat as categorical")] = None
     taxonomy: Annotated[list[str] | None, Parameter(
-        negative=(), help="hierarchy of a column of names, COLUMN=FILE.csv with columns from leaf to root; repeat it",
+        negative=(), help="hierarchy of a categorical column: COLUMN=FILE.csv, columns from leaf to root; repeatable",
     )] = None
     engine: Annotated[str | None, Parameter(
-        help="where the work is done: memory, duckdb, spark, or auto by size [default: auto]"
+        help="engine: memory, duckdb, spark, or auto to choose by size (default: auto)"
     )] = None
     memory: Annotated[str | None, Parameter(
-        help="most memory that engine duckdb may use, such as 500MB or 2GB; what is free without it"
+        help="memory limit of the duckdb engine, e.g. 500MB or 2GB (default: free memory)"
     )] = None
-    master: Annotated[str | None, Parameter(help="address of the cluster that engine spark works on")] = None
+    master: Annotated[str | None, Parameter(help="address of the Spark cluster")] = None
 
     def about_small(self) -> dict[str, Any]:
-        """What was said of small sub-groups: nothing, where nothing is masked."""
+        """Options for small sub-groups; none if nothing is masked."""
         return {}
 
     def load(self) -> Study:
-        """The study file, or an empty study, with the options laid over it."""
+        """The study file or an empty study, with the options applied."""
         study = Study.read(self.study) if self.study else Study()
         roles = {n: getattr(self, n) for n in ROLES}
         if self.taxonomy:
@@ -67,36 +67,38 @@ class RoleOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class MaskOptions(RoleOptions):
-    """Roles, and what becomes of small sub-groups when they are masked."""
+    """Roles, and options for small sub-groups and constraints."""
 
     smallest: Annotated[int | None, Parameter(
-        help="fewest records a sub-group may have; what the mask needs without it"
+        help="minimum number of records in a sub-group (default: what the mask needs)"
     )] = None
     small: Annotated[str | None, Parameter(
-        help="what becomes of smaller ones: refuse, pool or suppress [default: refuse]"
+        help="how to treat smaller sub-groups: refuse, pool or suppress (default: refuse)"
     )] = None
     constraint: Annotated[list[str] | None, Parameter(
-        negative=(), help="a rule that every record obeys, such as 'TAXINC <= AGI'; repeat it",
+        negative=(), help="rule that every record must satisfy, e.g. 'TAXINC <= AGI'; repeatable",
     )] = None
     integers: Annotated[str | None, Parameter(
-        help="confidential columns that leave as whole numbers, comma between them"
+        help="confidential columns to release as whole numbers, separated by commas"
     )] = None
-    repair: Annotated[str | None, Parameter(help="how rules are met: nearest, redraw or reverse_map [default: nearest]")] = None
+    repair: Annotated[str | None, Parameter(
+        help="how to enforce rules: nearest, redraw or reverse_map (default: nearest)"
+    )] = None
 
     def about_small(self) -> dict[str, Any]:
         return {"smallest": self.smallest, "small": self.small}
 
     def load(self) -> Study:
-        """The study with the roles and, after its own constraints, those of the command line."""
+        """The study with the roles and constraints of the command line added."""
         study = RoleOptions.load(self)
         asked = study.constraints.over(tuple(self.constraint or ()), self.integers, self.repair)
         if self.repair and not asked:
-            raise StudyError(["--repair: there is no rule to meet. Add --constraint or --integers."], "command line")
+            raise StudyError(["--repair: there is no rule to enforce. Add --constraint or --integers."], "command line")
         return study.model_copy(update={"constraints": asked})
 
 
 def _files_of(given: Sequence[str]) -> dict[str, str]:
-    """Columns and the files of their taxonomies."""
+    """Columns with the files of their taxonomies."""
     parts = [text.partition("=") for text in given]
     wrong = [text for text, (column, _, file) in zip(given, parts, strict=True) if not column.strip() or not file.strip()]
     if wrong:
@@ -105,7 +107,7 @@ def _files_of(given: Sequence[str]) -> dict[str, str]:
 
 
 def override(kind: Any, value: Any, options: Mapping[str, Any]) -> Any:
-    """A part of a study with the options that were given in place of its own."""
+    """A part of a study, overridden by the given options."""
     given = {k: v for k, v in options.items() if v is not None}
     if not given:
         return value
@@ -120,11 +122,9 @@ def override(kind: Any, value: Any, options: Mapping[str, Any]) -> Any:
 
 
 def with_engine(study: Study, engine: str | None, memory: str | None, master: str | None = None) -> Study:
-    """The study with the engine, the memory and the cluster of the command line in place of its own."""
+    """The study, with engine, memory and cluster overridden by the command line."""
     given = {"engine": engine or study.engine, "memory": memory or study.memory, "master": master or study.master}
     return study.model_copy(update=given)
-
-
 
 
 def data_of(source: str, study: Study) -> Microdata:
@@ -135,7 +135,7 @@ def data_of(source: str, study: Study) -> Microdata:
 
 
 def copies_of(released: Sequence[str]) -> list[str]:
-    """The released files: a pattern of copies (name-1, name-2 …) as one file each; any other is one file in parts."""
+    """The released files. A pattern of copies (name-1, name-2 …) becomes one file each; any other is one file in parts."""
     out: list[str] = []
     for text in released:
         out += _numbered(text) if glob.has_magic(text) and not Path(text).exists() else [text]
@@ -143,7 +143,7 @@ def copies_of(released: Sequence[str]) -> list[str]:
 
 
 def _numbered(pattern: str) -> list[str]:
-    """What fits a pattern in the order of its numbers, where all are copies of one release, else the pattern."""
+    """The matching files in the order of their numbers if all are copies of one release, else the pattern."""
     found = [Path(p) for p in glob.glob(pattern, recursive=True) if Path(p).is_file()]
     parts = [re.fullmatch(r"(.+)-([1-9][0-9]*)", p.stem) for p in found]
     copies = {int(m[2]): str(p) for m, p in zip(parts, found, strict=True) if m}
@@ -154,7 +154,7 @@ def _numbered(pattern: str) -> list[str]:
 
 
 def toml_value(text: str) -> Any:
-    """The value as TOML reads it, or the text itself."""
+    """The value parsed as TOML, or the text itself."""
     try:
         return tomllib.loads(f"v = {text}")["v"]
     except tomllib.TOMLDecodeError:
@@ -162,15 +162,15 @@ def toml_value(text: str) -> Any:
 
 
 def secret_of(path: Path | None) -> bytes | None:
-    """The secret in a file, without a line break at its end; never from an argument."""
+    """Read the secret from a file, without a final line break; it is never an argument."""
     if path is None:
         return None
     try:
         raw = path.read_bytes()
     except OSError as error:
         raise ReadError(
-            f"secret file {path} cannot be read: {error.strerror}. Write 16 random bytes or more into it (head -c 32 "
-            f"/dev/urandom | base64 > {path}), or leave --secret-file out for a fresh secret that nobody keeps."
+            f"secret file {path} cannot be read: {error.strerror}. Write at least 16 random bytes into it (head -c 32 "
+            f"/dev/urandom | base64 > {path}), or omit --secret-file to use a fresh secret that is not stored."
         ) from None
     try:
         return checked_secret(raw.removesuffix(b"\n").removesuffix(b"\r"))

@@ -1,4 +1,4 @@
-"""The command `larvatus`: its commands, its errors in one line, its exit codes."""
+"""The command `larvatus`: its commands, error messages and exit codes."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4
 
 app = App(
     name="larvatus",
-    help="Mask confidential microdata, attack the release, measure what analysts lost, and report.",
+    help="Mask confidential microdata, attack the release, measure the loss to analysts, and report.",
     version=__version__,
     suppress_keyboard_interrupt=False,
     help_epilogue=(
-        "Exit codes: 0 done, 1 the answer is no (a file is not the one described, no release keeps the limits), 2 something "
-        "in the input is wrong (the message says what), 3 unexpected, 4 a limit is broken (check), 130 interrupted."
+        "Exit codes: 0 success, 1 negative result (a file does not match its manifest, or no release meets the limits), "
+        "2 invalid input (see the message), 3 unexpected error, 4 a limit is broken (check), 130 interrupted."
     ),
 )
 app.command(run)
 app.command(
     mask,
     help_epilogue=(
-        f"Masks: {', '.join(file_names('larvatus.masks'))}. Their settings are options of this command when the mask is "
-        "named by --method: 'larvatus mask --method NAME --help' lists them. Example: --method additive_noise --variance 0.25"
+        f"Masks: {', '.join(file_names('larvatus.masks'))}. With --method NAME, the settings of that mask are options of this "
+        "command: 'larvatus mask --method NAME --help' lists them. Example: --method additive_noise --variance 0.25"
     ),
 )
 app.command(risk)
@@ -63,12 +63,12 @@ app.command(describe)
 
 
 def _shown(message: Warning | str, category: type[Warning], filename: str, *_: Any, **__: Any) -> None:
-    """What the package has to say in one line, without the place in the code."""
+    """Print a warning of the package in one line, without its place in the code."""
     print(f"larvatus: {message}" if issubclass(category, LarvatusWarning) else f"{filename}: {message}", file=sys.stderr)
 
 
 def _end_tidily() -> None:
-    """Let a process that is told to end (by a batch system, a closed terminal) remove its temporary files first."""
+    """Let a process that receives a signal to end (batch system, closed terminal) remove its temporary files first."""
     if threading.current_thread() is not threading.main_thread():
         return
     for name in ("SIGTERM", "SIGHUP"):
@@ -78,7 +78,7 @@ def _end_tidily() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; errors made on purpose become one message and exit code 2."""
+    """Run a command; expected errors become one message and exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _shown
     _end_tidily()
@@ -88,16 +88,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             describe(given[given.index("--method") + 1])
     except CycloptsError:
         name = given[0] if given and given[0] in app else ""
-        print(f"larvatus {name} --help".replace("  ", " ") + " says what there is.", file=sys.stderr)
+        print(f"See `larvatus {name} --help`.".replace("  ", " "), file=sys.stderr)
         return WRONG_INPUT
     except LarvatusError as error:
         print(f"larvatus: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        again = " The same command goes on from what is finished." if given[:1] == ["run"] else ""
+        again = " Rerunning resumes: finished releases are not made again." if given[:1] == ["run"] else ""
         if given[:1] == ["search"] and "--secret-file" in given:
-            again = " The same command goes on from what was drawn."
-        print(f"larvatus: interrupted; nothing was left half-written.{again}", file=sys.stderr)
+            again = " Rerunning resumes: finished trials are not repeated."
+        print(f"larvatus: interrupted; no incomplete file was left.{again}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -106,8 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("LARVATUS_DEBUG"):
             raise
         print(
-            f"larvatus: unexpected {type(error).__name__}; its text is kept back because it may hold data. "
-            "Set LARVATUS_DEBUG=1 to see it.",
+            f"larvatus: unexpected {type(error).__name__}; details hidden because they may contain data. "
+            "Set LARVATUS_DEBUG=1 to see them.",
             file=sys.stderr,
         )
         return UNEXPECTED

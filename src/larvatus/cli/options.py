@@ -1,4 +1,4 @@
-"""Options that several commands have, and how a command begins: its terminal, its study, its data."""
+"""Options shared by several commands, and the start of a command: its terminal and study."""
 
 from __future__ import annotations
 
@@ -14,57 +14,57 @@ from larvatus.cli.output.terminal import Terminal
 from larvatus.core.progress import Progress
 from larvatus.study import Study
 
-Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False, help="print nothing but errors")]
+Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False, help="print only errors")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="print JSON for scripts")]
-Force = Annotated[bool, Parameter(negative=(), show_default=False, help="overwrite files that exist")]
+Force = Annotated[bool, Parameter(negative=(), show_default=False, help="overwrite existing files")]
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
-RowOrder = Annotated[Literal["random", "keep"], Parameter(help="order of the rows in the released file")]
+RowOrder = Annotated[Literal["random", "keep"], Parameter(help="row order of the release: random, or the original order")]
 ReleasedOrder = Annotated[
-    Literal["checked", "keep"], Parameter(help="keep: the released rows are known to be in the original's order")
+    Literal["checked", "keep"], Parameter(help="keep: the released rows are in the order of the original")
 ]
-SecretFile = Annotated[Path | None, Parameter(help="file with the secret, 16 bytes or more; a fresh one is made without it")]
+SecretFile = Annotated[Path | None, Parameter(help="file with the secret, at least 16 bytes (default: a fresh secret)")]
 EngineName = Annotated[str | None, Parameter(
-    help="where the work is done: memory, duckdb, spark, or auto by size [default: auto]"
+    help="engine: memory, duckdb, spark, or auto to choose by size (default: auto)"
 )]
 MemoryLimit = Annotated[str | None, Parameter(
-    help="most memory that engine duckdb may use, such as 500MB or 2GB; what is free without it"
+    help="memory limit of the duckdb engine, e.g. 500MB or 2GB (default: free memory)"
 )]
-Master = Annotated[str | None, Parameter(help="address of the cluster that engine spark works on")]
-Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with the original's; keep it inside")]
-ApprovedBy = Annotated[str, Parameter(show_default=False, help="who approved the release; told in the internal manifest")]
-AtOnce = Annotated[int | None, Parameter(help="releases worked on at a time, 1 or 2; else 2 where that pays")]
-AtRisk = Annotated[Path | None, Parameter(help="write the ids of the records most at risk here; keep it inside")]
-AtRiskShare = Annotated[float, Parameter(help="largest share of the records that --at-risk lists")]
+Master = Annotated[str | None, Parameter(help="address of the Spark cluster")]
+Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with original rows; confidential")]
+ApprovedBy = Annotated[str, Parameter(show_default=False, help="approver, recorded in the internal manifest")]
+AtOnce = Annotated[int | None, Parameter(help="releases processed in parallel (default: automatic)")]
+AtRisk = Annotated[Path | None, Parameter(help="write the ids of the records most at risk to this file; confidential")]
+AtRiskShare = Annotated[float, Parameter(help="maximum share of records listed by --at-risk")]
 
 Several = Parameter(negative=())
 Released = Annotated[list[str], Several]
-Steps = Annotated[list[str] | None, Several, Parameter(help="one step such as 'additive_noise(variance=0.25)'; repeat it")]
+Steps = Annotated[list[str] | None, Several, Parameter(help="one step, e.g. 'additive_noise(variance=0.25)'; repeatable")]
 Attacks = Annotated[list[str] | None, Several, Parameter(
-    help="attack such as 'nearest_record(within=[1, 5])'; repeat it; all without it"
+    help="attack, e.g. 'nearest_record(within=[1, 5])'; repeatable (default: all)"
 )]
 Who = Annotated[
-    str | None, Parameter(help="who attacks: worst, realistic, or with changes 'realistic(error=0.1)'; wins over the study")
+    str | None, Parameter(help="intruder: worst, realistic, or with changes, e.g. 'realistic(error=0.1)'; overrides the study")
 ]
 Analyses = Annotated[list[str] | None, Several, Parameter(
-    help="analysis such as 'FEDTAX ~ AGI + STATETAX', 'logistic: …' or 'mean = [\"AGI\"]'; repeat it; wins over the study"
+    help="analysis, e.g. 'FEDTAX ~ AGI + STATETAX', 'logistic: …' or 'mean = [\"AGI\"]'; repeatable; overrides the study"
 )]
-Measures = Annotated[list[str] | None, Several, Parameter(help="measure such as 'correlation'; repeat it; all without it")]
+Measures = Annotated[list[str] | None, Several, Parameter(help="measure, e.g. 'correlation'; repeatable (default: all)")]
 Domains = Annotated[
     list[str] | None, Several,
-    Parameter(name="--domain", help="also measure inside parts: REGION, 'AGE >= 65', 'INCOME: 0.25, 0.5, 0.75'; repeat it"),
+    Parameter(name="--domain", help="also measure within parts: REGION, 'AGE >= 65', 'INCOME: 0.25, 0.5, 0.75'; repeatable"),
 ]
 Null = Annotated[
     int | None,
-    Parameter(name="--null", help="resamples of the original to hold every loss against; 200 will do; none without it"),
+    Parameter(name="--null", help="bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none)"),
 ]
-Chosen = Annotated[str | None, Parameter(help="name of the release that the report puts forward to the board")]
-Public = Annotated[str | None, Parameter(help="name of the release to write report_public.html for")]
-Also = Annotated[list[str] | None, Several, Parameter(help="another release of the same records; repeat it")]
+Chosen = Annotated[str | None, Parameter(help="release that the report proposes to the board")]
+Public = Annotated[str | None, Parameter(help="release to describe in report_public.html")]
+Also = Annotated[list[str] | None, Several, Parameter(help="another release of the same records; repeatable")]
 
 
 @contextmanager
 def open_command(roles: RoleOptions, quiet: bool, json: bool) -> Iterator[tuple[Terminal, Study, Progress]]:
-    """The terminal, the study with the options laid over it, and a reporter while the work lasts."""
+    """Open the terminal, the study with the options applied, and a progress display."""
     terminal, study = Terminal(quiet, json), roles.load()
     with terminal.progress() as progress:
         yield terminal, study, progress

@@ -1,4 +1,4 @@
-"""Releases side by side: scores, limits, and the decision rule (baseline, strongest attack, mean loss, frontier).
+"""Compare releases: scores, limits, and the decision rule (baseline, strongest attack, mean loss, frontier).
 
-No drawing.
+Nothing is drawn here.
 """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def by_method(candidates: Sequence[Candidate], kind: Literal["risk", "loss"]) -> dict[str, list[Score | None]]:
-    """Scores of one kind, one list per method with a place for every candidate; a method used twice is numbered."""
+    """Scores of one kind: one list per method, with one entry per candidate. A method used twice is numbered."""
     found: dict[str, list[Score | None]] = {}
     for place, candidate in enumerate(candidates):
         used: dict[str, int] = {}

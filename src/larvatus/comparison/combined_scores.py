@@ -1,4 +1,4 @@
-"""Several measures as one figure: a stated weighting, or the worst of them, always shown with its parts (003 §4)."""
+"""Combine several scores into one, by weights or by the worst of them, always shown with its parts (003 §4)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from larvatus.comparison.release_sentences import plain_name
 from larvatus.comparison.score_figures import known_scores, upper_end
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.method_parsing import validation_problems
@@ -16,13 +17,13 @@ _Weight = Annotated[float, Field(gt=0)]
 
 
 class Combination(BaseModel):
-    """A weighted mean of scores of one kind, or the largest of them, under a name of its own."""
+    """A named weighted mean of scores of one kind, or the largest of them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: Annotated[str, Field(min_length=1, max_length=60)]
     weights: dict[str, _Weight] = Field(default_factory=dict, description="scores and their weights; they need not add up to 1")
-    worst: tuple[str, ...] = Field(default=(), description="scores of which the largest counts")
+    worst: tuple[str, ...] = Field(default=(), description="scores; the largest of them counts")
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -33,12 +34,12 @@ class Combination(BaseModel):
         return "risk" if known_scores().get(self.parts[0]) == "risk" else "loss"
 
     def missing(self, scores: Sequence[Score]) -> tuple[str, ...]:
-        """Parts that have no figure."""
+        """Parts without a value."""
         there = {s.method for s in scores if s.value == s.value}
         return tuple(p for p in self.parts if p not in there)
 
     def of(self, scores: Sequence[Score]) -> Score | None:
-        """The combined score with a table of its parts; None where a part has no figure."""
+        """The combined score with a table of its parts; None if a part has no value."""
         if self.missing(scores):
             return None
         found = [max((s for s in scores if s.method == p and s.value == s.value), key=lambda s: s.value) for p in self.parts]
@@ -65,19 +66,19 @@ class Combination(BaseModel):
         return sum(v * (w or 0.0) for v, w in zip(values, self._shares(), strict=True))
 
     def in_words(self) -> str:
-        """What it is, in a clause."""
+        """A description such as "weighted mean of …"."""
         if self.worst:
-            return f"the largest of {', '.join(self.worst)}"
+            return f"the largest of {', '.join(map(plain_name, self.worst))}"
         shares = zip(self.parts, self._shares(), strict=True)
-        return "weighted mean of " + ", ".join(f"{p} ({100 * (w or 0):.3g} %)" for p, w in shares)
+        return "weighted mean of " + ", ".join(f"{plain_name(p)} ({100 * (w or 0):.3g} %)" for p, w in shares)
 
     def plain(self) -> dict[str, Any]:
-        """As a study file holds it under its name."""
+        """Its table in a study file."""
         return {"worst": list(self.worst)} if self.worst else dict(self.weights)
 
 
 def combinations_of(given: Any) -> tuple[Combination, ...]:
-    """Combinations from `{name = {score = weight}}` or `{name = {worst = [scores]}}`; every problem in one error."""
+    """Read combinations from `{name = {score = weight}}` or `{name = {worst = [scores]}}`; all problems in one error."""
     if isinstance(given, Sequence) and not isinstance(given, str) and all(isinstance(c, Combination) for c in given):
         return tuple(given)
     if not isinstance(given, Mapping):
@@ -90,10 +91,10 @@ def combinations_of(given: Any) -> tuple[Combination, ...]:
             out.append(raw)
             continue
         if not isinstance(raw, Mapping) or not raw or ("worst" in raw and len(raw) > 1):
-            problems.append(f"{where}: needs scores with weights, or worst = [\"…\"] alone.")
+            problems.append(f"{where}: give scores with weights, or only worst = [\"…\"].")
             continue
         if isinstance(raw.get("weights"), Mapping):
-            problems.append(f"{where}: scores stand in it directly, such as moments = 0.5, not under weights.")
+            problems.append(f"{where}: list the scores directly, e.g. moments = 0.5, not under weights.")
             continue
         try:
             made = Combination(name=name, **({"worst": raw["worst"]} if "worst" in raw else {"weights": dict(raw)}))
@@ -112,18 +113,18 @@ def _problems(made: Combination) -> list[str]:
     known = known_scores()
     where = f"combine.{made.name}"
     if made.name in known:
-        return [f"{where}: there is an attack or a measure of that name. Choose another."]
+        return [f"{where}: an attack or a measure already has that name. Choose another."]
     if not made.parts:
-        return [f"{where}: no score is named. Name at least one."]
+        return [f"{where}: it lists no score. List at least one."]
     unknown = [p for p in made.parts if p not in known]
     if unknown:
         return [f"{where}: no score {p!r}; {nearest_names(p, known)}" for p in unknown]
     if len({known[p] for p in made.parts}) > 1:
-        return [f"{where}: mixes attacks and measures. A risk cannot be offset against a loss; combine either alone."]
+        return [f"{where}: mixes attacks and measures, and a risk cannot offset a loss. Combine only attacks or only measures."]
     return []
 
 
 def with_combined(scores: Sequence[Score], combinations: Sequence[Combination]) -> tuple[Score, ...]:
-    """Scores and, after them, what they are combined to."""
+    """The scores, followed by their combinations."""
     made = (c.of(scores) for c in combinations)
     return (*scores, *(s for s in made if s is not None))

@@ -1,4 +1,4 @@
-"""Several releases of the same data and their scores: no data inside, so it can be kept, written and reported."""
+"""Several releases of the same data with their scores. It holds no data, so it can be stored and reported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from larvatus.measures.scoring.null_placement import NULL
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One release as it is compared: how it was made, what its steps said, and its scores."""
+    """One release in a comparison: its steps, their notes, and its scores."""
 
     name: str
     steps: tuple[Mapping[str, Any], ...]
@@ -41,7 +41,7 @@ class Candidate:
 
     @classmethod
     def of(cls, name: str, release: Release, scores: Scores, codebook: Rows = Rows()) -> Candidate:  # noqa: B008 (frozen)
-        """Without figures per record: many candidates are held at once, and lv.risk gives those of one."""
+        """A candidate without figures per record, to save memory; `lv.risk` gives those for one release."""
         steps = tuple(redacted_settings(s) for s in release.steps)
         public = tuple({"method": s.name(), **s.published(_kinds(s, release.data))} for s in release.steps)
         sentences = tuple(s.public_sentence() for s in release.steps)
@@ -60,7 +60,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class NotMade:
-    """A release that was planned and could not be made or scored, and why."""
+    """A planned release that could not be made or scored, with the reason."""
 
     name: str
     steps: tuple[Mapping[str, Any], ...]
@@ -69,7 +69,7 @@ class NotMade:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is said of the data in a report: names and counts, no values."""
+    """What a report may say about the data: column names and counts, no values."""
 
     records: int
     confidential: tuple[str, ...]
@@ -85,7 +85,7 @@ class About:
 
 
 def about(data: Microdata, intruder: Intruder, purpose: str = "", study: str = "") -> About:
-    """The facts of the data that a report may tell."""
+    """Collect what a report may say about the data."""
     groups = data.groups
     return About(
         data.rows, data.confidential, data.non_confidential, data.sub_groups.columns, data.roles.weight,
@@ -101,10 +101,10 @@ def _known_to(data: Microdata, intruder: Intruder) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """Candidates in the order they were given, those that could not be made, and what they are judged by.
+    """The candidates in the given order, the releases that could not be made, and the limits.
 
-    `reused` names those that were finished before and not made again; `warnings` says which of them are approved or published
-    although they break a limit.
+    `reused` lists releases that an earlier run had finished; `warnings` lists those approved or published although they break
+    a limit.
     """
 
     candidates: tuple[Candidate, ...]
@@ -125,13 +125,13 @@ class Comparison:
         return Rows.of({"release": c.name, **s.row()} for c in self.candidates for s in c.scores)
 
     def headline(self) -> Rows:
-        """One row per release: the attack that goes furthest beyond what is had without it, and the mean loss."""
+        """One row per release: its strongest attack, the baseline of that attack, and the mean loss."""
         from larvatus.comparison.headline import headlines
 
         return Rows.of(
             {
                 "release": h.name, "strongest attack": h.attack.method if h.attack else None, "value": h.risk,
-                "without": h.base, "loss": h.loss,
+                "baseline": h.base, "loss": h.loss,
             }
             for h in headlines(self.candidates)
         )
@@ -141,7 +141,7 @@ class Comparison:
         return Rows.of({"release": c.name, **{s.method: s.value for s in c.scores}} for c in self.candidates)
 
     def tidy(self) -> Rows:
-        """Every figure on a row of its own: overall, by sub-group, variable, pair, domain, copy and null."""
+        """One row per figure: overall, by sub-group, variable, pair, domain, copy and null."""
         rows: list[Row] = [row for c in self.candidates for s in c.scores for row in _tidy(c.name, s)]
         rows += [row for c in self.candidates for s in self.combined(c) for row in _tidy(c.name, s)]
         rows += [
@@ -151,32 +151,32 @@ class Comparison:
         return Rows.of(rows)
 
     def combined(self, candidate: Candidate) -> tuple[Score, ...]:
-        """What the scores of a release are combined to."""
+        """The combined scores of a release."""
         return with_combined(candidate.scores, self.combine)[len(candidate.scores) :]
 
     def frontier(self, *axes: str) -> Rows:
-        """The releases that no other beats on all of the axes, `risk` and `loss` unless some are named.
+        """The releases that no other release beats on all axes (default: `risk` and `loss`).
 
-        An axis is a score or a combination by name, or one of its figures, such as `nearest_record.above_chance`. Lower is
-        better on each. Releases without a figure on one of the axes are left out.
+        An axis is the name of a score or combination, or one of its figures, such as `nearest_record.above_chance`. Lower is
+        better. Releases without a figure on one of the axes are left out.
         """
         from larvatus.comparison.frontier import LOSS, RISK, frontier
 
         return frontier(self, axes or (RISK, LOSS))
 
     def judged(self, limits: Any = None) -> dict[str, Judgement]:
-        """Every release held against the limits, those of the study unless others are given."""
+        """Check every release against the limits (default: those of the study)."""
         chosen = self.limits if limits is None else limits_of(limits, self.combine)
         if not chosen:
-            raise StudyError(["limits: none is stated. Give a table of them, or name a tier such as \"public\"."])
+            raise StudyError(["limits: none are set. Give a table of limits, or a tier such as \"public\"."])
         return {c.name: chosen.judge(c.scores, self.combine) for c in self.candidates}
 
     def held_to_limits(self) -> dict[str, Rows]:
-        """Every limit of every release on a row, with the figure that was judged; nothing where no limit is stated."""
+        """One row per limit and release, with the figure it applies to; empty if no limit is set."""
         return {name: j.rows for name, j in self.judged().items()} if self.limits else {}
 
     def meets(self, limits: Any = None) -> Rows:
-        """One row per release: whether it keeps every limit, and which it breaks by how much."""
+        """One row per release: whether it meets every limit, and which limits it breaks and by how much."""
         rows: list[Row] = [
             {"release": name, "meets": j.kept, "broken": len(j.broken), "which": j.in_words()}
             for name, j in self.judged(limits).items()
@@ -185,7 +185,7 @@ class Comparison:
         return Rows.of(rows)
 
     def decisions(self, names: Collection[str]) -> dict[str, Rows]:
-        """Tables for a report on the named releases: limits, combined scores with their parts, and what was not made."""
+        """Tables for a report on these releases: limits, combined scores with their parts, and releases not made."""
         out = {"Limits": Rows.of(r for r in self.meets() if r["release"] in names)} if self.limits else {}
         combined = [row for c in self.candidates if c.name in names for s in self.combined(c) for row in _tidy(c.name, s)]
         out["Combined scores and their parts"] = Rows.of(
@@ -196,13 +196,13 @@ class Comparison:
         return out
 
     def explain(self) -> Rows:
-        """What the scores say, a sentence a row by rule, with the score and the figure behind it."""
+        """The scores in sentences: one row each, with the score and the figure behind it."""
         from larvatus.comparison.explanations import explain
 
         return explain(self)
 
     def plain(self) -> dict[str, Any]:
-        """Everything but figures per record, as JSON can hold it."""
+        """Everything except figures per record, in a form that JSON can store."""
         return {
             "records": self.about.records,
             "releases": [
@@ -218,7 +218,7 @@ class Comparison:
         }
 
     def _decided(self) -> dict[str, Any]:
-        """What was not made, combined and judged, where there is any."""
+        """Releases not made, combined scores and limits, if there are any."""
         out: dict[str, Any] = {}
         if self.not_made:
             out["not_made"] = [{"name": n.name, "steps": [dict(s) for s in n.steps], "reason": n.reason} for n in self.not_made]
@@ -238,10 +238,10 @@ class Comparison:
         self, edition: Literal["internal", "public"] = "internal", release: str | None = None, chosen: str | None = None,
         why: str | Sequence[str] = (), warned: Sequence[str] = (),
     ) -> str:
-        """The report as one HTML text, of all releases or of the one named; the public edition is about one.
+        """The report as HTML text, on all releases or on one; the public edition is about one release.
 
-        `chosen` names the release that is put forward to the board, `why` gives reasons beside those of the figures, and
-        `warned` is what stands above them: sentences that must not be overlooked.
+        `chosen` is the release proposed to the board, `why` gives reasons in addition to the figures, and `warned` lists
+        warnings to print above them.
         """
         from larvatus.reporting.editions.compose import compose_report
         from larvatus.reporting.page.html import render
@@ -252,7 +252,7 @@ class Comparison:
         self, path: str | Path, edition: Literal["internal", "public"] = "internal", force: bool = False,
         release: str | None = None, chosen: str | None = None, why: str | Sequence[str] = (), warned: Sequence[str] = (),
     ) -> Path:
-        """Write the report as one HTML file that opens offline; the rest is as for `html`."""
+        """Write the report as one HTML file that opens offline; the other parameters are those of `html`."""
         from larvatus.core.files import write_text
 
         target = Path(path)
@@ -261,12 +261,12 @@ class Comparison:
 
 
 def _kinds(step: Mask, released: Microdata) -> set[str]:
-    """The kinds of the columns that a step was for."""
+    """The kinds of the columns that a step was applied to."""
     return {released.table.columns[n].kind for n in taken_by(step, released)}
 
 
 def _permuted(steps: Sequence[Mask]) -> bool:
-    """Whether all masked values are collected ones, some of them in other records; false where that is not sure."""
+    """Whether all masked values are original values, some of them in other records; false if that is not certain."""
     moved, collected, names_changed = False, True, False
     for step in steps:
         if step.permutes:
@@ -293,7 +293,7 @@ def _tidy(release: str, score: Score) -> Sequence[Row]:
 
 
 def _estimates(head: Row, score: Score) -> list[Row]:
-    """Estimates of named analyses: of the original, of the release, corrected, and the overlap of their intervals."""
+    """Estimates of the named analyses: original, released, corrected, and the overlap of their intervals."""
     out: list[Row] = []
     for r in score.details.get("estimates", ()):
         of = f"{r['analysis']}: {r['quantity']}"

@@ -1,6 +1,6 @@
-"""What is written down of a decision: the verdict of every limit, the scores behind it, and a warning where one is broken.
+"""The record of a decision: the verdict on every limit, the scores behind it, and a warning if a limit is broken.
 
-Nothing is refused here: the board decides, with the warning before its eyes.
+Nothing is refused here: the board decides, and the warning is shown to it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from larvatus.data.intruder import Intruder
 def warnings_of(
     comparison: Comparison, published: str | None = None, approved: str | None = None, by: str = ""
 ) -> tuple[str, ...]:
-    """A sentence for each release that is approved or published although it breaks a limit."""
+    """One sentence for each release that is approved or published although it breaks a limit."""
     limits = judge_limits(comparison)
     made = [c.name for c in comparison.candidates]
     out = []
@@ -36,7 +36,7 @@ def decision_on(
     comparison: Comparison, candidate: Candidate, who: Intruder, chosen: str | None, published: str | None, why: str,
     warnings: tuple[str, ...],
 ) -> dict[str, Any]:
-    """What an internal manifest tells of a release after all were compared: figures, never values or the secret."""
+    """What the internal manifest records about a release after the comparison: figures, never values or the secret."""
     judged = comparison.judged().get(candidate.name) if comparison.limits else None
     return {
         "limits": None if judged is None else {
@@ -56,7 +56,7 @@ def decision_on(
 
 
 def _told(who: Intruder) -> dict[str, Any]:
-    """Settings of the intruder, files without their folders."""
+    """The intruder's settings, with file names but no folders."""
     plain = who.model_dump(mode="json", exclude_defaults=True)
     if plain.get("file"):
         plain["file"] = Path(plain["file"]).name

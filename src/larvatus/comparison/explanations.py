@@ -1,4 +1,4 @@
-"""Scores turned into sentences by rule, each with the figure behind it."""
+"""Turn scores into sentences by fixed rules, each with the figure behind it."""
 
 from __future__ import annotations
 
@@ -8,20 +8,28 @@ from larvatus.comparison.combined_scores import with_combined
 from larvatus.comparison.frontier import undominated
 from larvatus.comparison.headline import Headline, baseline, excess, headlines
 from larvatus.comparison.limits_by_release import broken_in_words
-from larvatus.comparison.release_sentences import NEARLY_KEPT, WITHOUT, at_baseline, plain_name
-from larvatus.core.number_format import EXACT, Cell, finite_number, loss, plural, quote, share, times, words
+from larvatus.comparison.release_sentences import (
+    NEARLY_KEPT,
+    at_baseline,
+    capitalised,
+    not_counted,
+    plain_name,
+    property_name,
+)
+from larvatus.core.number_format import EXACT, Cell, count, finite_number, loss, plural, quote, share, times
 from larvatus.data.score import Row, Rows, Score
 
 if TYPE_CHECKING:
     from larvatus.comparison.comparison import Candidate, Comparison
 
 
-_TOGETHER, _TELLING = "together", 0.1
-ASIDE = "It does not decide between releases: any that keeps relations and totals gives some of it."
+_TOGETHER, _TELLING, _LINKS = "together", 0.1, "bayesian_intruder"
+ASIDE = "It does not decide between releases: every release that keeps relations and totals allows some of it."
+FRONTIER = "On the frontier: no other release has both less excess risk and less loss."
 
 
 def explain(comparison: Comparison) -> Rows:
-    """All releases together first, then each: what is gained from it, what it keeps, what it changes, and its limits."""
+    """All releases together first, then each one: what attacks reach, what masking changed, and its limits."""
     heads = headlines(comparison.candidates)
     rows = _together(comparison, heads)
     for candidate in comparison.candidates:
@@ -35,21 +43,21 @@ def _row(about: str, release: str, sentence: str, score: str, figure: Cell) -> R
 
 
 def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
-    """What S alone gives, who is unbeaten, and who keeps the limits at the least loss."""
+    """What S alone reveals, which releases are on the frontier, and which one meets the limits with the least loss."""
     rows = _without(comparison)
     if len(heads) < 2:
         return rows
     for head, top in _unbeaten(comparison, heads):
-        gives = _none(next(c for c in comparison.candidates if c.name == head.name))
+        attack = _none(next(c for c in comparison.candidates if c.name == head.name))
         if top is not None:
-            gives = f"{_reached(top, top.value)} by {words(top.method)}, {_reached(top, baseline(top) or 0.0)} {WITHOUT}"
-        said = f"No other release gives an intruder less beyond what is had anyway and loses less: {gives}; "
-        said += f"loss {loss(head.loss)}."
+            reached = f"{_reached(top, top.value)}, baseline {_reached(top, baseline(top) or 0.0)}"
+            attack = f"Strongest attack: {plain_name(top.method)} ({reached})"
+        said = f"{FRONTIER} {attack}. Loss: {loss(head.loss)}."
         rows.append(_row(_TOGETHER, head.name, said, top.method if top else "", top.value if top else 0.0))
     if comparison.limits:
         kept = [n for n, j in comparison.judged().items() if j.kept]
         some = [h for h in heads if h.name in kept]
-        said = f"{plural(len(kept), 'release')} of {len(heads)} {'keeps' if len(kept) == 1 else 'keep'} every limit"
+        said = f"{count(len(kept))} of {plural(len(heads), 'release')} {'meets' if len(kept) == 1 else 'meet'} every limit"
         known = [(h.loss, h.name) for h in some if h.loss is not None]
         least = f"; {quote(min(known)[1])} has the least loss of these ({loss(min(known)[0])})" if known else ""
         rows.append(_row(_TOGETHER, "", f"{said}{least}.", "limits", len(kept)))
@@ -57,19 +65,19 @@ def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
 
 
 def _without(comparison: Comparison) -> list[Row]:
-    """The attack to which S alone gives away most: no mask of confidential columns answers for that."""
+    """The attack that gains most from S alone, which no mask of confidential columns can prevent."""
     scores = [s for c in comparison.candidates for s in c.of_kind("risk") if s.weighs and finite_number(s.s_alone) is not None]
     top = max(scores, key=lambda s: (finite_number(s.s_alone) or 0.0) - (finite_number(s.chance) or 0.0), default=None)
     if top is None or (finite_number(top.s_alone) or 0.0) - (finite_number(top.chance) or 0.0) < _TELLING:
         return []
-    said = (f"Columns that leave as they are give {share(top.s_alone)} to {words(top.method)} without any masked one, where "
-            f"chance gives {share(top.chance)}. No mask helps against that: release fewer of them, or coarser ones, the weight "
-            "included.")
+    reach = f"link {share(top.s_alone)} of records" if top.method == _LINKS else f"reach {share(top.s_alone)}"
+    said = (f"The unmasked columns alone let {plain_name(top.method)} {reach}; chance gives {share(top.chance)}. No mask helps "
+            "against that: release fewer or coarser columns; this includes the weight.")
     return [_row(_TOGETHER, "", said, top.method, top.s_alone)]
 
 
 def _unbeaten(comparison: Comparison, heads: tuple[Headline, ...]) -> list[tuple[Headline, Score | None]]:
-    """Releases that no other one beats on both what it gives away beyond what is had without it, and loss; least first."""
+    """Releases that no other release beats on both excess risk and loss, lowest excess risk first."""
     placed = []
     for candidate, head in zip(comparison.candidates, heads, strict=True):
         if head.risk is not None and head.loss is not None:
@@ -83,12 +91,12 @@ def _known(candidate: Candidate, weighs: bool) -> list[Score]:
 
 
 def _beyond(candidate: Candidate, weighs: bool = True) -> list[Score]:
-    """The attacks that are shown to do better than without the release, furthest first: those that decide, or the others."""
+    """The attacks that beat their baseline, furthest first: those that decide between releases, or the others."""
     return sorted((s for s in _known(candidate, weighs) if not at_baseline(s)), key=excess, reverse=True)
 
 
 def _reached(score: Score | None, value: Cell) -> str:
-    """A figure of an attack: a share, but for correlations."""
+    """A figure of an attack: a share, or a correlation."""
     found = finite_number(value)
     if score is not None and "correlation" in score.meaning and found is not None:
         return f"{found:.2f}"
@@ -96,34 +104,31 @@ def _reached(score: Score | None, value: Cell) -> str:
 
 
 def _risks(candidate: Candidate) -> list[Row]:
-    """The attacks that do better than without the release, furthest first, or that none does; then those that do not decide."""
+    """The attacks that beat their baseline, furthest first, or that none does; then those that do not decide."""
     weigh, beyond, aside = _known(candidate, True), _beyond(candidate), _beyond(candidate, False)
     rows = [_row("risk", candidate.name, _gained(s), s.method, s.value) for s in beyond]
     if weigh and not beyond:
         top = max(weigh, key=lambda s: s.value - (baseline(s) or 0.0))
-        gets = f"{_reached(top, top.value)}, and {_reached(top, baseline(top) or 0.0)} {WITHOUT}"
-        said = f"{_none(candidate)}; {words(top.method)} comes furthest: {gets}."
-        rows.append(_row("risk", candidate.name, said[:1].upper() + said[1:], top.method, top.value))
+        gets = f"reaches {_reached(top, top.value)}; its baseline is {_reached(top, baseline(top) or 0.0)}"
+        said = f"{_none(candidate)}. The highest, {plain_name(top.method)}, {gets}."
+        rows.append(_row("risk", candidate.name, said, top.method, top.value))
     return rows + [_row("risk", candidate.name, f"{_gained(s)} {ASIDE}", s.method, s.value) for s in aside]
 
 
 def _none(candidate: Candidate) -> str:
-    which = " that decides between releases" if _beyond(candidate, False) else ""
-    return f"no attack{which} is shown to do better than {WITHOUT}"
+    return f"No attack beats its baseline{not_counted([s.method for s in _beyond(candidate, False)])}"
 
 
 def _gained(score: Score) -> str:
-    base, name = baseline(score) or 0.0, words(score.method)
-    than = f"with nothing to be had {WITHOUT}"
-    if base > 0:
-        than = f"{times(score.value, base)} as much as {WITHOUT} ({_reached(score, base)})"
+    base = baseline(score) or 0.0
+    than = f", {times(score.value, base)} its baseline ({_reached(score, base)})" if base > 0 else "; its baseline is 0"
     near = ", still near it" if excess(score) <= 1 else ""
     means = f" ({score.meaning})" if score.meaning else ""
-    return f"{name[:1].upper()}{name[1:]}{means} reaches {_reached(score, score.value)}, {than}{near}."
+    return f"{capitalised(plain_name(score.method))}{means} reaches {_reached(score, score.value)}{than}{near}."
 
 
 def _losses(comparison: Comparison, candidate: Candidate) -> list[Row]:
-    """One sentence a measure: kept exactly, nearly, or changed, and where most."""
+    """One sentence per measure: unchanged, nearly unchanged or changed, and where most."""
     return [
         _row("loss", candidate.name, _lost(s), s.method, s.value)
         for s in with_combined(candidate.scores, comparison.combine) if s.kind == "loss" and finite_number(s.value) is not None
@@ -131,25 +136,25 @@ def _losses(comparison: Comparison, candidate: Candidate) -> list[Row]:
 
 
 def _lost(score: Score) -> str:
-    what = plain_name(score.method)
-    what = f"{what[:1].upper()}{what[1:]}"
+    what = capitalised(property_name(score.method))
     if abs(score.value) < EXACT:
-        return f"{what}: kept exactly."
-    how = "nearly kept" if round(score.lost, 3) < NEARLY_KEPT else "changed"
+        return f"{what}: unchanged."
+    how = "nearly unchanged" if round(score.lost, 3) < NEARLY_KEPT else "changed"
     means = f" ({score.meaning})" if score.meaning else ""
-    return f"{what}: {how}, a loss of {loss(score.value)}{means}{_most(score)}."
+    return f"{what}: {how}, loss {loss(score.value)}{means}{_most(score)}."
 
 
 def _most(score: Score) -> str:
-    """The variable, or the part of a combination, that is hit hardest."""
+    """The variable, or the part of a combination, with the largest loss."""
     parts = [(finite_number(r.get("value")), str(r["part"])) for r in score.details.get("parts", ()) if "part" in r]
     columns = [(finite_number(r.get("loss")), str(r.get("variable"))) for r in score.by_variable]
     known = [(v, n) for v, n in parts or columns if v is not None]
     if len(known) < 2 or max(known)[0] < EXACT:
         return ""
     most, where = max(known)
-    by_itself = "" if most >= score.value else "; of columns by themselves"
-    return f"{by_itself}, most in {where} ({loss(most)})"
+    if most >= score.value:
+        return f", largest for {where} ({loss(most)})"
+    return f"; the largest loss of a single column is {loss(most)} ({where})"
 
 
 def _limits(comparison: Comparison, candidate: Candidate) -> list[Row]:
@@ -160,4 +165,4 @@ def _limits(comparison: Comparison, candidate: Candidate) -> list[Row]:
         _row("limits", candidate.name, f"Breaks a limit: {broken_in_words(r)}.", str(r["score"]), r["judged"])
         for r in judgement.broken
     ]
-    return broken or [_row("limits", candidate.name, "Keeps every limit.", "limits", len(judgement.rows))]
+    return broken or [_row("limits", candidate.name, "Meets every limit.", "limits", len(judgement.rows))]

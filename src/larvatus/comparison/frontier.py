@@ -1,4 +1,4 @@
-"""Releases on chosen axes, and those that no other beats on all of them."""
+"""Place releases on chosen axes and find those that no other release beats on all of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EXACT = 1e-9  # figures below this are rounding, and zero
 
 
 def placed_on(comparison: Comparison, axes: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Every release's figure on each axis, as far as it has one.
+    """The figure of every release on each axis, if it has one.
 
     An axis is `risk` (its strongest attack), `loss` (its mean loss), a score or combination by name, or one of its other
     figures, such as `nearest_record.above_chance` or `nearest_record.upper`.
@@ -43,14 +43,14 @@ def placed_on(comparison: Comparison, axes: Sequence[str]) -> dict[str, dict[str
 
 
 def check_axes(comparison: Comparison, axes: Sequence[str]) -> None:
-    """Refuse axes that nothing can be placed on."""
+    """Reject axes that no release has a figure on."""
     there = [s.method for c in comparison.candidates for s in with_combined(c.scores, comparison.combine)]
     known = [RISK, LOSS, *dict.fromkeys(there)]
     problems = []
     if len(set(axes)) < 2:
-        named = f"only {axes[0]!r} is named" if axes else "none is named"
-        problems.append(f"axes: {named}, and a frontier needs two or more, such as \"risk\", \"loss\". For the least on one, "
-                        "sort wide() or headline().")
+        given = f"only {axes[0]!r} is given" if axes else "none is given"
+        problems.append(f"axes: {given}, and a frontier needs at least two, such as \"risk\", \"loss\". For the lowest figure "
+                        "on one axis, sort wide() or headline().")
     for axis in axes:
         name, _, figure = axis.partition(".")
         if name not in known:
@@ -62,7 +62,7 @@ def check_axes(comparison: Comparison, axes: Sequence[str]) -> None:
 
 
 def frontier(comparison: Comparison, axes: Sequence[str]) -> Rows:
-    """The releases that no other one beats: none is as low on every axis and lower on one; lowest on the first axis first."""
+    """The undominated releases: no other is as low on every axis and lower on one. Lowest on the first axis first."""
     check_axes(comparison, axes)
     placed = {n: f for n, f in placed_on(comparison, axes).items() if len(f) == len(set(axes))}
     names = list(placed)
@@ -72,7 +72,7 @@ def frontier(comparison: Comparison, axes: Sequence[str]) -> Rows:
 
 
 def undominated(points: Sequence[Sequence[float]]) -> list[int]:
-    """The points that no other one beats: none is as low on every axis and lower on one. Lowest on the first axis first."""
+    """The undominated points: no other is as low on every axis and lower on one. Lowest on the first axis first."""
     best = [i for i, p in enumerate(points) if not any(_beats(q, p) for q in points)]
     return sorted(best, key=lambda i: tuple(points[i]))
 

@@ -1,4 +1,4 @@
-"""One line per release: its strongest attack beside the baselines, and its mean loss as a share of what could be lost."""
+"""One line per release: its strongest attack with its baseline, and its mean relative loss."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXACT = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A release with its number in the report, its strongest attack, and its mean loss over common measures."""
+    """A release with its number in the report, its strongest attack, and its mean loss over the common measures."""
 
     number: int
     name: str
@@ -37,13 +37,13 @@ class Headline:
 
 
 def baseline(score: Score) -> float | None:
-    """The better of chance and S alone: what the intruder has without the masked columns."""
+    """The better of chance and S alone: the success of an intruder without the masked columns."""
     known = [v for v in (finite_number(score.chance), finite_number(score.s_alone)) if v is not None]
     return max(known, default=None)
 
 
 def excess(score: Score) -> float:
-    """How far an attack goes beyond what may pass; at most 1 where it is near its baseline."""
+    """How far an attack is above its baseline; at most 1 if it is near it."""
     value, base = finite_number(score.value), baseline(score)
     if value is None:
         return float("-inf")
@@ -54,13 +54,13 @@ def excess(score: Score) -> float:
 
 
 def strongest(candidate: Candidate) -> Score | None:
-    """The attack that goes furthest beyond its baseline, among those that decide between releases where there are any."""
+    """The attack furthest above its baseline, among those that decide between releases if there are any."""
     usable = [s for s in candidate.of_kind("risk") if finite_number(s.value) is not None]
     return max([s for s in usable if s.weighs] or usable, key=excess, default=None)
 
 
 def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[Score]]:
-    """The measures with a figure for every release, those that decide where there are any; one list of scores each."""
+    """The measures with a value for every release, one list of scores each; only those that decide, if there are any."""
     out: dict[str, list[Score]] = {}
     for name, scores in by_method(candidates, "loss").items():
         there = [s for s in scores if s is not None and finite_number(s.value) is not None]
@@ -71,13 +71,13 @@ def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[Score]]:
 
 
 def mean_loss(scores: Sequence[Score]) -> float | None:
-    """Of one measure its own value; of several the mean of what each lost, as a share of what it could lose."""
+    """The value itself for one measure; for several, the mean of their relative losses."""
     values = [s.value if len(scores) == 1 else s.lost for s in scores if s.value >= _EXACT]
     return sum(values) / len(scores) if scores else None
 
 
 def headlines(candidates: Sequence[Candidate]) -> tuple[Headline, ...]:
-    """All releases in the order they were given, numbered from 1."""
+    """All releases in the given order, numbered from 1."""
     losses = list(common_measures(candidates).values())
     return tuple(
         Headline(i + 1, c.name, strongest(c), mean_loss([m[i] for m in losses])) for i, c in enumerate(candidates)
@@ -85,12 +85,12 @@ def headlines(candidates: Sequence[Candidate]) -> tuple[Headline, ...]:
 
 
 def under(heads: Sequence[Headline], scores: Sequence[Score | None]) -> tuple[Headline, ...]:
-    """The same releases under one attack instead of each one's strongest."""
+    """The same releases under one attack, instead of each under its strongest."""
     return tuple(replace(h, attack=s) for h, s in zip(heads, scores, strict=True))
 
 
 def unbeaten(heads: Sequence[Headline]) -> tuple[Headline, ...]:
-    """Releases that no other one beats on both risk and loss, lowest risk first."""
+    """Releases that no other release beats on both risk and loss, lowest risk first."""
     from larvatus.comparison.frontier import undominated
 
     known = [(h, (h.risk, h.loss)) for h in heads if h.risk is not None and h.loss is not None]

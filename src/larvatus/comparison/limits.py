@@ -1,6 +1,6 @@
-"""What may leave: limits on scores, stated beforehand, and the judgement of a release by them.
+"""Limits on scores, set beforehand, and the check of a release against them.
 
-The numbers of the access tiers are this package's own choice, a place to start from; no law or office prescribes them.
+The numbers of the access tiers are this package's own choice, as a starting point; no law or authority prescribes them.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from larvatus.data.score import Row, Rows, Score
 
 Interval = Literal["upper", "value"]
 _Share = Annotated[float, Field(ge=0)]
-# How many percentage points above what is had without the release (the better of chance and S alone) any attack may get.
+# Maximum success of any attack above its baseline (the better of chance and S alone), as a share.
 TIERS: Mapping[str, float] = {"public": 0.01, "scientific": 0.05, "secure": 0.2}
 _WORDS = {
-    "at_most": "value", "above_chance": "above chance", "above_baseline": "above chance and S alone",
+    "at_most": "value", "above_chance": "above chance", "above_baseline": "above baseline",
     "times_chance": "times chance", "worst_group": "worst sub-group",
 }
 _FIGURE = {name: "value" if name == "at_most" else name for name in _WORDS}
 _SLACK = 1e-12
 _OWN = ("tier", "interval", "every_attack")
-_WIDE = "the value itself is within the limit; the interval is wider than the limit at this number of records"
+_WIDE = "the value is within the limit, but at this number of records its interval reaches beyond it"
 
 
 class Limit(BaseModel):
-    """The most that one score may reach; every figure that is stated must be kept."""
+    """The maximum of one score; every stated figure must be met."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    at_most: _Share | None = Field(default=None, description="the score itself")
-    above_chance: _Share | None = Field(default=None, description="of an attack: what it gains over chance")
-    above_baseline: _Share | None = Field(default=None, description="of an attack: gain over the better of chance and S alone")
-    times_chance: _Share | None = Field(default=None, description="of an attack: the score over chance")
-    worst_group: _Share | None = Field(default=None, description="the score in its worst sub-group")
-    interval: Interval | None = Field(default=None, description="judge the upper end of the interval, or the value")
+    at_most: _Share | None = Field(default=None, description="maximum of the score")
+    above_chance: _Share | None = Field(default=None, description="attacks only: maximum success above chance")
+    above_baseline: _Share | None = Field(default=None, description="attacks only: maximum success above baseline")
+    times_chance: _Share | None = Field(default=None, description="attacks only: maximum ratio of success to chance")
+    worst_group: _Share | None = Field(default=None, description="maximum of the score in the worst sub-group")
+    interval: Interval | None = Field(default=None, description="limit the upper end of the interval, or the value")
 
     @model_validator(mode="before")
     @classmethod
@@ -57,7 +57,7 @@ class Limit(BaseModel):
         return self
 
     def stated(self) -> dict[str, float]:
-        """The figures that are limited."""
+        """The limits that are set, by figure."""
         return {n: v for n in _WORDS if (v := getattr(self, n)) is not None}
 
     def plain(self) -> Any:
@@ -67,10 +67,10 @@ class Limit(BaseModel):
 
 
 class Limits(BaseModel):
-    """Limits by the name of an attack, a measure or a combination, and by access tier.
+    """Limits by name of an attack, a measure or a combination, and by access tier.
 
-    `tier` and `every_attack` limit every attack that decides between releases, both where both are stated; what is stated of
-    an attack by name stands instead of that.
+    `tier` and `every_attack` apply to every attack that decides between releases; if both are given, both apply. A limit for
+    an attack by name replaces them for that attack.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -85,7 +85,7 @@ class Limits(BaseModel):
 
     @property
     def of_attacks(self) -> tuple[Limit, ...]:
-        """What every attack must keep: the tier's limit and the stated one; of the same figure the stricter."""
+        """The limits for every attack: the tier's and the stated one; the stricter if both limit the same figure."""
         own = self.every_attack
         if self.tier is None:
             return (own,) if own is not None else ()
@@ -108,7 +108,7 @@ class Limits(BaseModel):
     def judge(
         self, scores: Sequence[Score], combinations: Sequence[Combination] = (), not_run: Mapping[str, str] | None = None
     ) -> Judgement:
-        """Hold scores against every limit; what did not run, or has no such figure, has broken its limit."""
+        """Check scores against every limit. A score that did not run, or lacks the figure, breaks its limit."""
         found = with_combined(scores, combinations)
         why = dict(not_run or {})
         rows: list[Row] = []
@@ -127,7 +127,7 @@ class Limits(BaseModel):
         return Judgement(Rows.of(rows))
 
     def violation(self, scores: Sequence[Score], combinations: Sequence[Combination] = ()) -> float:
-        """How far limits are broken, added up; 0 where all are kept, infinite where a figure is not there."""
+        """By how much limits are broken, summed; 0 if all are met, infinite if a figure is missing."""
         return self.judge(scores, combinations).violation
 
     def _rows(self, scores: Iterable[Score], limit: Limit) -> list[Row]:
@@ -147,7 +147,7 @@ class Limits(BaseModel):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Judgement:
-    """Every limit on a row: the score, the figure that was judged, what it is, the limit, and whether it is kept."""
+    """One row per limit: the score, the figure, its value, the limit, and whether it is met."""
 
     rows: Rows
 
@@ -155,7 +155,7 @@ class Judgement:
         return self.kept
 
     def __repr__(self) -> str:
-        return f"{'every limit is kept' if self.kept else 'limits are broken'}\n{self.rows}"
+        return f"{'all limits are met' if self.kept else 'limits are broken'}\n{self.rows}"
 
     @property
     def kept(self) -> bool:
@@ -163,12 +163,12 @@ class Judgement:
 
     @property
     def broken(self) -> Rows:
-        """The rows of the limits that are broken."""
+        """The rows of the broken limits."""
         return Rows.of(row for row in self.rows if row["kept"] is not True)
 
     @property
     def violation(self) -> float:
-        """How far limits are broken, added up; infinite where a figure is not there."""
+        """By how much limits are broken, summed; infinite if a figure is missing."""
         return math.fsum(_beyond(row) for row in self.broken)
 
     def in_words(self) -> str:
@@ -204,7 +204,7 @@ def _absent(name: str, combinations: Sequence[Combination], scores: Sequence[Sco
 
 
 def limits_of(given: Any, combinations: Sequence[Combination] = ()) -> Limits:
-    """Limits from Limits, the name of a tier, or a table as `[limits]` holds it; every problem in one error."""
+    """Read limits from Limits, the name of a tier, or a table such as `[limits]`; all problems in one error."""
     if isinstance(given, Limits):
         return given
     if isinstance(given, str):
@@ -227,7 +227,7 @@ def limits_of(given: Any, combinations: Sequence[Combination] = ()) -> Limits:
 
 
 def needed_for(limits: Limits, combinations: Sequence[Combination], kind: Literal["risk", "loss"]) -> tuple[str, ...]:
-    """The attacks or the measures that limits speak of by name, parts of combinations in their place."""
+    """The attacks or measures that limits name; combinations are replaced by their parts."""
     inside = {c.name: c.parts for c in combinations}
     named = [part for name in limits.scores for part in inside.get(name, (name,))]
     return tuple(n for n in dict.fromkeys(named) if known_scores().get(n) == kind)
@@ -242,7 +242,8 @@ def _told(error: ValidationError, fields: Sequence[str], problems: Sequence[str]
 
 
 def _no_figure(name: str, figure: str) -> str:
-    way = "it stands in [limits] itself, for all attacks." if figure in _OWN else nearest_names(figure, Limit.model_fields)
+    own = "put it directly in [limits]; it applies to all attacks."
+    way = own if figure in _OWN else nearest_names(figure, Limit.model_fields)
     return f"limits.{name}.{figure}: no such figure; {way}"
 
 
@@ -252,13 +253,13 @@ def _name_problems(names: Sequence[str], combinations: Sequence[Combination]) ->
 
 
 def _figure_problems(limits: Limits, combinations: Sequence[Combination]) -> list[str]:
-    """Figures that a score of that kind never has."""
+    """Problems with figures that scores of that kind never have."""
     kinds = known_scores()
     out = []
     for name, limit in limits.scores.items():
         beyond = [f for f in OF_ATTACKS if f in limit.stated()] if kinds.get(name) != "risk" else []
         out += [f"limits.{name}.{f}: only attacks have that figure. Limit the score itself: {name} = 0.05." for f in beyond]
         if name in [c.name for c in combinations] and "worst_group" in limit.stated():
-            out.append(f"limits.{name}.worst_group: a combination is not known by sub-group. Limit its parts, or the score "
+            out.append(f"limits.{name}.worst_group: a combination has no figures by sub-group. Limit its parts, or the score "
                        f"itself: {name} = 0.05.")
     return out

@@ -1,4 +1,4 @@
-"""Releases held against the limits that were stated: which are kept, which are broken, and by what figures."""
+"""Releases checked against the stated limits: which are met, which are broken, and by which figures."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from larvatus.comparison.release_sentences import plain_name
 from larvatus.core.discovery import file_names
-from larvatus.core.number_format import EXACT, NONE, SPACE, count, minus, plural, words
+from larvatus.core.number_format import EXACT, NONE, SPACE, count, minus, plural
 from larvatus.data.score import Row, Rows
 
 if TYPE_CHECKING:
@@ -17,17 +18,17 @@ MOST_NAMED = 4
 
 
 def broken_in_words(row: Row) -> str:
-    """One broken limit."""
+    """One limit with its figure, in words."""
     judged, most = row["judged"], row["limit"]
     if not isinstance(judged, float) or not isinstance(most, float):
-        return f"{words(str(row['score']))}: {row['why']}"
+        return f"{plain_name(str(row['score']))}: {row['why']}"
     why = f" ({row['why']})" if row.get("why") else ""
-    return f"{words(str(row['score']))}: {row['figure']} {limit_figure(row, judged)}, limit {limit_figure(row, most)}{why}"
+    return f"{plain_name(str(row['score']))}: {row['figure']} {limit_figure(row, judged)}, limit {limit_figure(row, most)}{why}"
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedLimits:
-    """Every limit of every release on a row; `of_attacks` where an attack is among what is limited."""
+    """The limits of every release, one row each; `of_attacks` is true if an attack has a limit."""
 
     rows: Mapping[str, Rows]
     of_attacks: bool
@@ -39,10 +40,10 @@ class JudgedLimits:
         return not self.broken(name)
 
     def in_words(self, name: str) -> str:
-        """Whether a release keeps the limits, as a sentence after its name."""
+        """Whether a release meets the limits, as the end of a sentence that starts with its name."""
         broken, of = self.broken(name), len(self.rows[name])
         if not broken:
-            return f"keeps the one limit that is stated{_kept(self.rows[name])}" if of == 1 else f"keeps all {count(of)} limits"
+            return f"meets the only limit{_kept(self.rows[name])}" if of == 1 else f"meets all {count(of)} limits"
         named = "; ".join(broken_in_words(r) for r in broken[:MOST_NAMED])
         more = f"; and {count(len(broken) - MOST_NAMED)} more" if len(broken) > MOST_NAMED else ""
         return f"breaks {count(len(broken))} of {plural(of, 'limit')} ({named}{more})"
@@ -53,7 +54,7 @@ def _kept(rows: Rows) -> str:
 
 
 def judge_limits(comparison: ComparisonLike) -> JudgedLimits | None:
-    """The releases of a comparison against its limits; nothing where none are stated."""
+    """Check the releases of a comparison against its limits; None if no limit is set."""
     rows = comparison.held_to_limits()
     if not rows:
         return None
@@ -62,15 +63,13 @@ def judge_limits(comparison: ComparisonLike) -> JudgedLimits | None:
     return JudgedLimits(rows, bool(limited & {*attacks, "every_attack"}))
 
 
-
-
 def of_attack(name: object) -> bool:
-    """Whether a score is an attack, whose figures are shares."""
+    """Whether a score is an attack; its figures are then shares."""
     return name == "every_attack" or name in file_names("larvatus.attacks")
 
 
 def limit_figure(row: Row, value: object) -> str:
-    """A figure of an attack in per cent or percentage points, fine enough to be told from its limit; a loss as it is."""
+    """A figure of an attack in per cent or percentage points, with enough digits to compare it with its limit; or a loss."""
     if not isinstance(value, float):
         return NONE
     figure = str(row["figure"])

@@ -1,8 +1,8 @@
-"""What a release gives away and what it keeps, in words, by rule from its scores."""
+"""The scores of a release in words: plain names of attacks and measures, what attacks reach, and what masking changed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from larvatus.comparison.headline import baseline, excess
@@ -10,27 +10,63 @@ from larvatus.core.number_format import EXACT, finite_number, loss, plural, shar
 from larvatus.data.score import Score
 
 NEARLY_KEPT = 0.02
-WITHOUT = "without the release"
+# What each measure looks at: the words for sentences such as "unchanged: means and standard deviations".
 KEPT = {
-    "moments": "means and standard deviations", "correlation": "correlations", "rank_correlation": "rank correlations",
-    "marginal": "the shape of columns", "distributions": "histograms", "scatter": "scatter plots",
+    "acceptance": "plausible values", "analyses": "the named analyses", "cluster": "clusters of records",
+    "correlation": "correlations", "distributions": "histograms", "ecdf_max": "the joint distribution at its worst point",
+    "ecdf_mean": "the joint distribution on average", "inequality": "inequality", "marginal": "the distribution of each column",
+    "moments": "means and standard deviations", "propensity": "the joint distribution by propensity score",
+    "rank_correlation": "rank correlations", "regression_overlap": "regression coefficients", "scatter": "scatter plots",
+    "table": "cross-tabulations",
 }
+# Every attack and measure by the name that reports use.
 NAMES = {
-    "acceptance": "values that occur in the original", "cluster": "clusters of records",
-    "ecdf_max": "the joint distribution where it differs most", "ecdf_mean": "the joint distribution on average",
-    "inequality": "inequality", "propensity": "likeness to the original in the eyes of a model that tells files apart",
-    "regression_overlap": "coefficients of regressions", "table": "cross-tabulations", **KEPT,
+    **KEPT,
+    "ecdf_max": "largest difference between the joint distributions",
+    "ecdf_mean": "mean squared difference between the joint distributions", "propensity": "propensity score",
+    "aggregate_disclosure": "aggregate disclosure", "attribute_inference": "attribute inference",
+    "bayesian_intruder": "the Bayesian intruder", "cluster_match": "cluster matching", "every_attack": "every attack",
+    "group_intersection": "intersection of microaggregates", "interval_disclosure": "interval disclosure",
+    "interval_match": "rounding-interval matching", "nearest_record": "nearest-record linkage",
+    "optimal_assignment": "one-to-one linkage", "posterior_match": "most-probable-record linkage",
+    "probabilistic_linkage": "probabilistic linkage", "rank_disclosure": "rank disclosure",
+    "rank_window": "rank-window linkage", "uniqueness": "uniqueness", "value_disclosure": "value disclosure",
 }
 
 
-def plain_name(measure: str) -> str:
-    """What a measure looks at, in plain words; the number of one that is used twice stays behind it."""
-    method, again, which = measure.partition(" (")
-    return f"{NAMES.get(method, words(method))}{again}{which}"
+def plain_name(method: str) -> str:
+    """The name of an attack or a measure inside a sentence; the number of one that is used twice stays behind it."""
+    return _named(method, NAMES)
+
+
+def plain_title(method: str) -> str:
+    """The name of an attack or a measure as a heading."""
+    return as_title(plain_name(method))
+
+
+def property_name(measure: str) -> str:
+    """What a measure looks at, inside a sentence."""
+    return _named(measure, KEPT)
+
+
+def as_title(name: str) -> str:
+    """A name as a heading: without article, with a capital letter."""
+    bare = name.removeprefix("the ")
+    return f"{bare[:1].upper()}{bare[1:]}"
+
+
+def capitalised(sentence: str) -> str:
+    """A sentence with a capital letter."""
+    return f"{sentence[:1].upper()}{sentence[1:]}"
+
+
+def _named(method: str, names: Mapping[str, str]) -> str:
+    first, again, which = method.partition(" (")
+    return f"{names.get(first, words(first))}{again}{which}"
 
 
 def at_baseline(score: Score) -> bool:
-    """Whether the attack is not shown to do better than chance and S alone: its interval reaches down to them."""
+    """Whether the attack does not beat its baseline: its interval reaches down to chance or S alone."""
     value = finite_number(score.value)
     if value is None:
         return False
@@ -39,30 +75,39 @@ def at_baseline(score: Score) -> bool:
 
 
 def release_in_words(risks: Sequence[Score], losses: Sequence[Score]) -> str:
-    """Both sides of one release, each a sentence; nothing of what was not scored."""
-    return " ".join(said for said in (_given_away(risks), _kept(losses)) if said)
+    """Risk and loss of one release in sentences; empty if it has no scores."""
+    return " ".join(said for said in (_reached(risks), _changes(losses)) if said)
 
 
-def _given_away(risks: Sequence[Score]) -> str:
+def _reached(risks: Sequence[Score]) -> str:
     known = [s for s in risks if finite_number(s.value) is not None]
     if not known:
         return ""
-    known = [s for s in known if s.weighs] or known
-    beyond = sorted((s for s in known if not at_baseline(s)), key=excess, reverse=True)
+    counted = [s for s in known if s.weighs] or known
+    beyond = sorted((s for s in counted if not at_baseline(s)), key=excess, reverse=True)
     if not beyond:
-        return f"No attack does better than {WITHOUT}."
+        aside = [plain_name(s.method) for s in known if s not in counted and not at_baseline(s)]
+        return f"No attack beats its baseline{f' (not counting {_joined(aside)})' if aside else ''}."
     first, base = beyond[0], baseline(beyond[0]) or 0.0
-    name = words(first.method)
-    reached = f"{name[:1].upper()}{name[1:]} reaches {share(first.value)}"
-    than = f", {times(first.value, base)} as much as {WITHOUT}" if base > 0 else f", with nothing to be had {WITHOUT}"
-    near = " (still near it by the rule above)" if excess(first) <= 1 else ""
+    reached = f"{capitalised(plain_name(first.method))} reaches {share(first.value)}"
+    than = f", {times(first.value, base)} its baseline" if base > 0 else "; its baseline is 0"
+    near = " (still near it)" if excess(first) <= 1 else ""
     more = len(beyond) - 1
-    others = f"; {plural(more, 'other attack')} also {'does' if more == 1 else 'do'} better" if more else ""
+    others = f". {plural(more, 'other attack')} also {'beats its' if more == 1 else 'beat their'} baseline" if more else ""
     return f"{reached}{than}{near}{others}."
 
 
-def _kept(losses: Sequence[Score]) -> str:
-    """What is kept exactly, what nearly, and what is changed by how much."""
+def not_counted(attacks: Sequence[str]) -> str:
+    """A remark on attacks that do not decide between releases; empty if there are none."""
+    if not attacks:
+        return ""
+    some = {1: "it", 2: "both"}.get(len(attacks), "them")
+    are = "is" if len(attacks) == 1 else "are"
+    return f" ({_joined([plain_name(a) for a in attacks])} {are} not counted: every useful release allows some of {some})"
+
+
+def _changes(losses: Sequence[Score]) -> str:
+    """What is unchanged, what is nearly unchanged, and what changed by how much."""
     known = [s for s in losses if finite_number(s.value) is not None]
     if any(s.method == "marginal" for s in known):
         known = [s for s in known if s.method != "distributions"]
@@ -71,18 +116,17 @@ def _kept(losses: Sequence[Score]) -> str:
               and all(abs(finite_number(r.get("value")) or 0.0) < EXACT for r in s.by_group)]
     nearly = [s for s in known if s.value >= EXACT and s.lost < NEARLY_KEPT]
     changed = sorted((s for s in known if s.value >= EXACT and s.lost >= NEARLY_KEPT), key=lambda s: -s.lost)
-    too = ", in every sub-group too" if exact and len(inside) == len(exact) else ""
-    parts = [f"keeps {_joined([_noun(s) for s in exact])} exactly{too}"] if exact else []
-    parts += [f"nearly keeps {_joined([_figure(s) for s in nearly])}"] if nearly else []
-    parts += [f"changes {_joined([_figure(s) for s in changed])}"] if changed else []
-    said = "; ".join(parts)
-    return f"{said[:1].upper()}{said[1:]}." if said else ""
+    too = ", also within every sub-group" if exact and len(inside) == len(exact) else ""
+    parts = [f"Unchanged{too}: {_joined([_noun(s) for s in exact])}."] if exact else []
+    parts += [f"Nearly unchanged (loss in brackets): {_joined([_figure(s) for s in nearly])}."] if nearly else []
+    parts += [f"Changed (loss in brackets): {_joined([_figure(s) for s in changed])}."] if changed else []
+    return " ".join(parts)
 
 
 def _noun(score: Score) -> str:
     if score.method == "marginal" and score.by_variable and all(row.get("same_values") is True for row in score.by_variable):
-        return "every column's values"
-    return KEPT.get(score.method, words(score.method))
+        return "the values of every column"
+    return property_name(score.method)
 
 
 def _figure(score: Score) -> str:

@@ -1,4 +1,4 @@
-"""The figures of a score that limits and axes are about: one name each, lower is better."""
+"""The figures of a score that limits and axes refer to, by name; lower is better."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIGURES = ("value", UPPER, *OF_ATTACKS, "worst_group")
 
 
 def known_scores() -> dict[str, str]:
-    """Every score there can be, with its kind."""
+    """All possible scores, with their kind."""
     return {
         **dict.fromkeys(file_names("larvatus.attacks"), "risk"), **dict.fromkeys(file_names("larvatus.measures"), "loss"),
         "analyses": "loss",
@@ -23,14 +23,14 @@ def known_scores() -> dict[str, str]:
 
 
 def upper_end(score: Score) -> float:
-    """The upper end of the interval, or the value itself where there is none."""
+    """The upper end of the interval, or the value if there is no interval."""
     if score.interval is None or not _is_number(score.interval[1]):
         return score.value
     return max(score.interval[1], score.value)
 
 
 def figure_of(score: Score, figure: str, upper: bool = False) -> float | None:
-    """One figure of a score, from the upper end of its interval where asked for; None where the score has no such figure."""
+    """One figure of a score, computed from the upper end of its interval if `upper`; None if the score lacks it."""
     value = upper_end(score) if upper or figure == UPPER else score.value
     found: float | None
     if figure in ("value", UPPER):
@@ -50,7 +50,7 @@ def figure_of(score: Score, figure: str, upper: bool = False) -> float | None:
 
 
 def _worst(values: Sequence[object], otherwise: float) -> float:
-    """The largest of what sub-groups give; the whole file where there are none."""
+    """The largest value over sub-groups; the value of the whole file if there are none."""
     found = [float(v) for v in values if isinstance(v, int | float) and _is_number(v)]
     return max(found, default=otherwise)
 

@@ -1,4 +1,4 @@
-"""Some releases of a comparison, as a report of them needs it; what was decided over all of them stays as it was."""
+"""Some releases of a comparison, for a report on them; decisions based on all releases do not change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from larvatus.data.score import Rows
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSubset:
-    """Candidates in the order they were given, with the limits and explanations of the whole comparison."""
+    """Candidates in the given order, with the limits and explanations of the whole comparison."""
 
     candidates: tuple[Candidate, ...]
     about: About

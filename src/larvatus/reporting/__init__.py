@@ -1,4 +1,4 @@
-"""From a comparison to one HTML page: editions choose sections, sections use figures, the page renders them.
+"""Turn a comparison into one HTML page: editions choose sections, sections use figures, the page renders them.
 
-No data, no decision rule.
+It reads no data and makes no decision.
 """

@@ -1,4 +1,4 @@
-"""`larvatus advise`: look at a file and draft a study."""
+"""`larvatus advise`: examine a file and draft a study."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def advise(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
-    """Look at a file and say which masks suit it and why, with counts and shares and without values.
+    """Examine a file and recommend masks, with reasons. Shows counts and shares, never values.
 
     Parameters
     ----------
     source
-        CSV or Parquet: a file, a folder or a pattern in quotes.
+        CSV or Parquet: a file, a folder or a quoted pattern.
     output
-        Study file to write, ready to run.
+        Write a study file, ready to run.
     """
     from larvatus.core.errors import StudyError
     from larvatus.core.files import check_free, write_text
@@ -55,6 +55,6 @@ def advise(
     })
     if output is not None and not found.plan["release"]:
         raise StudyError([
-            f"{output} was not written: no column that is left can be masked, or there are too few records. What was seen says "
-            "why; settle it and ask again."
+            f"{output} was not written: no remaining column can be masked, or there are too few records. The findings above "
+            "give the reasons. Resolve them and run advise again."
         ], "advise")

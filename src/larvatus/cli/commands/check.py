@@ -1,4 +1,4 @@
-"""`larvatus check`: hold a released file against limits, with an exit code that can guard a pipeline."""
+"""`larvatus check`: check a released file against limits, with an exit code for scripts."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ def check(
     row_order: ReleasedOrder = "checked", intruder: Who = None,
     tier: Annotated[
         Literal["public", "scientific", "secure"] | None,
-        Parameter(help="access tier in place of the study's; its other limits hold too"),
+        Parameter(help="access tier; overrides the study's tier, its other limits still apply"),
     ] = None,
     also: Also = None,
     quiet: Quiet = False, json: Json = False,
 ) -> int:
-    """Tell whether a released file keeps the study's limits; the exit code is 4 where one is broken.
+    """Check whether a released file meets the study's limits; exit code 4 if one is broken.
 
     Parameters
     ----------
     original
         The confidential file.
     released
-        The released file; all of them, or a quoted pattern such as 'out-*.csv', where a release has several copies.
+        The released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'.
     """
     from larvatus.pipeline import check as walk
 
     with open_command(roles, quiet, json) as (terminal, study, progress):
         limits = study.limits if tier is None else study.limits.model_copy(update={"tier": tier})
         if not limits:
-            raise StudyError(["no limit is stated. Give --study FILE with [limits], or --tier public."], "command line")
+            raise StudyError(["no limit is set. Give --study FILE with [limits], or --tier public."], "command line")
         data = data_of(original, study)
         found = walk(
             data, copies_of(released), limits, study.attack, study.measure, combine=study.combine, analyses=study.analysis,
@@ -47,6 +47,6 @@ def check(
     rows: list[Row] = [{**r, "kept": "yes" if r["kept"] else "NO"} for r in found.rows]
     terminal.table(rows)
     broken = found.broken
-    terminal.say(f"\nBroken: {len(broken)} of {len(rows)} limits." if broken else f"\nAll {len(rows)} limits are kept.")
+    terminal.say(f"\nBroken: {len(broken)} of {len(rows)} limits." if broken else f"\nAll {len(rows)} limits are met.")
     terminal.data({"kept": found.kept, "limits": [dict(r) for r in found.rows]})
     return 0 if found.kept else BROKEN

@@ -1,4 +1,4 @@
-"""`larvatus demo`: the built-in households masked, attacked, measured and reported."""
+"""`larvatus demo`: mask, attack, measure and report the built-in households."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def demo(
     records: Annotated[int, Parameter(help="number of built-in households")] = 5000,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
-    """Mask the built-in households, attack and measure the releases, and leave a report."""
+    """Mask the built-in households, attack and measure the releases, and write a report."""
     from larvatus.cli.demo_study import prepare
     from larvatus.core.randomness import NOT_A_SECRET
     from larvatus.pipeline import run as walk

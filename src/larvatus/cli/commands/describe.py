@@ -1,4 +1,4 @@
-"""`larvatus describe`: one method, with every setting."""
+"""`larvatus describe`: one method with all its settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def describe(
     name: Annotated[str, Parameter(help="a mask, an attack, a measure, the intruder, or one of its presets")], *,
     json: Json = False,
 ) -> None:
-    """Explain a method: what it keeps, what it destroys, and every setting with its limits; or who attacks."""
+    """Explain a method (what it preserves, what it changes, every setting with its limits) or the intruder."""
     names = {n: package for package in METHOD_ROOMS.values() for n in file_names(package)}
     if name not in (*names, INTRUDER, *PRESETS):
         raise DiscoveryError(f"no method {name!r}; {nearest_names(name, [*names, INTRUDER, *PRESETS])}")

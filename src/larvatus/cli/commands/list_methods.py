@@ -20,5 +20,5 @@ def list_methods(*, json: Json = False) -> None:
         terminal.say("")
     terminal.say(f"engines: {', '.join(engines)}")
     terminal.say(f"intruders: {', '.join(PRESETS)}")
-    terminal.say("More on one of them, or on what an intruder is granted: larvatus describe NAME | intruder")
+    terminal.say("For details: larvatus describe NAME, or larvatus describe intruder for the assumptions about the intruder.")
     terminal.data({**found, "engines": engines})

@@ -27,7 +27,7 @@ def mask(
     source: str, *, output: Output, roles: MaskOptions = MaskOptions(),  # noqa: B008 (frozen)
     method: Annotated[str | None, Parameter(help="name of one mask; its settings follow as options")] = None,
     step: Steps = None,
-    release: Annotated[str | None, Parameter(help="name of a release in the study, where it has several")] = None,
+    release: Annotated[str | None, Parameter(help="release in the study to make, if it has several")] = None,
     secret_file: SecretFile = None, row_order: RowOrder = "random", pairing: Pairing = None,
     approved_by: ApprovedBy = "", force: Force = False, quiet: Quiet = False, json: Json = False,
     **settings: Annotated[str, Parameter(help="settings of --method, as TOML values")],
@@ -37,9 +37,9 @@ def mask(
     Parameters
     ----------
     source
-        CSV or Parquet: a file, a folder or a pattern in quotes.
+        CSV or Parquet: a file, a folder or a quoted pattern.
     output
-        Released file, .parquet or .csv; without an ending, a folder of Parquet files.
+        Released file, .parquet or .csv; without an extension, a folder of Parquet files.
     """
     from larvatus.core.files import check_free
     from larvatus.data.contracts import Mask
@@ -75,9 +75,9 @@ def mask(
     terminal.say(f"{written}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them confidential")
     terminal.notes(made.notes)
     if approved_by and study.limits:
-        terminal.warn("the study states limits, and masking judges none. Hold the release against them with larvatus check.")
+        terminal.warn("the study sets limits, but masking does not check them. Run larvatus check on the release.")
     if row_order == "random" and pairing is None:
-        terminal.hint("Rows are in random order: this file cannot be attacked later. Write one that can with --pairing FILE.")
+        terminal.hint("Rows are in random order, so this file cannot be attacked later. Use --pairing FILE to allow that.")
     terminal.data({
         "output": str(output), "files": [str(f) for f in files],
         "beside": [str(f) for f in paths_beside(output)], "records": made.data.rows, "columns": list(made.data.released),
@@ -86,13 +86,13 @@ def mask(
 
 
 def _steps(study: Any, method: str | None, step: list[str] | None, release: str | None, settings: dict[str, str]) -> list[Any]:
-    """The steps that were meant: --method with its settings, --step …, or a release of the study."""
+    """The requested steps: --method with its settings, --step …, or a release of the study."""
     values = {k.replace("-", "_"): toml_value(v) for k, v in settings.items()}
     if method is not None and step:
         raise StudyError(["give --method or --step, not both."], "command line")
     if values and method is None:
         flags = ", ".join(f"--{k.replace('_', '-')}" for k in values)
-        raise StudyError([f"{flags}: no such option; settings of a mask go with --method NAME, or into --step 'name(…)'."],
+        raise StudyError([f"{flags}: no such option; give settings of a mask with --method NAME, or in --step 'name(…)'."],
                          "command line")
     if method is not None:
         return [{"method": method, **values}]
@@ -102,7 +102,7 @@ def _steps(study: Any, method: str | None, step: list[str] | None, release: str 
     if release is None and len(planned) == 1:
         release = next(iter(planned))
     if release is None:
-        raise StudyError(["no mask is named. Give --method NAME, --step 'name(…)', or --study FILE with --release NAME."],
+        raise StudyError(["no mask is given. Use --method NAME, --step 'name(…)', or --study FILE with --release NAME."],
                          "command line")
     if release not in planned:
         raise StudyError([f"--release: no release {release!r} in the study; {nearest_names(release, planned)}"], "command line")

@@ -1,4 +1,4 @@
-"""The command `larvatus intruder`: what publishing the size of bias and noise gives away, in the scenarios of paper 002."""
+"""`larvatus publish-noise`: the effect of publishing the size of bias and noise, in the scenarios of paper 002."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ from larvatus.data.score import Row, Rows, csv_text
 from larvatus.pipeline.noise_scenarios import LEVEL, LITTLE, MORE, SMALL_GAIN, UNCLEAR, ScenarioRequest, run_scenarios
 
 Written = Annotated[Path | None, Parameter(
-    name=["--output", "-o"], help="write the table here too: .csv, or .html for a page with the sentences"
+    name=["--output", "-o"], help="also write the table to this file: .csv, or .html for a page with the conclusions"
 )]
-Centre = Annotated[float | None, Parameter(help="centre of the prior of the factor's standard deviation")]
+Centre = Annotated[float | None, Parameter(help="centre of the intruder's prior for the standard deviation of the factor")]
 Variation = Annotated[float | None, Parameter(help="coefficient of variation of that prior")]
 
 
 def intruder(
     study: Path | None = None, *,
     output: Written = None,
-    known_records: Annotated[int | None, Parameter(help="other records the intruder knows values of (L); runs chains")] = None,
-    threshold: Annotated[float | None, Parameter(help="probability above which a link is made; 0 without it")] = None,
-    kernel: Annotated[str | None, Parameter(help="likelihood, paper or coherent; strongest without it")] = None,
-    targets: Annotated[int | None, Parameter(help="attack only so many records, drawn at random; all without it")] = None,
+    known_records: Annotated[int | None, Parameter(help="number of other records the intruder knows (L); runs chains")] = None,
+    threshold: Annotated[float | None, Parameter(help="probability above which a link is made (default: 0)")] = None,
+    kernel: Annotated[str | None, Parameter(help="likelihood: paper or coherent (default: the stronger)")] = None,
+    targets: Annotated[int | None, Parameter(help="number of records to attack, drawn at random (default: all)")] = None,
     bias_centre: Centre = None, bias_cv: Variation = None,
-    noise_centre: Annotated[float | None, Parameter(help="centre of the prior of the noise's SD, over the range of z")] = None,
+    noise_centre: Annotated[float | None, Parameter(help="centre of the prior for the noise SD, over the range of z")] = None,
     noise_cv: Variation = None,
-    nodes: Annotated[int | None, Parameter(help="points of the quadrature in each spread")] = None,
-    sweeps: Annotated[int | None, Parameter(help="most sweeps of each chain")] = None,
-    repeats: Annotated[int | None, Parameter(help="mask so many times (small files up to 10; the paper's 20)")] = None,
+    nodes: Annotated[int | None, Parameter(help="quadrature points for each standard deviation")] = None,
+    sweeps: Annotated[int | None, Parameter(help="maximum number of sweeps per chain")] = None,
+    repeats: Annotated[int | None, Parameter(help="number of maskings (default: up to 10; 20 for the paper)")] = None,
     secret_file: SecretFile = None, force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
-    """Ask whether to publish the size of bias and noise: nine maskings, each attacked with and without its parameters.
+    """Show whether to publish the size of bias and noise: attack nine maskings with and without their parameters.
 
-    Releases of the study that are made by bias_and_noise come first. Both intruders attack the same targets.
-    Settings of a bayesian_intruder in the study are used; options here override them.
-    Without a study: the 36 scenarios of paper 002 on its two populations of a hundred records, beside its counts.
+    Releases of the study made by bias_and_noise come first. Both intruders attack the same targets.
+    Settings of a bayesian_intruder in the study are used; options override them.
+    Without a study: the 36 scenarios of paper 002 on its two populations of 100 records, with its counts.
 
     Parameters
     ----------
     study
-        Study file in TOML with source and roles; its own columns are masked and attacked.
+        Study file in TOML with source and roles; its columns are masked and attacked.
     """
     terminal = Terminal(quiet, json)
     if output is not None:
         check_free(output, force)
         if output.suffix not in (".csv", ".html"):
-            raise WriteError(f"{output}: the table is written as .csv or .html. Choose one of these endings.")
+            raise WriteError(f"{output}: the table can be written as .csv or .html. Use one of these extensions.")
     given = {
         "known_records": known_records, "threshold": threshold, "kernel": kernel, "targets": targets,
         "bias_centre": bias_centre, "bias_cv": bias_cv, "noise_centre": noise_centre, "noise_cv": noise_cv, "nodes": nodes,
         "sweeps": sweeps,
     }
     if repeats is not None and repeats < 1:
-        raise RiskError(f"--repeats: {repeats} maskings cannot be attacked. Give 1 or more.")
+        raise RiskError(f"--repeats: got {repeats}; give 1 or more.")
     asked = ScenarioRequest(study, {k: v for k, v in given.items() if v is not None}, repeats, secret_of(secret_file))
     with terminal.progress() as progress:
         rows: list[Row] = []
@@ -78,7 +78,7 @@ def intruder(
 
 
 def policy(rows: Sequence[Row]) -> list[str]:
-    """Whether to publish, by what the intervals allow to say; then who was attacked, and what could not be."""
+    """Whether to publish, judging by the intervals; then which records were attacked, and which could not be."""
     ready = [r for r in rows if not r.get("refused")]
     if not ready:
         raise RiskError(str(rows[0]["refused"]))
@@ -87,31 +87,32 @@ def policy(rows: Sequence[Row]) -> list[str]:
     said = []
     if len(little) == len(ready):
         said.append(f"Publish the parameters: in {_of(len(ready), len(ready))} an intruder who knows them links at most "
-                    f"{SMALL_GAIN:.0%} of the records more than one who does not, and {need}.")
+                    f"{SMALL_GAIN:.0%} more of the records than one who does not, and {need}.")
     elif little:
         said.append(
-            f"In {_of(len(little), len(ready))} publishing the parameters adds at most {SMALL_GAIN:.0%} of the records to "
-                    f"the links: publish them there, {need}.")
+            f"In {_of(len(little), len(ready))} publishing the parameters lets an intruder link at most {SMALL_GAIN:.0%} more "
+            f"of the records. Publish them there: {need}.")
     if more:
         worst = max(more, key=lambda r: float(r["difference"] or 0))
-        said.append(f"In {_of(len(more), len(ready))} it adds more, most at {_where(worst)}: {_gain(worst)}. Mask more there "
-                    "rather than keep silent, for what silence hides rests on a guess of the intruder's prior.")
+        said.append(f"In {_of(len(more), len(ready))} it adds more, most for {_where(worst)}: {_gain(worst)}. Mask more there "
+                    "instead of hiding the parameters: how much hiding protects depends on a guess about the intruder's prior.")
     if unclear:
         widest = max(unclear, key=lambda r: float(r["difference_high"] or 0))
         said.append(
-            f"In {_of(len(unclear), len(ready))} it cannot be told whether publishing adds more than {SMALL_GAIN:.0%}; it "
-                    f"may be most at {_where(widest)}: {_gain(widest)}. {_remedy(unclear)}")
+            f"In {_of(len(unclear), len(ready))} it is unclear whether publishing adds more than {SMALL_GAIN:.0%}; the widest "
+            f"interval is for {_where(widest)}: {_gain(widest)}. {_remedy(unclear)}")
     out = [" ".join(said), _attacked(ready[-1])]
     who = [(r, _attacked(r)) for r in ready if r.get("release")]
     out += [f"Release {r['release']}: {text}" for r, text in who if text != out[1]]
     if "paper_published" in ready[0]:
-        out.append("The paper's counts are those of Tables 2 and 3, one file each, with its own kernel: --kernel paper "
-                   "compares like with like.")
+        out.append("The paper's counts are from its Tables 2 and 3, for one file each and with its own kernel. Use --kernel "
+                   "paper for a like-for-like comparison.")
     ways = [k for k in ("published_by", "not_published_by") if k in ready[0]]
     if ways:
         alone = [sum(r[k] == "the target alone" for r in ready) for k in ways]
-        out.append("Each intruder may use the known records or not, and does what finds more: of those who are told "
-                   f"{alone[0]}, and of those who are not {alone[1]}, of {len(ready)} do better without them.")
+        out.append("Each intruder uses the known records only if that finds more links. Ignoring them is better in "
+                   f"{alone[0]} of {len(ready)} maskings for the intruder who knows the parameters, and in {alone[1]} for the "
+                   "one who does not.")
     reasons: dict[str, list[Row]] = {}
     for r in rows:
         if r.get("refused"):
@@ -121,9 +122,9 @@ def policy(rows: Sequence[Row]) -> list[str]:
 
 
 def _remedy(rows: Sequence[Row]) -> str:
-    """What would narrow the intervals: more targets only where some were left out who are not known records."""
+    """What would narrow the intervals: more maskings, or more targets if some records were not attacked."""
     some = any(int(r["targets"] or 0) < int(r["records"] or 0) and "published_by" not in r for r in rows)
-    return f"More {'targets (--targets) or ' if some else ''}maskings (--repeats) would tell."
+    return f"More {'targets (--targets) or ' if some else ''}maskings (--repeats) would narrow it."
 
 
 def _of(count: int, total: int) -> str:
@@ -142,15 +143,15 @@ def _gain(row: Row) -> str:
 
 
 def _attacked(row: Row) -> str:
-    """Who was attacked, and what the intervals are."""
+    """Which records were attacked, and what the intervals are."""
     targets, records, times = (int(row[k] or 0) for k in ("targets", "records", "maskings"))
     who = f"all {records:,} records" if targets == records else f"the same {targets:,} of {records:,} records, drawn at random"
     often = f" in each of {times} files" if row.get("data") else f", masked {times} times" if times > 1 else ""
-    return f"Both intruders attacked {who}{often}; intervals ({LEVEL}, each row by itself) are of differences target by target."
+    return f"Both intruders attacked {who}{often}. Intervals ({LEVEL} for each row) are for differences paired by target."
 
 
 def _show(terminal: Terminal, rows: Sequence[Row], sentences: Sequence[str]) -> None:
-    """What fits on eighty columns: links in a hundred records; the file written has the rest."""
+    """Print links per 100 records in eighty columns; the output file has the rest."""
     paper, own = "paper_published" in rows[0], "release" in rows[0]
     shown: list[Row] = []
     for r in rows:
@@ -159,15 +160,15 @@ def _show(terminal: Terminal, rows: Sequence[Row], sentences: Sequence[str]) -> 
             line["masking"] = _short(str(r["release"])) if r["release"] else f"{r['bias']}, {r['noise']}"
         else:
             line |= {"bias": r["bias"], "noise": r["noise"]}
-        line |= {"told": _hundred(r, "published", 4), "hidden": _hundred(r, "not_published", 4)}
+        line |= {"published": _hundred(r, "published", 4), "hidden": _hundred(r, "not_published", 4)}
         if paper:
             line["paper"] = f"{_hundred(r, 'paper_published', 2, 0)}, {_hundred(r, 'paper_not_published', 2, 0)}"
         low, high = (_hundred(r, f"difference_{end}") for end in ("low", "high"))
         line[f"adds ({LEVEL})"] = "" if r.get("refused") else f"{_hundred(r, 'difference', 4)} ({low} to {high})"
         line["verdict"] = "refused" if r.get("refused") else r["verdict"]
         shown.append(line)
-    terminal.table(shown, "\nCorrect links in 100 records, with the size of bias and noise told, and hidden"
-                   + ("; releases of the study, then sizes of bias, noise" if own else ""))
+    terminal.table(shown, "\nCorrect links per 100 records, with the size of bias and noise published or hidden"
+                   + ("; releases of the study, then sizes of bias and noise" if own else ""))
     for sentence in sentences:
         terminal.say(f"\n{sentence}")
 

@@ -1,4 +1,4 @@
-"""`larvatus reproduce`: every published table, published beside measured."""
+"""`larvatus reproduce`: compare every published table with what this version measures."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ _MOST_ROWS = 45
 
 
 def reproduce(
-    *tables: Annotated[str, Parameter(help="PAPER or PAPER/TABLE, such as 000/5; everything where none is named")],
-    seeds: Annotated[int, Parameter(help="how often random figures are measured; dear tables say that fewer are run")] = 200,
+    *tables: Annotated[str, Parameter(help="PAPER or PAPER/TABLE, e.g. 000/5 (default: all)")],
+    seeds: Annotated[int, Parameter(help="number of seeds for random figures; slow tables use fewer and report it")] = 200,
     quick: Annotated[bool, Parameter(negative=(), show_default=False, help="a few seeds only")] = False,
-    data: Annotated[Path | None, Parameter(help="folder of real files such as census.csv; LARVATUS_DATA without it")] = None,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="write a report here, figures and all")] = None,
-    kept: Annotated[Path | None, Parameter(help="folder that keeps results, so that an interrupted run goes on")] = None,
-    afresh: Annotated[bool, Parameter(negative=(), show_default=False, help="use and keep no earlier results")] = False,
+    data: Annotated[Path | None, Parameter(help="folder with real files such as census.csv (default: LARVATUS_DATA)")] = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="write a report with figures to this file")] = None,
+    kept: Annotated[Path | None, Parameter(help="folder for results, so that an interrupted run can resume")] = None,
+    afresh: Annotated[bool, Parameter(negative=(), show_default=False, help="ignore earlier results and store none")] = False,
     as_kept: Annotated[bool, Parameter(
-        negative=(), show_default=False, help="run nothing: show what is kept of a run that was interrupted")] = False,
-    jobs: Annotated[int | None, Parameter(help="processes that work at once; as many as there are cores without it")] = None,
+        negative=(), show_default=False, help="run nothing; show the stored results of an interrupted run")] = False,
+    jobs: Annotated[int | None, Parameter(help="parallel processes (default: number of cores)")] = None,
     write_docs: Annotated[bool, Parameter(negative=(), show_default=False, help=f"also write {DOCS}")] = False,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
-    """Print published tables beside what this version measures, with a verdict on every figure."""
+    """Compare published tables with what this version measures, with a verdict on every figure."""
     from larvatus.core.files import check_free, write_text
     from larvatus.papers.framework.cache import usual_folder
     from larvatus.papers.framework.page import markdown, page
     from larvatus.papers.framework.reproduction import reproduce_tables, where_of
 
     if seeds < 1 or (jobs is not None and jobs < 1):
-        raise LarvatusError(f"{'--seeds' if seeds < 1 else '--jobs'}: at least 1 is needed.")
+        raise LarvatusError(f"{'--seeds' if seeds < 1 else '--jobs'}: must be at least 1.")
     if data is not None and not data.is_dir():
-        raise LarvatusError(f"--data: {data} is no folder. Name the one that holds the real files.")
+        raise LarvatusError(f"--data: {data} is not a folder. Give the folder with the real files.")
     for target, over in ((output, force), (DOCS if write_docs else None, True)):
         if target is not None:
             check_free(target, over)
@@ -48,8 +48,8 @@ def reproduce(
         try:
             found = reproduce_tables(tables, seeds, where, folder, jobs, progress, as_kept)
         except KeyboardInterrupt:
-            terminal.hint(f"What was measured is kept in {folder}: the same command goes on, and --as-kept shows it."
-                          if folder else "Nothing is kept with --afresh.")
+            terminal.hint(f"Results so far are stored in {folder}. Rerunning resumes; --as-kept shows them."
+                          if folder else "No results are stored with --afresh.")
             raise
         if output is not None:
             from larvatus.reporting.page.html import render
@@ -64,7 +64,7 @@ def reproduce(
 
 
 def _show(terminal: Terminal, found: Any, named: set[str]) -> None:
-    """Every row of short tables and of those asked for by name; of long ones what is not as published."""
+    """Print all rows of short tables and of tables requested by name; of long tables only rows that differ."""
     from larvatus.papers.framework.model import FEWEST_SEEDS
     from larvatus.papers.framework.page import summary_of
     from larvatus.papers.framework.wording import HEADS, over_seeds, reasons, table_cells

@@ -30,17 +30,17 @@ def risk(
     original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
     row_order: ReleasedOrder = "checked", method: Attacks = None, intruder: Who = None,
     also: Also = None,
-    also_pairing: Annotated[list[Path] | None, Several, Parameter(help="pairing file of each --also, in their order")] = None,
+    also_pairing: Annotated[list[Path] | None, Several, Parameter(help="pairing file of each --also, in that order")] = None,
     at_risk: AtRisk = None, at_risk_share: AtRiskShare = 0.05, force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
-    """Attack a released file, made here or elsewhere, knowing its original.
+    """Attack a released file and compare with its original; the file may have been made elsewhere.
 
     Parameters
     ----------
     original
         The confidential file.
     released
-        The released file; all of them, or a quoted pattern such as 'out-*.csv', where a release has several copies.
+        The released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'.
     """
     from larvatus.core.files import check_free
     from larvatus.pipeline import risk as walk
@@ -55,6 +55,6 @@ def risk(
         )
     if at_risk is not None:
         ids = scores.at_risk(at_risk_share, at_risk, force)
-        terminal.hint(f"{at_risk}: {len(ids):,} records most at risk. The list is confidential; mask them with where = "
+        terminal.hint(f"{at_risk}: the {len(ids):,} records most at risk. The list is confidential. To mask them, use where = "
                       f"\"@{at_risk}\".")
     told_scores(terminal, scores)

@@ -31,17 +31,17 @@ from larvatus.cli.output.terminal import Terminal
 def run(
     study: Path, *, output: Output, secret_file: SecretFile = None, row_order: RowOrder = "random",
     format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the releases")] = "parquet",
-    pairings: Annotated[bool, Parameter(negative=(), show_default=False, help="keep pairing files in pairings/")] = False,
+    pairings: Annotated[bool, Parameter(negative=(), show_default=False, help="write pairing files to pairings/")] = False,
     public: Public = None, chosen: Chosen = None,
-    why: Annotated[str, Parameter(help="why it was chosen, in your words", show_default=False)] = "",
+    why: Annotated[str, Parameter(help="reason for the choice, in your words", show_default=False)] = "",
     intruder: Who = None, approved_by: ApprovedBy = "", engine: EngineName = None, memory: MemoryLimit = None,
     master: Master = None, at_once: AtOnce = None,
-    fresh: Annotated[bool, Parameter(negative=(), show_default=False, help="make finished releases anew, too")] = False,
+    fresh: Annotated[bool, Parameter(negative=(), show_default=False, help="make finished releases again")] = False,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
-    """Carry out a study: mask, attack, measure, compare; write releases, scores and report.
+    """Carry out a study: mask, attack, measure and compare; write releases, scores and report.
 
-    Started again after an interruption, or with one release more, it goes on from what is finished.
+    Rerunning resumes: finished releases are not made again.
 
     Parameters
     ----------

@@ -21,21 +21,21 @@ _SHOWN = 10
 def search(
     study: Path, *, output: Output, secret_file: SecretFile = None, row_order: RowOrder = "random",
     format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the release")] = "parquet",
-    trials: Annotated[int | None, Parameter(help="candidates to try, in place of the study's")] = None,
+    trials: Annotated[int | None, Parameter(help="number of candidates to try; overrides the study")] = None,
     approved_by: ApprovedBy = "", engine: EngineName = None, memory: MemoryLimit = None, at_once: AtOnce = None,
     force: Force = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
-    """Find the release with the least loss under the limits; exit code 1 where none keeps them.
+    """Find the release with the least loss that meets the limits; exit code 1 if none does.
 
-    Ctrl-C ends the search early: the best so far are confirmed with fresh secrets; once more ends that too. Begun again with
-    the same secret file and folder, it goes on from what was drawn.
+    Ctrl-C ends the search early and confirms the best candidates so far with fresh secrets; a second Ctrl-C ends that too.
+    Rerunning with the same secret file and folder resumes: finished trials are not repeated.
 
     Parameters
     ----------
     study
         Study file in TOML with [[search]] and limits.
     output
-        Folder for tried.csv, confirmed.csv, the chosen release with its report, and study.toml to make it again.
+        Folder for tried.csv, confirmed.csv, the chosen release with its report, and study.toml to reproduce it.
     """
     from larvatus.core.errors import SearchError
     from larvatus.pipeline import search_study
@@ -51,22 +51,22 @@ def search(
             approved_by=approved_by, at_once=at_once, progress=progress,
         )
     best: list[Row] = [{"candidate": t.name, "loss": t.loss, "risk": t.risk} for t in rank_trials(found.tried)[:_SHOWN]]
-    terminal.table(best, "\nLeast loss among those that kept the limits while exploring")
-    confirmed = "\nConfirmed with fresh secrets: in how many of them the limits held, losses, and the most that attacks got"
+    terminal.table(best, "\nCandidates that met the limits while exploring, least loss first")
+    confirmed = "\nConfirmed with fresh secrets: in how many the limits held, losses, and the maximum of each attack"
     terminal.table([_spread(f.row()) for f in found.finalists], confirmed)
     for note in found.notes:
         terminal.say(f"note: {note}")
     terminal.data({**found.selection(), "tried": [_plain(t.row()) for t in found.tried]})
     if found.chosen is None:
-        raise SearchError("no candidate keeps the limits. Widen the ranges, try other masks, release fewer or coarser columns, "
-                          "or state other limits.")
+        raise SearchError("no candidate meets the limits. Widen the ranges, try other masks, release fewer or coarser columns, "
+                          "or set other limits.")
     terminal.say(f"\nChosen: {found.chosen.candidate.name}\nReport: {output / 'report.html'}")
     for text in found.warnings:
         terminal.warn(text)
 
 
 def _spread(row: Row) -> Row:
-    """A finalist in few columns: with how many secrets the limits held, its losses, and the most each attack got."""
+    """A finalist in few columns: in how many secrets the limits held, its losses, and the maximum of each attack."""
     losses = {"loss": row["loss"], "least": row["least_loss"], "most": row["most_loss"]}
     risks = {k.removesuffix("_most"): v for k, v in row.items() if k.endswith("_most")}
     return {"candidate": row["candidate"], "held": row["limits_held"], "of": row["secrets"], **losses, **risks}

@@ -1,4 +1,4 @@
-"""`larvatus utility`: measure what analysts lost."""
+"""`larvatus utility`: measure the loss to analysts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ def utility(
     analysis: Analyses = None,
     quiet: Quiet = False, json: Json = False,
 ) -> None:
-    """Measure what analysts lost between an original and a released file.
+    """Measure how much accuracy analysts lose from an original to a released file.
 
     Parameters
     ----------
     original
         The confidential file.
     released
-        The released file; all of them, or a quoted pattern such as 'out-*.csv', where a release has several copies.
+        The released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'.
     """
     from larvatus.pipeline import utility as walk
 

@@ -1,4 +1,4 @@
-"""`larvatus verify`: released files against their manifest."""
+"""`larvatus verify`: check released files against their manifest."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from larvatus.cli.output.terminal import Terminal
 def verify(
     manifest: Path, files: Annotated[list[str] | None, Several] = None, *, quiet: Quiet = False, json: Json = False
 ) -> None:
-    """Tell whether released files and the codebook are those that a manifest describes; exit code 1 where one is not.
+    """Check that released files and the codebook match their manifest; exit code 1 if one does not.
 
     Parameters
     ----------
     manifest
-        NAME.manifest.json, as it was written beside the release.
+        NAME.manifest.json, written with the release.
     files
-        The released file or folder; all of them, or a quoted pattern such as 'out-*.csv', where a release has several copies.
-        Without any, those that lie beside the manifest.
+        The released file or folder; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'.
+        Default: those next to the manifest.
     """
     from larvatus.core.errors import ManifestError
     from larvatus.documents.verification import verify_files
@@ -35,11 +35,11 @@ def verify(
     for one in found:
         which = f"copy {one['copy']} of {one['of']}" if one["what"] == "copy" else "the codebook"
         if one["same"] is None:
-            terminal.say(f"{which} was not looked at: {one['why']}")
+            terminal.say(f"{which} was not checked: {one['why']}")
         elif one["same"]:
             beside = f" ({which})" if one["of"] > 1 or one["what"] == "codebook" else ""
-            terminal.say(f"{one['file']}: is the one described{beside}")
+            terminal.say(f"{one['file']}: matches the manifest{beside}")
     terminal.data(found)
     wrong = [one for one in found if one["same"] is False]
     if wrong:
-        raise ManifestError("\n".join(f"{one['file']} is not the one described: {one['why']}." for one in wrong))
+        raise ManifestError("\n".join(f"{one['file']} does not match the manifest: {one['why']}." for one in wrong))

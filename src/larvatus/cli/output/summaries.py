@@ -1,4 +1,4 @@
-"""What commands print of scores: of one release in full, of several side by side, with what they are judged by."""
+"""Print scores: one release in full, or several releases side by side with their limits."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ ACROSS, _MOST_ROWS = 4, 24
 
 @contextmanager
 def told_at_the_end() -> Iterator[None]:
-    """Warnings of broken limits are told after the tables, where they are not overlooked."""
+    """Delay warnings about broken limits until after the tables, so that they are not missed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LimitWarning)
         yield
 
 
 def summary(terminal: Terminal, comparison: Any, output: Path) -> None:
-    """All releases of a run: risks, losses, limits, notes, and what must not be overlooked last."""
+    """Print all releases of a run: risks, losses, limits and notes; warnings last."""
     risks: list[Row] = [
         {"release": c.name, "attack": s.method, "value": s.value, "chance": s.chance, "S alone": s.s_alone}
         for c in comparison.candidates for s in c.of_kind("risk")
     ]
-    terminal.table(list(comparison.headline()), "\nStrongest attack on each release, beside what is had without it")
-    terminal.table(risks, "\nRisk, beside chance and beside what S alone gives")
-    terminal.table(_losses(comparison.candidates), "\nLoss, 0 is best")
+    terminal.table(list(comparison.headline()), "\nStrongest attack on each release, with its baseline")
+    terminal.table(risks, "\nRisk of every attack, with its baselines: chance and S alone (the non-confidential columns only)")
+    terminal.table(_losses(comparison.candidates), "\nLoss (0 is best)")
     _decided(terminal, comparison)
     for candidate in comparison.candidates[:ACROSS]:
         for score in candidate.of_kind("loss"):
@@ -48,7 +48,7 @@ def summary(terminal: Terminal, comparison: Any, output: Path) -> None:
             terminal.notes(told)
     if comparison.reused:
         of = f"{len(comparison.reused)} of {len(comparison.candidates) + len(comparison.not_made)} releases"
-        terminal.hint(f"{of} were there already and were not made again; --fresh with --force makes all anew.")
+        terminal.hint(f"{of} were already finished and were not made again; use --fresh with --force to make all again.")
     terminal.say(f"\nReport: {output / 'report.html'}")
     for text in comparison.warnings:
         terminal.warn(text)
@@ -56,7 +56,7 @@ def summary(terminal: Terminal, comparison: Any, output: Path) -> None:
 
 
 def _decided(terminal: Terminal, comparison: Any) -> None:
-    """What releases are judged by, and which could not be made."""
+    """Print the findings on all releases, combined scores, limits, and releases that could not be made."""
     together = [r for r in comparison.explain() if r["about"] == "together"]
     if together:
         terminal.say("")
@@ -67,14 +67,14 @@ def _decided(terminal: Terminal, comparison: Any) -> None:
         {"release": r["release"], "combined": r["score"], "of": r["of"], "value": r["value"]}
         for r in comparison.tidy() if r["score"] in names
     ]
-    terminal.table(rows, "\nCombined, with their parts")
+    terminal.table(rows, "\nCombined scores and their parts")
     if comparison.limits:
         terminal.table([{**r, "meets": "yes" if r["meets"] else "NO"} for r in comparison.meets()], "\nLimits")
-    terminal.table([{"release": n.name, "why": n.reason} for n in comparison.not_made], "\nNot made")
+    terminal.table([{"release": n.name, "reason": n.reason} for n in comparison.not_made], "\nNot made")
 
 
 def _losses(candidates: Sequence[Any]) -> list[Row]:
-    """Measures down and releases across where few enough to read, else one row for each of both."""
+    """One row per measure and one column per release if there are few releases, else one row per release and measure."""
     if len(candidates) > ACROSS:
         return [{"release": c.name, "measure": s.method, "value": s.value} for c in candidates for s in c.of_kind("loss")]
     rows: dict[str, dict[str, Cell]] = {}
@@ -85,7 +85,7 @@ def _losses(candidates: Sequence[Any]) -> list[Row]:
 
 
 def told_scores(terminal: Terminal, scores: Any) -> None:
-    """Every score of one release, with its details where they are few."""
+    """Print every score of one release, with its details if they are short."""
     for note in [*_notes(scores), *scores.not_run]:
         terminal.hint(f"note: {note}")
     terminal.table(scores.table())
@@ -106,12 +106,12 @@ def told_scores(terminal: Terminal, scores: Any) -> None:
             worst = sorted(score.by_domain, key=_worst_first)[:10]
             terminal.table(worst, f"\n{score.method}: worst parts of domains")
     if long and not terminal.as_json:
-        terminal.hint(f"\nToo long to be shown here: {', '.join(long)}. --json has all.")
+        terminal.hint(f"\nNot shown because too long: {', '.join(long)}. Use --json to see all.")
     terminal.data([s.plain() for s in scores])
 
 
 def _notes(scores: Any) -> list[str]:
-    """What scores have to say, each sentence once, with whose it is where it is not everybody's."""
+    """The notes of scores, each once, with the scores it belongs to unless it belongs to all."""
     by: dict[str, list[str]] = {}
     for score in scores:
         for note in dict.fromkeys(score.notes):
@@ -120,17 +120,17 @@ def _notes(scores: Any) -> list[str]:
 
 
 def _worst_first(row: Row) -> float:
-    """What rows are sorted by; those without a figure come last."""
+    """Sort key: largest first, rows without a figure last."""
     value = row["value"]
     return -value if isinstance(value, int | float) and value == value else math.inf
 
 
 def _analyses(terminal: Terminal, score: Any, release: str = "") -> None:
-    """Every named analysis: original, released and corrected estimates with their intervals."""
+    """Print every named analysis: original, released and corrected estimates with their intervals."""
     rows = score.details["estimates"]
     for name in score.by_variable.column("variable"):
         lines = side_by_side(r for r in rows if r["analysis"] == name)
         own: list[Row] = [{k: v for k, v in line.items() if k != "analysis"} for line in lines]
-        terminal.table(own[:_MOST_ROWS], f"\n{name}{f' under {release}' if release else ''}")
+        terminal.table(own[:_MOST_ROWS], f"\n{name}{f' in {release}' if release else ''}")
         if len(own) > _MOST_ROWS:
             terminal.say(f"… and {len(own) - _MOST_ROWS} more")

@@ -1,8 +1,8 @@
-"""Tables as lines of text, no wider than the terminal and without losing a column.
+"""Lay out tables as lines of text that fit the terminal, without losing a column.
 
-A table that is too wide has its texts wrapped; where that is not enough its columns are folded into several tables under each
-other, the first columns repeated; and where even that has no room each row becomes a block of its own. Figures are never cut.
-Without a width, as in a pipe, every row is one line, however long.
+If a table is too wide, its texts are wrapped. If that is not enough, its columns are split into several tables that repeat the
+first columns. If even that does not fit, each row becomes a block. Numbers are never cut. Without a width, as in a pipe, every
+row is one line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TableLine:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One column as text: its heading, its cells, and how wide it is at most and at least."""
+    """One column as text: its heading, its cells, and its natural and minimum width."""
 
     name: str
     head: str
@@ -50,7 +50,7 @@ class _Column:
 
 
 def lay_out(rows: Sequence[Row], width: int | None) -> list[TableLine]:
-    """The rows as a table, several tables under each other, or blocks: whatever shows every column within the width."""
+    """The rows as one table, several tables or blocks, so that every column fits the width."""
     names = list(dict.fromkeys(n for row in rows for n in row))
     columns = [_Column.of(n, rows) for n in names]
     if not columns:
@@ -68,7 +68,7 @@ def lay_out(rows: Sequence[Row], width: int | None) -> list[TableLine]:
 
 
 def _fitted(columns: Sequence[_Column], width: int) -> list[int] | None:
-    """Widths that fit: texts give way, the widest first, and figures do not; nothing where there is no room."""
+    """Widths that fit: texts shrink, the widest first, numbers do not; None if there is no room."""
     room = width - _GAP * (len(columns) - 1)
     widths = [c.natural for c in columns]
     while sum(widths) > room:
@@ -80,7 +80,7 @@ def _fitted(columns: Sequence[_Column], width: int) -> list[int] | None:
 
 
 def _folded(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
-    """Columns in parts that fit, each behind the leading columns of text; nothing where those leave no room."""
+    """Columns in parts that fit, each after the leading text columns; empty if there is no room."""
     lead = next((i for i, c in enumerate(columns) if c.numeric), len(columns))
     keys, rest = list(columns[: max(1, min(lead, KEYS))]), list(columns[max(1, min(lead, KEYS)) :])
     parts: list[list[_Column]] = []
@@ -114,7 +114,7 @@ def _joined(columns: Sequence[_Column], widths: Sequence[int], cells: Sequence[s
 
 
 def _blocks(columns: Sequence[_Column], width: int) -> list[TableLine]:
-    """One block a row: every heading with its cell, in two columns or, where these are too narrow, under each other."""
+    """One block per row: every heading with its cell, side by side or, if too narrow, one below the other."""
     label = max(len(c.head) for c in columns) + _GAP
     label = label if width - label >= _LEAST else _GAP
     lines: list[TableLine] = []
@@ -131,12 +131,12 @@ def _blocks(columns: Sequence[_Column], width: int) -> list[TableLine]:
 
 
 def _parts(text: str) -> list[str]:
-    """What may not be broken: words, and names between underscores and hyphens."""
+    """Parts that are not broken: words, and parts of names between underscores and hyphens."""
     return text.replace("_", "_ ").replace("-", "- ").split()
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most a width, broken at blanks, after underscores and hyphens, and inside a word only where it must be."""
+    """Lines of at most a width, broken at blanks, after underscores and hyphens, and within words only if necessary."""
     if cell_len(text) <= width:
         return [text]
     lines, line = [], ""

@@ -1,4 +1,4 @@
-"""What a person sees: tables, notes, progress on anything over a second; JSON for scripts; nothing when quiet."""
+"""Terminal output: tables, notes, progress for work over one second; JSON for scripts; nothing if quiet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_NOTES = 12
 
 
 class _Output(Console):
-    """Standard output whose reader may have gone: that is for the command to settle, not an error."""
+    """Standard output whose reader may close it; the command handles that."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -44,26 +44,26 @@ class Terminal:
         self.err = Console(stderr=True, highlight=False)
 
     def say(self, text: str) -> None:
-        """A sentence for a person."""
+        """Print a sentence."""
         if not self.quiet and not self.as_json:
             self.out.print(wrap(text, self.width), markup=False, soft_wrap=True)
 
     def hint(self, text: str) -> None:
-        """A sentence that is not a result."""
+        """Print a sentence that is not a result, to standard error."""
         if not self.quiet:
             self.err.print(wrap(text, _width(self.err)), markup=False, style="dim", soft_wrap=True)
 
     def warn(self, text: str) -> None:
-        """What nobody may overlook, on standard error even where nothing else is said."""
+        """Print a warning to standard error, even if quiet."""
         self.err.print(f"WARNING: {text}", markup=False, style="bold red")
 
     def data(self, value: Any) -> None:
-        """The result for a script, where JSON was asked for."""
+        """Print the result as JSON, if requested."""
         if self.as_json:
             sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
     def table(self, rows: Sequence[Row], title: str = "") -> None:
-        """A small table: within the width of a terminal, and as wide as it is anywhere else."""
+        """Print a small table, within the width of a terminal; elsewhere at full width."""
         if self.quiet or self.as_json or not rows:
             return
         if title:
@@ -73,11 +73,11 @@ class Terminal:
 
     @property
     def width(self) -> int | None:
-        """Of the terminal that results go to; none where they go to a file or another program."""
+        """Width of the terminal; None if results go to a file or another program."""
         return _width(self.out)
 
     def notes(self, notes: Sequence[Note]) -> None:
-        """What the steps had to say, warnings first."""
+        """Print the notes of steps, warnings first."""
         order = {"warning": 0, "status": 1, "information": 2}
         for note in sorted(notes, key=lambda n: order[n.kind])[:_MOST_NOTES]:
             style = "yellow" if note.kind == "warning" else ""
@@ -88,7 +88,7 @@ class Terminal:
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
-        """A reporter for long work: shown once it has taken more than a second."""
+        """A progress display, shown after one second of work."""
         if self.quiet:
             yield silent
             return
@@ -100,7 +100,7 @@ class Terminal:
 
 
 def wrap(text: str, width: int | None) -> str:
-    """Lines within a width, what follows a mark at their beginning hanging under its first word."""
+    """Wrap text to a width; lines that start with a bullet get a hanging indent."""
     if width is None:
         return text
     out = []
@@ -111,7 +111,7 @@ def wrap(text: str, width: int | None) -> str:
 
 
 class _Watcher:
-    """Shows the current stage with a clock on a terminal, or one line a stage where output is kept in a file."""
+    """Shows the current stage: a spinner on a terminal, one line per stage elsewhere."""
 
     def __init__(self, console: Console) -> None:
         self.console, self.began, self.status = console, time.monotonic(), "working"

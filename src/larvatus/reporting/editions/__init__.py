@@ -1,1 +1,1 @@
-"""Which sections the internal and the public report have, in which order. The sections themselves are next door."""
+"""The sections of the internal and the public report, and their order."""

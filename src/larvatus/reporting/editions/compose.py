@@ -1,4 +1,4 @@
-"""From a comparison to a report, in one of two editions."""
+"""Turn a comparison into a report, in one of two editions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def compose_report(
     comparison: Comparison, edition: Edition, release: str | None = None, chosen: str | None = None, why: Sequence[str] = (),
     warned: Sequence[str] = (),
 ) -> Report:
-    """The report of a comparison, or of one of its releases; the public edition is always about one."""
+    """The report on a comparison or on one of its releases; the public edition always covers one release."""
     from larvatus import __version__
 
     if edition not in get_args(Edition):
@@ -25,14 +25,14 @@ def compose_report(
     candidates = _candidates(comparison, release)
     names = [c.name for c in candidates]
     if chosen is not None and chosen not in names:
-        raise LarvatusError(f"report: chosen is no release {chosen!r}; {nearest_names(chosen, names)}")
+        raise LarvatusError(f"report: chosen: no release {chosen!r}; {nearest_names(chosen, names)}")
     if edition == "internal":
         whole = ReleaseSubset(candidates, comparison.about, comparison)
         return internal(whole, __version__, chosen, tuple(w for w in why if w), tuple(warned))
     if len(candidates) > 1:
         raise LarvatusError(
             f"report: the public edition describes one release and {len(names)} are compared. "
-            f"Name the one that leaves (release = …); {nearest_names('', names)}"
+            f"Name the one to describe (release = …); {nearest_names('', names)}"
         )
     return public(candidates[0], comparison.about, __version__)
 
@@ -42,5 +42,5 @@ def _candidates(comparison: Comparison, release: str | None) -> tuple[Candidate,
     if found:
         return found
     if release is None:
-        raise LarvatusError("report: the comparison holds no release. Compare at least one.")
+        raise LarvatusError("report: the comparison contains no release. Compare at least one.")
     raise LarvatusError(f"report: no release {release!r}; {nearest_names(release, [c.name for c in comparison.candidates])}")

@@ -1,6 +1,6 @@
-"""The internal edition: everything but the data, for those who may see the data.
+"""The internal edition: everything except the data, for readers who may see the data.
 
-A section is a function of the comparison; a new one is one more name in SECTIONS.
+A section is a function of the comparison; add a new one to _SECTIONS.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from statistics import median
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.headline import Headline, common_measures, headlines
 from larvatus.comparison.limits_by_release import JudgedLimits, judge_limits
+from larvatus.comparison.release_sentences import plain_title
 from larvatus.comparison.subset import ComparisonLike
-from larvatus.core.number_format import count, list_names, of_all, plural, words
+from larvatus.core.number_format import count, list_names, of_all, plural
 from larvatus.data.score import Score
 from larvatus.reporting.figures.choice import map_block
 from larvatus.reporting.page.blocks import (
@@ -43,13 +44,13 @@ from larvatus.reporting.sections.verdict import verdict
 
 _MOST_NOTES = 200
 _KINDS = ("warning", "status", "information")
-DECISIONS = ("Released as it is", "Released on these conditions: ", "Not released")
+DECISIONS = ("Released without conditions", "Released on these conditions: ", "Not released")
 BOARD = ("Methodologist", "Data owner", "Chair of the board")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A comparison with what every section needs of it."""
+    """A comparison with the values that every section needs."""
 
     comparison: ComparisonLike
     heads: tuple[Headline, ...]
@@ -65,7 +66,7 @@ def internal(
     comparison: ComparisonLike, version: str, chosen: str | None = None, why: tuple[str, ...] = (),
     warned: tuple[str, ...] = (),
 ) -> Report:
-    """The whole internal report; `chosen` is put forward to the board, for the reasons given, `warned` stands above it."""
+    """The internal report; `chosen` is the release proposed to the board, `why` gives reasons, `warned` lists warnings."""
     candidates = comparison.candidates
     measures, limits = common_measures(candidates), judge_limits(comparison)
     subject = Subject(comparison, headlines(candidates), measures, version, chosen, why, limits, warned)
@@ -73,11 +74,11 @@ def internal(
     if comparison.about.purpose:
         opening.append(Paragraph(f"Purpose: {comparison.about.purpose}"))
     closing = (
-        f"Made with larvatus {version}. This edition holds figures about the original data and must not leave with the "
-        "release. The secret of a release is not part of any report."
+        f"Made with larvatus {version}. This edition contains figures about the original data and must not be published with "
+        "the release. No report contains the secret of a release."
     )
     sections = tuple(made for section in _SECTIONS if (made := section(subject)) is not None)
-    title = "Masked releases compared" if len(subject.heads) > 1 else "A masked release examined"
+    title = "Comparison of masked releases" if len(subject.heads) > 1 else "Assessment of a masked release"
     return Report(title, "internal", tuple(opening), sections, closing)
 
 
@@ -85,7 +86,7 @@ def _summary(subject: Subject) -> Section:
     table = summary_table(subject.heads, subject.measures)
     drawn = map_block(subject.comparison.candidates, subject.heads, list(subject.measures))
     seen = glance(subject.comparison.candidates, subject.heads, subject.chosen)
-    return Section("Summary", (*seen, drawn, fold_table("Releases side by side, as a table", table)))
+    return Section("Summary", (*seen, drawn, fold_table("All releases in one table", table)))
 
 
 def _decided(subject: Subject) -> Section | None:
@@ -100,15 +101,15 @@ def _data(subject: Subject) -> Section:
         beside = f"smallest {count(min(sizes))}, median {median(sizes):,.0f} records" if sizes else ""
         figures.append(KeyFigure("Sub-groups", count(len(sizes)), beside))
     roles = (
-        ("Confidential", "the values to be protected; every release replaces them", about.confidential),
-        ("Non-confidential", "leave as they are; an intruder may know them of anybody", about.non_confidential),
-        ("Sub-groups", "leave as they are; masking runs, and figures are given, within their combinations", about.sub_groups),
-        ("Weight", "leaves as it is; how many people a record stands for", (about.weight,) if about.weight else ()),
+        ("Confidential", "values to protect; every release masks them", about.confidential),
+        ("Non-confidential", "released unchanged; an intruder may know them for anyone", about.non_confidential),
+        ("Sub-groups", "released unchanged; masking and scoring run within their combinations", about.sub_groups),
+        ("Weight", "released unchanged; the number of people a record represents", (about.weight,) if about.weight else ()),
     )
     rows = tuple((role, meaning, count(len(names)), list_names(names)) for role, meaning, names in roles if names)
-    table = ReportTable("Columns by role", ("Role", "What it means", "Number", "Names"), rows, frozenset({0, 1, 3}))
-    aim = Paragraph(f"The release is for: {about.purpose}" if about.purpose else "No purpose is stated.")
-    rest = Paragraph("Columns of the source that are not named here are not released.", "quiet")
+    table = ReportTable("Columns by role", ("Role", "Meaning", "Number", "Columns"), rows, frozenset({0, 1, 3}))
+    aim = Paragraph(f"Purpose of the release: {about.purpose}" if about.purpose else "No purpose is stated.")
+    rest = Paragraph("Columns of the source that are not listed here are not released.", "quiet")
     return Section("Purpose, data and roles", (aim, KeyFigures(tuple(figures)), table, rest, *_sizes(subject)))
 
 
@@ -123,22 +124,22 @@ def _sizes(subject: Subject) -> tuple[ReportBlock, ...]:
 
 
 def _intruder(subject: Subject) -> Section:
-    """Whom the attacks stand for, and what each of them tries."""
+    """The assumed intruder, and what each attack measures."""
     about = subject.comparison.about
     known = about.intruder_knows
     whole = {*about.confidential, *about.non_confidential, *about.sub_groups} <= set(known)
     columns = "all released columns" if whole else f"{list_names(known, 20)} ({plural(len(known), 'column')})"
     text = (
-        f"Somebody who holds the release and wants to learn whose record is whose, or what a value was. "
+        f"The intruder has the release and wants to identify records or learn original values. "
         f"{about.intruder + ' ' if about.intruder else ''}"
-        f"Columns known of every target: {columns}. "
-        "The attacks are granted this and no more; an intruder who knows less does worse."
+        f"Columns known for every target: {columns}. "
+        "The attacks use this knowledge and no more. An intruder who knows less succeeds less often."
     ) if known else "Nothing is stated."
     tried = [
-        (words(name).capitalize(), next(s.meaning for s in scores if s) or "not described")
+        (plain_title(name), next(s.meaning for s in scores if s) or "not described")
         for name, scores in by_method(subject.comparison.candidates, "risk").items()
     ]
-    table = ReportTable("What each attack tries", ("Attack", "Its figure"), tuple(tried), frozenset({0, 1}))
+    table = ReportTable("What each attack measures", ("Attack", "Its figure"), tuple(tried), frozenset({0, 1}))
     return Section("What the intruder is assumed to know", (Paragraph(text), *([table] if tried else [])))
 
 
@@ -182,30 +183,30 @@ def _reproduction(subject: Subject) -> Section:
 
 def _sign_off(subject: Subject) -> Section:
     what = f"the release “{subject.chosen}”" if subject.chosen else "a release"
-    said = f"By signing, the board states that it has read this report and decided on {what}."
+    said = f"By signing, the board confirms that it has read this report and has decided on {what}."
     columns = ("Role", "Name", "Decision", "Date", "Signature")
     return Section("Sign-off", (SignOff(said, DECISIONS, "Decision and signatures", columns, BOARD),))
 
 
 def _notes(subject: Subject) -> Section:
-    """Each thing said once, with the releases it was said of; warnings first."""
+    """Each note once, with the releases it applies to; warnings first."""
     candidates = subject.comparison.candidates
     said: dict[tuple[str, str], list[str]] = {}
     for c in candidates:
         scores = (*c.of_kind("risk"), *c.of_kind("loss"))
-        texts = [("information", f"{words(s.method)}: {t}") for s in scores for t in s.notes]
+        texts = [("information", f"{plain_title(s.method)}: {t}") for s in scores for t in s.notes]
         for item in dict.fromkeys([*((n.kind, str(n)) for n in c.notes), *texts]):
             said.setdefault(item, []).append(c.name)
     items = sorted(said, key=lambda item: _KINDS.index(item[0]))
     if not items:
-        return Section("Statuses and warnings", (Paragraph("No step and no score had anything to add."),))
+        return Section("Statuses and warnings", (Paragraph("No step and no score added a note."),))
     shown = tuple((kind, text + _where(said[kind, text], len(candidates))) for kind, text in items[:_MOST_NOTES])
     more = [Paragraph(f"And {count(len(items) - _MOST_NOTES)} more.", "quiet")] if len(items) > _MOST_NOTES else []
     urgent = tuple(item for item in shown if item[0] != _KINDS[-1])
     if len(shown) - len(urgent) <= LONG:
         return Section("Statuses and warnings", (NotesList(shown), *more))
     first = NotesList(urgent) if urgent else Paragraph("No step and no score gave a warning.")
-    rest = Fold(f"{plural(len(shown) - len(urgent), 'remark')} of steps and scores", (NotesList(shown[len(urgent) :]), *more))
+    rest = Fold(f"{plural(len(shown) - len(urgent), 'note')} from steps and scores", (NotesList(shown[len(urgent) :]), *more))
     return Section("Statuses and warnings", (first, rest))
 
 

@@ -1,4 +1,4 @@
-"""What to see in a figure, written from its numbers by rule."""
+"""Captions of figures, written from their numbers by fixed rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from larvatus.reporting.page.lanes import FEW, Lane
 
 
 def map_sentence(points: Sequence[Point], left_out: int) -> str:
-    """Who has the lowest risk, who the least loss, and which releases no other beats."""
+    """The releases with the lowest risk and the least loss, and the number on the frontier."""
     low, least = min(points, key=lambda p: (p.risk, p.loss)), min(points, key=lambda p: (p.loss, p.risk))
     if len(points) == 1:
         found = f"{quote(low.head.name)} has risk {share(low.risk)} and loss {loss(low.loss)}."
@@ -20,14 +20,14 @@ def map_sentence(points: Sequence[Point], left_out: int) -> str:
         found = f"{quote(low.head.name)} has both the lowest risk ({share(low.risk)}) and the least loss ({loss(low.loss)})."
     else:
         found = (
-            f"Risk is lowest under {quote(low.head.name)} ({share(low.risk)}, loss {loss(low.loss)}); "
-            f"loss is least under {quote(least.head.name)} ({loss(least.loss)}, risk {share(least.risk)})."
+            f"{quote(low.head.name)} has the lowest risk ({share(low.risk)}, loss {loss(low.loss)}); "
+            f"{quote(least.head.name)} has the least loss ({loss(least.loss)}, risk {share(least.risk)})."
         )
     best = unbeaten([p.head for p in points])
     if 1 < len(points) != len(best):
-        found += f" Filled points ({count(len(best))}) are beaten by no other on both."
-    missing = f" {plural(left_out, 'release')} without a risk or a loss cannot be placed." if left_out else ""
-    numbered = " Points carry the releases' numbers in the table below." if len(points) > MOST_NAMES else ""
+        found += f" Filled points ({count(len(best))}): no other release beats them on both."
+    missing = f" {plural(left_out, 'release')} without a risk or a loss cannot be shown." if left_out else ""
+    numbered = " Points are labelled with the numbers of the releases in the table below." if len(points) > MOST_NAMES else ""
     return f"{found}{numbered}{missing}"
 
 
@@ -35,12 +35,12 @@ def risk_sentence(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
     """The worst sub-group, and in how many the whole interval lies above the baselines."""
     worst = max(lanes, key=lambda lane: lane.worst)
     place, mark = max(((i, m) for i, m in enumerate(worst.marks) if m), key=lambda pair: pair[1].value)
-    under = f" under {quote(heads[place].name)}" if len(heads) > 1 else ""
+    under = f" in {quote(heads[place].name)}" if len(heads) > 1 else ""
     of = f" ({plural(worst.records, 'record')})" if worst.records else ""
-    chance = f", against {share(mark.chance)} by chance" if mark.chance is not None else ""
+    chance = f"; chance gives {share(mark.chance)}" if mark.chance is not None else ""
     if mark.s_alone is not None and mark.s_alone != mark.chance:
-        chance += f" and {share(mark.s_alone)} from S alone"
-    return f"Risk is highest in {worst.name}{of}{under}: {share(mark.value)}{chance}. {_above(lanes, heads)}".strip()
+        chance += f", S alone {share(mark.s_alone)}"
+    return f"Risk is highest for {worst.name}{of}{under}: {share(mark.value)}{chance}. {_above(lanes, heads)}".strip()
 
 
 def _above(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
@@ -51,24 +51,23 @@ def _above(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
         for p, h in enumerate(heads) if (there := [m for lane in lanes if (m := lane.marks[p])])
     ]
     ends = any(m.low is not None for lane in lanes for m in lane.marks if m)
-    head = f"The {'whole interval' if ends else 'risk'} lies above the baselines in"
+    what = "whole interval" if ends else "risk"
     if len(counted) == 1:
-        return f"{head} {count(counted[0][0])} of {count(counted[0][1])}."
+        return f"The {what} lies above the baselines in {count(counted[0][0])} of {count(counted[0][1])}."
     if len(counted) <= FEW:
-        return f"{head} " + ", ".join(f"{count(k)} of {count(n)} under {quote(name)}" for k, n, name in counted) + "."
+        listed = ", ".join(f"{count(k)} of {count(n)} in {quote(name)}" for k, n, name in counted)
+        return f"Number with the {what} above the baselines: {listed}."
     clear = sum(k == 0 for k, _, _ in counted)
     if clear == 0:
-        return "In every release at least one lies above the baselines" + (" with its whole interval." if ends else ".")
-    return f"In {count(clear)} of {count(len(counted))} releases none lies above the baselines" + (
-        " with its whole interval." if ends else "."
-    )
+        return f"In every release at least one {what} lies above the baselines."
+    return f"In {count(clear)} of {count(len(counted))} releases no {what} lies above the baselines."
 
 
 def loss_sentence(lanes: Sequence[Lane], heads: Sequence[Headline], what: str) -> str:
-    """The largest loss and the usual one."""
+    """The largest loss and the median loss."""
     worst = max(lanes, key=lambda lane: lane.worst)
     place, mark = max(((i, m) for i, m in enumerate(worst.marks) if m), key=lambda pair: pair[1].value)
-    under = f" under {quote(heads[place].name)}" if len(heads) > 1 else ""
+    under = f" in {quote(heads[place].name)}" if len(heads) > 1 else ""
     usual = median(m.value for lane in lanes for m in lane.marks if m)
     over = f"{what}s and releases" if len(heads) > 1 else f"{what}s"
     return f"Loss is largest for {worst.name}{under}: {loss(mark.value)}. The median over {over} is {loss(usual)}."

@@ -1,4 +1,4 @@
-"""Which figure is drawn for which numbers, or which sentence stands in its place."""
+"""Choose the figure for a set of numbers, or a sentence in its place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, excess, unbeaten, under
-from larvatus.core.number_format import EXACT, count, loss, plural, share, words
+from larvatus.comparison.release_sentences import plain_name
+from larvatus.core.number_format import EXACT, count, loss, plural, share
 from larvatus.reporting.figures.captions import loss_sentence, map_sentence, risk_sentence
 from larvatus.reporting.figures.dot_plot import DotTone, drawn_dots
 from larvatus.reporting.figures.map_points import live_points
@@ -24,10 +25,10 @@ MOST_STRIPS = 80
 
 
 def map_block(candidates: Sequence[Candidate], heads: Sequence[Headline], measures: Sequence[str]) -> ReportBlock:
-    """The risk–utility map under the attack that goes furthest beyond its baseline anywhere, or why there is none."""
+    """The risk–utility map for the attack furthest above its baseline in any release, or why there is none."""
     attacks = by_method(candidates, "risk")
     if not attacks or not measures:
-        lacking = "attack was run" if not attacks else "measure has a figure for every release"
+        lacking = "attack was run" if not attacks else "measure has a value for every release"
         return Paragraph(f"There is no risk–utility map: no {lacking}.", "quiet")
     weighing = [n for n in attacks if any(s and s.weighs for s in attacks[n])] or list(attacks)
     name = max(weighing, key=lambda n: max(excess(s) for s in attacks[n] if s))
@@ -38,28 +39,28 @@ def map_block(candidates: Sequence[Candidate], heads: Sequence[Headline], measur
 
 
 def attack_map(name: str, heads: Sequence[Headline], strongest: Sequence[Headline], measures: Sequence[str]) -> ReportBlock:
-    """The map under one attack; `strongest` are the same releases, each under its own strongest attack."""
+    """The map for one attack; `strongest` are the same releases, each with its own strongest attack."""
     points = map_points(heads)
     if not points:
         return Paragraph("There is no risk–utility map: no release has both a risk and a loss.", "quiet")
-    title = f"Risk and loss of each release: {words(name)}"
+    title = f"Risk and loss of each release: {plain_name(name)}"
     sentence = map_sentence(points, len(heads) - len(points))
     others = sum(a.attack is not b.attack for a, b in zip(heads, strongest, strict=True))
     if others:
-        sentence += f" Against {plural(others, 'release')} another attack goes further beyond its baseline."
-    every = f"mean loss of {count(len(measures))} measures, as a share of what could be lost"
-    axis = f"loss: {words(measures[0])}" if len(measures) == 1 else every
-    return Figure(title, sentence, drawn_map(points, title, sentence, words(name), axis))
+        sentence += f" For {plural(others, 'release')} a different attack is the strongest."
+    every = f"mean relative loss over {count(len(measures))} measures"
+    axis = f"loss: {plain_name(measures[0])}" if len(measures) == 1 else every
+    return Figure(title, sentence, drawn_map(points, title, sentence, plain_name(name), axis))
 
 
 def lanes_blocks(
     name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: DotTone, methods: int = 1
 ) -> tuple[ReportBlock, ...]:
-    """Figures of the worst lanes and a table of all, or the one sentence that says as much."""
+    """Figures of the worst lanes and a table of all, or one sentence if that says the same."""
     if not lanes:
-        return (Paragraph(f"No figure by {what} is given.", "quiet"),)
+        return (Paragraph(f"There are no figures by {what}.", "quiet"),)
     if len(lanes) == 1 and what == "sub-group":
-        return (Paragraph("There is one sub-group, so the overall figure is also its figure.", "quiet"),)
+        return (Paragraph("There is only one sub-group, so its figure is the overall figure.", "quiet"),)
     if all(abs(m.value) < EXACT for lane in lanes for m in lane.marks if m):
         return (Paragraph(f"The {tone} is 0 in every {what} of every release.", "quiet"),)
     whole = lanes_table(f"{name}: {tone} by {what}", what, heads, lanes, tone)
@@ -77,7 +78,7 @@ def _drawn(name: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane
         few = [heads[p] for p in places]
         kept = select_marks(lanes, places)
         if kept:
-            out.append(_dots(f"{name}: {tone} by {what}, releases that no other beats", what, few, kept, tone, FEWER_LANES))
+            out.append(_dots(f"{name}: {tone} by {what}, releases on the frontier", what, few, kept, tone, FEWER_LANES))
     return tuple(out)
 
 
@@ -92,7 +93,7 @@ def _dots(
 def _strips(title: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: DotTone) -> Figure:
     sentence = _said(lanes, heads, what, tone) + _more(lanes, what, tone)
     if len(heads) > MOST_STRIPS:
-        sentence += f" The first {MOST_STRIPS} of {count(len(heads))} releases are drawn."
+        sentence += f" The figure shows the first {MOST_STRIPS} of {count(len(heads))} releases."
     few = select_marks(lanes, range(min(len(heads), MOST_STRIPS)))[:_MOST_LANES]
     return Figure(title, sentence, drawn_strips(title, sentence, [h.number for h in heads[:MOST_STRIPS]], few, tone))
 
@@ -106,4 +107,4 @@ def _more(lanes: Sequence[Lane], what: str, tone: DotTone, most: int = _MOST_LAN
         return ""
     rest = lanes[most].worst
     highest = share(rest) if tone == "risk" else loss(rest)
-    return f" The {most} worst of {plural(len(lanes), what)} are drawn; none of the others is above {highest}."
+    return f" The figure shows the worst {most} of {plural(len(lanes), what)}; the others are at most {highest}."

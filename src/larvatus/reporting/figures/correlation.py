@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from larvatus.comparison.headline import Headline
-from larvatus.core.number_format import EXACT, finite_number, loss, plural, quote, words
+from larvatus.comparison.release_sentences import plain_title
+from larvatus.core.number_format import EXACT, finite_number, loss, plural, quote
 from larvatus.data.score import Rows, Score
 from larvatus.reporting.figures.release_selection import ScoredRelease, drawn_releases
 from larvatus.reporting.figures.small_multiples import WIDTH, heading
@@ -19,7 +20,7 @@ _MOST_COLUMNS, _MOST_PLACES = 15, 2
 
 
 def correlation_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
-    """One figure of the columns that changed most, and folded ones of the sub-groups that changed most."""
+    """One figure of the columns that changed most, and folded figures of the sub-groups that changed most."""
     drawn, left_out = drawn_releases(heads, scores)
     places = _MOST_PLACES if len(heads) <= FEW else 1
     inside = [figure for head, score in drawn for figure in _sub_groups(head, score, places)]
@@ -28,7 +29,7 @@ def correlation_figures(heads: Sequence[Headline], scores: Sequence[Score | None
 
 
 def _sub_groups(head: Headline, score: Score, most: int) -> list[ReportBlock]:
-    """The correlations inside the sub-groups that changed most under one release."""
+    """The correlations within the sub-groups that changed most in one release."""
     rows = score.details.get("sub_group_pairs", Rows())
     places = [str(p) for p in dict.fromkeys(rows.column("sub_group"))][:most]
     out: list[ReportBlock] = []
@@ -40,7 +41,7 @@ def _sub_groups(head: Headline, score: Score, most: int) -> list[ReportBlock]:
 
 
 def _figure(drawn: Sequence[ScoredRelease], left_out: str, where: str = "") -> list[ReportBlock]:
-    """Original, released and difference side by side, or nothing where no pair has both figures."""
+    """Original, released and difference side by side; empty if no pair has both figures."""
     original: dict[tuple[str, str], float] = {}
     panels: list[CorrelationPanel] = []
     for head, score in drawn:
@@ -53,9 +54,9 @@ def _figure(drawn: Sequence[ScoredRelease], left_out: str, where: str = "") -> l
         return []
     kept = names[:_MOST_COLUMNS]
     inside = [abs(v) for p in panels for (a, b), v in p.difference.items() if a in kept and b in kept]
-    title = f"{words(drawn[0][1].method).capitalize()}{where}: original, released and difference"
-    sentence = _sentence(panels) + (f" The {_MOST_COLUMNS} most changed of {plural(len(names), 'column')} are drawn."
-                                    if len(names) > _MOST_COLUMNS else "") + left_out
+    title = f"{plain_title(drawn[0][1].method)}{where}: original, released and difference"
+    some = f" The figure shows the {_MOST_COLUMNS} of {plural(len(names), 'column')} that changed most."
+    sentence = _sentence(panels) + (some if len(names) > _MOST_COLUMNS else "") + left_out
     order = [n for n in dict.fromkeys(c for pair in original for c in pair) if n in kept]
     largest = _scale(max(inside, default=0.0))
     return [Figure(title, sentence, drawn_correlations(title, sentence, order, original, panels, largest))]
@@ -82,15 +83,15 @@ def _worst(panels: Sequence[CorrelationPanel]) -> list[str]:
 
 
 def _sentence(panels: Sequence[CorrelationPanel]) -> str:
-    """Who keeps all of them, and the pair that changed most."""
+    """The pair that changed most, and the releases that keep every correlation."""
     exact = [quote(p.name) for p in panels if _most(p.difference)[0] < EXACT]
     if len(exact) == len(panels):
-        return "Every correlation is the same before and after, but for rounding."
+        return "Every correlation is unchanged up to rounding."
     most, pair, panel = max((*_most(p.difference), p.name) for p in panels)
-    under = f" under {quote(panel)}" if len(panels) > 1 else ""
-    said = f"The largest change is that of {pair[0]} and {pair[1]}{under}: {loss(most)}."
+    under = f" in {quote(panel)}" if len(panels) > 1 else ""
+    said = f"The correlation of {pair[0]} and {pair[1]}{under} changes most: by {loss(most)}."
     keeps = "keeps" if len(exact) == 1 else "keep"
-    return said + (f" {' and '.join(exact)} {keeps} every correlation, but for rounding." if exact else "")
+    return said + (f" {' and '.join(exact)} {keeps} every correlation up to rounding." if exact else "")
 
 
 def _most(difference: CorrelationCells) -> tuple[float, tuple[str, str]]:
@@ -98,7 +99,7 @@ def _most(difference: CorrelationCells) -> tuple[float, tuple[str, str]]:
 
 
 def _scale(largest: float) -> float:
-    """The next round number, in which differences are coloured; 1 where there are none."""
+    """The next round number, as the end of the colour scale for differences; 1 if there are none."""
     if largest < EXACT:
         return 1.0
     step = 10.0 ** math.floor(math.log10(largest))
@@ -127,7 +128,7 @@ def drawn_correlations(
     title: str, sentence: str, names: Sequence[str], original: CorrelationCells, panels: Sequence[CorrelationPanel],
     largest: float
 ) -> str:
-    """As many releases in a line as stay legible, their differences below them; columns carry the rows' numbers."""
+    """As many releases in a line as stay legible, with their differences below; columns are numbered like the rows."""
     each = 4 if len(names) <= 4 else 2
     left = min(_LEFT, max(text_width(f"{len(names)} {n}") for n in names) + 8)
     beside = min(each, len(panels)) + 1
@@ -179,7 +180,7 @@ def _matrix(name: str, names: Sequence[str], matrix: CorrelationCells, x: float,
 
 
 def _colour(value: float, largest: float) -> tuple[str, int]:
-    """Above or below zero, and one of a few depths, so that a path holds all cells of one colour."""
+    """Above or below zero, and one of a few depths, so that one path can draw all cells of one colour."""
     return "above" if value > 0 else "below", round(_LEVELS * min(abs(value) / largest, 1.0))
 
 
@@ -189,7 +190,7 @@ def _cell_figure(value: float, x: float, y: float, cell: float, largest: float) 
 
 
 def hundredths(value: float) -> str:
-    """Two decimals without what every correlation has in common."""
+    """Two decimals without the leading zero."""
     if abs(value) < EXACT:
         return "0"
     said = f"{abs(value):.2f}".removeprefix("0")
@@ -203,5 +204,5 @@ def _legend(largest: float) -> str:
         class_ = "heat above" if value > 0 else "heat below"
         out.append(element("rect", x=28 + 16 * i, y=4, width=16, height=13, class_=class_, fill_opacity=f"{abs(value):.2f}"))
     out += [text(22, 15, "−1", "tick", "end"), text(178, 15, "1", "tick")]
-    named = f"scale of correlations; of differences, −{largest:g} to {largest:g}"
+    named = f"colours of correlations; for differences, −{largest:g} to {largest:g}"
     return "".join((*out, text(202, 15, named, "tick")))

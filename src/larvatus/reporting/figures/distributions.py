@@ -1,4 +1,4 @@
-"""Original against released distributions: which variables, releases and sub-groups are drawn, and what to see."""
+"""Original and released distributions: choose the variables, releases and sub-groups to draw, and describe them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from larvatus.reporting.page.blocks import Figure, Fold, Paragraph, ReportBlock
 
 _MOST_VARIABLES = 6
 _MOST_PLACES = 3
-_WIDENING = " Bins widen towards the tails, so equal steps along the axis are not equal steps in value."
-_OPEN = " The outermost bins hold all that lies beyond."
+_WIDENING = " Bins are wider in the tails, so the axis is not to scale."
+_OPEN = " The outermost bins include all values beyond them."
 ByPlace = dict[str, dict[str, Histogram]]
 
 
 def distribution_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
-    """One figure of the whole file with all releases, and the most changed sub-groups of each release on request."""
+    """One figure of the whole file with all releases, and folded figures of the sub-groups that changed most."""
     drawn, left_out = drawn_releases(heads, scores)
     found = [(head, histograms_of(score)) for head, score in drawn]
     whole = [(head, places.get(WHOLE, {})) for head, places in found]
@@ -43,7 +43,7 @@ def distribution_figures(heads: Sequence[Headline], scores: Sequence[Score | Non
         DistributionRow(v, tuple(DistributionPanel(head.name, by[v]) for head, by in whole if v in by))
         for v in variables[:_MOST_VARIABLES]
     )
-    title = "Original against released distributions"
+    title = "Original and released distributions"
     sentence = _sentence(rows, len(whole)) + _variables_text(variables) + left_out + _bins_text(rows)
     figure = Figure(title, sentence, drawn_distributions(title, sentence, rows))
     gaps = ecdf_blocks([(head.name, by) for head, by in whole if by], variables, left_out)
@@ -63,22 +63,22 @@ def _worst(files: Sequence[dict[str, Histogram]]) -> list[str]:
 
 
 def _sentence(rows: Sequence[DistributionRow], releases: int) -> str:
-    """The panel that changed most, and the releases in which nothing changed."""
+    """The variable that changed most, and the releases in which nothing changed."""
     panels = [(p.histogram.moved, row.heading, p.name) for row in rows for p in row.panels]
     most, variable, name = max(panels)
     if most < EXACT:
-        return "Every histogram is the same before and after" + (" in every release." if releases > 1 else ".")
-    under = f" under {quote(name)}" if releases > 1 else ""
-    said = f"{variable} changes most{under}: {share(most)} of its records would have to change bin to make both alike."
+        return "Every histogram is unchanged" + (" in every release." if releases > 1 else ".")
+    under = f" in {quote(name)}" if releases > 1 else ""
+    said = f"{variable} changes most{under}: {share(most)} of its records would have to change bin to restore the original."
     names = dict.fromkeys(name for _, _, name in panels)
     same = [quote(n) for n in names if all(m < EXACT for m, _, other in panels if other == n)]
-    return said + (f" {' and '.join(same)} {'keeps' if len(same) == 1 else 'keep'} every histogram as it was." if same else "")
+    return said + (f" {' and '.join(same)} {'keeps' if len(same) == 1 else 'keep'} every histogram unchanged." if same else "")
 
 
 def _variables_text(variables: Sequence[str]) -> str:
     if len(variables) <= _MOST_VARIABLES:
         return ""
-    return f" The {_MOST_VARIABLES} most changed of {plural(len(variables), 'variable')} are drawn."
+    return f" The figure shows the {_MOST_VARIABLES} of {plural(len(variables), 'variable')} that changed most."
 
 
 def _bins_text(rows: Sequence[DistributionRow]) -> str:
@@ -86,7 +86,7 @@ def _bins_text(rows: Sequence[DistributionRow]) -> str:
 
 
 def _sub_groups(head: Headline, places: ByPlace, releases: int) -> list[ReportBlock]:
-    """One release: its most changed sub-groups beside each other, or that none changed."""
+    """One release: the sub-groups that changed most side by side, or a note that none changed."""
     chosen = [place for place in places if place != WHOLE][:_MOST_PLACES]
     variables = _worst([places[place] for place in chosen])
     if not variables:
@@ -97,7 +97,7 @@ def _sub_groups(head: Headline, places: ByPlace, releases: int) -> list[ReportBl
     )
     most, variable, place = max((p.histogram.moved, row.heading, p.name) for row in rows for p in row.panels)
     if most < EXACT:
-        return [Paragraph(f"{quote(head.name)} keeps every histogram as it was in every sub-group.", "quiet")]
+        return [Paragraph(f"{quote(head.name)} keeps every histogram unchanged in every sub-group.", "quiet")]
     title = f"{head.name}: " * (releases > 1) + f"the {plural(len(chosen), 'sub-group')} that changed most"
     sentence = f"{variable} changes most in {place}: {share(most)} of the records would have to change bin."
     sentence += _variables_text(variables)
@@ -127,7 +127,7 @@ class DistributionRow:
 def drawn_distributions(
     title: str, sentence: str, rows: Sequence[DistributionRow], binned: str = "bin", verb: str = "change bin"
 ) -> str:
-    """All rows, each on its own scale, so that panels beside each other can be compared."""
+    """All rows, each on its own scale, so that neighbouring panels can be compared."""
     most = max(len(row.panels) for row in rows)
     high = _NAMES + _HIGH + _FOOT + (0 if most <= _BESIDE else BETWEEN + CUMULATED)
     body = [_legend(most <= _BESIDE, binned)]
@@ -168,7 +168,7 @@ def _panel(drawn: Histogram, upper: Frame, lower: Frame, highest: float) -> str:
 
 def _legend(beside: bool, binned: str) -> str:
     where = ("left", "right") if beside else ("above", "below")
-    said = f"{where[0]}: share of records by {binned}; {where[1]}: cumulated share, 0 to 100 %"
+    said = f"{where[0]}: share of records by {binned}; {where[1]}: cumulative share, 0 to 100 %"
     out = [element("rect", x=0, y=5, width=18, height=12, class_="was"), text(24, 16, "original", "tick")]
     out += [line(90, 11, 110, 11, "now line"), text(116, 16, "released", "tick")]
     return "".join((*out, text(116 + text_width("released") + 18, 16, said, "tick")))

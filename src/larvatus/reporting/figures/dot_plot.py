@@ -1,4 +1,4 @@
-"""Dots with intervals, one lane per sub-group or variable and one panel per release, baselines beside each dot."""
+"""Dots with intervals: one lane per sub-group or variable, one panel per release, and the baselines of each dot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DotTone = Literal["risk", "loss"]
 def drawn_dots(
     title: str, sentence: str, panels: Sequence[str], lanes: Sequence[Lane], tone: DotTone, named: str = ""
 ) -> str:
-    """All lanes in all panels, on one scale, so that panels can be compared; `named` says what the dots are if not tone."""
+    """All lanes in all panels on one scale, so that panels can be compared; `named` labels the dots."""
     bottom = _TOP + _LANE * len(lanes)
     names = min(_NAMES, max(text_width(lane.name) for lane in lanes) + 16)
     wide = (_WIDTH - names - _GAP * (len(panels) - 1) - 16) / len(panels)
@@ -86,7 +86,7 @@ def _hint(mark: Mark, tone: DotTone) -> str:
 
 
 def _legend(lanes: Sequence[Lane], tone: DotTone, named: str) -> str:
-    """The marks that are there, named once."""
+    """A label for each kind of mark that is drawn."""
     marks = [m for lane in lanes for m in lane.marks if m]
     ends = any(m.low is not None for m in marks)
     out = [line(6, 14, 26, 14, f"whisker {tone}") if ends else "", dot(16, 14, f"dot {tone}", "", 4)]

@@ -1,4 +1,4 @@
-"""How far the cumulated share of released records lies above or below that of the original, along each column."""
+"""The difference between the cumulative shares of released and original records, along each column."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from larvatus.reporting.page.blocks import Figure, Fold, ReportBlock, ReportTabl
 
 _TITLE = "Differences between the distribution functions"
 _TOP, _NAMES, _HIGH, _FOOT = 28.0, 62.0, 64.0, 34.0
-_LEGEND = "released less original: above the line, more released records lie below the value"
+_LEGEND = "released minus original; above the line: a larger share of released records lies below the value"
 _MOST_VARIABLES = 6
 Named = tuple[str, dict[str, Histogram]]
 
 
 @dataclass(frozen=True, slots=True)
 class EcdfGap:
-    """Differences at the inner edges of a column's bins, and the largest with where it lies."""
+    """Differences at the inner edges of a column's bins, and the largest of them with its position."""
 
     at: tuple[float, ...]
     largest: float
@@ -36,7 +36,7 @@ class EcdfGap:
 
 
 def ecdf_blocks(files: Sequence[Named], variables: Sequence[str], left_out: str) -> list[ReportBlock]:
-    """A figure of the most changed variables, a panel for each release, and all of them as a table."""
+    """A figure of the variables that changed most, one panel per release, and a table of all variables."""
     gaps = [(name, {v: EcdfGap.of(h) for v, h in by.items() if h.axis.edges}) for name, by in files]
     shown = [v for v in variables if any(v in by for _, by in gaps)]
     if not shown or all(abs(g.largest) < EXACT for _, by in gaps for g in by.values()):
@@ -44,11 +44,12 @@ def ecdf_blocks(files: Sequence[Named], variables: Sequence[str], left_out: str)
     drawn = shown[:_MOST_VARIABLES]
     sentence = _sentence(gaps, drawn) + left_out
     if len(shown) > _MOST_VARIABLES:
-        sentence += f" The {_MOST_VARIABLES} most changed of {plural(len(shown), 'variable')} are drawn."
+        sentence += f" The figure shows the {_MOST_VARIABLES} of {plural(len(shown), 'variable')} that changed most."
     figure = Figure(_TITLE, sentence, _drawn(sentence, files, gaps, drawn))
     rows = tuple((v, *(_cell(by.get(v)) for _, by in gaps)) for v in shown)
-    table = ReportTable("Largest difference of each variable, and at which value", ("Variable", *(n for n, _ in gaps)), rows)
-    return [figure, Fold("The largest differences as a table", (table,))]
+    caption = "Largest difference for each variable, and the value where it occurs"
+    table = ReportTable(caption, ("Variable", *(n for n, _ in gaps)), rows)
+    return [figure, Fold("The largest differences, as a table", (table,))]
 
 
 def _cell(gap: EcdfGap | None) -> str:
@@ -64,18 +65,18 @@ def _signed(value: float) -> str:
 def _sentence(gaps: Sequence[tuple[str, dict[str, EcdfGap]]], drawn: Sequence[str]) -> str:
     found = [(abs(g.largest), v, n, g) for n, by in gaps for v, g in by.items() if v in drawn]
     _, variable, name, gap = max(found, key=lambda f: f[0])
-    under = f" under {quote(name)}" if len(gaps) > 1 else ""
+    under = f" in {quote(name)}" if len(gaps) > 1 else ""
     side = "larger" if gap.largest > 0 else "smaller"
     points = share(abs(gap.largest)).removesuffix("%").strip()
     said = (
-        f"The largest difference is that of {variable}{under}: the share of records below about {short(gap.where)} is {points} "
-        f"percentage points {side} in the release."
+        f"{variable} differs most{under}: the share of records below about {short(gap.where)} is {points} percentage points "
+        f"{side} than in the original."
     )
     if len(gaps) > 1:
         most = {n: max((abs(g.largest) for g in by.values()), default=0.0) for n, by in gaps}
         least = min(most, key=lambda n: most[n])
-        none = "where there is none" if most[least] < EXACT else f"at most {share(most[least])}"
-        said += f" It is smallest under {quote(least)}, {none}."
+        none = "has no differences" if most[least] < EXACT else f"has the smallest differences, at most {share(most[least])}"
+        said += f" {quote(least)} {none}."
     return said
 
 
@@ -99,7 +100,7 @@ def _drawn(
 
 
 def _curve(gap: EcdfGap, histogram: Histogram, frame: Frame, reach: float) -> str:
-    """The differences as an area around a line at none."""
+    """The differences as an area around the zero line."""
     zero = frame.up(0.5)
     points = [(frame.along(e), frame.up(0.5 + 0.5 * d / reach)) for e, d in zip(histogram.axis.ends, gap.at, strict=True)]
     along = "".join(f"L{x:.1f} {y:.1f}" for x, y in ((points[0][0], zero), *points, (points[-1][0], zero)))

@@ -1,4 +1,4 @@
-"""Intervals beside the original's, one lane per quantity and one panel per release, in half widths of the original interval."""
+"""Intervals compared with the original's: one lane per quantity, one panel per release, in half widths of the original."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IntervalEnds = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class IntervalLane:
-    """A quantity: where zero lies, and for each release its released and its corrected estimate with both ends."""
+    """A quantity: the position of zero, and the released and corrected estimates of each release with their intervals."""
 
     name: str
     zero: float
@@ -25,12 +25,12 @@ class IntervalLane:
 
     @property
     def beyond(self) -> bool:
-        """Whether an estimate lies outside of what is drawn."""
+        """Whether an estimate lies outside the drawn range."""
         return any(abs(e[0]) > FURTHEST for e in (*self.released, *self.corrected) if e)
 
 
 def interval_lane(name: str, rows: Sequence[Row | None]) -> IntervalLane | None:
-    """In half widths from the original estimate; none where the original has no interval of some width."""
+    """A lane in half widths from the original estimate; None if the original has no interval of positive width."""
     first = next((r for r in rows if r), {})
     centre, low, high = (finite_number(first.get(k)) for k in ("original", "original_low", "original_high"))
     if centre is None or low is None or high is None or not high > low:
@@ -47,7 +47,7 @@ def interval_lane(name: str, rows: Sequence[Row | None]) -> IntervalLane | None:
 
 
 def drawn_intervals(title: str, sentence: str, panels: Sequence[str], lanes: Sequence[IntervalLane]) -> str:
-    """All lanes in all panels on one scale; what lies outside it stops at the edge."""
+    """All lanes in all panels on one scale; marks outside it are drawn at the edge."""
     bottom = _TOP + _LANE * len(lanes)
     names = min(_NAMES, max(text_width(lane.name) for lane in lanes) + 16)
     wide = (_WIDTH - names - _GAP * (len(panels) - 1) - 16) / len(panels)
@@ -102,7 +102,7 @@ def _mark(side: str, low: float, value: float, high: float, y: float) -> str:
 
 
 def _legend(corrected: bool) -> str:
-    """The marks that are there, named once."""
+    """A label for each kind of mark that is drawn."""
     out, x = [], 6.0
     named = {
         "original": "original interval", "zero": "zero", "released": "released, with its interval",

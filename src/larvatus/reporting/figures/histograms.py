@@ -1,4 +1,4 @@
-"""The histograms that a score brings along, as values: one column in one place, original beside released."""
+"""The histograms in a score: one column in one sub-group, original and released."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Shares = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Shares of records by bin; a side without records has none."""
+    """Shares of records by bin, original and released."""
 
     axis: ValueAxis
     original: Shares
@@ -38,7 +38,7 @@ def cumulate(shares: Shares) -> Shares:
 
 
 def histograms_of(score: Score) -> dict[str, dict[str, Histogram]]:
-    """By place, the whole file first, then by variable; rows that make no histogram are passed over."""
+    """By sub-group (the whole file first), then by variable; rows that make no histogram are ignored."""
     found: dict[tuple[str, str], list[Row]] = {}
     for row in score.details.get("histogram", ()):
         found.setdefault((str(row.get("sub_group")), str(row.get("variable"))), []).append(row)
@@ -51,7 +51,7 @@ def histograms_of(score: Score) -> dict[str, dict[str, Histogram]]:
 
 
 def histogram_of(rows: Sequence[Row]) -> Histogram | None:
-    """One histogram of rows in rising order, if they make one."""
+    """One histogram from rows in rising order; None if they make none."""
     axis = axis_of([finite_number(row.get("high")) for row in rows[:-1]])
     if axis is None:
         return None
@@ -60,7 +60,7 @@ def histogram_of(rows: Sequence[Row]) -> Histogram | None:
 
 
 def axis_of(edges: Sequence[float | None]) -> ValueAxis | None:
-    """The axis with these inner edges, if they rise."""
+    """The axis with these inner edges; None if they do not rise."""
     known = tuple(e for e in edges if e is not None)
     return ValueAxis(known) if len(known) == len(edges) and all(a < b for a, b in pairwise(known)) else None
 

@@ -1,4 +1,4 @@
-"""How wide an intruder's interval for a value stays beside its width without the release."""
+"""The width of an intruder's interval for a value, relative to its width without the release."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SPREAD = "; the line: narrowest to widest sub-group"
 
 
 def interval_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
-    """A dot for the file and a line over sub-groups, one lane per variable, the narrowest first."""
+    """A dot for the file and a line for the sub-groups: one lane per variable, the narrowest first."""
     drawn, left_out = drawn_releases(heads, scores)
     tables = [(head, score.details.get("interval_width", Rows())) for head, score in drawn]
     names = dict.fromkeys(c for _, rows in tables for c in rows.columns if c != "sub_group")
@@ -29,10 +29,10 @@ def interval_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) 
     lanes = sorted((lane for lane in lanes if any(lane.marks)), key=_narrowest)
     if not lanes:
         return []
-    title = "Width of an interval for an original value"
+    title = "Width of an intruder's interval for an original value"
     sentence = _sentence(lanes, [head for head, _ in tables]) + left_out
     if len(lanes) > _MOST_LANES:
-        sentence += f" The {_MOST_LANES} narrowest of {plural(len(lanes), 'variable')} are drawn."
+        sentence += f" The figure shows the {_MOST_LANES} narrowest of {plural(len(lanes), 'variable')}."
     named = _NAMED + (_SPREAD if any(m.low is not None for lane in lanes for m in lane.marks if m) else "")
     panels = [head.name for head, _ in tables]
     return [Figure(title, sentence, drawn_dots(title, sentence, panels, lanes[:_MOST_LANES], "risk", named))]
@@ -52,12 +52,14 @@ def _narrowest(lane: Lane) -> float:
 
 
 def _sentence(lanes: Sequence[Lane], heads: Sequence[Headline]) -> str:
-    """The narrowest interval, and the releases that teach nothing."""
+    """The narrowest interval, and the releases in which no interval narrows."""
     place, mark = min(((i, m) for i, m in enumerate(lanes[0].marks) if m), key=lambda pair: pair[1].value)
-    under = f" under {quote(heads[place].name)}" if len(heads) > 1 else ""
+    under = f" in {quote(heads[place].name)}" if len(heads) > 1 else ""
     if mark.value >= _WIDE:
-        return "No interval narrows by more than 2 %" + (" in any release." if len(heads) > 1 else ".")
+        return "The release narrows no interval by more than 2 %." if len(heads) == 1 else (
+            "No release narrows an interval by more than 2 %."
+        )
     said = f"The interval for {lanes[0].name} shrinks most{under}: to {share(mark.value)} of its width without the release."
     marks = [[m for lane in lanes if (m := lane.marks[i])] for i in range(len(heads))]
     wide = [quote(h.name) for h, own in zip(heads, marks, strict=True) if own and all(m.value >= _WIDE for m in own)]
-    return said + (f" Under {' and '.join(wide)} no interval narrows by more than 2 %." if wide else "")
+    return said + (f" In {' and '.join(wide)} no interval narrows by more than 2 %." if wide else "")

@@ -1,4 +1,4 @@
-"""Labels beside points such that none lies on another label or on a point."""
+"""Place labels next to points so that none covers another label or a point."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from larvatus.reporting.figures.svg import text_width
 
 
 class Box(NamedTuple):
-    """A rectangle that is taken."""
+    """An occupied rectangle."""
 
     left: float
     top: float
@@ -30,7 +30,7 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlacedLabel:
-    """A text that found room: its anchor and baseline."""
+    """A placed text: its anchor and baseline."""
 
     said: str
     x: float
@@ -41,7 +41,7 @@ class PlacedLabel:
 def place_labels(
     points: Sequence[tuple[float, float]], names: Sequence[Sequence[str]], frame: Box
 ) -> list[PlacedLabel | None]:
-    """For each point the first of its names that fits in one of the places around it; nothing where none does."""
+    """For each point the first of its names that fits around it; None if none fits."""
     busy = [Box(x - 6, y - 6, x + 6, y + 6) for x, y in points]
     out: list[PlacedLabel | None] = []
     for (x, y), wanted in zip(points, names, strict=True):

@@ -1,4 +1,4 @@
-"""The points of the risk–utility map under every score, for readers who choose other axes."""
+"""The points of the risk–utility map for every score, so that readers can choose other axes."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from typing import Any
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, baseline
-from larvatus.core.number_format import finite_number, words
+from larvatus.comparison.release_sentences import plain_name
+from larvatus.core.number_format import finite_number
 from larvatus.data.score import Score
 from larvatus.reporting.page.lanes import anchor
 
 MEAN = "mean loss"
 
 
-
-
 def live_points(candidates: Sequence[Candidate], heads: Sequence[Headline], attack: str, measures: Sequence[str]) -> str:
-    """Axes and points as JSON: for every score its values, ends of intervals and baselines, one place per release."""
+    """Axes and points as JSON: for every score its values, interval ends and baselines, one entry per release."""
     risks, losses = by_method(candidates, "risk"), by_method(candidates, "loss")
-    axes = [_axis(f"risk: {name}", words(name), "risk", scores) for name, scores in risks.items()]
+    axes = [_axis(f"risk: {name}", plain_name(name), "risk", scores) for name, scores in risks.items()]
     if len(measures) > 1:
         means = [_short(h.loss) for h in heads]
-        axes.append({"key": MEAN, "name": f"mean of {len(measures)} measures", "kind": "loss", "values": means})
-    axes += [_axis(f"loss: {name}", words(name), "loss", scores) for name, scores in losses.items()]
+        axes.append({"key": MEAN, "name": f"mean over {len(measures)} measures", "kind": "loss", "values": means})
+    axes += [_axis(f"loss: {name}", plain_name(name), "loss", scores) for name, scores in losses.items()]
     return json.dumps({
         "axes": axes, "y": f"risk: {attack}", "x": MEAN if len(measures) > 1 else f"loss: {measures[0]}",
         "points": [{"number": h.number, "name": h.name, "page": f"#{anchor(h)}"} for h in heads],
@@ -41,6 +40,6 @@ def _axis(key: str, name: str, kind: str, scores: Sequence[Score | None]) -> dic
 
 
 def _short(value: float | None) -> float | None:
-    """Four digits, as many as anybody reads."""
+    """Four significant digits."""
     found = finite_number(value)
     return None if found is None else float(f"{found:.4g}")

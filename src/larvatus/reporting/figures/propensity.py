@@ -1,4 +1,4 @@
-"""Propensity scores of original and released records: alike where no model tells the files apart."""
+"""Propensity scores of original and released records: similar if no model can tell the two apart."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from larvatus.reporting.figures.release_selection import drawn_releases
 from larvatus.reporting.page.blocks import Figure, ReportBlock
 
 _TITLE = "Propensity scores of original and released records"
-_LEGEND = " The further apart the two sides lie, the better a model tells released records from original ones."
+_LEGEND = " The more the two distributions differ, the better a model can tell released records from original ones."
 
 
 def propensity_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
-    """One figure: a row for each model, a panel for each release."""
+    """One figure: one row per model, one panel per release."""
     drawn, left_out = drawn_releases(heads, scores)
     found = [(head, _by_model(score)) for head, score in drawn]
     models = list(dict.fromkeys(m for _, by in found for m in by))
@@ -39,16 +39,16 @@ def _by_model(score: Score) -> dict[str, Histogram]:
 
 
 def _sentence(rows: Sequence[DistributionRow], releases: int) -> str:
-    """Where the two files are told apart best, and where least."""
+    """The releases that are easiest and hardest to tell from the original."""
     panels = [(p.histogram.moved, p.name, row.heading) for row in rows for p in row.panels]
     most, name, model = max(panels)
     if most < EXACT:
-        return "Scores of original and released records are distributed alike."
+        return "Original and released records have the same distribution of scores."
     if releases == 1:
-        return f"By the {model} model, {share(most)} of the scores would have to change to make both sides alike."
+        return f"With the {model} model, {share(most)} of the scores would have to change to make the two distributions equal."
     worst = {n: max(m for m, other, _ in panels if other == n) for _, n, _ in panels}
     least = min(worst, key=lambda n: worst[n])
     return (
-        f"Files are told apart best under {quote(name)} (by the {model} model, {share(most)} of the scores would have to "
-        f"change to make both sides alike) and least under {quote(least)} ({share(worst[least])})."
+        f"{quote(name)} is easiest to tell from the original: with the {model} model, {share(most)} of the scores would have "
+        f"to change to make the two distributions equal. {quote(least)} is hardest to tell ({share(worst[least])})."
     )

@@ -1,4 +1,4 @@
-"""How many records moved by how many ranks: small bars, one row per variable, one panel per release."""
+"""How far records moved in rank: small bars, one row per variable, one panel per release."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Changes:
     shares: dict[str, tuple[float, ...]]
 
     def near(self, variable: str) -> float:
-        """The share of records that moved by few ranks only."""
+        """The share of records that moved by only a few ranks."""
         return sum(part for top, part in zip(self.tops, self.shares[variable], strict=True) if top <= _NEAR)
 
 
 def rank_change_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
-    """One figure; the variables most of whose values stay near their rank come first."""
+    """One figure; variables with the most values near their original rank come first."""
     drawn, left_out = drawn_releases(heads, scores)
     found = [c for head, score in drawn if (c := _changes(head.name, score.details.get("rank_change", Rows()))).shares]
     stays: dict[str, float] = {}
@@ -47,7 +47,7 @@ def rank_change_figures(heads: Sequence[Headline], scores: Sequence[Score | None
     title = "Change in rank of each record's value"
     sentence = _sentence(found, len(heads)) + left_out
     if len(variables) > _MOST_VARIABLES:
-        sentence += f" The {_MOST_VARIABLES} of {plural(len(variables), 'variable')} that change least are drawn."
+        sentence += f" The figure shows the {_MOST_VARIABLES} of {plural(len(variables), 'variable')} that change least."
     return [Figure(title, sentence, _drawn(title, sentence, variables[:_MOST_VARIABLES], found))]
 
 
@@ -64,14 +64,14 @@ def _changes(name: str, rows: Rows) -> Changes:
 
 
 def _sentence(found: Sequence[Changes], releases: int) -> str:
-    """Where values stay nearest to their rank, and where least."""
+    """Where values stay nearest to their original rank, and where they move furthest."""
     most, variable, name = max(((c.near(v), v, c.name) for c in found for v in c.shares), key=lambda known: known[0])
-    said = f"Values of {variable} stay within {_NEAR} ranks of the original for {share(most)} of the records"
+    said = f"For {share(most)} of the records, {variable} stays within {_NEAR} ranks of the original"
     if releases == 1:
-        return f"{said}. The further values move, the less the order gives away."
+        return f"{said}. The further values move, the less their order reveals."
     least, other = min((max(c.near(v) for v in c.shares), c.name) for c in found)
-    more = f"; under {quote(other)} no column does so for more than {share(least)}" if least < most else ""
-    return f"{said} under {quote(name)}{more}. The further values move, the less the order gives away."
+    more = f"; in {quote(other)} no column does so for more than {share(least)}" if least < most else ""
+    return f"{said} in {quote(name)}{more}. The further values move, the less their order reveals."
 
 
 def _drawn(title: str, sentence: str, variables: Sequence[str], found: Sequence[Changes]) -> str:
@@ -92,7 +92,7 @@ def _drawn(title: str, sentence: str, variables: Sequence[str], found: Sequence[
 
 
 def _ticks(tops: Sequence[int], frame: Frame) -> str:
-    """The upper ends of some steps below them, inside the panel."""
+    """The upper ends of some steps as ticks, inside the panel."""
     out: list[str] = []
     taken = frame.x - 8
     for i in (i for i, top in enumerate(tops) if top in (0, 5, 50, 500, 5000, 100_000)):

@@ -1,4 +1,4 @@
-"""Which tables of which scores are drawn instead of printed."""
+"""Which scores have figures of their own, and which of their tables are drawn instead of printed."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ DRAWN_ONLY = frozenset({
 
 
 def pictures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
-    """The figures made for a method, none where it has none or the scores hold nothing to draw."""
+    """The figures for a method; empty if it has none or the scores contain nothing to draw."""
     method = next((s.method for s in scores if s), "")
     return PICTURES[method](heads, scores) if method in PICTURES else []

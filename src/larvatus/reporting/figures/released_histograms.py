@@ -1,6 +1,6 @@
-"""Released distributions for the public: no original count, no bin that holds few records before or after, no far end.
+"""Released distributions for the public: no original count, and no bin with few records before or after masking.
 
-What is cut off at either side is not drawn and has no place on the axis, so that the axis ends where enough records lie.
+The tails that are cut off are not drawn and not on the axis, so the axis ends at the last bin with enough records.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FEWEST_BINS = 3
 
 @dataclass(frozen=True, slots=True)
 class ShownBins:
-    """Heights of the released bins that may be shown, nothing for those that may not, and the rounded loss in words."""
+    """Shares of the released bins (None for bins that may not be shown), and the rounded loss in words."""
 
     name: str
     axis: ValueAxis
@@ -33,7 +33,7 @@ class ShownBins:
 
 
 def released_histograms(score: Score, columns_out: Collection[str], smallest: int, losses: dict[str, str]) -> list[ReportBlock]:
-    """One figure with a panel for each released column that has enough bins to show."""
+    """One figure with one panel for each released column that has enough bins to show."""
     found: dict[str, list[Row]] = {}
     for row in score.details.get("histogram", ()):
         if row.get("sub_group") == WHOLE and row.get("variable") in columns_out:
@@ -43,13 +43,13 @@ def released_histograms(score: Score, columns_out: Collection[str], smallest: in
         return []
     title = "Released distributions"
     sentence = (
-        f"Each column as it is released; its loss is the share of records that would have to change bin. Bins with fewer than "
-        f"{smallest} records, before or after masking, are not drawn."
+        f"Histograms of the released columns. The loss is the share of records that would have to change bin to restore the "
+        f"collected data. Bins with fewer than {smallest} records, before or after masking, are not drawn."
     )
     if any(s.axis.widens for s in shown[:_MOST_VARIABLES]):
-        sentence += " Bins widen towards the tails, so equal steps along the axis are not equal steps in value."
+        sentence += " Bins are wider in the tails, so the axis is not to scale."
     if len(shown) > _MOST_VARIABLES:
-        sentence += f" The first {_MOST_VARIABLES} of {count(len(shown))} columns are drawn."
+        sentence += f" The figure shows the first {_MOST_VARIABLES} of {count(len(shown))} columns."
     return [Figure(title, sentence, _drawn(title, sentence, shown[:_MOST_VARIABLES]))]
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from larvatus.comparison.headline import Headline, unbeaten
-from larvatus.core.number_format import finite_number, interval_text, loss, share, shares, words
+from larvatus.comparison.release_sentences import plain_name
+from larvatus.core.number_format import finite_number, interval_text, loss, share, shares
 from larvatus.reporting.figures.label_placement import Box, place_labels
 from larvatus.reporting.figures.svg import AxisScale, document, dot, element, line, shorten, text, tick_text
 
@@ -63,7 +64,7 @@ def drawn_map(points: Sequence[Point], title: str, sentence: str, y_name: str, x
 
 
 def _range(points: Sequence[Point], which: str) -> tuple[float, ...]:
-    """Lowest and highest baseline, or nothing where no attack has one."""
+    """Lowest and highest baseline; empty if no attack has one."""
     values = [finite_number(getattr(p.head.attack, which)) for p in points]
     known = [v for v in values if v is not None]
     return (min(known), max(known)) if known else ()
@@ -101,7 +102,7 @@ def _whisker(point: Point, x: AxisScale, y: AxisScale) -> str:
 
 
 def _hint(point: Point) -> str:
-    attack = words(point.head.attack.method) if point.head.attack else ""
+    attack = plain_name(point.head.attack.method) if point.head.attack else ""
     return (
         f"{point.head.number}. {point.head.name}: risk {share(point.risk)} ({interval_text(point.low, point.high)}, {attack}), "
         f"loss {loss(point.loss)}"

@@ -1,4 +1,4 @@
-"""Scatter plots of the pairs that changed most, original beside released."""
+"""Scatter plots of the pairs that changed most, original and released side by side."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from larvatus.reporting.figures.value_axis import ValueAxis
 from larvatus.reporting.page.blocks import Figure, ReportBlock
 
 _MOST_PAIRS = 4
-_WIDENING = " Cells widen towards the tails, so equal steps along an axis are not equal steps in value."
+_WIDENING = " Cells are wider in the tails, so the axes are not to scale."
 
 
 def scatter_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
-    """One figure: a row for each of the worst pairs, a panel for the original and for each release."""
+    """One figure: one row for each of the worst pairs, one panel for the original and each release."""
     drawn, left_out = drawn_releases(heads, scores)
     grids = grids_of([score for _, score in drawn])
     found = [(head, g, pair_losses(score)) for (head, score), g in zip(drawn, grids, strict=True) if g]
@@ -35,33 +35,33 @@ def scatter_figures(heads: Sequence[Headline], scores: Sequence[Score | None]) -
     title = "Scatter plots of the pairs that changed most"
     sentence = _sentence(found, pairs) + left_out
     if any(len(row.panels) < len(found) for row in rows):
-        sentence += " Each release is drawn for the pairs that changed most under it."
+        sentence += " Each release is shown for the pairs that changed most in it."
     if any(axis.widens for row in rows for axis in (row.panels[0].grid.x, row.panels[0].grid.y)):
         sentence += _WIDENING
     return [Figure(title, sentence, drawn_scatter(title, sentence, rows))]
 
 
 def _panel(head: Headline, grid: Grid, lost: float | None) -> ScatterPanel:
-    return ScatterPanel(head.name, "" if lost is None else "the same" if lost < EXACT else f"{share(lost)} change cell", grid)
+    return ScatterPanel(head.name, "" if lost is None else "unchanged" if lost < EXACT else f"{share(lost)} change cell", grid)
 
 
 def _sentence(found: Sequence[tuple[Headline, Mapping[GridPair, Grid], Mapping[GridPair, float]]],
               pairs: Sequence[GridPair]) -> str:
-    """Who moves most and who least, over the drawn pairs."""
+    """The releases that change most and least, over the drawn pairs."""
     means = []
     for head, _, losses in found:
         known = [losses[p] for p in pairs if p in losses]
         if known:
             means.append((sum(known) / len(known), head.name))
-    over = "In the pair drawn" if len(pairs) == 1 else f"Over the {count(len(pairs))} pairs drawn"
+    over = "For this pair" if len(pairs) == 1 else f"On average over these {count(len(pairs))} pairs"
     if not means:
         return f"{over}, the share of records that would have to change cell is not known."
     (low, least), (high, most) = min(means), max(means)
     if len(means) == 1 or low == high:
-        return f"{over}, {share(high)} of the records would have to change cell to make both alike."
+        return f"{over}, {share(high)} of the records would have to change cell to restore the original."
     return (
-        f"{over}, the cloud moves least under {quote(least)} ({share(low)} of the records would have to change cell) "
-        f"and most under {quote(most)} ({share(high)})."
+        f"{over}, {quote(least)} changes least ({share(low)} of the records would have to change cell to restore the "
+        f"original) and {quote(most)} changes most ({share(high)})."
     )
 
 
@@ -71,7 +71,7 @@ _LEVELS = 8
 
 @dataclass(frozen=True, slots=True)
 class ScatterPanel:
-    """One release's grid with its figure in words."""
+    """The grid of one release with its loss in words."""
 
     name: str
     said: str
@@ -80,11 +80,12 @@ class ScatterPanel:
 
 @dataclass(frozen=True, slots=True)
 class ScatterRow:
-    """A pair of columns in the releases that keep its grid."""
+    """A pair of columns in the releases that have a grid for it."""
 
     first: str
     second: str
     panels: tuple[ScatterPanel, ...]
+
 
 def drawn_scatter(title: str, sentence: str, rows: Sequence[ScatterRow]) -> str:
     """All rows; within a row every panel has the same axes and the same colours."""

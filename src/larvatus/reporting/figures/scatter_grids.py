@@ -1,4 +1,4 @@
-"""The grids that a score brings along, as values: a pair of columns, original beside released."""
+"""The grids in a score: a pair of columns, original and released."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GridCells = Mapping[tuple[int, int], float]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Shares of records by cell; empty cells are not there."""
+    """Shares of records by cell, without empty cells."""
 
     x: ValueAxis
     y: ValueAxis
@@ -50,7 +50,7 @@ def pair_losses(score: Score) -> dict[GridPair, float]:
 
 
 def chosen_pairs(files: Sequence[Mapping[GridPair, Grid]], most: int) -> list[GridPair]:
-    """Pairs such that every file has one if possible: at each turn the one most files without any hold, then most files."""
+    """Choose pairs so that every file has one if possible; first those that most uncovered files have, then most files."""
     left = list(dict.fromkeys(pair for grids in files for pair in grids))
     without = list(files)
     out: list[GridPair] = []

@@ -1,4 +1,4 @@
-"""Small multiples: where panels lie, what stands above them, and the steps and lines drawn inside them."""
+"""Small multiples: positions of panels, their headings, and the steps and lines drawn in them."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class Frame:
 
 
 def columns(n: int, start: float = 0.0) -> list[tuple[float, float]]:
-    """Left end and width of each of n panels beside each other."""
+    """Left end and width of each of n panels side by side."""
     wide = min((WIDTH - start - _GAP * (n - 1)) / n, WIDEST)
     return [(start + i * (wide + _GAP), wide) for i in range(n)]
 
 
 def heading(x: float, y: float, wide: float, name: str, said: str = "") -> str:
-    """A panel's name and, below it, its figure in words."""
+    """A panel's name and, below it, its figure."""
     return panel_name(x, y, name, wide) + (text(x, y + 15, shorten(said, SMALLER * (wide + 12)), "tick") if said else "")
 
 
 def panel_steps(ends: Sequence[float], heights: Sequence[float], frame: Frame, class_: str, highest: float) -> str:
-    """One column per bin, as one outline from base to base."""
+    """One bar per bin, drawn as one outline."""
     out = [f"M{frame.x:.1f} {frame.base:.1f}"]
     for end, height in zip(ends[1:], heights, strict=True):
         out.append(f"V{frame.up(height / highest):.1f}H{frame.along(end):.1f}")
@@ -54,7 +54,7 @@ def panel_steps(ends: Sequence[float], heights: Sequence[float], frame: Frame, c
 
 
 def rising(ends: Sequence[float], parts: Sequence[float], frame: Frame, class_: str) -> str:
-    """A line through the parts reached at each end of a bin."""
+    """A line through the cumulative shares at the ends of the bins."""
     points = (f"{frame.along(e):.1f} {frame.up(p):.1f}" for e, p in zip(ends, parts, strict=True))
     return element("path", d="M" + "L".join(points), class_=class_)
 
@@ -64,7 +64,7 @@ def base_line(frame: Frame) -> str:
 
 
 def value_ticks(axis: ValueAxis, frame: Frame) -> str:
-    """A few round values below a panel, as many as do not meet."""
+    """A few round values below a panel, as many as fit."""
     out: list[str] = []
     taken = frame.x - 8
     wanted = (0.08, 0.5, 0.92) if frame.wide >= 130 else (0.12, 0.88)

@@ -1,4 +1,4 @@
-"""Many releases at once: one lane per sub-group or variable, one cell per release, the stronger its colour the worse."""
+"""Many releases at once: one lane per sub-group or variable, one cell per release; darker is worse."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HINTS = 600  # cells beyond which hints would only make the file heavy; the tabl
 
 
 def drawn_strips(title: str, sentence: str, numbers: Sequence[int], lanes: Sequence[Lane], tone: DotTone) -> str:
-    """Cells in the report's own numbering of releases."""
+    """One cell per release, numbered as in the report."""
     names = min(_NAMES, max(text_width(lane.name) for lane in lanes) + 16)
     wide = min((_WIDTH - names - 8) / len(numbers), 44.0)
     highest = max(EXACT, *(lane.worst for lane in lanes))
@@ -44,7 +44,7 @@ def drawn_strips(title: str, sentence: str, numbers: Sequence[int], lanes: Seque
 
 
 def _shaded(lanes: Sequence[Lane], names: float, wide: float, highest: float, tone: DotTone) -> list[str]:
-    """All cells of a shade as one path: a hundredth of a page where there are thousands."""
+    """All cells of one shade as one path, which keeps the page small with thousands of cells."""
     gap = 1.0 if wide > 5 else 0.3
     shades: dict[int, list[str]] = {}
     for i, lane in enumerate(lanes):

@@ -55,7 +55,7 @@ def document(title: str, description: str, width: float, height: float, body: st
 
 
 def shorten(said: str, width: float) -> str:
-    """As much of a text as fits, the middle left out."""
+    """A text shortened to fit, with its middle left out."""
     most = max(4, int(width / LETTER))
     if len(said) <= most:
         return said
@@ -64,7 +64,7 @@ def shorten(said: str, width: float) -> str:
 
 
 def panel_name(x: float, y: float, name: str, wide: float) -> str:
-    """What stands above a panel: as much of its name as the panel is wide, the whole of it on request."""
+    """The heading of a panel: as much of its name as fits, with the full name as a hint."""
     short = shorten(name, wide / BOLD)
     return text(x, y, short, "panel", hint=name if short != name else "")
 

@@ -1,4 +1,4 @@
-"""An axis of values cut into bins whose outer ones are open: where a value lies, and which round values to name."""
+"""An axis of values in bins with open ends: the position of a value, and round values for ticks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 @dataclass(frozen=True, slots=True)
 class ValueAxis:
-    """Inner edges in rising order; there is one bin more than edges, the first and the last without an end."""
+    """Inner edges in rising order; there is one bin more than edges, and the first and last bins are open."""
 
     edges: tuple[float, ...]
 
@@ -30,7 +30,7 @@ class ValueAxis:
 
     @property
     def ends(self) -> tuple[float, ...]:
-        """Where bins begin and end as parts of the axis; an open bin is drawn as wide as its neighbour."""
+        """Ends of bins as fractions of the axis; an open bin is drawn as wide as its neighbour."""
         if len(self.edges) < 2 or self.widens:
             return tuple(i / self.bins for i in range(self.bins + 1))
         low, high = self.edges[0], self.edges[-1]
@@ -38,7 +38,7 @@ class ValueAxis:
         return tuple((v - first) / (last - first) for v in (first, *self.edges, last))
 
     def at(self, value: float) -> float:
-        """The part of the axis that lies before a value between the first and the last edge."""
+        """The position of a value between the first and last edge, as a fraction of the axis."""
         ends = self.ends
         i = min(max(bisect_right(self.edges, value) - 1, 0), len(self.edges) - 2)
         if i < 0:
@@ -47,7 +47,7 @@ class ValueAxis:
         return ends[i + 1] + (ends[i + 2] - ends[i + 1]) * (value - low) / (high - low)
 
     def ticks(self, wanted: Sequence[float] = (0.1, 0.5, 0.9)) -> list[tuple[float, str]]:
-        """Round values near the wanted parts of the axis, each with its part and its text."""
+        """Round values near the wanted positions on the axis, each with its position and text."""
         if not self.edges:
             return []
         found: dict[str, float] = {}
@@ -59,7 +59,7 @@ class ValueAxis:
         return [(part, said) for said, part in kept.items()]
 
     def _round_near(self, part: float) -> float:
-        """The roundest value that is not far from a part of the axis."""
+        """The roundest value near a position on the axis."""
         ends = self.ends
         if len(self.edges) == 1:
             return self.edges[0]
@@ -72,7 +72,7 @@ class ValueAxis:
 
 
 def short(value: float) -> str:
-    """A value in as few letters as an axis of a small figure has room for."""
+    """A value in few characters, for the axis of a small figure."""
     size = abs(value)
     unit, letter = next(((u, s) for u, s in _UNITS if size >= 0.9995 * u), (1.0, ""))
     if size and (size < 1e-3 or size >= 1e15):

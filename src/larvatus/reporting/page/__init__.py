@@ -1,1 +1,1 @@
-"""Blocks of a report (paragraph, table, figure) as values, and their HTML. What a section says belongs to sections."""
+"""Blocks of a report (paragraph, table, figure) as values, and their HTML. Their texts come from the sections."""

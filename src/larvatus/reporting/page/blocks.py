@@ -1,4 +1,4 @@
-"""A report as values: what is said, in which order, and nothing of how it looks.
+"""A report as values: its content and order, without its appearance.
 
 A new kind of block is a class here and a template of the same name in templates/blocks.
 """
@@ -17,12 +17,12 @@ class Paragraph:
 
     kind: ClassVar[str] = "paragraph"
     text: str
-    tone: Literal["plain", "lead", "quiet", "paper"] = "plain"  # paper: said in print alone
+    tone: Literal["plain", "lead", "quiet", "paper"] = "plain"  # paper: in print only
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Short items, numbered where their order matters."""
+    """Short items, numbered if their order matters."""
 
     kind: ClassVar[str] = "listing"
     items: tuple[str, ...]
@@ -31,7 +31,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class KeyFigure:
-    """One figure with its name and, where needed, what to hold it against."""
+    """One figure with its name and, if needed, a value for comparison."""
 
     name: str
     figure: str
@@ -40,7 +40,7 @@ class KeyFigure:
 
 @dataclass(frozen=True, slots=True)
 class KeyFigures:
-    """A few figures to be seen first."""
+    """A few important figures."""
 
     kind: ClassVar[str] = "key_figures"
     items: tuple[KeyFigure, ...]
@@ -48,7 +48,7 @@ class KeyFigures:
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """Cells as text; the first column names the row, and columns listed in `words` are not figures."""
+    """Cells as text; the first column names the row, and columns listed in `words` contain text."""
 
     kind: ClassVar[str] = "table"
     caption: str
@@ -56,12 +56,12 @@ class ReportTable:
     rows: tuple[tuple[str, ...], ...]
     words: frozenset[int] = frozenset({0})
     note: str = ""
-    links: tuple[str, ...] = ()  # where the names of the rows lead, one each
+    links: tuple[str, ...] = ()  # link of each row's name
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTable:
-    """Figures of every row under every release, as JSON, found by typing; on screens with scripts alone."""
+    """Figures of every row and release as JSON, with a search field; needs a browser with scripts."""
 
     kind: ClassVar[str] = "search_table"
     caption: str
@@ -71,7 +71,7 @@ class SearchTable:
 
 @dataclass(frozen=True, slots=True)
 class HeatCell:
-    """A figure as text on a ground of colour, from 0, none, to 1, the deepest."""
+    """A figure as text on a coloured ground; depth from 0 (none) to 1 (darkest)."""
 
     text: str
     depth: float
@@ -80,7 +80,7 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class HeatTable:
-    """Named rows of coloured cells; `spans` head so many columns each; a column has a name and what to hold it against."""
+    """Named rows of coloured cells. `spans` are group headings with their widths; columns have a name and a reference value."""
 
     kind: ClassVar[str] = "heat_table"
     caption: str
@@ -94,7 +94,7 @@ class HeatTable:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing as SVG text, with the sentence that says what to see in it."""
+    """A drawing as SVG text, with a caption."""
 
     kind: ClassVar[str] = "figure"
     title: str
@@ -104,7 +104,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class LiveMap:
-    """A map as SVG text, and its points as JSON for those who want other axes; on paper it is the drawing."""
+    """A map as SVG text, with its points as JSON so that readers can choose other axes; in print, the drawing."""
 
     kind: ClassVar[str] = "live_map"
     title: str
@@ -115,7 +115,7 @@ class LiveMap:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Text to copy as it stands."""
+    """Text to copy."""
 
     kind: ClassVar[str] = "code"
     caption: str
@@ -124,7 +124,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class SignOff:
-    """What is decided, and lines to be filled in by hand; each row is headed by who signs. On one sheet in print."""
+    """The possible decisions, and lines to fill in by hand, one per signatory. On one page in print."""
 
     kind: ClassVar[str] = "sign_off"
     said: str
@@ -136,7 +136,7 @@ class SignOff:
 
 @dataclass(frozen=True, slots=True)
 class NotesList:
-    """What steps and scores had to say: each with its kind."""
+    """Notes of steps and scores, each with its kind."""
 
     kind: ClassVar[str] = "notes_list"
     items: tuple[tuple[str, str], ...]
@@ -144,7 +144,7 @@ class NotesList:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What somebody says, a verdict in few words, and what it rests on: a sentence, and perhaps a small table."""
+    """A claim, a short verdict, and the evidence: a sentence and possibly a small table."""
 
     says: str
     verdict: str
@@ -156,7 +156,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Verdicts on what is said, each with its evidence under it; needs the style findings.css."""
+    """Verdicts on claims, each with its evidence; needs the style findings.css."""
 
     kind: ClassVar[str] = "findings"
     items: tuple[Finding, ...]
@@ -164,28 +164,28 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Blocks that open on request, so that long tables do not stand in the way."""
+    """Blocks that are closed by default, such as long tables."""
 
     kind: ClassVar[str] = "fold"
     summary: str
     blocks: tuple[ReportBlock, ...]
-    paper: Literal["line", "worst", "whole"] = "line"  # in print: its summary, the first rows of its tables, or all of it
+    paper: Literal["line", "worst", "whole"] = "line"  # in print: the summary, the first rows of its tables, or everything
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """All that is said of one release: a heading that opens, and a place that links lead to."""
+    """Everything about one release: a heading that opens, and the target of links."""
 
     kind: ClassVar[str] = "page"
     anchor: str
     title: str
     blocks: tuple[ReportBlock, ...]
-    paper: bool = False  # whether print holds it
+    paper: bool = False  # whether it is printed
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands under it; sections may hold sections."""
+    """A heading and its blocks; sections may contain sections."""
 
     kind: ClassVar[str] = "section"
     title: str
@@ -207,5 +207,5 @@ class Report:
     opening: tuple[ReportBlock, ...]
     sections: tuple[Section, ...]
     closing: str
-    styles: tuple[str, ...] = ()  # beyond report.css, for blocks that few reports have
+    styles: tuple[str, ...] = ()  # in addition to report.css, for rare blocks
     label: str = ""  # above the title, in place of the edition

@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing else: no network, no fonts, no scripts but its own few lines."""
+"""Render a report as one self-contained HTML file: no network, no fonts, only its own short scripts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _ids() -> Iterator[str]:
 
 
 def render(report: Report) -> str:
-    """The page. All text is escaped; only drawings, whose text is escaped where they are made, go in as they are."""
+    """The page as HTML. All text is escaped; drawings are inserted unchanged, because their text is already escaped."""
     ids = _ids()
     page = _environment().get_template("report.html.j2")
     return page.render(report=report, new_id=lambda: next(ids), drawing=Markup)

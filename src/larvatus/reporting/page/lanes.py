@@ -1,4 +1,4 @@
-"""Figures by sub-group or by variable, one lane each with a mark per release: what the charts and the tables share."""
+"""Figures by sub-group or variable: one lane each, with one mark per release; used by charts and tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from larvatus.comparison.headline import Headline
 from larvatus.core.number_format import finite_number
 from larvatus.data.score import Row, Score
 
-FEW = 4  # releases that are named one by one
+FEW = 4  # releases that are listed by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,14 @@ class Mark:
 
     @property
     def above_chance(self) -> bool:
-        """Whether the whole interval lies above what chance and S alone give."""
+        """Whether the whole interval lies above chance and S alone."""
         known = [v for v in (self.chance, self.s_alone) if v is not None]
         return bool(known) and (self.value if self.low is None else self.low) > max(known)
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One sub-group or variable; a mark for each release, or none where it has no figure."""
+    """One sub-group or variable, with a mark for each release that has a figure."""
 
     name: str
     marks: tuple[Mark | None, ...]
@@ -44,7 +44,7 @@ class Lane:
 
 
 def lanes_of(scores: Sequence[Score | None], part: Literal["by_group", "by_variable", "by_domain"]) -> tuple[Lane, ...]:
-    """One lane for every name that any release has a figure for, the worst first."""
+    """One lane for every name with a figure in any release, the worst first."""
     key = {"by_group": "sub_group", "by_variable": "variable", "by_domain": "part"}[part]
     found: dict[str, list[Mark | None]] = {}
     records: dict[str, int] = {}
@@ -67,11 +67,11 @@ def _mark(row: Row) -> Mark | None:
 
 
 def select_marks(lanes: Sequence[Lane], places: Sequence[int]) -> tuple[Lane, ...]:
-    """The lanes with the marks of some releases only, the worst of those first."""
+    """The lanes with the marks of some releases only, the worst first."""
     kept = (replace(lane, marks=tuple(lane.marks[p] for p in places)) for lane in lanes)
     return tuple(sorted((lane for lane in kept if any(lane.marks)), key=lambda lane: -lane.worst))
 
 
 def anchor(head: Headline) -> str:
-    """Where a release's own page stands."""
+    """The anchor of a release's page."""
     return f"release-{head.number}"

@@ -1,4 +1,4 @@
-"""Every release's figure in every sub-group or variable, where a table with a column each would be too wide to read."""
+"""Figures of every release by sub-group or variable, if a table with one column per release would be too wide."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from larvatus.reporting.page.lanes import Lane
 
 MOST_FIGURES = 200_000  # in the whole report
 _UNIT = 10_000
-_NOTE = "Type words of a {what} and of a release to find its figure; the largest come first. This needs a browser with scripts."
+_NOTE = "Type parts of the names of a {what} and a release to find a figure; the largest come first. Requires scripts."
 
 
 def search_table(
     name: str, what: str, heads: Sequence[Headline], every: Sequence[Lane], tone: str, methods: int
 ) -> SearchTable:
-    """All figures to be searched; of more than each of so many methods may have, those of the worst rows."""
+    """All figures, searchable; if there are too many for one of `methods` tables, those of the worst rows."""
     lanes = every[: max(MOST_FIGURES // max(methods, 1) // len(heads), 1)]
-    left_out = f" They are those of the {count(len(lanes))} worst of {count(len(every))}." if len(lanes) < len(every) else ""
+    left_out = f" Only the worst {count(len(lanes))} of {count(len(every))} are included." if len(lanes) < len(every) else ""
     found = sum(m is not None for lane in lanes for m in lane.marks)
     figures = json.dumps({
         "what": what, "tone": tone, "releases": [f"{h.number}. {h.name}" for h in heads], "rows": [lane.name for lane in lanes],
@@ -31,5 +31,5 @@ def search_table(
 
 
 def _short(value: float) -> float:
-    """In ten-thousandths, whole ones but for small figures: as many digits as are shown, in few letters."""
+    """In ten-thousandths, rounded to as many digits as are shown, to save space."""
     return round(value * _UNIT) if abs(value) >= 0.001 else float(f"{value * _UNIT:.2g}")

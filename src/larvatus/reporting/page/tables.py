@@ -1,4 +1,4 @@
-"""Tables of a report: rows of scores as text, in the reader's words, and never longer than a page can bear."""
+"""Tables of a report: scores as text, with plain headings and a limited number of rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from larvatus.comparison.headline import Headline
+from larvatus.comparison.release_sentences import plain_name, plain_title
 from larvatus.core.number_format import (
     EXACT,
     NONE,
@@ -28,11 +29,11 @@ from larvatus.reporting.page.lanes import FEW, Lane, Mark, anchor
 _MOST_CELLS = 10_000
 DETAIL_CELLS = 3_000
 MOST_ACROSS = 12
-OVER_RELEASES = "Figures are over all releases; each release's own can be searched below, and the comparison's table has them."
+OVER_RELEASES = "Figures summarise all releases. The figures of each release can be searched below."
 LONG = 12
 MEAN_LOSS = (
-    " The mean loss is that of the measures beside it, each as a share of what it could lose at most; figures of the measures "
-    "themselves are in their own units."
+    " The mean loss is the mean relative loss over the measures next to it. A relative loss is a share of the largest "
+    "possible loss, or its square root for squared differences. The losses themselves are in the units of their measures."
 )
 S_ALONE = f"S{SPACE}alone"
 TITLES = {
@@ -40,40 +41,40 @@ TITLES = {
     "U_p": "U_p", "expected_N_U_p": "N·U_p expected",
 }
 NOTES = {
-    "x_alone": "X alone: what the attack gets from the masked columns without the non-confidential ones.",
-    "N_U_p": "U_p: mean squared distance of propensity scores from the share of released records; N·U_p: times the records. "
-             "Expected: what a resample of the original gives by chance.",
+    "x_alone": "X alone: the success of the attack with the masked columns only, without the non-confidential ones.",
+    "N_U_p": "U_p: mean squared distance of propensity scores from the share of released records; N·U_p: U_p times the number "
+             "of records. Expected: the value for a bootstrap resample of the original.",
 }
 SHARES = frozenset({"value", "chance", "s_alone", "x_alone"})
 
 
 def fold_table(summary: str, table: ReportTable) -> ReportBlock:
-    """The table itself where it is short, else behind its summary."""
+    """The table itself if it is short, else folded behind its summary."""
     return Fold(summary, (table,)) if len(table.rows) > LONG else table
 
 
 def within_budget(rows: Sequence[Any], columns: int, cells: int = _MOST_CELLS) -> tuple[Sequence[Any], str]:
-    """The first rows that a table may hold, and a sentence on those left out."""
+    """As many rows as a table may have, and a sentence on the rows left out."""
     most = max(10, cells // max(columns, 1))
     if len(rows) <= most:
         return rows, ""
-    return rows[:most], f"The first {count(most)} of {count(len(rows))} rows are shown; the comparison's own table has all."
+    return rows[:most], f"The first {count(most)} of {count(len(rows))} rows are shown; the full scores contain all."
 
 
 def release_title(head: Headline, of: int) -> str:
-    """A column's heading: the name, with its number where there are many."""
+    """A column heading: the name of the release, with its number if there are many."""
     if of <= FEW:
         return head.name
     return f"{head.number}. {head.name[:39] + '…' if len(head.name) > 40 else head.name}"
 
 
 def summary_table(heads: Sequence[Headline], measures: dict[str, list[Score]]) -> ReportTable:
-    """One row per release: strongest attack beside its baselines, then the losses."""
+    """One row per release: the strongest attack with its baselines, then the losses."""
     risks = any(h.attack for h in heads)
     columns = ["Release"]
     columns += ["No.", "Strongest attack", "Risk", "Interval", "Chance", S_ALONE] if risks else ["No."]
     columns += ["Mean loss"] if len(measures) > 1 else []
-    columns += [words(m).capitalize() for m in measures]
+    columns += [plain_title(m) for m in measures]
     rows = []
     for i, h in enumerate(heads):
         row = [h.name, str(h.number)]
@@ -81,17 +82,18 @@ def summary_table(heads: Sequence[Headline], measures: dict[str, list[Score]]) -
             row += _risk_cells(h)
         row += [loss(h.loss)] if len(measures) > 1 else []
         rows.append((*row, *(loss(0.0 if (v := scores[i].value) < EXACT else v) for scores in measures.values())))
-    note = "S alone: what an intruder gets from the non-confidential columns without the masked ones. A loss of 0 is best."
+    note = "S alone: the success of the attack with the non-confidential columns only. A loss of 0 is best."
     note += MEAN_LOSS if len(measures) > 1 else ""
     links = tuple(f"#{anchor(h)}" for h in heads)
-    return ReportTable("Releases side by side", tuple(columns), tuple(rows), frozenset({0, 2} if risks else {0}), note, links)
+    return ReportTable("All releases", tuple(columns), tuple(rows), frozenset({0, 2} if risks else {0}), note, links)
 
 
 def _risk_cells(head: Headline) -> list[str]:
     if head.attack is None:
         return [NONE] * 5
     a = head.attack
-    return [words(a.method), share(a.value), interval_text(*(a.interval or (None, None))), share(a.chance), share(a.s_alone)]
+    ends = interval_text(*(a.interval or (None, None)))
+    return [plain_name(a.method), share(a.value), ends, share(a.chance), share(a.s_alone)]
 
 
 def attack_table(caption: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> ReportTable:
@@ -104,13 +106,13 @@ def attack_table(caption: str, heads: Sequence[Headline], scores: Sequence[Score
 
 
 def lanes_table(caption: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: str) -> ReportTable:
-    """One row per sub-group or variable, one column per release; the baselines once."""
+    """One row per sub-group or variable, one column per release, with the baselines."""
     sizes = any(lane.records is not None for lane in lanes)
     total = sum(lane.records or 0 for lane in lanes) if what == "sub-group" else 0
     risk = tone == "risk"
     columns = [what.capitalize(), *(["Records"] if sizes else []), *(["Chance", S_ALONE] if risk else [])]
     many = len(heads) > MOST_ACROSS
-    columns += ["Lowest", "Median", "Highest", "Highest under"] if many else [release_title(h, len(heads)) for h in heads]
+    columns += ["Lowest", "Median", "Highest", "Highest in"] if many else [release_title(h, len(heads)) for h in heads]
     shown, note = within_budget(lanes, len(columns))
     rows = []
     for lane in shown:
@@ -126,7 +128,7 @@ def lanes_table(caption: str, what: str, heads: Sequence[Headline], lanes: Seque
 
 
 def _range(lane: Lane, heads: Sequence[Headline], risk: bool) -> list[str]:
-    """The lowest, the usual and the highest figure over many releases, and whose the highest is."""
+    """The lowest, median and highest figure over many releases, and the release with the highest."""
     found = sorted((m.value, -i) for i, m in enumerate(lane.marks) if m)
     values = [found[0][0], median(v for v, _ in found), found[-1][0]]
     return [*(share(v) if risk else loss(v) for v in values), release_title(heads[-found[-1][1]], len(heads))]
@@ -143,7 +145,7 @@ def _mark_text(mark: Mark | None, risk: bool, ends: bool) -> str:
 def rows_table(
     caption: str, parts: Sequence[tuple[str, Rows]], kind: str, variables: Collection[str] = ()
 ) -> ReportTable:
-    """Rows of any score, one release after another; lower and upper ends become one interval; variables keep their names."""
+    """Rows of any score, release by release; low and high become one interval; variables keep their names."""
     named = [(release, row) for release, rows in parts for row in rows]
     names = list(dict.fromkeys(name for _, row in named for name in row))
     both = "low" in names and "high" in names

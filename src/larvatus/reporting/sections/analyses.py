@@ -1,4 +1,4 @@
-"""The analyses that users named: what they say of the original and of each release, drawn, in a sentence, and as a table."""
+"""The named analyses: results from the original and from each release, as a figure, a sentence and a table."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from larvatus.reporting.page.lanes import FEW
 from larvatus.reporting.page.tables import fold_table, within_budget
 
 _MOST_LANES = 15
-_TITLE = "The analyses you named"
+_TITLE = "Named analyses"
 
 
 def analyses_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section | None:
-    """One part for every analysis; none where none was named."""
+    """One part per analysis; None if no analysis was named."""
     scores = by_method(candidates, "loss").get(METHOD)
     if not scores or not any(scores):
         return None
     opening = Paragraph(
-        "Each analysis was made of the original and of the release in the same way. Overlap is the mean share of the two "
-        "intervals that they have in common: 1 where they are equal, 0 where they touch, below 0 where there is a gap. "
-        "It says whether an analyst of the release would come to the same conclusion."
+        "Each analysis was run in the same way on the original and on the release. Overlap is the share of the two confidence "
+        "intervals that they have in common: 1 if they are equal, 0 if they just touch, below 0 if there is a gap between "
+        "them. It shows whether an analyst of the release would reach the same conclusion."
     )
     names = dict.fromkeys(str(r["variable"]) for s in scores if s for r in s.by_variable)
     return Section(_TITLE, (opening, *(_analysis(name, heads, scores) for name in names)))
@@ -57,12 +57,13 @@ def _figure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None]
         return []
     sentence = _sentence([h for h, _ in drawn], [list(rows.values()) for rows in tables]) + left_out
     if len(kept) > _MOST_LANES:
-        sentence += f" The {_MOST_LANES} of {plural(len(kept), 'quantity', 'quantities')} with the least overlap are drawn."
+        every = plural(len(kept), "quantity", "quantities")
+        sentence += f" The figure shows the {_MOST_LANES} of {every} with the least overlap."
         kept = sorted(kept, key=lambda pair: pair[1])[:_MOST_LANES]
-    sentence += " Every lane is in half widths of its original interval" + (
-        "; what stands at the edge lies further out." if any(lane.beyond for lane, _ in kept) else "."
+    sentence += " One unit is half the width of the original interval" + (
+        "; marks at the edge lie further out." if any(lane.beyond for lane, _ in kept) else "."
     )
-    title = f"{name}: intervals side by side"
+    title = f"{name}: confidence intervals"
     return [Figure(title, sentence, drawn_intervals(title, sentence, [h.name for h, _ in drawn], [lane for lane, _ in kept]))]
 
 
@@ -72,7 +73,7 @@ def _least(quantity: str, tables: Sequence[dict[str, Row]]) -> float:
 
 
 def _sentence(heads: Sequence[Headline], tables: Sequence[Sequence[Row]]) -> str:
-    """How many quantities changed sign or significance, under each release or, of many, under the worst."""
+    """How many quantities changed sign or significance, in each release or, if there are many, in the worst."""
     there = [(h, rows) for h, rows in zip(heads, tables, strict=True) if rows]
     if not there:
         return "No release has an estimate."
@@ -80,19 +81,19 @@ def _sentence(heads: Sequence[Headline], tables: Sequence[Sequence[Row]]) -> str
         said = _changes(there[0][1])
         return f"{said[:1].upper()}{said[1:]}"
     if len(there) <= FEW:
-        return " ".join(f"Under {quote(h.name)}: {_changes(rows)}" for h, rows in there)
+        return " ".join(f"In {quote(h.name)}, {_changes(rows)}" for h, rows in there)
     worst = max(there, key=lambda pair: (sum(bool(r["sign"]) + bool(r["significance"]) for r in pair[1]), -pair[0].number))
     same = sum(not any(r["sign"] or r["significance"] for r in rows) for _, rows in there)
     return (
-        f"Signs and significance are those of the original in {count(same)} of {count(len(there))} releases. "
-        f"Worst is {quote(worst[0].name)}: {_changes(worst[1])}"
+        f"Signs and significance agree with the original in {count(same)} of {count(len(there))} releases. "
+        f"The worst is {quote(worst[0].name)}: {_changes(worst[1])}"
     )
 
 
 def _changes(rows: Sequence[Row]) -> str:
     counted = [r for r in rows if r["original"] is not None]
     if not counted:
-        return "the original gives no estimate, so there is nothing to compare."
+        return "the original gives no estimate, so nothing can be compared."
     what = plural(len(counted), _word(counted))
     signs = [str(r["quantity"]) for r in counted if r["sign"]]
     turned = [f"{r['quantity']} ({r['significance']})" for r in counted if r["significance"]]
@@ -102,15 +103,15 @@ def _changes(rows: Sequence[Row]) -> str:
         said.append(f"{_named(turned, 'changed significance')} at the {100 * level:g}{SPACE}% level")
     lost = sum(r["released"] is None for r in counted)
     if lost:
-        said.append(f"{count(lost)} cannot be estimated from the release")
+        said.append(f"{count(lost)} cannot be estimated")
     overlap = [v for r in counted if (v := finite_number(r["overlap"])) is not None]
     mean = f"the mean overlap is {loss(sum(overlap) / len(overlap))}{_better(counted)}" if overlap else ""
     text = ", and ".join([", ".join(said[:-1]), said[-1]]) if len(said) > 1 else "".join(said)
-    return f"of {what}, {'; '.join(part for part in (text, mean) if part)}."
+    return f"{'; '.join(part for part in (f'{text} ({what} compared)' if text else '', mean) if part)}."
 
 
 def _word(rows: Sequence[Row]) -> str:
-    """What the quantities of an analysis are."""
+    """The word for the quantities of an analysis."""
     if rows[0]["sign"] is None:
         return "share"
     if rows[0]["significance"] is None:
@@ -119,14 +120,14 @@ def _word(rows: Sequence[Row]) -> str:
 
 
 def _better(rows: Sequence[Row]) -> str:
-    """What the correction does for the quantities that have one."""
+    """The mean overlap after correction, if there is one."""
     pairs = [(finite_number(r["overlap"]), finite_number(r["corrected_overlap"])) for r in rows]
     both = [(a, b) for a, b in pairs if a is not None and b is not None]
     if not both:
         return ""
     before, after = (sum(p[i] for p in both) / len(both) for i in (0, 1))
     instead = f" instead of {loss(before)}" if len(both) < len(rows) else ""
-    return f" (where the published noise is corrected, {loss(after)}{instead})"
+    return f" (after correction for the published noise: {loss(after)}{instead})"
 
 
 def _named(names: Sequence[str], what: str) -> str:

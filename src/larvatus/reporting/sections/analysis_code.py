@@ -1,4 +1,4 @@
-"""Code for users of a release, in Python and in R. Names of columns are quoted by the language's own rules."""
+"""Code for users of a release, in Python and R. Column names are quoted by the rules of each language."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ mean(release[[{quoted}]])
 
 
 def noise_python(noise: Mapping[str, Any], columns: Sequence[str], groups: Sequence[str]) -> str:
-    """The package's own correction, with what was published filled in."""
+    """The package's correction, with the published parameters filled in."""
     if noise["method"] == "additive_noise":
         made = f"analysis.additive({noise['variance']!r}, noise={noise['noise']!r})"
     elif noise["method"] == "correlated_noise":
@@ -60,7 +60,7 @@ def noise_python(noise: Mapping[str, Any], columns: Sequence[str], groups: Seque
 
 
 def noise_r(noise: Mapping[str, Any], columns: Sequence[str], groups: Sequence[str]) -> str:
-    """The same moments from first principles: the noise covariance of each sub-group, weighted and taken off."""
+    """The same moments from first principles: subtract the weighted noise covariances of the sub-groups."""
     names = _vector(columns)
     inside = f"interaction(release[{_vector(groups)}], drop = TRUE)" if groups else "factor(rep(1, nrow(release)))"
     head = (
@@ -92,7 +92,7 @@ def _vector(names: Sequence[str]) -> str:
 
 
 def in_r(name: str) -> str:
-    """A name as text of R, which knows the escapes of JSON."""
+    """A name as an R string; R accepts the escapes of JSON."""
     return json.dumps(name, ensure_ascii=False)
 
 

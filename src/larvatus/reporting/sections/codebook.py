@@ -1,4 +1,4 @@
-"""The columns of a release for whoever uses it: name, type, whether it is masked, and how."""
+"""The columns of a release for its users: name, type, whether it is masked, and how."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from larvatus.reporting.page.blocks import ReportTable, Section
 
 _HEADS: Mapping[str, str] = {
     "column": "Column", "label": "Label", "type": "Type", "missing": "Missing values", "masked": "Masked", "how": "How",
-    "levels": "Levels",
+    "levels": "Categories",
 }
 _KINDS = {"number": "number", "nominal": "category", "text": "text"}
 
 
 def codebook_section(candidate: Candidate, about: About) -> Section:
-    """One row per released column; no range, no count, and no level that few records hold."""
+    """One row per released column; no range, no count, and no category that few records have."""
     whole = codebook_table(candidate.codebook)
     if whole is not None:
         return Section("Codebook", (whole,))
@@ -36,7 +36,7 @@ def _kind(kind: str | None) -> str:
 
 
 def _how(name: str, candidate: Candidate) -> str:
-    """The steps that were for this column, by their methods' names."""
+    """The steps applied to this column, by method."""
     named: Sequence[str] = [
         words(str(told.get("method", "step"))) for told, step in zip(candidate.publishable, candidate.steps, strict=False)
         if not step.get("columns") or name in step["columns"]
@@ -46,12 +46,12 @@ def _how(name: str, candidate: Candidate) -> str:
 
 def _as_it_is(name: str, about: About) -> str:
     if name == about.weight:
-        return "released as it is: the weight of the record"
-    return "released as it is" + (": masking ran within its levels" if name in about.sub_groups else "")
+        return "released unchanged: the weight of the record"
+    return "released unchanged" + ("; masking was done within its categories" if name in about.sub_groups else "")
 
 
 def codebook_table(rows: Sequence[Mapping[str, Any]]) -> ReportTable | None:
-    """The table, without columns that would be empty; nothing where there is no codebook."""
+    """The table without empty columns; None if there is no codebook."""
     shown = [k for k in _HEADS if any(row.get(k) for row in rows)]
     if not shown:
         return None

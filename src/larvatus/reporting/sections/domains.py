@@ -1,12 +1,12 @@
-"""Losses inside domains: which part of which domain fares worst, though the mask's own sub-groups may show nothing."""
+"""Losses within domains: which part of which domain has the largest loss, even if sub-groups show none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from larvatus.comparison.headline import Headline
-from larvatus.comparison.release_sentences import KEPT
-from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, quote, words
+from larvatus.comparison.release_sentences import as_title, plain_title, property_name
+from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, quote
 from larvatus.data.score import Row, Score
 from larvatus.reporting.page.blocks import Fold, HeatCell, HeatTable, Listing, ReportBlock, Section
 from larvatus.reporting.page.lanes import FEW
@@ -15,14 +15,14 @@ _SHIFT = "mean_shift"
 _SLIGHT = 0.1
 MOST_PARTS = 40
 _NOTE = (
-    "A record's part is that of its original values. Cells are coloured by their size beside the largest in their column; "
-    "the worst parts come first. Shifts of means are in standard deviations of the whole file."
+    "Records are assigned to parts by their original values. The darker a cell, the larger its loss relative to the largest "
+    "in its column. The worst parts come first. Shifts of means are in standard deviations (SD) of the whole file."
 )
 Losses = Mapping[str, Sequence[Score | None]]
 
 
 def domain_blocks(heads: Sequence[Headline], methods: Losses) -> tuple[ReportBlock, ...]:
-    """A sentence on each release, and a table of domain by measure; nothing where no domain was asked for."""
+    """A sentence per release and a table of domain by measure; empty if no domain was requested."""
     found = [(h, {n: s for n, scores in methods.items() if (s := scores[i]) and len(s.by_domain)}) for i, h in enumerate(heads)]
     there = [(h, scores) for h, scores in found if scores]
     if not there:
@@ -32,38 +32,38 @@ def domain_blocks(heads: Sequence[Headline], methods: Losses) -> tuple[ReportBlo
         return (Section("Inside domains", (tables[0],)),)
     said = Listing(tuple(f"{quote(h.name)}: {table.sentence}" for (h, _), table in zip(there, tables, strict=True)))
     shown: tuple[ReportBlock, ...] = tuple(Fold(t.caption, (t,)) for t in tables)
-    more = shown if len(shown) <= FEW else (Fold(f"Domains of {count(len(shown))} releases as tables", shown),)
+    more = shown if len(shown) <= FEW else (Fold(f"Domains of {count(len(shown))} releases, as tables", shown),)
     return (Section("Inside domains", (said, *more)),)
 
 
 def domain_sentence(scores: Sequence[Score]) -> str:
-    """Where means moved most and by how much, held against the sub-groups; another measure where no means were compared."""
+    """Where means changed most, compared with the sub-groups; another measure if no means were compared."""
     for score in scores:
         shifts = _figures(score.by_domain, _SHIFT)
         if shifts:
-            return _said("Means", "moved by up to", shifts, [v for v, _ in _figures(score.by_group, _SHIFT)], " SD", "they are")
+            inside = [v for v, _ in _figures(score.by_group, _SHIFT)]
+            return _said("Means", " change by up to", shifts, inside, " SD", "they are exact")
     for score in scores:
         losses = _figures(score.by_domain, "value")
         if losses:
-            name = KEPT.get(score.method, words(score.method))
             inside = [v for v, _ in _figures(score.by_group, "value")] or [score.value]
-            return _said(f"{name[:1].upper()}{name[1:]}", "lost", losses, inside, "", "that is")
-    return "No measure has a figure in any part."
+            return _said(as_title(property_name(score.method)), ": loss", losses, inside, "", "it is 0")
+    return "No measure has a figure for any part."
 
 
 def _said(what: str, verb: str, found: Sequence[tuple[float, Row]], inside: Sequence[float], unit: str, are: str) -> str:
     most, row = max(found, key=lambda f: f[0])
     if most < EXACT:
-        return f"{what} are the same, but for rounding, in every part of every domain."
+        return f"{what}: no change beyond rounding in any part of any domain."
     place = quote(f"{row['domain']}: {row['part']}")
-    head = f"{what} inside {place} {verb} {loss(most)}{unit}"
+    head = f"{what} within {place}{verb} {loss(most)}{unit}"
     if not inside:
         return f"{head}."
     one = len(inside) == 1
     if max(inside) < EXACT:
-        return f"{head}, although {are} exact in {'the file as a whole' if one else 'every sub-group'}."
-    beside = "in the file as a whole" if one else "at most in any sub-group"
-    return f"{head}, against {loss(max(inside))}{unit} {beside}."
+        return f"{head}, although {are} in {'the file as a whole' if one else 'every sub-group'}."
+    beside = "in the file as a whole" if one else "in the worst sub-group"
+    return f"{head}, compared with {loss(max(inside))}{unit} {beside}."
 
 
 def _figures(rows: Iterable[Row], name: str) -> list[tuple[float, Row]]:
@@ -74,7 +74,7 @@ def _table(head: Headline, scores: Mapping[str, Score], several: bool) -> HeatTa
     columns: list[tuple[str, str]] = []
     cells: list[dict[str, float]] = []
     for name, score in scores.items():
-        title = words(name).capitalize()
+        title = plain_title(name)
         for figure, column in (("value", title), (_SHIFT, "Largest shift of a mean, SD")):
             values = {f"{r['domain']}: {r['part']}": v for v, r in _figures(score.by_domain, figure)}
             if values:
@@ -87,7 +87,7 @@ def _table(head: Headline, scores: Mapping[str, Score], several: bool) -> HeatTa
         (p, tuple(_cell(values.get(p), most) for values, most in zip(cells, largest, strict=True))) for p in parts[:MOST_PARTS]
     )
     more = f" The worst {MOST_PARTS} of {count(len(parts))} parts are shown." if len(parts) > MOST_PARTS else ""
-    caption = f"Loss inside domains{f' of {quote(head.name)}' if several else ''}"
+    caption = f"Loss within domains{f' of {quote(head.name)}' if several else ''}"
     said = domain_sentence(list(scores.values()))
     return HeatTable(caption, said, (("Loss", len(columns)),), tuple(columns), rows, _NOTE + more, "Domain part")
 

@@ -1,4 +1,4 @@
-"""How to analyse a release: what follows from its steps, with code to copy in Python and in R."""
+"""How to analyse a release, given its steps, with code to copy in Python and R."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from larvatus.reporting.sections.analysis_code import (
 
 _NOISES = ("additive_noise", "correlated_noise", "bias_and_noise")
 _KEPT = (
-    "The masking is made to keep means and covariances, or values and rank correlations, so that these need no correction: "
-    "analyse the file as if it were the collected one, and keep the losses in mind."
+    "The masking preserves means and covariances, or values and rank correlations, so these need no correction. Analyse the "
+    "file as you would analyse the collected data, and keep the losses in mind."
 )
-UNKNOWN = "variances, relations between columns and tails may differ from those of the collected data"
+UNKNOWN = "variances, relations between columns and tails may differ from the collected data"
 PARTLY = (
-    "Some values, columns or records were left out of a step: relations between what was masked and what was not may have "
-    "changed, and means and variances too if zeros or signs were held."
+    "A step was not applied to some values, columns or records. Relations between masked and unmasked values may have "
+    "changed; so may means and variances if zeros or signs were preserved."
 )
-RULES = "Values were made to obey rules, which may have moved means, variances and relations."
-NO_CODE = "No ready-made correction for this is given here: analyse the file with these changes and the losses below in mind."
+RULES = "Values were adjusted to satisfy rules. This may have changed means, variances and relations."
+NO_CODE = "There is no ready-made correction for this. Analyse the file with these changes and the losses below in mind."
 
 
 def how_to_analyse(candidate: Candidate, about: About) -> Section:
-    """Advice and code for this release: combining copies, taking published noise off, or nothing special."""
+    """Advice and code for this release: combine copies, correct for published noise, or neither."""
     blocks: list[ReportBlock] = []
     columns = tuple(n for n, kind in about.kinds if kind == "number" and n in about.confidential) or tuple(about.confidential)
     if candidate.copies > 1:
@@ -52,22 +52,22 @@ def how_to_analyse(candidate: Candidate, about: About) -> Section:
 
 def _copies(copies: int, columns: tuple[str, ...]) -> list[ReportBlock]:
     said = Paragraph(
-        f"The release comes in {count(copies)} copies. Make every estimate once from each copy, with its variance, and combine "
-        "them: the estimate is the mean over copies; its variance is the mean of the copies' variances plus the variance "
-        f"between the copies' estimates divided by {count(copies)} (partially synthetic data; Reiter 2003)."
+        f"The release has {count(copies)} copies. Compute each estimate and its variance from every copy, then combine them. "
+        "The combined estimate is the mean over the copies. Its variance is the mean of the variances plus the variance "
+        f"between the estimates divided by {count(copies)} (the rule for partially synthetic data; Reiter 2003)."
     )
     return [said, *_both(COPIES_PYTHON, COPIES_R, columns[0], copies=copies)]
 
 
 def _plain(candidate: Candidate, about: About, columns: tuple[str, ...]) -> list[ReportBlock]:
     said: list[ReportBlock] = _changed(candidate, about) if candidate.publishable else [
-        Paragraph("The masking is not described here, so that no correction can be given.")
+        Paragraph("The masking method is not described here, so no correction can be given.")
     ]
     return [*(said or [Paragraph(_KEPT)]), *(_both(PLAIN_PYTHON, PLAIN_R, columns[0]) if columns else [])]
 
 
 def _changed(candidate: Candidate, about: About) -> list[ReportBlock]:
-    """What each step changes by its own account, without code that corrects for it; nothing where all keep what is analysed."""
+    """What each step changes according to its method, without code to correct it; empty if nothing changes."""
     told = [str(step.get("method", "step")) for step in candidate.publishable]
     clauses = [*candidate.altered, *[UNKNOWN] * (len(told) - len(candidate.altered))]
     items = [f"{words(name).capitalize()}: {said}." for name, said in zip(told, clauses, strict=False) if said]
@@ -75,7 +75,7 @@ def _changed(candidate: Candidate, about: About) -> list[ReportBlock]:
     items += [RULES] if candidate.rules else []
     if not items:
         return []
-    return [Paragraph("Masking changed what analyses of the file find:"), Listing(tuple(items)), Paragraph(NO_CODE)]
+    return [Paragraph("Masking affects analyses of the file as follows:"), Listing(tuple(items)), Paragraph(NO_CODE)]
 
 
 def _partly(step: Mapping[str, Any], about: About) -> bool:
@@ -86,8 +86,9 @@ def _partly(step: Mapping[str, Any], about: About) -> bool:
 def _noise(noise: Mapping[str, Any], columns: tuple[str, ...], about: About, within: bool) -> list[ReportBlock]:
     groups = tuple(about.sub_groups) if within else ()
     said = Paragraph(
-        "Noise does not move means, but inflates variances and weakens correlations and regression slopes. Its size is "
-        "published, so that this can be taken off again; standard errors in Python count the noise."
+        "The noise does not change means on average, but it inflates variances and weakens correlations and regression slopes. "
+        "Its size is published, so you can correct for it with the code below. The Python version also gives standard errors "
+        "that account for the noise."
     )
     python, r = noise_python(noise, columns, groups), noise_r(noise, columns, groups)
     return [said, Code("Python", python), Fold("The same in R", (Code("R", r),), "whole")]
@@ -103,7 +104,7 @@ def _within(candidate: Candidate) -> bool:
 
 
 def _published_noise(candidate: Candidate, columns: tuple[str, ...]) -> Mapping[str, Any] | None:
-    """What was published of the noise, by column, where it is the only thing that happened to them."""
+    """The published noise parameters by column; None if anything else was done to the columns."""
     if len(candidate.steps) != 1 or len(candidate.publishable) != 1 or candidate.copies > 1 or candidate.rules or not columns:
         return None
     step, told = candidate.steps[0], candidate.publishable[0]
@@ -119,7 +120,7 @@ def _published_noise(candidate: Candidate, columns: tuple[str, ...]) -> Mapping[
 
 
 def _by_column(value: Any, columns: tuple[str, ...]) -> dict[str, float] | None:
-    """A setting for each column, where that is sure."""
+    """A setting for each column; None if it is not certain."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return dict.fromkeys(columns, float(value))
     if isinstance(value, Mapping) and set(value) == set(columns):

@@ -1,10 +1,11 @@
-"""What releases were judged by, which of them keep it, and which could not be made."""
+"""The limits, which releases meet them, and which releases could not be made."""
 
 from __future__ import annotations
 
 from larvatus.comparison.limits_by_release import limit_figure, of_attack
+from larvatus.comparison.release_sentences import plain_title
 from larvatus.comparison.subset import ComparisonLike
-from larvatus.core.number_format import Cell, loss, plural, quote, share, words
+from larvatus.core.number_format import Cell, loss, plural, quote, share
 from larvatus.data.score import Rows
 from larvatus.reporting.page.blocks import Fold, ReportBlock, ReportTable, Section
 
@@ -12,14 +13,14 @@ _NAMED = ("combined", "part")  # columns that hold names of scores
 
 
 def decided_section(comparison: ComparisonLike) -> Section | None:
-    """A table each for limits, combined scores and releases that were not made; nothing where there is none of them."""
+    """One table each for limits, combined scores and releases not made; None if there are none of these."""
     names = {c.name for c in comparison.candidates}
     blocks: list[ReportBlock] = [_table(title, rows) for title, rows in comparison.decisions(names).items() if len(rows)]
     judged = comparison.held_to_limits()
     if len(judged) > 1:
         tables = tuple(limits_table(rows, name) for name, rows in judged.items())
-        blocks.append(Fold(f"Every limit of {plural(len(judged), 'release')}, with the figure that was judged", tables))
-    return Section("Limits and choices", tuple(blocks)) if blocks else None
+        blocks.append(Fold(f"Every limit for {plural(len(judged), 'release')}, with its figure", tables))
+    return Section("Limits", tuple(blocks)) if blocks else None
 
 
 def _table(title: str, rows: Rows) -> ReportTable:
@@ -35,7 +36,7 @@ def _figure(value: Cell) -> bool:
 
 def _text(column: str, value: Cell, risk: bool) -> str:
     if value is None or isinstance(value, str):
-        return words(value or "") if column in _NAMED else value or ""
+        return plain_title(value or "") if column in _NAMED else value or ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, float):
@@ -44,12 +45,12 @@ def _text(column: str, value: Cell, risk: bool) -> str:
 
 
 def limits_table(rows: Rows, name: str) -> ReportTable:
-    """Every limit with the figure that was judged."""
+    """Every limit with its figure."""
     cells = tuple(
-        (words(str(r["score"])), str(r["figure"]), limit_figure(r, r["judged"]), limit_figure(r, r["limit"]),
-         "kept" if r["kept"] is True else "BROKEN", str(r["why"] or "")) for r in rows
+        (plain_title(str(r["score"])), str(r["figure"]), limit_figure(r, r["judged"]), limit_figure(r, r["limit"]),
+         "met" if r["kept"] is True else "BROKEN", str(r["why"] or "")) for r in rows
     )
     whole = any(c[-1] for c in cells)
-    heads = ("Score", "Figure", "Reached", "Limit", "Verdict", *(["Why"] if whole else []))
+    heads = ("Score", "Figure", "Value", "Limit", "Verdict", *(["Remark"] if whole else []))
     told = tuple(c if whole else c[:-1] for c in cells)
-    return ReportTable(f"{quote(name)} against the limits", heads, told, frozenset({0, 1, 4, 5}))
+    return ReportTable(f"Limits for {quote(name)}", heads, told, frozenset({0, 1, 4, 5}))

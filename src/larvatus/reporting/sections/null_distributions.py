@@ -1,4 +1,4 @@
-"""Losses beside what a fresh draw of the original's own records would lose."""
+"""Losses compared with their null distribution: the losses of bootstrap resamples of the original."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from larvatus.reporting.page.tables import fold_table
 
 P95 = f"Null 95{SPACE}%"
 _NOTE = (
-    "The null is the loss of the original's own records drawn again with replacement, scored as if they were a release. A "
-    "release is made of the same records, so that a loss below the null is usual."
+    "The null distribution is the loss of bootstrap resamples of the original, scored as if they were releases. A loss below "
+    "all of them is not unusual, because a release is made from the same records."
 )
 
 
 def null_beside(scores: Sequence[Score | None]) -> str:
-    """The 95 % point of the null under a measure's name, or the range of them over releases."""
+    """The 95 % point of the null distribution, or its range over releases; shown under the name of a measure."""
     found = sorted(v for row in _rows(scores) if row and (v := finite_number(row["p95"])) is not None)
     if not found:
         return ""
@@ -28,7 +28,7 @@ def null_beside(scores: Sequence[Score | None]) -> str:
 
 
 def null_blocks(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> tuple[ReportBlock, ...]:
-    """A sentence and a table with a row per release; nothing where no null was asked for."""
+    """A sentence and a table with one row per release; empty if no null distribution was requested."""
     found = [(h, row) for h, row in zip(heads, _rows(scores), strict=True) if row]
     if not found:
         return ()
@@ -40,14 +40,14 @@ def null_blocks(title: str, heads: Sequence[Headline], scores: Sequence[Score | 
     columns = ("Release", "Loss", "Null median", P95, "Share of null below", "Resamples", "Records")
     beyond = [h.name for h, row in found if (finite_number(row["release"]) or 0.0) > (finite_number(row["p95"]) or 0.0)]
     if len(found) == 1:
-        said = f"The release lies {'beyond' if beyond else 'within'} what a fresh draw of the records would change."
+        said = f"The loss is {'larger than' if beyond else 'within'} what resampling the records alone would cause."
     elif beyond:
         named = ", ".join(quote(n) for n in beyond) if len(beyond) <= 4 else f"{count(len(beyond))} releases"
-        said = f"Beyond what a fresh draw of the records would change: {named}."
+        said = f"Losses larger than resampling the records alone would cause: {named}."
     else:
-        said = "No release lies beyond what a fresh draw of the records would change."
-    table = ReportTable(f"{title}: beside its null distribution", columns, rows, note=_NOTE)
-    return Paragraph(said), fold_table("Beside the null distribution, as a table", table)
+        said = "No release loses more than resampling the records alone would cause."
+    table = ReportTable(f"{title}: null distribution", columns, rows, note=_NOTE)
+    return Paragraph(said), fold_table("Null distribution, as a table", table)
 
 
 def _rows(scores: Sequence[Score | None]) -> list[Row | None]:
@@ -55,7 +55,7 @@ def _rows(scores: Sequence[Score | None]) -> list[Row | None]:
 
 
 def null_of(score: Score) -> Row | None:
-    """What a fresh draw would lose, where it was asked for."""
+    """The null distribution of a score; None if it was not requested."""
     return score.details[NULL][0] if NULL in score.details else None
 
 

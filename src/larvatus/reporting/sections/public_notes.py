@@ -1,7 +1,7 @@
-"""What steps say to the public, with figures rounded: a bound or a mean in full is somebody's own value.
+"""Notes of steps for the public, with figures rounded: an exact bound or mean may be the value of one person.
 
-Promises state bounds and means of the data: however short, these lose a digit and are called approximate, since the outermost
-value that is kept may be a whole number. Elsewhere only long figures are taken for values.
+Promises state bounds and means of the data. These always lose a digit and are marked as approximate, because even a short
+figure may be somebody's value. In other notes only long figures are treated as values.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LONG = 5  # digits that a figure needs to be taken for a value
 
 
 def public_note(note: Note) -> str:
-    """The note's text; counts have separators and stay as they are."""
+    """The text of the note; counts have separators and do not change."""
     said = _FIGURE.sub(lambda found: _rounded(found.group()) if _digits(found.group()) >= _LONG else found.group(), str(note))
     return STATED.sub(lambda found: _rounded(found.group()), said) if note.promise else said
 

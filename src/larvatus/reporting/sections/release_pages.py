@@ -1,4 +1,4 @@
-"""One page per release: what was done, what it gives away and keeps, and all that was said of it."""
+"""One page per release: its steps, its risk and loss, and its notes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, baseline
-from larvatus.comparison.release_sentences import at_baseline, release_in_words
-from larvatus.core.number_format import NONE, Cell, count, finite_number, interval_text, loss, plural, share, words
+from larvatus.comparison.release_sentences import at_baseline, plain_name, plain_title, release_in_words
+from larvatus.core.number_format import NONE, Cell, count, finite_number, interval_text, loss, plural, share
 from larvatus.data.score import Score
 from larvatus.reporting.page.blocks import (
     Fold,
@@ -34,12 +34,12 @@ _KINDS = ("warning", "status", "information")
 
 
 def pages(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None = None) -> Section:
-    """A page each, closed until it is asked for; print holds that of the release put forward."""
+    """One page per release, closed by default; print includes the page of the proposed release."""
     best = preferred_release(heads)
     paper = chosen or (best.name if best else None)
     others = len(heads) - (paper is not None)
-    rest = [Paragraph(f"{plural(others, 'page')} of other releases: in the HTML file.", "paper")] if others else []
-    opening = Paragraph("Each opens on its own; names and points elsewhere in this report lead here.", "quiet")
+    rest = [Paragraph(f"The HTML file has {plural(others, 'page')} on the other releases.", "paper")] if others else []
+    opening = Paragraph("Click a release to open its page. Names and points elsewhere in the report link here.", "quiet")
     all_pages = [_page(c, h, h.name == paper) for c, h in zip(candidates, heads, strict=True)]
     seen = {h.number for h in first_seen(heads, chosen)}
     first = [page for page, h in zip(all_pages, heads, strict=True) if h.number in seen]
@@ -61,19 +61,19 @@ def _page(candidate: Candidate, head: Headline, paper: bool) -> Page:
 def _figures(head: Headline) -> KeyFigures:
     items = []
     if head.attack is not None and head.risk is not None:
-        beside = f"{words(head.attack.method)}; without the release {share(head.base)}"
+        beside = f"{plain_name(head.attack.method)}; baseline {share(head.base)}"
         items.append(KeyFigure("Strongest attack", share(head.risk), beside))
-    items.append(KeyFigure("Mean loss", loss(head.loss), "over the measures that every release has"))
+    items.append(KeyFigure("Mean loss", loss(head.loss), "over the measures common to all releases"))
     return KeyFigures(tuple(items))
 
 
 def _risks(risks: Sequence[Score]) -> ReportTable:
     rows = tuple(
-        (words(s.method), share(s.value), interval_text(*(s.interval or (None, None))), share(s.chance), share(s.s_alone),
+        (plain_title(s.method), share(s.value), interval_text(*(s.interval or (None, None))), share(s.chance), share(s.s_alone),
          _beyond(s)) for s in risks
     )
-    columns = ("Attack", "Risk", "Interval", "Chance", S_ALONE, "Beside what is had without the release")
-    return ReportTable("Risk under every attack", columns, rows, frozenset({0, 5}))
+    columns = ("Attack", "Risk", "Interval", "Chance", S_ALONE, "Compared with baseline")
+    return ReportTable("Risk by attack", columns, rows, frozenset({0, 5}))
 
 
 def _beyond(score: Score) -> str:
@@ -81,12 +81,12 @@ def _beyond(score: Score) -> str:
     if value is None:
         return NONE
     if at_baseline(score):
-        return "no more"
-    return "more" if not base else f"{value / base:,.1f} times"
+        return "not above"
+    return "above" if not base else f"{value / base:,.1f} times"
 
 
 def _worst(head: Headline) -> list[ReportBlock]:
-    """The sub-groups where the strongest attack does best."""
+    """The sub-groups in which the strongest attack succeeds most often."""
     found = [(v, r) for r in (head.attack.by_group if head.attack else ()) if (v := finite_number(r.get("value"))) is not None]
     if len(found) < 2 or head.attack is None:
         return []
@@ -94,7 +94,7 @@ def _worst(head: Headline) -> list[ReportBlock]:
     rows = tuple(
         (str(r.get("sub_group")), _size(r.get("records")), share(v), share(r.get("chance"))) for v, r in worst
     )
-    caption = f"Where {words(head.attack.method)} does best: {len(rows)} of {plural(len(found), 'sub-group')}"
+    caption = f"{plain_title(head.attack.method)}: the {len(rows)} of {plural(len(found), 'sub-group')} with the highest risk"
     return [ReportTable(caption, ("Sub-group", "Records", "Risk", "Chance"), rows)]
 
 
@@ -110,17 +110,17 @@ def _losses(losses: Sequence[Score]) -> ReportTable:
         worst = max(((finite_number(r.get("loss")) or 0.0, str(r.get("variable"))) for r in score.by_variable), default=None)
         named = f"{worst[1]} ({loss(worst[0])})" if worst and worst[0] > 0 else NONE
         own = [loss(null["p95"]) if null else NONE] if beside else []
-        rows.append((words(score.method), loss(score.value), *own, named))
-    columns = ("Measure", "Loss", *([P95] if beside else []), "Worst of its columns")
-    return ReportTable("Loss under every measure", columns, tuple(rows), frozenset({0, len(columns) - 1}))
+        rows.append((plain_title(score.method), loss(score.value), *own, named))
+    columns = ("Measure", "Loss", *([P95] if beside else []), "Column with the largest loss")
+    return ReportTable("Loss by measure", columns, tuple(rows), frozenset({0, len(columns) - 1}))
 
 
 def _notes(candidate: Candidate) -> ReportBlock:
     scores = (*candidate.of_kind("risk"), *candidate.of_kind("loss"))
     said = [*((n.kind, str(n)) for n in candidate.notes)]
-    said += [("information", f"{words(s.method)}: {t}") for s in scores for t in s.notes]
+    said += [("information", f"{plain_title(s.method)}: {t}") for s in scores for t in s.notes]
     items = sorted(dict.fromkeys(said), key=lambda item: _KINDS.index(item[0]))
     if not items:
-        return Paragraph("No step and no score had anything to add.", "quiet")
+        return Paragraph("No step and no score added a note.", "quiet")
     more = [("information", f"and {count(len(items) - _MOST_NOTES)} more")] if len(items) > _MOST_NOTES else []
     return NotesList((*items[:_MOST_NOTES], *more))

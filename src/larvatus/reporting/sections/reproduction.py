@@ -1,4 +1,4 @@
-"""How to make the releases and this report again: package, study and commands; never the secret, never a record id."""
+"""How to reproduce the releases and this report: package, study and commands; never the secret or a record id."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ larvatus run study.toml -o out/ --secret-file SECRET
 
 
 def reproduction_section(comparison: ComparisonLike, version: str) -> Section:
-    """The study file where there was one, else what can be told of it from the comparison."""
+    """The study file, or one reconstructed from the comparison if there was none."""
     study = comparison.about.study
     said = (
-        "The study file, with folders left out of its paths:" if study
-        else "The releases were made by calls, not from a study file. As a study they would read:"
+        "The study file, with paths shortened to file names:" if study
+        else "The releases were made from Python, not from a study file. An equivalent study file:"
     )
     items = (
         f"Package: larvatus {version}.",
-        "The same secret gives the same releases, bit for bit, on every engine; another one gives others of the same kind. "
-        "The secret is in no report and has to be kept apart by whoever may see the original data.",
-        "Records named by id stand as their number only.",
+        "The same secret gives the same releases, bit for bit, on every engine. Another secret gives different releases with "
+        "the same properties. No report contains the secret; someone who may see the original data must store it.",
+        "Lists of record ids are shown only as the number of records.",
     )
     blocks: tuple[ReportBlock, ...] = (
         Listing(items), Code("Commands", COMMANDS.format(version=version)), Paragraph(said),
@@ -34,7 +34,7 @@ def reproduction_section(comparison: ComparisonLike, version: str) -> Section:
 
 
 def _told(comparison: ComparisonLike) -> str:
-    """A study with the roles, steps, attacks and measures that the comparison shows."""
+    """A study with the roles, steps, attacks and measures of the comparison."""
     import tomli_w
 
     about, first = comparison.about, comparison.candidates[0]
@@ -49,13 +49,13 @@ def _told(comparison: ComparisonLike) -> str:
 
 
 def _settings(settings: Any) -> dict[str, Any]:
-    """A list of record ids as how many there are."""
+    """Settings with a list of record ids replaced by their number."""
     where = settings.get("where")
     return {**settings, "where": f"{len(where):,} record ids"} if isinstance(where, list | tuple) else dict(settings)
 
 
 def _without_nothing(value: Any) -> Any:
-    """What TOML can hold: nothing that is empty or None inside tables, and text for what is no plain value."""
+    """A value that TOML can store: empty and None entries are dropped, other types become text."""
     if isinstance(value, dict):
         return {str(k): _without_nothing(v) for k, v in value.items() if v is not None and v != {} and v != []}
     if isinstance(value, list | tuple):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, under
+from larvatus.comparison.release_sentences import plain_title
 from larvatus.core.number_format import EXACT, finite_number, loss, quote, words
 from larvatus.data.score import Rows, Score
 from larvatus.measures.analyses.spec import METHOD
@@ -22,23 +23,24 @@ from larvatus.reporting.sections.steps import setting_text
 
 _MOST_PAIRS = 60
 _WORST = 3
-OUTLIERS = "outliers"  # read by boards, so that it stands open
+OUTLIERS = "outliers"  # read by boards, so it is shown open
 
 
 def risk_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section:
-    """Every attack: its headline, its details, and the sub-groups."""
+    """Every attack: its overall figure, its details, and the sub-groups."""
     methods = by_method(candidates, "risk")
     if not methods:
         return Section("Risk", (Paragraph("No attack was run."),))
     opening = Paragraph(
-        "Risk is the success of an attack. It is to be read beside what chance gives and what the non-confidential "
-        "columns alone (S alone) give, because that much is lost whatever the mask. Intervals are over records, at 95 %."
+        "Risk is the success of an attack. Compare it with its two baselines: chance, and what the attack achieves with the "
+        "non-confidential columns alone (S alone). No mask can reduce these; the difference is what the mask fails to hide. "
+        "Intervals are 95 % confidence intervals over records."
     )
     return Section("Risk", (opening, *(_attack(name, heads, scores, _count(candidates)) for name, scores in methods.items())))
 
 
 def _attack(name: str, own: Sequence[Headline], scores: Sequence[Score | None], methods: int) -> Section:
-    title = words(name).capitalize()
+    title = plain_title(name)
     heads = under(own, scores)
     overall = attack_table(f"{title}: all releases", heads, scores)
     blocks: list[ReportBlock] = [_meaning(scores), fold_table("All releases, as a table", overall)]
@@ -51,12 +53,12 @@ def _attack(name: str, own: Sequence[Headline], scores: Sequence[Score | None], 
 
 
 def loss_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section:
-    """Every measure: its headline, the variables, the worst pairs, and the sub-groups."""
+    """Every measure: its overall figure, the variables, the worst pairs, and the sub-groups."""
     methods = {name: s for name, s in by_method(candidates, "loss").items() if name != METHOD}
     if not methods:
         return Section("Loss", (Paragraph("No loss was measured."),))
     opening = Paragraph(
-        "Loss is what an analyst of the release misses; 0 is best. Different measures have different units."
+        "Loss is the accuracy that an analyst of the release loses; 0 is best. Each measure has its own unit."
     )
     inside = domain_blocks(heads, methods)
     each = (_measure(name, heads, scores, _count(candidates)) for name, scores in methods.items())
@@ -69,7 +71,7 @@ def _count(candidates: Sequence[Candidate]) -> int:
 
 
 def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None], methods: int) -> Section:
-    title = words(name).capitalize()
+    title = plain_title(name)
     blocks: list[ReportBlock] = [_meaning(scores), Paragraph(_range(heads, scores))]
     blocks += null_blocks(title, heads, scores)
     blocks += pictures(heads, scores)
@@ -86,29 +88,29 @@ def _measure(name: str, heads: Sequence[Headline], scores: Sequence[Score | None
 
 
 def _meaning(scores: Sequence[Score | None]) -> Paragraph:
-    """What the figure is, how it was asked for, and whether it rests on a sample."""
+    """The definition of the figure, its method and settings, and whether it is based on a sample."""
     there = [s for s in scores if s]
     first = there[0]
     settings = ", ".join(f"{words(k)} = {setting_text(k, v)}" for k, v in first.settings.items())
     said = f"{first.meaning[:1].upper()}{first.meaning[1:]}".rstrip(".")
-    parts = [f"{said}." if said else "", f"Settings: {settings}." if settings else ""]
+    parts = [f"{said}." if said else "", f"Method: {first.method}{f' ({settings})' if settings else ''}."]
     parts.append("Estimated from a sample of the records." if any(s.sampled for s in there) else "")
-    return Paragraph(" ".join(p for p in parts if p) or "No description is given.")
+    return Paragraph(" ".join(p for p in parts if p))
 
 
 def _range(heads: Sequence[Headline], scores: Sequence[Score | None]) -> str:
     found = [(v, h.name) for h, s in zip(heads, scores, strict=True) if s and (v := finite_number(s.value)) is not None]
     if not found:
-        return "It has no finite value for any release."
+        return "It has no finite value in any release."
     low, high = (end(found, key=lambda known: known[0]) for end in (min, max))
     if low[0] == high[0]:
         return f"The loss is {loss(low[0])}." if len(found) == 1 else f"The loss is {loss(low[0])} for every release."
-    least = "0, but for rounding" if abs(low[0]) < EXACT else loss(low[0])
-    return f"The loss runs from {least} ({quote(low[1])}) to {loss(high[0])} ({quote(high[1])})."
+    least = "0" if abs(low[0]) < EXACT else loss(low[0])
+    return f"The loss ranges from {least} ({quote(low[1])}) to {loss(high[0])} ({quote(high[1])})."
 
 
 def _details(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
-    """The tables a score brings along that are not drawn, under their own names; long ones fold."""
+    """The tables of a score that are not drawn; long ones are folded."""
     names = dict.fromkeys(name for s in scores if s for name in s.details if (s.method, name) not in DRAWN_ONLY)
     variables = {str(row.get("variable")) for s in scores if s for row in s.by_variable}
     out: list[ReportBlock] = []
@@ -126,15 +128,15 @@ def _parts(heads: Sequence[Headline], rows: Sequence[Rows]) -> list[tuple[str, R
 
 
 def _wide_variables(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> list[ReportBlock]:
-    """The whole rows by variable where they say more than the loss."""
+    """All figures by variable, if there are more than the loss."""
     rows = [s.by_variable if s else Rows() for s in scores]
     if all(set(r.columns) <= {"variable", "loss"} for r in rows):
         return []
     if len(heads) <= MOST_ACROSS:
         return [Fold("All figures by variable", (rows_table(f"{title}: by variable", _parts(heads, rows), "loss"),))]
     worst = [Rows(tuple(sorted(r, key=lambda row: -(finite_number(row.get("loss")) or 0.0))[:_WORST])) for r in rows]
-    table = rows_table(f"{title}: the {_WORST} variables of each release that lost most", _parts(heads, worst), "loss")
-    return [Fold("All figures of the variables that lost most", (table,))]
+    table = rows_table(f"{title}: the {_WORST} variables with the largest loss in each release", _parts(heads, worst), "loss")
+    return [Fold("All figures of the variables with the largest loss", (table,))]
 
 
 def _pairs(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]) -> ReportBlock:
@@ -143,5 +145,5 @@ def _pairs(title: str, heads: Sequence[Headline], scores: Sequence[Score | None]
         Rows(tuple(sorted(s.by_pair, key=lambda r: -(finite_number(r.get("loss")) or 0.0))[:each])) if s else Rows()
         for s in scores
     ]
-    table = rows_table(f"{title}: the pairs that lost most", _parts(heads, worst), "loss")
-    return Fold("The pairs that lost most", (table,), "worst" if len(heads) == 1 else "line")
+    table = rows_table(f"{title}: the pairs with the largest loss", _parts(heads, worst), "loss")
+    return Fold("The pairs with the largest loss", (table,), "worst" if len(heads) == 1 else "line")

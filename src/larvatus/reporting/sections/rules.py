@@ -1,4 +1,4 @@
-"""Rules that values have to meet: which are kept, which are broken, and by how many records."""
+"""Rules for values: which are satisfied, which are broken, and by how many records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SIDES = ("original", "after_steps", "released")
 
 
 def rules_block(candidate: Candidate) -> tuple[ReportBlock, ...]:
-    """How many records break each rule: in the original, as the steps left them, and in the release."""
+    """How many records break each rule: in the original, after the steps, and in the release."""
     if not candidate.rules:
         return ()
     rows = tuple((str(r["rule"]), *(_broken(r, k, candidate.records) for k in _SIDES), _word(r)) for r in candidate.rules)
@@ -29,15 +29,15 @@ def _broken(row: Mapping[str, Any], side: str, records: int) -> str:
 
 
 def _word(row: Mapping[str, Any]) -> str:
-    return "broken" if int(row["released"]) else "kept"
+    return "broken" if int(row["released"]) else "satisfied"
 
 
 def rules_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> Section:
-    """One row per release, or the sentence that none was stated."""
+    """One row per release, or a sentence that there are no rules."""
     stated = [(c, h) for c, h in zip(candidates, heads, strict=True) if c.rules]
-    title = "Rules kept and broken"
+    title = "Rules for values"
     if not stated:
-        return Section(title, (Paragraph("No rule that values have to meet was stated in the study."),))
+        return Section(title, (Paragraph("The study states no rules that values must satisfy."),))
     rows, links = [], []
     for c, h in stated:
         broken = [str(r["rule"]) for r in c.rules if r["released"]]
@@ -45,9 +45,10 @@ def rules_section(candidates: Sequence[Candidate], heads: Sequence[Headline]) ->
         links.append(f"#{anchor(h)}")
     bad = [h for (_, h), row in zip(stated, rows, strict=True) if row[2] != "0"]
     many = plural(len(candidates), "release")
-    said = f"Every rule is kept in every release ({many})."
+    said = f"Every release satisfies every rule ({many})."
     if bad:
-        said = f"Rules are broken in {count(len(bad))} of {many}: {list_names([quote(h.name) for h in bad], 4)}."
-    table = ReportTable("Rules by release", ("Release", "Kept", "Broken", "Which are broken"), tuple(rows), frozenset({0, 3}),
+        verb = "breaks" if len(bad) == 1 else "break"
+        said = f"{count(len(bad))} of {many} {verb} rules: {list_names([quote(h.name) for h in bad], 4)}."
+    table = ReportTable("Rules by release", ("Release", "Satisfied", "Broken", "Broken rules"), tuple(rows), frozenset({0, 3}),
                   links=tuple(links))
     return Section(title, (Paragraph(said), table))

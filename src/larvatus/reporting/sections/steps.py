@@ -1,4 +1,4 @@
-"""What was done to make a release, in words."""
+"""The steps of a release, in words."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from larvatus.comparison.comparison import Candidate
 from larvatus.core.number_format import count, plural, words
 from larvatus.reporting.page.blocks import Listing, Paragraph, ReportBlock
 
-ELSEWHERE = "This release was masked elsewhere; its steps are not known here."
+ELSEWHERE = "This release was masked outside larvatus; its steps are not known."
 _MOST_VALUES = 12
 
 
 def steps_section(candidate: Candidate) -> tuple[ReportBlock, ...]:
     """The steps of a release in order, and how many records and copies it has."""
     copies = (
-        f", in {plural(candidate.copies, 'copy', 'copies')}: risk is that of the worst copy or of their average, loss the mean"
+        f", {plural(candidate.copies, 'copy', 'copies')}. Risk is that of the worst copy or of their average; loss is the mean"
         if candidate.copies > 1 else ""
     )
     size = Paragraph(f"{plural(candidate.records, 'record')}{copies}.", "quiet")
@@ -47,11 +47,11 @@ def setting_text(name: str, value: Any) -> str:
         return _joined([f"{k} {setting_text(name, v)}" for k, v in value.items()], "; ")
     if isinstance(value, list | tuple):
         if name == "where":
-            return f"{plural(len(value), 'record')} named by id"
+            return f"{plural(len(value), 'record')} listed by id"
         return _joined([setting_text(name, v) for v in value], "; ")
     return words(value) if isinstance(value, str) and name != "where" else str(value)
 
 
 def _joined(parts: Sequence[str], by: str) -> str:
-    more = f"{by}… ({count(len(parts))} in all)" if len(parts) > _MOST_VALUES else ""
+    more = f"{by}… ({count(len(parts))} in total)" if len(parts) > _MOST_VALUES else ""
     return by.join(parts[:_MOST_VALUES]) + more

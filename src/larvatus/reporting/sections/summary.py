@@ -1,4 +1,4 @@
-"""All releases at a glance: every attack beside what is had without it, every loss, and the same in words."""
+"""All releases at a glance: every attack with its baseline, every loss, and a summary in words."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from larvatus.comparison.by_method import by_method
 from larvatus.comparison.comparison import Candidate
 from larvatus.comparison.headline import Headline, baseline, excess, unbeaten
-from larvatus.comparison.release_sentences import WITHOUT, at_baseline, release_in_words
-from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, plural, quote, share, shares, words
+from larvatus.comparison.release_sentences import at_baseline, not_counted, plain_title, release_in_words
+from larvatus.core.number_format import EXACT, NONE, count, finite_number, loss, plural, quote, share, shares
 from larvatus.data.score import Score
 from larvatus.reporting.figures.release_selection import MOST_RELEASES, evenly_spaced
 from larvatus.reporting.page.blocks import Fold, HeatCell, HeatTable, Listing, ReportBlock
@@ -20,22 +20,22 @@ from larvatus.reporting.sections.verdict import preferred_release
 MOST_SEEN = 12
 _SLIGHT = 0.1  # losses below this share of the full loss never get the deepest colour, however small all of them are
 _NOTE = (
-    f"Risk is coloured where an attack does better than {WITHOUT}: by chance or from the non-confidential columns alone. "
-    "Loss is coloured by its size beside the largest in its column; “exact” is 0, but for rounding. "
-    "All are figures of the whole file; sub-groups are shown further below."
+    "Baseline: the success of the attack without the masked columns, by chance or from the non-confidential columns alone. "
+    "A risk is coloured if its whole interval lies above the baseline. The darker a loss, the larger it is relative to the "
+    "largest in its column; “exact” means 0 up to rounding. All figures are for the whole file; sub-groups follow below."
 )
 
 
 def glance(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: str | None = None) -> tuple[ReportBlock, ...]:
-    """A table with a row per release, and a sentence or two on each where they are few; nothing without scores.
+    """A table with one row per release and, for few releases, a sentence or two on each; empty without scores.
 
-    Of many releases some stand first and all in a fold.
+    With many releases, a selection is shown first and all are in a folded table.
     """
     attacks, measures = by_method(candidates, "risk"), by_method(candidates, "loss")
     if not attacks and not measures:
         return ()
-    columns = [(_title(n), _without(scores)) for n, scores in attacks.items()]
-    columns += [(_title(n), null_beside(scores)) for n, scores in measures.items()]
+    columns = [(plain_title(n), _baseline(scores)) for n, scores in attacks.items()]
+    columns += [(plain_title(n), null_beside(scores)) for n, scores in measures.items()]
     cells = [*(_risk_cells(s) for s in attacks.values()), *(_loss_cells(s) for s in measures.values())]
     rows = tuple((release_title(h, len(heads)), tuple(column[i] for column in cells)) for i, h in enumerate(heads))
     spans = tuple((name, len(of)) for name, of in (("Risk", attacks), ("Loss", measures)) if of)
@@ -52,7 +52,7 @@ def glance(candidates: Sequence[Candidate], heads: Sequence[Headline], chosen: s
 
 
 def first_seen(heads: Sequence[Headline], chosen: str | None) -> tuple[Headline, ...]:
-    """All releases where they are few; else the chosen one, the one the rule names, and some that no other beats."""
+    """All releases if they are few; else the chosen one, the one the rule selects, and some on the frontier."""
     return tuple(heads) if len(heads) <= MOST_SEEN else tuple(sorted(_named(heads, chosen), key=lambda h: h.number))
 
 
@@ -64,18 +64,14 @@ def _named(heads: Sequence[Headline], chosen: str | None) -> list[Headline]:
 
 def _which(first: Sequence[Headline], heads: Sequence[Headline], chosen: str | None) -> str:
     named = ["the chosen one"] if chosen else []
-    named += ["the one that the rule of the first paragraph names"] if preferred_release(heads) else []
-    named += ["some that no other beats on both risk and loss" if unbeaten(heads) else "the first of them"]
-    return f"{count(len(first))} of {count(len(heads))} stand here: {', '.join(named)}. All are in the tables further below."
+    named += ["the one that the rule in the first paragraph selects"] if preferred_release(heads) else []
+    named += ["some that no other release beats on both risk and loss" if unbeaten(heads) else "the first ones"]
+    return f"{count(len(first))} of {count(len(heads))} releases are shown here: {', '.join(named)}. The tables below show all."
 
 
-def _title(name: str) -> str:
-    return words(name).capitalize()
-
-
-def _without(scores: Sequence[Score | None]) -> str:
+def _baseline(scores: Sequence[Score | None]) -> str:
     said = shares(baseline(s) for s in scores if s)
-    return "" if said == NONE else f"without: {said}"
+    return "" if said == NONE else f"baseline: {said}"
 
 
 def _risk_cells(scores: Sequence[Score | None]) -> list[HeatCell]:
@@ -83,7 +79,7 @@ def _risk_cells(scores: Sequence[Score | None]) -> list[HeatCell]:
 
 
 def _risk_depth(score: Score) -> float:
-    """None at the baseline, pale near it, then deeper with the order of magnitude."""
+    """0 at the baseline, low near it, then rising with the order of magnitude."""
     if finite_number(score.value) is None or at_baseline(score):
         return 0.0
     beyond = min(excess(score), 1e3)
@@ -102,19 +98,19 @@ def _loss_text(value: float | None) -> str:
 
 
 def _sentence(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> str:
-    """Which releases give an intruder nothing, and which of them loses least."""
+    """The releases on which no attack beats its baseline, and the one of them with the least loss."""
     attacked = [h for h in heads if h.risk is not None]
     safe = [h for h in attacked if all(at_baseline(s) for s in candidates[h.number - 1].of_kind("risk") if s.weighs)]
-    beside = list(dict.fromkeys(words(s.method) for c in candidates for s in c.of_kind("risk") if not s.weighs))
-    apart = f"Apart from {' and '.join(beside)}, which no useful release is without: n" if beside else "N"
+    aside = list(dict.fromkeys(s.method for c in candidates for s in c.of_kind("risk") if not s.weighs))
     if not attacked:
-        return "No attack was run; the losses stand alone."
+        return "No attack was run; only losses are shown."
     if not safe:
-        return f"Against every release some attack does better than {WITHOUT}."
+        return "On every release at least one attack beats its baseline."
     few = len(safe) <= MOST_RELEASES
     named = " and ".join(quote(h.name) for h in safe) if few else f"{count(len(safe))} of {count(len(heads))} releases"
-    said = f"{apart}o attack on {named} does better than {WITHOUT}"
-    others = len(attacked) - len(safe)
-    said += f"; on {'the other' if others == 1 else 'each of the others'} some attack does." if others else "."
+    said = f"On {named} no attack beats its baseline{not_counted(aside)}."
     known = [(h.loss, h.name) for h in safe if h.loss is not None]
-    return said + (f" Of these, {quote(min(known)[1])} has the least mean loss." if len(known) > 1 else "")
+    said += f" Of these releases, {quote(min(known)[1])} has the least mean loss." if len(known) > 1 else ""
+    others = len(attacked) - len(safe)
+    which = "the other" if others == 1 else "every other"
+    return said + (f" On {which} release at least one attack beats its baseline." if others else "")

@@ -69,7 +69,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     var ends = y.ends && y.ends[point.place], without = y.without && y.without[point.place];
     var lines = [point.number + ". " + point.name, "↑ " + y.name + ": " + figureText(y.kind, point.y)];
     if (ends) lines[1] += " (" + figureText(y.kind, ends[0]) + " to " + figureText(y.kind, ends[1]) + ")";
-    if (without !== null && without !== undefined) lines.push("without the release: " + figureText(y.kind, without));
+    if (without !== null && without !== undefined) lines.push("baseline: " + figureText(y.kind, without));
     lines.push("→ " + x.name + ": " + figureText(x.kind, point.x));
     return lines;
   }
@@ -150,7 +150,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     if (known.length) {
       var base = Math.max.apply(null, known);
       inside.push(part("line", { x1: left, x2: right, y1: sy.at(base), y2: sy.at(base), "class": "reference alone" }));
-      var named = (Math.min.apply(null, known) < base ? "without the release: at most " : "without the release: ") + figureText(y.kind, base);
+      var named = (Math.min.apply(null, known) < base ? "baseline: at most " : "baseline: ") + figureText(y.kind, base);
       var long = 7.2 * named.length, places = [];
       [sy.at(base) - 5, sy.at(base) + 15].forEach(function (at) {
         [right - long, left + 4, (left + right - long) / 2].forEach(function (start) {
@@ -180,7 +180,7 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
     var marks = points.map(function (p, i) {
       var good = numbers.indexOf(p.number) >= 0;
       var lines = told(p, x, y);
-      var name = lines.join("; ") + (good ? "; beaten by no other on both" : "");
+      var name = lines.join("; ") + (good ? "; no other release beats it on both" : "");
       var mark = part("a", { href: p.page, tabindex: i ? -1 : 0, "aria-label": name, "data-number": p.number, "class": front && !good ? "dim" : "" }, [
         part("circle", { cx: sx.at(p.x), cy: sy.at(p.y), r: 12, "class": "reach" }),
         part("circle", { cx: sx.at(p.x), cy: sy.at(p.y), r: front && good ? 7 : 5, "class": good ? "point" : "point beaten" })
@@ -201,12 +201,12 @@ document.querySelectorAll("figure.map").forEach(function (figure) {
       return mark;
     });
     var at = points.map(function (p) { return [sx.at(p.x), sy.at(p.y)]; });
-    inside = inside.concat(labels(points, at, taken, numbers), [part("g", { role: "group", "aria-label": "Releases; arrow keys move between them, Enter leads to a release's page" }, marks)]);
+    inside = inside.concat(labels(points, at, taken, numbers), [part("g", { role: "group", "aria-label": "Releases; use the arrow keys to move between them and Enter to open the page of a release" }, marks)]);
     scroll.replaceChildren(part("svg", { viewBox: "0 0 " + wide + " " + high, width: wide, height: high }, inside));
-    said.textContent = points.length + " of " + data.points.length + " releases are placed; " + best.length +
-      (best.length === 1 ? " is" : " are") + " beaten by no other on both axes: " + numbers.join(", ") + ".";
+    said.textContent = points.length + " of " + data.points.length + " releases are shown. On the frontier (no other release beats " +
+      (best.length === 1 ? "it" : "them") + " on both axes): " + numbers.join(", ") + ".";
   }
-  var up = chooser("Upwards", data.y), across = chooser("To the right", data.x);
+  var up = chooser("Vertical axis", data.y), across = chooser("Horizontal axis", data.x);
   var frontier = document.createElement("input"), field = document.createElement("label");
   frontier.type = "checkbox";
   frontier.addEventListener("change", draw);

@@ -1,5 +1,5 @@
 function figureText(kind, value) {
-  if (value === null) return "not known";
+  if (value === null) return "unknown";
   if (kind === "risk" && value <= 1) return (100 * value).toFixed(value && value < 0.01 ? 2 : 1) + "\u00a0%";
   return Math.abs(value) < 1e-9 ? "0" : Math.abs(value) < 0.001 ? "below 0.001" : value.toFixed(3);
 }
