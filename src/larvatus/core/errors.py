@@ -108,7 +108,7 @@ def nearest_names(name: str, known: Iterable[str], most: int = 3) -> str:
     if any(_numeric(n) for n in names) and not _numeric(name):
         return f"there are {len(names)}, some of them numbers: does the file have a header line?"
     alike = [n for n in names if n.casefold().startswith(name.casefold())] if len(name) >= LEAST_BEGINNING else []
-    told = alike or names
-    shown = [repr(n) for n in told] if alike or any("," in n for n in names) else told
-    listed = ", ".join(shown[:8]) + (f" … ({len(told)} in all)" if len(told) > 8 else "")
+    offered = alike or names
+    shown = [repr(n) for n in offered] if alike or any("," in n for n in names) else offered
+    listed = ", ".join(shown[:8]) + (f" … ({len(offered)} in all)" if len(offered) > 8 else "")
     return f"names that begin with it: {listed}." if alike else f"there are: {listed}."

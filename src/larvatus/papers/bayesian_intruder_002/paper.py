@@ -129,7 +129,7 @@ def _kernel(found: Mapping[str, Summary]) -> tuple[Holds, str]:
                      "scenarios. One link more in the scenario above refutes the claim")
 
 
-def _told(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> str:
+def _by_kind(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> str:
     """How many figures of each kind are in band, and whether chance explains those outside."""
     return f"{by_kind(rows, _KINDS)} {by_chance(rows)}".strip()
 
@@ -138,7 +138,7 @@ def _wider(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> s
     """What a wider prior of the noise gives for Table 3: a possible reason if it brings more figures into their bands."""
     wrong = [r for r in rows if r.verdict == "outside"]
     if not wrong:
-        return _told(rows, found)
+        return _by_kind(rows, found)
     now = {r.published.name: m for r in rows if (m := found.get(f"wider {r.published.name}")) and m.seeds >= FEWEST_SEEDS}
     rows_of = {k: [r for r in rows if r.published.column.endswith(k) and r.published.name in now] for k in _KINDS}
     inside = {r.published.name for own in rows_of.values() for r in own
@@ -146,13 +146,13 @@ def _wider(rows: Sequence[VerdictRow], found: Mapping[str, MeasuredFigure]) -> s
     fits = {k: sum(r.published.name in inside for r in own) for k, own in rows_of.items()}
     likely = rows_of["probability"]
     if not likely:
-        return _told(rows, found)
+        return _by_kind(rows, found)
     before = sum(r.verdict != "outside" for r in likely)
     because = "A wider prior does not explain them"
     if fits["probability"] > before:
         because = ("The printed probabilities fit a wider prior better than the one the text states "
                    f"({fits['probability']} against {before} of {len(likely)})")
-    return (f"{_told(rows, found)}\nPossible reason: if the prior of the noise is centred at {WIDER:g} of the range of z "
+    return (f"{_by_kind(rows, found)}\nPossible reason: if the prior of the noise is centred at {WIDER:g} of the range of z "
             f"instead of a sixth (a value chosen afterwards because it fits), {sum(r.published.name in inside for r in wrong)} "
             f"of the {len(wrong)} figures outside are in band. In band among the figures that {FEWEST_SEEDS} seeds or more "
             f"give: {', '.join(f'{fits[k]} of {len(own)} {k}' for k, own in rows_of.items())}. {because}.")
@@ -179,7 +179,7 @@ PAPER = Paper(
                        note="On data drawn anew for every replication, N = 100, with the mean and the standard deviation of "
               f"the five published values. The standard deviations are {_spread('DATA1'):.2f} and {_spread('DATA2'):.2f}; "
               "`larvatus.datasets.key_variables` uses 3.2 and 19. The paper's kernel in closed form, threshold 0.",
-              remark=_told),
+              remark=_by_kind),
         PublishedTable("3", "scenarios",
                        note="Priors on the two standard deviations, centred at 1/12 and at a sixth of the range of z, "
               "coefficient of variation 1/20: the reading of the printed numbers that reproduces Table 3. Data as for Table 2.",

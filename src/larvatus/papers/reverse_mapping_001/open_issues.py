@@ -114,28 +114,28 @@ def _relations(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
 
 def _differing(pairs: Iterable[tuple[Summary, Summary]]) -> tuple[Holds, str]:
     """Whether figures from different draws differ in more pairs than chance would give; pairs with few seeds are ignored."""
-    told = [(a, b) for a, b in pairs if min(a.seeds, b.seeds) >= FEWEST_SEEDS]
-    differ = sum(sign_of_difference(a, b) != 0 and abs(a.mean - b.mean) > SAME_FIGURE for a, b in told)
-    clear, luck = _more_than(differ, by_luck((min(a.seeds, b.seeds) for a, b in told if varies(a, b)), 2))
+    enough = [(a, b) for a, b in pairs if min(a.seeds, b.seeds) >= FEWEST_SEEDS]
+    differ = sum(sign_of_difference(a, b) != 0 and abs(a.mean - b.mean) > SAME_FIGURE for a, b in enough)
+    clear, luck = _more_than(differ, by_luck((min(a.seeds, b.seeds) for a, b in enough if varies(a, b)), 2))
     verdict: Holds = "cannot tell"
     if clear:
-        verdict = "holds" if 2 * differ > len(told) else "holds in part"
-    return verdict, f"{differ} of {len(told)}, beyond {ERRORS:g} standard errors; {luck}"
+        verdict = "holds" if 2 * differ > len(enough) else "holds in part"
+    return verdict, f"{differ} of {len(enough)}, beyond {ERRORS:g} standard errors; {luck}"
 
 
 def _size(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:
     own = increments(found, "linked")
     sizes = sorted({k[0] for k in own})
-    told = [n for n in sizes if all(s.seeds >= FEWEST_SEEDS for k, s in own.items() if k[0] == n)] or sizes
+    enough = [n for n in sizes if all(s.seeds >= FEWEST_SEEDS for k, s in own.items() if k[0] == n)] or sizes
     verdict, counted = _differing(
-        (s, own[told[-1], *k[1:]]) for k, s in own.items() if k[0] == told[0] and (told[-1], *k[1:]) in own)
+        (s, own[enough[-1], *k[1:]]) for k, s in own.items() if k[0] == enough[0] and (enough[-1], *k[1:]) in own)
     said = []
     for n in sizes:
         values = [abs(s.mean) for k, s in own.items() if k[0] == n]
         said.append((f"n = {n:,}", f"{sum(values) / len(values):.4f}", f"{max(values):.4f}"))
     return verdict, Evidence(
-        f"Masks and shapes for which the change in the share of linked records differs between n = {told[0]:,} and n = "
-        f"{told[-1]:,}: {counted}. Absolute change, over masks and shapes", ("records", "on average", "at most"), tuple(said))
+        f"Masks and shapes for which the change in the share of linked records differs between n = {enough[0]:,} and n = "
+        f"{enough[-1]:,}: {counted}. Absolute change, over masks and shapes", ("records", "on average", "at most"), tuple(said))
 
 
 def _shape(found: Mapping[str, Summary]) -> tuple[Holds, Evidence]:

@@ -76,7 +76,7 @@ def least_cost_starts(ordered: Floats, k: int) -> Ints:
 
 @kernel()
 def _shortest(x: Floats, k: int, cost: Floats, came: Ints) -> None:
-    """For each place, the smallest cost of grouping all before it, and the start of its last group (Welford sums)."""
+    """For each place, the smallest cost of grouping all before it and the start of its last group (Welford's sums)."""
     cost[0] = 0.0
     for stop in range(k, len(x) + 1):
         mean, square = 0.0, 0.0

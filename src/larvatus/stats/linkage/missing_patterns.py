@@ -160,7 +160,7 @@ def patterns_of(present: Bools) -> tuple[Bools, Ints]:
 
 
 def missing_cost(counts: Floats) -> Floats:
-    """−2 log P(pattern of known cells | pattern of released cells), from counts of records in the same shape.
+    """−2 log P(known cell missing or not | pattern of released cells), from counts of records.
 
     Half a record is added to each count, so that nothing is impossible.
     """
