@@ -148,7 +148,7 @@ def test_parts_of_which_no_record_is_released_are_named():
 
 @pytest.mark.parametrize(("domain", "said"), [
     ("reigon", "'reigon' is not a column with a role that leaves; did you mean 'region'?"),
-    ("AGEE > 2", "'AGEE' is not a column"), ("AGE >", "cannot be read"),
+    ("AGEE > 2", "'AGEE' is not a column"), ("AGE >", "cannot be parsed"),
     ({"column": "AGE", "where": "AGE > 1"}, "and not both"),
     ({"where": "AGE > 1", "quantiles": [0.5]}, "quantiles need a column"), ("AGE: 0.5, 0.2", "quantiles must rise"),
     ("AGE: 2", "less than 1"), ({"colum": "AGE"}, "no such setting; did you mean 'column'"), (5, "cannot be read from a int"),
