@@ -40,7 +40,7 @@ def mask(source: str, *more: str, output: str = "out.csv") -> list[str]:
 
 CASES = {
     "a column that does not exist": (mask("in.csv", "--non-confidential", "regon"), ["'regon'", "did you mean 'region'"]),
-    "text where numbers are needed": (mask("text.csv"), ["needs numbers, and 'income' holds text"]),
+    "text where numbers are needed": (mask("text.csv"), ["needs numbers, and 'income' contains text"]),
     "an empty file": (mask("empty.csv"), ["empty.csv is empty"]),
     "a header alone": (mask("header.csv"), ["no records"]),
     "duplicate column names": (mask("twice.csv"), ["duplicate column names: 'income'"]),

@@ -38,7 +38,7 @@ def test_calls_take_toml_values(text, settings):
 
 @pytest.mark.parametrize("text", ["", "m(", "m)", "m(a)", "m(a=)", "m(a=b)", "1m", "m(a=1) extra", "m(a=1)\n[x]", "m(}\n{)"])
 def test_calls_that_cannot_be_read(text):
-    with pytest.raises(StudyError, match="cannot be read"):
+    with pytest.raises(StudyError, match="cannot be parsed"):
         parsed_call(text)
 
 
@@ -50,7 +50,7 @@ def test_calls_that_cannot_be_read(text):
     ("additive_noise(varance=1)", "additive_noise.varance: no such setting; did you mean 'variance'?"),
     ("additive_noise(variance=-1)", "additive_noise.variance: input should be greater than 0, got -1."),
     ("additive_noise(noise='pink')", "additive_noise.noise: input should be 'normal', 'uniform', 'laplace' or 'mixture'"),
-    ("../../etc/passwd", "cannot be read"),
+    ("../../etc/passwd", "cannot be parsed"),
     ("__init__", "no mask '__init__'"),
 ])
 def test_mistakes_are_named_with_a_way_out(given, said):

@@ -56,13 +56,13 @@ def test_nothing_confidential_is_a_problem():
 
 
 @pytest.mark.parametrize(("roles", "groups", "said"), [
-    ({"confidential": "age", "non_confidential": "age"}, (), "'age' is confidential and non_confidential at once."),
-    ({"confidential": "age"}, ("age",), "'age' is confidential and sub_groups at once."),
-    ({"confidential": "age", "weight": "age"}, (), "'age' is confidential and weight at once."),
-    ({"confidential": "w", "identifiers": "w"}, (), "'w' is confidential and identifiers at once."),
-    ({"confidential": "w", "identifiers": "age", "non_confidential": "age"}, (), "'age' is identifiers and non_confidential"),
-    ({"confidential": "w", "identifiers": "age"}, ("age",), "'age' is identifiers and sub_groups at once."),
-    ({"confidential": "w", "record_id": "age", "non_confidential": "age"}, (), "'age' is record_id and non_confidential"),
+    ({"confidential": "age", "non_confidential": "age"}, (), "'age' is both confidential and non_confidential."),
+    ({"confidential": "age"}, ("age",), "'age' is both confidential and sub_groups."),
+    ({"confidential": "age", "weight": "age"}, (), "'age' is both confidential and weight."),
+    ({"confidential": "w", "identifiers": "w"}, (), "'w' is both confidential and identifiers."),
+    ({"confidential": "w", "identifiers": "age", "non_confidential": "age"}, (), "'age' is both identifiers and non_confidential"),
+    ({"confidential": "w", "identifiers": "age"}, ("age",), "'age' is both identifiers and sub_groups."),
+    ({"confidential": "w", "record_id": "age", "non_confidential": "age"}, (), "'age' is both record_id and non_confidential"),
     ({"confidential": "age, age"}, (), "confidential: 'age' is listed twice. List it once."),
     ({"confidential": "w"}, ("age", "age"), "sub_groups: 'age' is listed twice."),
 ])

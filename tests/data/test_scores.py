@@ -93,5 +93,5 @@ def test_scores_are_found_by_name():
     assert scores.table().column("score") == ["attack", "moments"]
     assert scores.table()[1] == {"score": "moments", "kind": "loss", "value": 0.1, "chance": None, "s_alone": None,
                                  "low": None, "high": None}
-    with pytest.raises(AttributeError, match="there are attack, moments"):
+    with pytest.raises(AttributeError, match="the scores are attack, moments"):
         _ = scores.nothing

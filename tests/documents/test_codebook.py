@@ -94,7 +94,7 @@ def test_a_level_that_is_rare_in_one_copy_only_is_not_listed(monkeypatch):
     assert by_column(make_codebook(release, data))["town"]["levels"] == "a; b"
     fewer = release.copies[1].take(lambda g, b: b.record != 99, [])
     changed = lv.Release(release.name, (release.copies[0], fewer), release.steps)
-    assert by_column(make_codebook(changed, data))["town"]["levels"].startswith("a; levels held")
+    assert by_column(make_codebook(changed, data))["town"]["levels"].startswith("a; levels with fewer")
 
 
 def test_a_file_masked_elsewhere(data):

@@ -48,7 +48,7 @@ def test_bad_files(tmp_path, case):
 def test_text_where_numbers_are_needed_names_the_column_and_not_the_value(tmp_path):
     path = tmp_path / "file.csv"
     path.write_text(f"a,x\np,1\nq,{VALUE} or so\nr,2\ns,3\n", encoding="utf-8")
-    with pytest.raises(MaskError, match=r"needs numbers, and 'x' holds text in 1 of 4 cells") as caught:
+    with pytest.raises(MaskError, match=r"needs numbers, and 'x' contains text in 1 of 4 cells") as caught:
         lv.mask(lv.read(path, confidential="x"), "additive_noise", secret=SECRET)
     assert VALUE not in str(caught.value)
 

@@ -108,7 +108,7 @@ WRONG = {
     "rows missing": (lambda f: f.iloc[:-3], r"has 197 rows and the original 200"),
     "rows moved": (lambda f: f.iloc[::-1], "do not match those of the original"),
     "one S changed": (lambda f: f.assign(age=[99, *f["age"][1:]]), r"'age', which is not masked, differs in 1 of 200"),
-    "S as text": (lambda f: f.assign(age="old"), r"'age' holds numbers in the original and names in the released file"),
+    "S as text": (lambda f: f.assign(age="old"), r"'age' is numeric in the original and categorical in the released file"),
     "another S level": (lambda f: f.assign(job="other"), r"'job'.*differs in"),
 }
 

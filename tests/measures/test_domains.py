@@ -131,7 +131,7 @@ def test_a_file_that_is_not_paired_has_domains_of_what_is_released_as_it_is():
     assert [r["records"] for r in score.by_domain] == [*table.region.value_counts().sort_index(),
                                                        *table.region.value_counts().sort_index()]
     assert score.by_domain[0]["mean_shift"] > 0.5
-    with pytest.raises(UtilityError, match="'INCOME' is not released unchanged, and the release is not paired"):
+    with pytest.raises(UtilityError, match="'INCOME' is not released as it is, and the release is not paired"):
         lv.utility(data, fewer, ["moments"], domains=["INCOME: 0.5"])
 
 
@@ -147,11 +147,11 @@ def test_parts_of_which_no_record_is_released_are_named():
 
 
 @pytest.mark.parametrize(("domain", "said"), [
-    ("reigon", "'reigon' is not a released column; did you mean 'region'?"),
-    ("AGEE > 2", "'AGEE' is not a released column"), ("AGE >", "cannot be read"),
-    ({"column": "AGE", "where": "AGE > 1"}, "not both"),
-    ({"where": "AGE > 1", "quantiles": [0.5]}, "quantiles need a column"), ("AGE: 0.5, 0.2", "quantiles must be increasing"),
-    ("AGE: 2", "less than 1"), ({"colum": "AGE"}, "no such setting; did you mean 'column'"), (5, "got int"),
+    ("reigon", "'reigon' is not a column with a role that leaves; did you mean 'region'?"),
+    ("AGEE > 2", "'AGEE' is not a column"), ("AGE >", "cannot be parsed"),
+    ({"column": "AGE", "where": "AGE > 1"}, "and not both"),
+    ({"where": "AGE > 1", "quantiles": [0.5]}, "quantiles need a column"), ("AGE: 0.5, 0.2", "quantiles must rise"),
+    ("AGE: 2", "less than 1"), ({"colum": "AGE"}, "no such setting; did you mean 'column'"), (5, "cannot be read from a int"),
 ])
 def test_problems_are_named(domain, said):
     data = read(firms(100))
@@ -162,11 +162,11 @@ def test_problems_are_named(domain, said):
 
 def test_columns_of_too_many_values_and_twice_the_same_name_are_refused():
     data = read(firms(100))
-    with pytest.raises(UtilityError, match=r"more than 50 distinct values\. Cut it at quantiles"):
+    with pytest.raises(UtilityError, match=r"more than 50 different values\. Cut it by quantiles"):
         lv.utility(data, data.frame(), domains=["AGE"])
-    with pytest.raises(UtilityError, match="is categorical and has no quantiles"):
+    with pytest.raises(UtilityError, match="holds names, which have no quantiles"):
         lv.utility(data, data.frame(), domains=["region: 0.5"])
-    with pytest.raises(StudyError, match="two domains are named 'AGE'"):
+    with pytest.raises(StudyError, match="two domains are called 'AGE'"):
         lv.utility(data, data.frame(), domains=["AGE: 0.5", "AGE: 0.2"])
 
 
