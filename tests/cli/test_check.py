@@ -43,7 +43,7 @@ def checked(folder, limits: str, *more: str) -> int:
 def test_kept_limits(folder, capsys):
     assert checked(folder, "nearest_record = { above_chance = 0.99 }\nmoments = 5\nboth = 3.0") == 0
     out = capsys.readouterr().out
-    assert "All 3 limits are kept." in out
+    assert "All 3 limits are met." in out
     assert "above chance, upper" in out
 
 
@@ -88,8 +88,8 @@ def test_a_tier_from_the_command_line_loosens_nothing(folder, capsys):
 
 
 @pytest.mark.parametrize(("limits", "said"), [
-    ("", "no limit is stated"), ("momnts = 1", "did you mean 'moments'"),
-    ("both = { worst_group = 1 }", "not known by sub-group"),
+    ("", "no limit is set"), ("momnts = 1", "did you mean 'moments'"),
+    ("both = { worst_group = 1 }", "has no figures by sub-group"),
 ])
 def test_limits_that_cannot_be_read(folder, capsys, limits, said):
     assert checked(folder, limits) == 2

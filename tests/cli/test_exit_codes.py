@@ -61,7 +61,7 @@ CASES = {
     "an unknown role value": (mask("in.csv", "--small", "drop"), ["small: input should be 'refuse', 'pool' or 'suppress'"]),
     "an unknown engine": (mask("in.csv", "--engine", "memry"), ["did you mean 'memory'"]),
     "a hostile condition": (mask("in.csv", "--where", "__import__('os')"), ["no column '__import__'"]),
-    "no mask": (["mask", "in.csv", "-o", "out.csv", "--confidential", "income"], ["no mask is named"]),
+    "no mask": (["mask", "in.csv", "-o", "out.csv", "--confidential", "income"], ["no mask is given"]),
     "two ways": (mask("in.csv", "--step", "additive_noise"), ["--method or --step, not both"]),
     "a study with three mistakes": (["run", "three.toml", "-o", "res"], ["3 problems", "'income'", "noise'", "'moments'"]),
     "a study with small sub-groups": (["run", "few.toml", "-o", "res"], ["sub-groups have fewer than 2"]),
@@ -72,8 +72,8 @@ CASES = {
         ["risk", "in.csv", "turned.csv", "--confidential", "income", "--non-confidential", "age"], ["do not match", "'age'"]),
     "an unknown method": (["describe", "additive_nose"], ["did you mean 'additive_noise'"]),
     "an unknown attack": (["risk", "in.csv", "in.csv", "--confidential", "income", "--method", "x"], ["no attack 'x'"]),
-    "too few households": (["demo", "-o", "res", "--records", "20"], ["--records: 20 are too few"]),
-    "a demonstration in a file": (["demo", "-o", "in.csv/x"], ["cannot be made"]),
+    "too few households": (["demo", "-o", "res", "--records", "20"], ["--records: 20 is too few"]),
+    "a demonstration in a file": (["demo", "-o", "in.csv/x"], ["cannot be created"]),
 }
 
 

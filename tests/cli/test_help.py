@@ -9,7 +9,7 @@ import pytest
 from larvatus.cli.main import app, main
 
 COMMANDS = [n for n in app if not n.startswith("-")]
-SAID = ("default", "without it", "wins over", "in place of", "repeat it")
+SAID = ("default", "overrides", "repeatable")
 
 
 @pytest.fixture(autouse=True)

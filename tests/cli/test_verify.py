@@ -25,21 +25,21 @@ def masked(output: str, *more: str) -> int:
 def test_the_file_described_and_another(folder, capsys):
     assert masked("out.csv", "--copies", "1", "--approved-by", "A. Keeper") == 0
     assert main(["verify", "out.manifest.json", "out.csv"]) == 0
-    assert "is the one described" in capsys.readouterr().out
+    assert "matches the manifest" in capsys.readouterr().out
     approved = json.loads((folder / "out.internal.json").read_text(encoding="utf-8"))["approved"]
     assert approved["by"] == "A. Keeper"
     assert approved["at"].endswith("+00:00")
     assert main(["verify", "out.manifest.json", "in.csv", "--json"]) == 1
     out, err = capsys.readouterr()
     assert [one["same"] for one in json.loads(out)] == [False, True]
-    assert err.startswith("larvatus: in.csv is not the one described: ")
+    assert err.startswith("larvatus: in.csv does not match the manifest: ")
     assert "120 records" not in err
     assert main(["verify", "out.manifest.json"]) == 0
     out, _ = capsys.readouterr()
-    assert out.splitlines() == ["out.csv: is the one described", "out.codebook.csv: is the one described (the codebook)"]
+    assert out.splitlines() == ["out.csv: matches the manifest", "out.codebook.csv: matches the manifest (the codebook)"]
     (folder / "out.codebook.csv").write_text("column", encoding="utf-8")
     assert main(["verify", "out.manifest.json", "-q"]) == 1
-    assert capsys.readouterr().err.startswith("larvatus: out.codebook.csv is not the one described: 6 bytes, and ")
+    assert capsys.readouterr().err.startswith("larvatus: out.codebook.csv does not match the manifest: 6 bytes, and ")
     assert main(["verify", "in.csv", "out.csv"]) == 2
     assert main(["verify", "out.manifest.json", "none.csv"]) == 2
 
@@ -53,7 +53,7 @@ def test_copies_by_a_pattern(folder, capsys):
     assert main(["verify", "out.manifest.json", "out-*.parquet", "-q"]) == 1
     assert "out-2.parquet" in capsys.readouterr().err
     assert main(["verify", "out.manifest.json", "out-1.parquet"]) == 0
-    assert "copy 2 of 2 was not looked at: no file was given for it" in capsys.readouterr().out
+    assert "copy 2 of 2 was not checked: no file was given for it" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["out.manifest.json", "out.internal.json", "out.codebook.csv"])

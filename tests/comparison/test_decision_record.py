@@ -161,7 +161,7 @@ def test_limits_that_changed_are_judged_anew_without_making_anything_again(folde
     (folder / "study.toml").write_text(STUDY.replace("0.2 }", "1.0 }"), encoding="utf-8")
     capsys.readouterr()
     assert ran("--chosen", "noise", "--json") == 0
-    assert "2 of 2 releases were there already" in " ".join(capsys.readouterr().err.split())
+    assert "2 of 2 releases were already finished" in " ".join(capsys.readouterr().err.split())
     assert inside(folder, "noise")["limits"]["kept"] is True
     (folder / "out" / "internal" / "noise.internal.json").unlink()
     assert ran("--chosen", "noise", "-q") == 0

@@ -64,7 +64,7 @@ def test_axes_by_figure_and_by_combination():
 @pytest.mark.parametrize(("axes", "said"), [
     (("nearest_recrod",), "did you mean 'nearest_record'"), (("moments.uper",), "did you mean 'upper'"),
     (("risk.upper",), "has no figure 'upper'"), (("moments",), "only 'moments' is given, and a frontier needs at least two"),
-    (("moments", "moments"), "a frontier needs two or more"),
+    (("moments", "moments"), "a frontier needs at least two"),
 ])
 def test_axes_that_are_not_there(axes, said):
     with pytest.raises(StudyError, match=said):
@@ -144,5 +144,5 @@ def test_rounding_puts_nothing_on_the_frontier():
 
 @pytest.mark.parametrize("limits", [None, {}])
 def test_no_release_meets_limits_that_nobody_stated(limits):
-    with pytest.raises(StudyError, match="no limit is given"):
+    with pytest.raises(StudyError, match="none are set"):
         compared(candidate("a", 0.5, 0.1)).meets(limits)

@@ -38,7 +38,7 @@ def test_a_limit_is_kept_at_the_limit_and_broken_above_it():
     assert not found
     assert [r["score"] for r in found.broken] == ["correlation", "moments"]
     assert math.isclose(found.violation, 0.0001 + 0.1, rel_tol=1e-9)
-    assert "correlation: value 0.04, limit 0.0399" in found.in_words()
+    assert "correlations: value 0.04, limit 0.0399" in found.in_words()
 
 
 def test_the_upper_end_is_judged_unless_the_value_is_asked_for():
@@ -51,7 +51,7 @@ def test_an_interval_wider_than_the_limit_is_told_apart_from_a_value_above_it():
     assert "(the value is within the limit, but at this number of records its interval" in wide.in_words()
     for limit in ({"above_chance": 0.03}, {"above_chance": 0.06}, {"above_chance": 0.03, "interval": "value"}):
         assert [r["why"] for r in limits_of({"nearest_record": limit}).judge(SCORES).rows] == [""]
-    assert "the value itself" in limits_of({"nearest_record": {"worst_group": 0.55}}).judge(SCORES).in_words()
+    assert "the value is within the limit" in limits_of({"nearest_record": {"worst_group": 0.55}}).judge(SCORES).in_words()
 
 
 def test_what_did_not_run_has_broken_its_limit():

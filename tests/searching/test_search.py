@@ -350,5 +350,5 @@ def test_the_command_writes_what_was_tried_and_the_chosen_release(tmp_path, monk
     (tmp_path / "study.toml").write_text(STUDY.replace("LIMIT", "0"), encoding="utf-8")
     capsys.readouterr()
     assert main(["search", "study.toml", "-o", "none", "--trials", "3", "-q"]) == 1
-    assert "no candidate keeps the limits" in capsys.readouterr().err
+    assert "no candidate meets the limits" in capsys.readouterr().err
     assert sorted(p.name for p in (tmp_path / "none").iterdir()) == [".kept", "confirmed.csv", "tried.csv"]

@@ -178,7 +178,7 @@ def test_the_count_of_what_was_there_is_of_all_that_is_planned(tmp_path, capsys)
     command = ["run", str(tmp_path / "study.toml"), "-o", str(tmp_path / "out")]
     assert main(command) == 0
     assert main(command) == 0
-    assert "5 of 6 releases were there already" in " ".join(capsys.readouterr().err.split())
+    assert "5 of 6 releases were already finished" in " ".join(capsys.readouterr().err.split())
 
 
 def test_two_at_a_time_give_the_same(tmp_path):

@@ -160,14 +160,14 @@ def _show(terminal: Terminal, rows: Sequence[Row], sentences: Sequence[str]) -> 
             line["masking"] = _short(str(r["release"])) if r["release"] else f"{r['bias']}, {r['noise']}"
         else:
             line |= {"bias": r["bias"], "noise": r["noise"]}
-        line |= {"published": _hundred(r, "published", 4), "hidden": _hundred(r, "not_published", 4)}
+        line |= {"known": _hundred(r, "published", 4), "hidden": _hundred(r, "not_published", 4)}
         if paper:
             line["paper"] = f"{_hundred(r, 'paper_published', 2, 0)}, {_hundred(r, 'paper_not_published', 2, 0)}"
         low, high = (_hundred(r, f"difference_{end}") for end in ("low", "high"))
         line[f"adds ({LEVEL})"] = "" if r.get("refused") else f"{_hundred(r, 'difference', 4)} ({low} to {high})"
         line["verdict"] = "refused" if r.get("refused") else r["verdict"]
         shown.append(line)
-    terminal.table(shown, "\nCorrect links per 100 records, with the size of bias and noise published or hidden"
+    terminal.table(shown, "\nCorrect links per 100 records, with the size of bias and noise known or hidden"
                    + ("; releases of the study, then sizes of bias and noise" if own else ""))
     for sentence in sentences:
         terminal.say(f"\n{sentence}")
