@@ -96,7 +96,7 @@ def test_measures_that_do_not_apply_are_left_out_where_none_is_named():
         lv.utility(data, other, ["moments"])
     found = lv.compare(data, [other], ["nearest_record"])
     assert any("does not apply: moments" in n.text and n.step == "measures" for n in found.candidates[0].notes)
-    assert {s.method for s in lv.utility(data, other, null=20)} == made
+    assert {s.method for s in lv.utility(data, other, null_resamples=20)} == made
 
 
 def test_a_call_of_which_nothing_applies_is_refused():

@@ -222,7 +222,7 @@ def test_the_command_line_writes_and_reads_copies(folder, capsys):
 
 def test_a_copy_never_overwrites_the_source(folder, capsys):
     (folder / "in.csv").rename(folder / "in-2.csv")
-    arguments = ["mask", "in-2.csv", "-o", "in.csv", *FLAGS, "--step", THREE, "--force"]
+    arguments = ["mask", "in-2.csv", "-o", "in.csv", *FLAGS, "--step", THREE, "--overwrite"]
     before = (folder / "in-2.csv").read_bytes()
     assert main(arguments) == 2
     assert "confidential source itself" in capsys.readouterr().err

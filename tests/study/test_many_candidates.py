@@ -92,7 +92,7 @@ folder = Path(sys.argv[1])
 def progress(doing, done, total):
     if len([p for p in (folder / "out" / ".kept").glob("*") if not p.name.startswith(".")]) >= 2:
         os.kill(os.getpid(), signal.SIGKILL)
-lv.run(lv.Study.read(folder / "study.toml"), folder / "out", secret=sys.argv[2].encode(), at_once=1, progress=progress)
+lv.run(lv.Study.read(folder / "study.toml"), folder / "out", secret=sys.argv[2].encode(), jobs=1, progress=progress)
 """
 
 
@@ -154,7 +154,7 @@ def test_what_has_changed_is_made_again(tmp_path, made, change):
     with pytest.raises(WriteError, match=f"exists already.* {why}"):
         lv.run(study_of(tmp_path, text), tmp_path / "out", secret=secret)
     assert made == []
-    found = lv.run(study_of(tmp_path, text), tmp_path / "out", secret=secret, force=True)
+    found = lv.run(study_of(tmp_path, text), tmp_path / "out", secret=secret, overwrite=True)
     assert len(made) == (1 if change in ("release", "file") else 4)
     assert found == lv.run(study_of(tmp_path, text), tmp_path / "whole", secret=secret)
 
@@ -183,7 +183,7 @@ def test_the_count_of_what_was_there_is_of_all_that_is_planned(tmp_path, capsys)
 
 def test_two_at_a_time_give_the_same(tmp_path):
     study = study_of(tmp_path, HEAD + GRID + ROUNDED)
-    one, two = (lv.run(study, tmp_path / str(n), secret=SECRET, at_once=n) for n in (1, 2))
+    one, two = (lv.run(study, tmp_path / str(n), secret=SECRET, jobs=n) for n in (1, 2))
     assert one == two
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
     assert [n.name for n in two.not_made] == ["rounded, reverse-mapped"]
@@ -256,7 +256,7 @@ def test_everything_anew_on_request(tmp_path, made):
         lv.run(study, tmp_path / "out", fresh=True)
     lv.run(study, tmp_path / "out")
     assert (made, contents(tmp_path / "out")) == ([], before)
-    lv.run(study, tmp_path / "out", fresh=True, force=True)
+    lv.run(study, tmp_path / "out", fresh=True, overwrite=True)
     assert len(made) == 4
     assert contents(tmp_path / "out") != before
 
@@ -273,8 +273,8 @@ def test_planned_releases_are_compared_made_here_and_kept(tmp_path, made):
     made.clear()
     assert lv.compare(data, [planned, made_before], **asked) == found
     assert made == []
-    with pytest.raises(StudyError, match="at_once: 1 or 2"):
-        lv.compare(data, [planned], at_once=3)
+    with pytest.raises(StudyError, match="jobs: 1 or 2"):
+        lv.compare(data, [planned], jobs=3)
 
 
 def test_releases_are_let_go_and_nothing_per_record_is_held(monkeypatch):
@@ -289,7 +289,7 @@ def test_releases_are_let_go_and_nothing_per_record_is_held(monkeypatch):
 
     monkeypatch.setattr("larvatus.pipeline.compare_releases.mask", counted)
     planned = {"name": "n", "steps": [{"method": "additive_noise", "grid": {"variance": [0.1 * i for i in range(1, 13)]}}]}
-    found = lv.compare(data, [planned], ["nearest_record"], ["moments"], secret=SECRET, at_once=1)
+    found = lv.compare(data, [planned], ["nearest_record"], ["moments"], secret=SECRET, jobs=1)
     assert len(alive) == 12
     assert max(alive) == alive[0]
     assert all(s.by_record is None and s.records is None for c in found.candidates for s in c.scores)
@@ -304,7 +304,7 @@ def test_the_same_comparison_on_disk(tmp_path):
         made = lv.compare(
             data, [planned, {"name": "s", "steps": ["data_shuffling"]}], ["nearest_record"], ["moments", "correlation"],
             limits={"nearest_record": {"above_chance": 0.1}}, combine={"both": {"worst": ["moments", "correlation"]}},
-            secret=SECRET, keep=tmp_path / engine,
+            secret=SECRET, cache_dir=tmp_path / engine,
         )
         tables.append((made.wide(), made.meets().column("meets"), [c.name for c in made.candidates]))
     (memory, *rest), (disk, *other) = tables
@@ -330,7 +330,7 @@ def test_a_helper_that_is_ended_from_outside_gives_its_candidate_back(tmp_path, 
 
     monkeypatch.setattr(candidates, "Worker", Ended)
     study = study_of(tmp_path)
-    assert lv.run(study, secret=SECRET, at_once=2).plain() == lv.run(study, secret=SECRET, at_once=1).plain()
+    assert lv.run(study, secret=SECRET, jobs=2).plain() == lv.run(study, secret=SECRET, jobs=1).plain()
 
 
 def test_a_helper_starts_where_it_pays(tmp_path, monkeypatch):

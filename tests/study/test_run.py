@@ -84,10 +84,10 @@ def test_the_same_secret_gives_the_same_files_to_the_byte(tmp_path, study):
 def test_nothing_is_overwritten_without_force(tmp_path, study):
     lv.run(study, tmp_path / "out", secret=SECRET)
     before = contents(tmp_path / "out")
-    with pytest.raises(WriteError, match=r"exists already.*--force"):
+    with pytest.raises(WriteError, match=r"exists already.*--overwrite"):
         lv.run(study, tmp_path / "out", secret=SECRET[::-1])
     assert contents(tmp_path / "out") == before
-    lv.run(study, tmp_path / "out", secret=SECRET[::-1], force=True)
+    lv.run(study, tmp_path / "out", secret=SECRET[::-1], overwrite=True)
     assert contents(tmp_path / "out").keys() == before.keys()
     assert contents(tmp_path / "out") != before
 

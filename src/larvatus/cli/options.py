@@ -16,7 +16,7 @@ from larvatus.study import Study
 
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False, help="print nothing but errors")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="print JSON for scripts")]
-Force = Annotated[bool, Parameter(negative=(), show_default=False, help="overwrite files that exist")]
+Overwrite = Annotated[bool, Parameter(negative=(), show_default=False, help="overwrite files that exist")]
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 RowOrder = Annotated[Literal["random", "keep"], Parameter(help="order of the rows in the released file")]
 ReleasedOrder = Annotated[
@@ -32,7 +32,7 @@ MemoryLimit = Annotated[str | None, Parameter(
 Master = Annotated[str | None, Parameter(help="address of the cluster that engine spark works on")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with the original's; keep it inside")]
 ApprovedBy = Annotated[str, Parameter(show_default=False, help="who approved the release; told in the internal manifest")]
-AtOnce = Annotated[int | None, Parameter(help="releases worked on at a time, 1 or 2; else 2 where that pays")]
+Jobs = Annotated[int | None, Parameter(help="releases processed in parallel, 1 or 2 (default: automatic)")]
 AtRisk = Annotated[Path | None, Parameter(help="write the ids of the records most at risk here; keep it inside")]
 AtRiskShare = Annotated[float, Parameter(help="largest share of the records that --at-risk lists")]
 
@@ -53,13 +53,15 @@ Domains = Annotated[
     list[str] | None, Several,
     Parameter(name="--domain", help="also measure inside parts: REGION, 'AGE >= 65', 'INCOME: 0.25, 0.5, 0.75'; repeat it"),
 ]
-Null = Annotated[
+NullResamples = Annotated[
     int | None,
-    Parameter(name="--null", help="resamples of the original to hold every loss against; 200 will do; none without it"),
+    Parameter(help="bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none)"),
 ]
 Chosen = Annotated[str | None, Parameter(help="name of the release that the report puts forward to the board")]
 Public = Annotated[str | None, Parameter(help="name of the release to write report_public.html for")]
-Also = Annotated[list[str] | None, Several, Parameter(help="another release of the same records; repeat it")]
+OtherReleases = Annotated[
+    list[str] | None, Several, Parameter(name="--other-release", help="another release of the same records; repeat it")
+]
 
 
 @contextmanager

@@ -236,27 +236,28 @@ class Comparison:
 
     def html(
         self, edition: Literal["internal", "public"] = "internal", release: str | None = None, chosen: str | None = None,
-        why: str | Sequence[str] = (), warned: Sequence[str] = (),
+        reason: str | Sequence[str] = (), warned: Sequence[str] = (),
     ) -> str:
         """The report as one HTML text, of all releases or of the one named; the public edition is about one.
 
-        `chosen` names the release that is put forward to the board, `why` gives reasons beside those of the figures, and
+        `chosen` names the release that is put forward to the board, `reason` gives reasons beside those of the figures, and
         `warned` is what stands above them: sentences that must not be overlooked.
         """
         from larvatus.reporting.editions.compose import compose_report
         from larvatus.reporting.page.html import render
 
-        return render(compose_report(self, edition, release, chosen, (why,) if isinstance(why, str) else tuple(why), warned))
+        reasons = (reason,) if isinstance(reason, str) else tuple(reason)
+        return render(compose_report(self, edition, release, chosen, reasons, warned))
 
     def report(
-        self, path: str | Path, edition: Literal["internal", "public"] = "internal", force: bool = False,
-        release: str | None = None, chosen: str | None = None, why: str | Sequence[str] = (), warned: Sequence[str] = (),
+        self, path: str | Path, edition: Literal["internal", "public"] = "internal", overwrite: bool = False,
+        release: str | None = None, chosen: str | None = None, reason: str | Sequence[str] = (), warned: Sequence[str] = (),
     ) -> Path:
         """Write the report as one HTML file that opens offline; the rest is as for `html`."""
         from larvatus.core.files import write_text
 
         target = Path(path)
-        write_text(target, self.html(edition, release, chosen, why, warned), force)
+        write_text(target, self.html(edition, release, chosen, reason, warned), overwrite)
         return target
 
 

@@ -33,7 +33,7 @@ def warnings_of(
 
 
 def decision_on(
-    comparison: Comparison, candidate: Candidate, who: Intruder, chosen: str | None, published: str | None, why: str,
+    comparison: Comparison, candidate: Candidate, who: Intruder, chosen: str | None, published: str | None, reason: str,
     warnings: tuple[str, ...],
 ) -> dict[str, Any]:
     """What an internal manifest tells of a release after all were compared: figures, never values or the secret."""
@@ -48,7 +48,7 @@ def decision_on(
             "in_words": comparison.about.intruder, "knows": list(comparison.about.intruder_knows), "settings": _told(who),
         },
         "chosen": candidate.name == chosen, "published": candidate.name == published,
-        "why": why if candidate.name == chosen else "",
+        "why": reason if candidate.name == chosen else "",
         "compared_with": [c.name for c in comparison.candidates if c.name != candidate.name],
         "not_made": [n.name for n in comparison.not_made],
         "warnings": [w for w in warnings if w.startswith(f"{quote(candidate.name)} is ")],
@@ -60,8 +60,8 @@ def _told(who: Intruder) -> dict[str, Any]:
     plain = who.model_dump(mode="json", exclude_defaults=True)
     if plain.get("file"):
         plain["file"] = Path(plain["file"]).name
-    if plain.get("also"):
-        plain["also"] = [Path(n).name for n in plain["also"]]
+    if plain.get("other_releases"):
+        plain["other_releases"] = [Path(n).name for n in plain["other_releases"]]
     return plain
 
 

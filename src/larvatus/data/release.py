@@ -60,7 +60,7 @@ class Release:
         path: str | Path,
         row_order: Literal["random", "keep"] = "random",
         pairing: str | Path | None = None,
-        force: bool = False,
+        overwrite: bool = False,
     ) -> None:
         """Write the release at full precision under its final name or not at all.
 
@@ -73,12 +73,12 @@ class Release:
         targets = copy_paths(Path(path), len(self.copies))
         beside = Path(pairing) if pairing else None
         for target in targets:
-            check_free(target, force)
+            check_free(target, overwrite)
             if beside is not None and beside.absolute() == target.absolute():
                 raise WriteError(f"{beside} is the released file itself. Give the pairing file another name.")
         words = _row_words(self.order) if row_order == "random" and self.order is not None else None
         for target, data in zip(targets, self.copies, strict=True):
-            data.engine.write(data.table, data.released, target, words, beside, force)
+            data.engine.write(data.table, data.released, target, words, beside, overwrite)
             beside = None
 
     def described(self) -> Mapping[str, Any]:

@@ -181,7 +181,7 @@ class Scores(tuple[Score, ...]):
         """One row per score."""
         return Rows.of(score.row() for score in self)
 
-    def at_risk(self, share: float = 0.05, file: str | Path | None = None, force: bool = False) -> tuple[int, ...]:
+    def at_risk(self, share: float = 0.05, file: str | Path | None = None, overwrite: bool = False) -> tuple[int, ...]:
         """Ids of the records most easily re-identified, most at risk first, at most this share of the records.
 
         A record is as much at risk as the attack that does best on it says; among equals, those that more attacks find come
@@ -192,7 +192,7 @@ class Scores(tuple[Score, ...]):
 
         ids = records_most_at_risk(self, share)
         if file is not None:
-            write_ids(Path(file), ids, force)
+            write_ids(Path(file), ids, overwrite)
         return ids
 
     def __getattr__(self, name: str) -> Score:

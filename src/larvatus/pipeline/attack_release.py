@@ -29,21 +29,22 @@ def attack_random(method: Attack | Measure) -> RecordRandom:
 
 
 def risk(
-    data: Microdata, release: Any, attacks: Any = None, *, intruder: Intruder | str | None = None, also: Any = None,
-    pairing: str | Path | None = None, also_pairing: Sequence[str | Path] = (),
+    data: Microdata, release: Any, attacks: Any = None, *, intruder: Intruder | str | None = None, other_releases: Any = None,
+    pairing: str | Path | None = None, other_pairings: Sequence[str | Path] = (),
     row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Scores:
     """Attack a release (a Release, a frame, a path, or a list of these for its copies).
 
     Every attack that applies to the release is run unless some are named. Of several copies every one is attacked, and their
-    average; the score is that of the worst. `intruder` is one, or the name of a preset; `also` lists other releases of the
-    same records that the intruder has too (by default those of `intruder.also`), in the order of their pairing files.
+    average; the score is that of the worst. `intruder` is one, or the name of a preset. `other_releases` lists other releases
+    of the same records that the intruder has too (default: those of the intruder); `other_pairings` are their pairing files,
+    in the same order.
     """
     methods, who = all_of(Attack, attacks), intruder_of(intruder)
     must = [] if attacks is None else [m.name() for m in methods]
     check_known(data, who)
     candidate = as_release(data, release, pairing, row_order=row_order)
-    others = others_of(data, who.also if also is None else also, also_pairing, row_order)
+    others = others_of(data, who.other_releases if other_releases is None else other_releases, other_pairings, row_order)
     scores = run_attacks(data, candidate, methods, who, others, must, progress)
     read_in = Scores(with_read_notes(s, candidate, release) for s in scores)
     read_in.not_run = scores.not_run
@@ -106,13 +107,14 @@ def _once(method: Attack, view: _View, who: Intruder) -> Score:
 
 
 def others_of(
-    data: Microdata, also: Any, pairings: Sequence[str | Path], row_order: Literal["checked", "keep"]
+    data: Microdata, other_releases: Any, pairings: Sequence[str | Path], row_order: Literal["checked", "keep"]
 ) -> list[Release]:
     """Other releases of the same records that an intruder has too."""
-    given = [also] if isinstance(also, str | Path | Release) or hasattr(also, "columns") else list(also)
+    one = isinstance(other_releases, str | Path | Release) or hasattr(other_releases, "columns")
+    given = [other_releases] if one else list(other_releases)
     if len(pairings) > len(given):
-        raise PairingError(f"also_pairing: {len(pairings)} pairing files for {len(given)} other releases. Name with also "
-                           "(--also) the release that each of them pairs, in the same order.")
+        raise PairingError(f"other_pairings: {len(pairings)} pairing files for {len(given)} other releases. Name in "
+                           "other_releases (--other-release) the release of each pairing file, in the same order.")
     beside = [*pairings, *[None] * (len(given) - len(pairings))]
     return [as_release(data, o, p, row_order=row_order) for o, p in zip(given, beside, strict=True)]
 

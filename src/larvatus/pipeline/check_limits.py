@@ -24,8 +24,8 @@ from larvatus.pipeline.measure_release import utility
 
 def check(
     data: Microdata, release: Any, limits: Any, attacks: Any = None, measures: Any = None, *, combine: Any = (),
-    analyses: Any = None, intruder: Intruder | str | None = None, also: Any = None, pairing: str | Path | None = None,
-    also_pairing: Sequence[str | Path] = (), row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
+    analyses: Any = None, intruder: Intruder | str | None = None, other_releases: Any = None, pairing: str | Path | None = None,
+    other_pairings: Sequence[str | Path] = (), row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Judgement:
     """Hold a release against limits: Limits, the name of an access tier, or a table as `[limits]` holds it.
 
@@ -37,16 +37,17 @@ def check(
     if not asked:
         raise StudyError(["limits: none is stated. Add [limits] to the study, or name a tier such as \"public\"."])
     given = as_release(data, release, pairing, row_order=row_order)
+    beside: Any = {"other_releases": other_releases, "other_pairings": other_pairings, "progress": progress}
     found: list[Score] = []
     not_run: dict[str, str] = {}
     if asked.tier is not None or (attacks is None and asked.of_attacks):
-        found += risk(data, given, None, intruder=intruder, also=also, also_pairing=also_pairing, progress=progress)
+        found += risk(data, given, None, intruder=intruder, **beside)
         have = [s.method for s in found]
         more = [a for a in all_of(Attack, attacks or []) if a.name() not in have or a != type(a)()]
         attacks = [*more, *(n for n in needed_for(asked, combined, "risk") if n not in have)]
     for attack in all_of(Attack, needed_for(asked, combined, "risk") if attacks is None else attacks):
         with _noted(attack, not_run):
-            found += risk(data, given, [attack], intruder=intruder, also=also, also_pairing=also_pairing, progress=progress)
+            found += risk(data, given, [attack], intruder=intruder, **beside)
     for measure in all_of(Measure, needed_for(asked, combined, "loss") if measures is None else measures):
         if measure.name() != METHOD:
             with _noted(measure, not_run):

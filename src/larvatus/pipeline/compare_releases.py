@@ -40,18 +40,18 @@ from larvatus.study import PlannedRelease, planned_of
 
 def compare(
     data: Microdata, releases: Sequence[Any], attacks: Any = None, measures: Any = None, *,
-    analyses: Any = None, intruder: Intruder | str | None = None, domains: Any = (), null: int = 0,
+    analyses: Any = None, intruder: Intruder | str | None = None, domains: Any = (), null_resamples: int = 0,
     combine: Any = (), limits: Any = None, secret: bytes | None = None, constraints: Any = None,
-    keep: str | Path | None = None, at_once: int | None = None, progress: Progress = silent, purpose: str = "",
+    cache_dir: str | Path | None = None, jobs: int | None = None, progress: Progress = silent, purpose: str = "",
     study: str = "", labels: Mapping[str, str] | None = None,
 ) -> Comparison:
-    """Score several releases of the same data side by side; `intruder.also` may name some of them.
+    """Score several releases of the same data side by side; `intruder.other_releases` may name some of them.
 
     A release is one that was made, a frame, a file, or a table `{"name": …, "steps": […]}` as a study holds it, with `grid` and
     `reverse_mapped`: these are made here with the secret, one after another, and let go. One that fails is listed with its
-    reason in `not_made`. `keep` names a folder in which finished ones are kept, so that a later call goes on from there.
-    `at_once` is how many are worked on at a time, 1 or 2; without it, two where that pays and memory allows.
-    `analyses`, `domains` and `null` are those of `utility`; `combine` and `limits` are those of a study;
+    reason in `not_made`. `cache_dir` is a folder that stores finished releases, so that a later call resumes.
+    `jobs` is the number of releases processed in parallel, 1 or 2 (default: automatic).
+    `analyses`, `domains` and `null_resamples` are those of `utility`; `combine` and `limits` are those of a study;
     `study` is the text that the report gives for making it again; `labels` say what columns mean, for the codebook.
     """
     given: list[Any] = []
@@ -63,15 +63,16 @@ def compare(
     if not given:
         raise RolesError("compare: no release is given. Pass at least one.")
     work = Work(
-        data, attacks, Nulls(all_of(Measure, measures), checked_resamples(null), attack_random), intruder_of(intruder),
+        data, attacks, Nulls(all_of(Measure, measures), checked_resamples(null_resamples), attack_random),
+        intruder_of(intruder),
         tuple(domains) if isinstance(domains, list | tuple) else domains, analyses, checked_secret(secret), constraints,
         named=measures is not None, labels=labels,
     )
     judged = (combine, limits, purpose, study)
-    if keep is None:
-        return compare_candidates(work, given, judged, None, at_once, progress)
-    with kept_in(Path(keep)) as kept:
-        return compare_candidates(replace(work, kept=kept), given, judged, secret, at_once, progress)
+    if cache_dir is None:
+        return compare_candidates(work, given, judged, None, jobs, progress)
+    with kept_in(Path(cache_dir)) as kept:
+        return compare_candidates(replace(work, kept=kept), given, judged, secret, jobs, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,8 @@ class Work:
         """The name of a candidate among kept ones, never used again where it cannot be told whether it is still the same."""
         if self.kept is None or not isinstance(given, PlannedRelease | Release):
             return None
-        within = [n for n in self.who.also if n in self.beside]
-        held = [f for f in (self.who.file, *(n for n in self.who.also if n not in within)) if f]
+        within = [n for n in self.who.other_releases if n in self.beside]
+        held = [f for f in (self.who.file, *(n for n in self.who.other_releases if n not in within)) if f]
         if (within and secret is None) or not all(Path(f).exists() for f in held):
             return token_hex(16)
         made = canonical(_with_ids(given.steps, self.folder, self.data.roles.record_id))
@@ -136,12 +137,12 @@ def _with_ids(steps: Sequence[Mask], folder: Path | None, record_id: str | None)
 
 
 def compare_candidates(
-    work: Work, given: Sequence[Any], judged: tuple[Any, Any, str, str], secret: bytes | None, at_once: int | None,
+    work: Work, given: Sequence[Any], judged: tuple[Any, Any, str, str], secret: bytes | None, jobs: int | None,
     progress: Progress, fresh: bool = False, check_keys: Callable[[Mapping[str, str]], None] = lambda keys: None,
 ) -> Comparison:
     """Go through all candidates, but for those that are kept; in the order they were given."""
-    if at_once not in (None, 1, 2):
-        raise StudyError([f"at_once: 1 or 2 candidates can be worked on at a time, got {at_once!r}."])
+    if jobs not in (None, 1, 2):
+        raise StudyError([f"jobs: 1 or 2 candidates can be worked on at a time, got {jobs!r}."])
     combined = combinations_of(judged[0] or {})
     asked = limits_of(judged[1], combined)
     data, labels = work.data, _labels(given)
@@ -152,14 +153,14 @@ def compare_candidates(
     keys = [work.key(g, n, secret, digest) for n, g in zip(labels, given, strict=True)]
     if work.kept is not None and secret is None and not fresh:
         keys = [work.kept.like(k) if k else k for k in keys]
-    jobs = [Job(i, n, g, k) for i, (n, g, k) in enumerate(zip(labels, given, keys, strict=True))]
-    check_keys({j.label: j.key or "" for j in jobs})
-    ready = {j.place: k for j in jobs if work.kept and j.key and not fresh and (k := work.kept.read(j.key)) is not None}
+    planned = [Job(i, n, g, k) for i, (n, g, k) in enumerate(zip(labels, given, keys, strict=True))]
+    check_keys({j.label: j.key or "" for j in planned})
+    ready = {j.place: k for j in planned if work.kept and j.key and not fresh and (k := work.kept.read(j.key)) is not None}
     if ready:
-        progress(f"{len(ready)} of {len(jobs)} releases are there already", len(ready), len(jobs))
+        progress(f"{len(ready)} of {len(planned)} releases are there already", len(ready), len(planned))
     through = CandidateRunner(
-        [j for j in jobs if j.place not in ready], lambda job, tell: _candidate(work, job, tell), _candidate_there,
-        lambda: work, at_once if can_be_sent(data) else 1, room_for_two(data), progress,
+        [j for j in planned if j.place not in ready], lambda job, tell: _candidate(work, job, tell), _candidate_there,
+        lambda: work, jobs if can_be_sent(data) else 1, room_for_two(data), progress,
     )
     outcomes: dict[int, Outcome] = {**ready, **through.run()}
     made = tuple(c for i in sorted(outcomes) if isinstance(c := outcomes[i], Candidate))
@@ -177,7 +178,7 @@ def _labels(given: Sequence[Any]) -> list[str]:
 
 def _beside_others(work: Work, given: Sequence[Any], labels: Sequence[str]) -> dict[str, Release]:
     """The releases that the intruder has beside each of the others: the only ones that are held all the time."""
-    return {n: _made(work, Job(0, n, g), silent) for n, g in zip(labels, given, strict=True) if n in work.who.also}
+    return {n: _made(work, Job(0, n, g), silent) for n, g in zip(labels, given, strict=True) if n in work.who.other_releases}
 
 
 def _made(work: Work, job: Job, progress: Progress) -> Release:
@@ -196,8 +197,8 @@ def _made(work: Work, job: Job, progress: Progress) -> Release:
 def _candidate(work: Work, job: Job, progress: Progress) -> Candidate:
     """Make one release, attack it, measure it and, where it is to be kept, write it down; then let it go."""
     release = _made(work, job, progress)
-    also = [work.beside.get(n, n) for n in work.who.also if n != job.label]
-    others = others_of(work.data, also, (), "checked")
+    beside = [work.beside.get(n, n) for n in work.who.other_releases if n != job.label]
+    others = others_of(work.data, beside, (), "checked")
     risks = run_attacks(work.data, release, work.methods, work.who, others, work.must, progress)
     losses = run_measures(work.data, release, work.nulls, work.domains, work.analyses, progress=progress, named=work.named)
     told = replace(release, notes=(*release.notes, *(

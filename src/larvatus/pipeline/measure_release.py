@@ -29,7 +29,7 @@ from larvatus.pipeline.null_distributions import Nulls
 
 def utility(
     data: Microdata, release: Any, measures: Any = None, *, analyses: Any = None, pairing: str | Path | None = None,
-    row_order: Literal["checked", "keep"] = "checked", domains: Any = (), null: int = 0, progress: Progress = silent,
+    row_order: Literal["checked", "keep"] = "checked", domains: Any = (), null_resamples: int = 0, progress: Progress = silent,
 ) -> Scores:
     """Measure what analysts lost; every measure there is unless some are named. Of several copies, the mean loss.
 
@@ -37,10 +37,10 @@ def utility(
     list of these. They are made of both files, and the last score, `analyses`, holds them side by side.
     `domains` are parts of the file that every measure is also taken in: a column, a condition, or a column with quantiles,
     as text ("REGION", "AGE >= 65", "INCOME: 0.25, 0.5, 0.75") or as tables with `name`, `column`, `where`, `quantiles`.
-    `null` is how many resamples of the original, drawn with replacement, every loss is held against; 200 will do.
+    `null_resamples` is the number of bootstrap resamples for the null distribution of each loss, e.g. 200; 0 for none.
     """
     methods = all_of(Measure, measures)
-    nulls = Nulls(methods, checked_resamples(null), attack_random)
+    nulls = Nulls(methods, checked_resamples(null_resamples), attack_random)
     return run_measures(data, release, nulls, domains, analyses, pairing, row_order, progress, named=measures is not None)
 
 

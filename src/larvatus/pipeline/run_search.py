@@ -1,4 +1,4 @@
-"""The search of a study carried out: what was tried, and the chosen release with its report, in one folder."""
+"""The search of a study carried output_dir: what was tried, and the chosen release with its report, in one folder."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _WRITTEN = ("tried.csv", "confirmed.csv", "study.toml", "scores.json", "scores.c
 
 
 def search_study(
-    study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False, suffix: str = ".parquet",
-    row_order: Literal["random", "keep"] = "random", approved_by: str = "", at_once: int | None = None,
+    study: Study, output_dir: str | Path | None = None, *, secret: bytes | None = None, overwrite: bool = False,
+    suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", approved_by: str = "", jobs: int | None = None,
     progress: Progress = silent,
 ) -> SearchResult:
     """Carry out the search of a study; write what was tried and confirmed, and the chosen release with everything beside it.
@@ -59,22 +59,24 @@ def search_study(
     def found_in(kept: CandidateCache | None) -> tuple[SearchResult, list[str]]:
         return search_kept(
             data, study.search, study.limits, study.goal.objective, study.attack, study.measure, study.combine, study.analysis,
-            study.intruder_here(), study.constraints, study.goal, secret, study.folder, kept, at_once, progress,
+            study.intruder_here(), study.constraints, study.goal, secret, study.folder, kept, jobs, progress,
         )
 
-    if out is None:
+    if output_dir is None:
         return found_in(None)[0]
-    check_folder(Path(out))
-    with kept_in(Path(out) / KEPT, Path(out)) as kept:
+    check_folder(Path(output_dir))
+    with kept_in(Path(output_dir) / KEPT, Path(output_dir)) as kept:
         goal = study.goal.model_copy(update={"trials": Goal().trials})  # more trials are the same search, gone on with
         mine = token_hex(16) if secret is None else cache_key(
             "searched", data_digest(data), told_study(study.model_copy(update={"goal": goal}).plain()),
             stream_key(secret, "kept").hex(), suffix,
         )
-        _check_free(kept, Path(out), mine, f"chosen{suffix}", secret, force)
+        _check_free(kept, Path(output_dir), mine, f"chosen{suffix}", secret, overwrite)
         found, keys = found_in(kept)
-        with moved_into(Path(out)) as folder:
-            more, loud = _write(study, data, found, folder, Path(out), suffix, row_order, approved_by, secret, kept, progress)
+        with moved_into(Path(output_dir)) as folder:
+            more, loud = _write(
+                study, data, found, folder, Path(output_dir), suffix, row_order, approved_by, secret, kept, progress
+            )
             files = [str(p.relative_to(folder)) for p in sorted(folder.rglob("*")) if p.is_file()]
         kept.finish([mine, *dict.fromkeys(keys), *more], files)
     for text in loud:
@@ -82,27 +84,28 @@ def search_study(
     return replace(found, warnings=loud)
 
 
-def _check_free(kept: CandidateCache, out: Path, mine: str, release: str, secret: bytes | None, force: bool) -> None:
+def _check_free(kept: CandidateCache, output_dir: Path, mine: str, release: str, secret: bytes | None, overwrite: bool) -> None:
     """Refuse to overwrite anything unasked, but for what this same search has written before it was stopped."""
     stem = Path(release).stem
-    inner = [p for name in ("releases", INSIDE) for p in sorted((out / name).glob(f"{stem}[-.]*")) if p.is_file()]
-    names = [*_WRITTEN, f"releases/{release}", *(str(p.relative_to(out)) for p in inner)]
-    there = [n for n in dict.fromkeys(names) if (out / n).exists()]
-    if force or not there:
+    inner = [p for name in ("releases", INSIDE) for p in sorted((output_dir / name).glob(f"{stem}[-.]*")) if p.is_file()]
+    names = [*_WRITTEN, f"releases/{release}", *(str(p.relative_to(output_dir)) for p in inner)]
+    there = [n for n in dict.fromkeys(names) if (output_dir / n).exists()]
+    if overwrite or not there:
         return
     written: Mapping[str, Any] = kept.written()
     if mine in written["keys"]:
-        changed = [n for n in there if written["files"].get(n) != file_digest(out / n)]
+        changed = [n for n in there if written["files"].get(n) != file_digest(output_dir / n)]
         if not changed:
             return
-        raise WriteError(f"{out / changed[0]} was changed after the search wrote it. Choose another folder, or overwrite it "
-                         "with --force (force=True).")
+        raise WriteError(f"{output_dir / changed[0]} was changed after the search wrote it. Choose another folder, or "
+                         "overwrite it with --overwrite (overwrite=True).")
     way = "" if secret is not None else "; an earlier search goes on only with the secret it began with (--secret-file)"
-    raise WriteError(f"{out / there[0]} exists already. Choose another folder, or overwrite with --force (force=True){way}.")
+    raise WriteError(f"{output_dir / there[0]} exists already. Choose another folder, or overwrite with --overwrite "
+                     f"(overwrite=True){way}.")
 
 
 def _write(
-    study: Study, data: Microdata, found: SearchResult, folder: Path, out: Path, suffix: str,
+    study: Study, data: Microdata, found: SearchResult, folder: Path, output_dir: Path, suffix: str,
     row_order: Literal["random", "keep"],
     approved_by: str, secret: bytes | None, kept: CandidateCache, progress: Progress,
 ) -> tuple[list[str], tuple[str, ...]]:
@@ -112,7 +115,7 @@ def _write(
     if found.release is None or found.chosen is None:
         return [], ()
     release = found.release
-    chosen = study.with_release(release.name, found.chosen.candidate.steps, out.absolute())
+    chosen = study.with_release(release.name, found.chosen.candidate.steps, output_dir.absolute())
     chosen.write(folder / "study.toml", False)
     compared_, keys = _compared(chosen, study, data, release, secret, kept, progress)
     told = replace(compared_, warnings=warnings_of(compared_, None, release.name if approved_by else None, approved_by))
@@ -122,19 +125,20 @@ def _write(
     release.write(target, row_order)
     decided = decided_for(study, row_order, approved_by, found.selection())
     write_beside(release, data, target, decided=decided, labels=study.labels, inside=folder / INSIDE)
-    why = "; ".join(found.notes)
-    decision = decision_on(told, told.candidates[0], study.intruder_here(), release.name, None, why, told.warnings)
-    complete(*manifest_paths(target, folder / INSIDE), decision | _approved_before(target, folder, out, approved_by))
+    reason = "; ".join(found.notes)
+    decision = decision_on(told, told.candidates[0], study.intruder_here(), release.name, None, reason, told.warnings)
+    complete(*manifest_paths(target, folder / INSIDE), decision | _approved_before(target, folder, output_dir, approved_by))
     write_text(folder / "scores.json", json.dumps(told.plain(), indent=1, ensure_ascii=False), False)
     write_text(folder / "scores.csv", csv_text(told.tidy()), False)
-    told.report(folder / "report.html", chosen=release.name, why=found.notes, warned=told.warnings)
+    told.report(folder / "report.html", chosen=release.name, reason=found.notes, warned=told.warnings)
     return keys, told.warnings
 
 
-def _approved_before(target: Path, folder: Path, out: Path, approved_by: str) -> dict[str, Any]:
+def _approved_before(target: Path, folder: Path, output_dir: Path, approved_by: str) -> dict[str, Any]:
     """Who approved this very release when an earlier search wrote it, unless somebody does now."""
     try:
-        before, now = (json.loads(manifest_paths(target, p / INSIDE)[1].read_text(encoding="utf-8")) for p in (out, folder))
+        manifests = (manifest_paths(target, p / INSIDE)[1] for p in (output_dir, folder))
+        before, now = (json.loads(m.read_text(encoding="utf-8")) for m in manifests)
         same = before["files"] == now["files"]
         return {"approved": before["approved"]} if same and before["approved"] and not approved_by else {}
     except (OSError, ValueError, KeyError, TypeError):
@@ -147,7 +151,8 @@ def _compared(
 ) -> tuple[Comparison, list[str]]:
     """The chosen release with all scores that the study asks for, held against its limits."""
     work = Work(
-        data, study.attack, Nulls(all_of(Measure, study.measure), checked_resamples(study.utility.null), attack_random),
+        data, study.attack,
+        Nulls(all_of(Measure, study.measure), checked_resamples(study.utility.null_resamples), attack_random),
         study.intruder_here(), study.domain, study.analysis, checked_secret(secret), study.constraints, study.folder,
         kept=kept if secret is not None else None, named=study.measure is not None, labels=study.labels,
     )

@@ -46,21 +46,21 @@ from larvatus.study.redaction import told_study
 
 
 def run(
-    study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False,
+    study: Study, output_dir: str | Path | None = None, *, secret: bytes | None = None, overwrite: bool = False,
     suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", pairings: bool = False,
-    public: str | None = None, intruder: Intruder | str | None = None, chosen: str | None = None, why: str = "",
-    approved_by: str = "", at_once: int | None = None, fresh: bool = False, progress: Progress = silent,
+    public: str | None = None, intruder: Intruder | str | None = None, chosen: str | None = None, reason: str = "",
+    approved_by: str = "", jobs: int | None = None, fresh: bool = False, progress: Progress = silent,
 ) -> Comparison:
     """Carry out a study: make every release, score them, and write releases, scores and report into a folder.
 
     With `pairings`, a file for each release that pairs its rows with the original's is kept in a folder only the owner can
     read; `public` names the release that a public edition of the report is written for, `chosen` the one that the report puts
-    forward, for the reasons in `why`; `intruder` stands in for the study's.
+    forward, for the reasons in `reason`; `intruder` stands in for the study's.
     Beside each release lie a codebook and a manifest that may leave with it; manifests with everything but the secret lie in
     `internal/`, and that of the public release, or else of the chosen or the only one, names who approved it. A release that is
     approved or published although it breaks a limit is warned of there, in the report and in `warnings` of what is returned.
     Each release is written as soon as it is scored, and let go. Run again, the same study goes on where it was stopped, and
-    makes only what is new in it, unless `fresh` asks for everything anew; `at_once` is that of `compare`.
+    makes only what is new in it, unless `fresh` asks for everything anew; `jobs` is that of `compare`.
     """
     if not study.release:
         raise StudyError(["release: none is planned. Add [[release]] with a name and steps."])
@@ -74,17 +74,18 @@ def run(
     )
     check_can_be_made(study.analysis, data)
     work = Work(
-        data, study.attack, Nulls(all_of(Measure, study.measure), checked_resamples(study.utility.null), attack_random),
+        data, study.attack,
+        Nulls(all_of(Measure, study.measure), checked_resamples(study.utility.null_resamples), attack_random),
         study.intruder_here() if intruder is None else intruder_of(intruder), study.domain, study.analysis,
         checked_secret(secret), study.constraints, study.folder, named=study.measure is not None,
         labels=study.labels, decided=decided_for(study, row_order),
     )
     judged = (study.combine, study.limits, study.purpose, told_study(study.plain()))
 
-    if out is None:
-        found = compare_candidates(work, study.release, judged, secret, at_once, progress)
+    if output_dir is None:
+        found = compare_candidates(work, study.release, judged, secret, jobs, progress)
         return _told_loudly(replace(found, warnings=warnings_of(found, public, approved, approved_by)))
-    folder = Path(out)
+    folder = Path(output_dir)
     targets = _targets(folder, study, suffix)
     with kept_in(folder / KEPT, folder) as kept:
         there = replace(work, kept=kept, row_order=row_order, targets=targets, pairings=pairings)
@@ -92,23 +93,23 @@ def run(
 
         def check_keys(found: Mapping[str, str]) -> None:
             keys.update(found)
-            _check_free(kept, folder, targets, study, {} if fresh else found, force)
+            _check_free(kept, folder, targets, study, {} if fresh else found, overwrite)
 
-        comparison = compare_candidates(there, study.release, judged, secret, at_once, progress, fresh, check_keys)
+        comparison = compare_candidates(there, study.release, judged, secret, jobs, progress, fresh, check_keys)
         made = [keys[c.name] for c in comparison.candidates]
         forward, by = chosen or public or approved, approved_by
         if forward is None and (earlier := _decided_before(comparison, folder, targets)) is not None:
             forward = approved = earlier.release
-            public, why, by = earlier.release if earlier.published else None, earlier.why, earlier.by
+            public, reason, by = earlier.release if earlier.published else None, earlier.reason, earlier.by
         comparison = replace(comparison, warnings=warnings_of(comparison, public, approved, by))
         with moved_into(folder) as temporary:
             (temporary / "releases").mkdir()
             for key in made:
                 kept.hand_over(key, temporary)
-            _write_scores(comparison, temporary, public, forward, why)
+            _write_scores(comparison, temporary, public, forward, reason)
             files = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
         for candidate in comparison.candidates:
-            told = decision_on(comparison, candidate, work.who, forward, public, why, comparison.warnings)
+            told = decision_on(comparison, candidate, work.who, forward, public, reason, comparison.warnings)
             manifests = manifest_paths(folder / targets[candidate.name], folder / INSIDE)
             complete(*manifests, told, approved_by if candidate.name == approved else "")
         before = [f for f in kept.written()["files"] if f not in files and (folder / f).is_file()]
@@ -129,27 +130,27 @@ def _told_loudly(comparison: Comparison) -> Comparison:
     return comparison
 
 
-def _write_scores(comparison: Comparison, folder: Path, public: str | None, chosen: str | None, why: str) -> None:
+def _write_scores(comparison: Comparison, folder: Path, public: str | None, chosen: str | None, reason: str) -> None:
     made = [c.name for c in comparison.candidates]
     lost = next((n for n in (public, chosen) if n is not None and n not in made), None)
     if lost is not None:
-        reason = next(n.reason for n in comparison.not_made if n.name == lost)
-        raise MaskError(f"the release {lost!r}, which the report is about, could not be made: {reason}")
+        failed = next(n.reason for n in comparison.not_made if n.name == lost)
+        raise MaskError(f"the release {lost!r}, which the report is about, could not be made: {failed}")
     write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), False)
     write_text(folder / "scores.csv", csv_text(comparison.tidy()), False)
-    comparison.report(folder / "report.html", chosen=chosen, why=why, warned=comparison.warnings)
+    comparison.report(folder / "report.html", chosen=chosen, reason=reason, warned=comparison.warnings)
     if public is not None:
         comparison.report(folder / "report_public.html", "public", release=public)
 
 
 def _check_free(
-    kept: CandidateCache, folder: Path, targets: Mapping[str, Path], study: Study, keys: Mapping[str, str], force: bool
+    kept: CandidateCache, folder: Path, targets: Mapping[str, Path], study: Study, keys: Mapping[str, str], overwrite: bool
 ) -> None:
     """Refuse to overwrite anything unasked, but for what an earlier run of these same releases has written."""
     files = [folder / f for r in study.release for f in _made_of(targets[r.name], copies_asked(r.steps)[0])]
     names = [folder / n for n in ("scores.json", "scores.csv", "report.html")]
     there = [p for p in (*names, *files) if p.exists()]
-    if force or not there:
+    if overwrite or not there:
         return
     written = kept.written()
     theirs = {p: written["files"].get(str(p.relative_to(folder))) for p in there}
@@ -157,7 +158,7 @@ def _check_free(
     taken = [p for p in there if theirs[p] is None or not kept_all or theirs[p] != file_digest(p)]
     if not taken:
         return
-    way = "Choose another folder, or overwrite with --force (force=True)."
+    way = "Choose another folder, or overwrite with --overwrite (overwrite=True)."
     changed = next((p for p in taken if theirs[p] is not None and theirs[p] != file_digest(p)), None)
     if changed is not None:
         raise WriteError(f"{changed} exists already and was changed after an earlier run wrote it. {way}")

@@ -48,7 +48,7 @@ class Drawing:
 
     def key(self, draw: Draw) -> str | None:
         """The name of a draw among kept ones. A fresh draw is the release's own: without a secret it cannot be made again."""
-        files = [f for f in (self.who.file, *self.who.also) if f]
+        files = [f for f in (self.who.file, *self.who.other_releases) if f]
         if self.kept is None or (draw.whole and not self.given) or not all(Path(f).exists() for f in files):
             return None
         steps = canonical([with_records(s, self.folder, self.data.roles.record_id) for s in draw.steps])
@@ -91,11 +91,11 @@ def _scored_there(work: Drawing, draw: Draw) -> ScoredDraw:
 class Draws:
     """Draws in this process and one beside it, but for those that are kept."""
 
-    def __init__(self, work: Drawing, at_once: int | None) -> None:
+    def __init__(self, work: Drawing, jobs: int | None) -> None:
         self.work, self.keys = work, list[str]()
         self.heavier = work.data.rows / max(work.explored.rows, 1)
         sent = can_be_sent(work.data)
-        self.two = TwoAtOnce(work.scored, _scored_there, work, at_once if sent else 1, sent and room_for_two(work.data))
+        self.two = TwoAtOnce(work.scored, _scored_there, work, jobs if sent else 1, sent and room_for_two(work.data))
 
     def scored(self, draws: Sequence[Draw], left: int) -> Iterator[ScoredDraw]:
         keys = [self.work.key(d) for d in draws]

@@ -32,21 +32,21 @@ def advise(data: Microdata) -> Advice:
 def search(
     data: Microdata, space: Any, limits: Any, objective: Objective = None, *, attacks: Any = None, measures: Any = None,
     combine: Any = (), analyses: Any = None, intruder: Intruder | str | None = None, constraints: Any = None,
-    goal: Goal | None = None, secret: bytes | None = None, folder: Path | None = None, keep: str | Path | None = None,
-    at_once: int | None = None, progress: Progress = silent,
+    goal: Goal | None = None, secret: bytes | None = None, folder: Path | None = None, cache_dir: str | Path | None = None,
+    jobs: int | None = None, progress: Progress = silent,
 ) -> SearchResult:
     """Find the settings with the least loss among those that keep the limits, and confirm them with fresh secrets.
 
     `space` lists steps with `range` and `choice` in place of settings; `limits` are in the words of `[limits]`, such as
     {"nearest_record": {"above_chance": 0.01}} or the name of a tier, or anything with `violation(scores)`. `objective` is a
     measure or a name of `combine`, several, weights of several, or a function of the scores. `goal` says how many candidates
-    are tried and confirmed. `keep` names a folder in which what was drawn is kept, so that a search with the same secret goes
-    on from there; `at_once` is how many candidates are worked on at a time, 1 or 2, without it two where that pays.
+    are tried and confirmed. `cache_dir` is a folder that stores what was drawn, so that a search with the same secret resumes;
+    `jobs` is the number of candidates processed in parallel, 1 or 2 (default: automatic).
     """
-    with kept_in(Path(keep)) if keep is not None else nullcontext() as kept:
+    with kept_in(Path(cache_dir)) if cache_dir is not None else nullcontext() as kept:
         found, _ = search_kept(
             data, space, limits, objective, attacks, measures, combinations_of(combine or {}), analyses, intruder, constraints,
-            goal or Goal(), secret, folder, kept, at_once, progress,
+            goal or Goal(), secret, folder, kept, jobs, progress,
         )
     return found
 
@@ -54,11 +54,11 @@ def search(
 def search_kept(
     data: Microdata, space: Any, limits: Any, objective: Objective, attacks: Any, measures: Any,
     combine: tuple[Combination, ...], analyses: Any, intruder: Intruder | str | None, constraints: Any, goal: Goal,
-    secret: bytes | None, folder: Path | None, kept: CandidateCache | None, at_once: int | None, progress: Progress,
+    secret: bytes | None, folder: Path | None, kept: CandidateCache | None, jobs: int | None, progress: Progress,
 ) -> tuple[SearchResult, list[str]]:
     """What was found, and the keys of what is kept of it."""
-    if at_once not in (None, 1, 2):
-        raise StudyError([f"at_once: 1 or 2 candidates can be worked on at a time, got {at_once!r}."])
+    if jobs not in (None, 1, 2):
+        raise StudyError([f"jobs: 1 or 2 candidates can be worked on at a time, got {jobs!r}."])
     spaces, judge = space_of(space), judge_of(limits, combine)
     problems = objective_problems(objective, combine) + analyses_problems(objective, judge, combine, analyses_of(analyses))
     if problems:
@@ -72,7 +72,7 @@ def search_kept(
         data, explored, attacks, used, analyses if analysed else None, intruder_of(intruder), constraints, folder, own,
         kept, secret is not None, (data_digest(data), str(goal.sample)) if kept is not None else (),
     )
-    run = Draws(work, at_once)
+    run = Draws(work, jobs)
     try:
         found = search_releases(spaces, judge, objective, goal, own, run, progress, combine)
     finally:

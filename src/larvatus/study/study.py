@@ -143,7 +143,7 @@ class Study(BaseModel):
         names = [r.name for r in self.release]
         return who.model_copy(update={
             "file": str(start / who.file) if who.file else None,
-            "also": tuple(n if n in names else str(start / n) for n in who.also),
+            "other_releases": tuple(n if n in names else str(start / n) for n in who.other_releases),
         })
 
     def with_release(self, name: str, steps: Sequence[Mask], folder: Path) -> Study:
@@ -151,7 +151,7 @@ class Study(BaseModel):
         start, names = self.folder or Path(), [r.name for r in self.release]
         who = self.intruder.model_copy(update={
             "file": _from(folder, start, self.intruder.file) if self.intruder.file else None,
-            "also": tuple(n if n in names else _from(folder, start, n) for n in self.intruder.also),
+            "other_releases": tuple(n if n in names else _from(folder, start, n) for n in self.intruder.other_releases),
         })
         moved = tuple(
             s.model_copy(update={"where": MARK + _from(folder, start, s.where[len(MARK) :])})
@@ -200,9 +200,9 @@ class Study(BaseModel):
 
         return tomli_w.dumps(self.plain())
 
-    def write(self, path: str | Path, force: bool = False) -> None:
+    def write(self, path: str | Path, overwrite: bool = False) -> None:
         """Write the study file."""
-        write_text(Path(path), self.toml(), force)
+        write_text(Path(path), self.toml(), overwrite)
 
 
 def _from(folder: Path, start: Path, file: str) -> str:

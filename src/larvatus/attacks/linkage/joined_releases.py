@@ -28,7 +28,7 @@ def joined_with(data: Microdata, release: Release, others: Sequence[Release]) ->
     copies = list(release.copies)
     for i, other in enumerate(others, 2):
         if not other.paired:
-            raise PairingError(f"also: {other.name} is not paired with the original. Give its pairing file.")
+            raise PairingError(f"other_releases: {other.name} is not paired with the original. Give its pairing file.")
         label = other.name if [release.name, *(o.name for o in others)].count(other.name) == 1 else f"{other.name} ({i})"
         shown = average(other.copies) if len(other.copies) > 1 else other.data
         mine = data.table.columns

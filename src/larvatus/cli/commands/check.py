@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from larvatus.cli.inputs import RoleOptions, copies_of, data_of
-from larvatus.cli.options import Also, Json, Pairing, Quiet, Released, ReleasedOrder, Who, open_command
+from larvatus.cli.options import Json, OtherReleases, Pairing, Quiet, Released, ReleasedOrder, Who, open_command
 from larvatus.core.errors import StudyError
 from larvatus.data.score import Row
 
@@ -21,7 +21,7 @@ def check(
         Literal["public", "scientific", "secure"] | None,
         Parameter(help="access tier in place of the study's; its other limits hold too"),
     ] = None,
-    also: Also = None,
+    other_releases: OtherReleases = None,
     quiet: Quiet = False, json: Json = False,
 ) -> int:
     """Tell whether a released file keeps the study's limits; the exit code is 4 where one is broken.
@@ -42,7 +42,8 @@ def check(
         data = data_of(original, study)
         found = walk(
             data, copies_of(released), limits, study.attack, study.measure, combine=study.combine, analyses=study.analysis,
-            intruder=intruder or study.intruder_here(), also=also, pairing=pairing, row_order=row_order, progress=progress,
+            intruder=intruder or study.intruder_here(), other_releases=other_releases,
+            pairing=pairing, row_order=row_order, progress=progress,
         )
     rows: list[Row] = [{**r, "kept": "yes" if r["kept"] else "NO"} for r in found.rows]
     terminal.table(rows)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from larvatus.cli.inputs import secret_of
-from larvatus.cli.options import Force, Json, Quiet, SecretFile
+from larvatus.cli.options import Json, Overwrite, Quiet, SecretFile
 from larvatus.cli.output.terminal import Terminal
 from larvatus.core.errors import RiskError, WriteError
 from larvatus.core.files import check_free, write_text
@@ -36,7 +36,7 @@ def intruder(
     nodes: Annotated[int | None, Parameter(help="points of the quadrature in each spread")] = None,
     sweeps: Annotated[int | None, Parameter(help="most sweeps of each chain")] = None,
     repeats: Annotated[int | None, Parameter(help="mask so many times (small files up to 10; the paper's 20)")] = None,
-    secret_file: SecretFile = None, force: Force = False, quiet: Quiet = False, json: Json = False,
+    secret_file: SecretFile = None, overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Ask whether to publish the size of bias and noise: nine maskings, each attacked with and without its parameters.
 
@@ -51,7 +51,7 @@ def intruder(
     """
     terminal = Terminal(quiet, json)
     if output is not None:
-        check_free(output, force)
+        check_free(output, overwrite)
         if output.suffix not in (".csv", ".html"):
             raise WriteError(f"{output}: the table is written as .csv or .html. Choose one of these endings.")
     given = {
@@ -73,7 +73,7 @@ def intruder(
     terminal.data({"scenarios": [dict(r) for r in rows], "policy": sentences[0], "notes": [*sentences[1:], *asked.said]})
     if output is not None:
         text = csv_text(Rows.of(rows)) if output.suffix == ".csv" else _page(rows, [*sentences, *asked.said])
-        write_text(output, text, force)
+        write_text(output, text, overwrite)
         terminal.hint(f"{output}: the table")
 
 

@@ -10,14 +10,14 @@ from cyclopts import Parameter
 from larvatus.cli.inputs import secret_of, with_engine
 from larvatus.cli.options import (
     ApprovedBy,
-    AtOnce,
     Chosen,
     EngineName,
-    Force,
+    Jobs,
     Json,
     Master,
     MemoryLimit,
     Output,
+    Overwrite,
     Public,
     Quiet,
     RowOrder,
@@ -33,11 +33,11 @@ def run(
     format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the releases")] = "parquet",
     pairings: Annotated[bool, Parameter(negative=(), show_default=False, help="keep pairing files in pairings/")] = False,
     public: Public = None, chosen: Chosen = None,
-    why: Annotated[str, Parameter(help="why it was chosen, in your words", show_default=False)] = "",
+    reason: Annotated[str, Parameter(help="why it was chosen, in your words", show_default=False)] = "",
     intruder: Who = None, approved_by: ApprovedBy = "", engine: EngineName = None, memory: MemoryLimit = None,
-    master: Master = None, at_once: AtOnce = None,
+    master: Master = None, jobs: Jobs = None,
     fresh: Annotated[bool, Parameter(negative=(), show_default=False, help="make finished releases anew, too")] = False,
-    force: Force = False, quiet: Quiet = False, json: Json = False,
+    overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Carry out a study: mask, attack, measure, compare; write releases, scores and report.
 
@@ -56,8 +56,8 @@ def run(
     terminal = Terminal(quiet, json)
     with terminal.progress() as progress, told_at_the_end():
         comparison = walk(
-            with_engine(Study.read(study), engine, memory, master), output, secret=secret_of(secret_file), force=force,
+            with_engine(Study.read(study), engine, memory, master), output, secret=secret_of(secret_file), overwrite=overwrite,
             suffix=f".{format}", row_order=row_order, pairings=pairings, public=public, intruder=intruder,
-            chosen=chosen, why=why, approved_by=approved_by, at_once=at_once, fresh=fresh, progress=progress,
+            chosen=chosen, reason=reason, approved_by=approved_by, jobs=jobs, fresh=fresh, progress=progress,
         )
     summary(terminal, comparison, output)

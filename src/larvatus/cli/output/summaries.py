@@ -48,7 +48,7 @@ def summary(terminal: Terminal, comparison: Any, output: Path) -> None:
             terminal.notes(told)
     if comparison.reused:
         of = f"{len(comparison.reused)} of {len(comparison.candidates) + len(comparison.not_made)} releases"
-        terminal.hint(f"{of} were there already and were not made again; --fresh with --force makes all anew.")
+        terminal.hint(f"{of} were there already and were not made again; --fresh with --overwrite makes all anew.")
     terminal.say(f"\nReport: {output / 'report.html'}")
     for text in comparison.warnings:
         terminal.warn(text)

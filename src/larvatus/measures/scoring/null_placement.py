@@ -19,7 +19,7 @@ def checked_resamples(asked: int) -> int:
     """How many resamples are drawn; none for 0."""
     if asked and not FEWEST_RESAMPLES <= asked <= MOST_RESAMPLES:
         raise UtilityError(
-            f"null: {asked:,} resamples; give {FEWEST_RESAMPLES} to {MOST_RESAMPLES:,}, such as 200, or 0 for no null "
+            f"null_resamples: {asked:,} resamples; give {FEWEST_RESAMPLES} to {MOST_RESAMPLES:,}, e.g. 200, or 0 for no null "
             "distribution.")
     return asked
 

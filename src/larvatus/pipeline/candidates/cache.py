@@ -86,7 +86,7 @@ class CandidateCache:
     """The folder with one sub-folder for each finished candidate: its scores, and its files until they are handed over."""
 
     folder: Path
-    out: Path | None = None
+    output_dir: Path | None = None
 
     def read(self, key: str) -> Candidate | None:
         """A finished candidate, where its files are still there as they were written."""
@@ -107,7 +107,7 @@ class CandidateCache:
     def _whole(self, place: Path, name: str, digest: str) -> bool:
         """A file waiting to be handed over, or one that was and is unchanged."""
         waiting = place / FILES / name
-        there = waiting if waiting.is_file() else self.out / name if self.out is not None else None
+        there = waiting if waiting.is_file() else self.output_dir / name if self.output_dir is not None else None
         return there is not None and there.is_file() and file_digest(there) == digest
 
     @contextmanager
@@ -149,8 +149,8 @@ class CandidateCache:
 
     def finish(self, keys: Sequence[str], files: Sequence[str]) -> None:
         """All is handed over: the files here go, and so do candidates that are no longer planned."""
-        assert self.out is not None
-        said = {"files": {f: file_digest(self.out / f) for f in files}, "keys": list(keys)}
+        assert self.output_dir is not None
+        said = {"files": {f: file_digest(self.output_dir / f) for f in files}, "keys": list(keys)}
         with moved_in_place(self.folder / _WRITTEN, private=True) as temporary:
             temporary.write_text(json.dumps(said), encoding="utf-8")
         for place in self.folder.iterdir():
@@ -161,7 +161,7 @@ class CandidateCache:
 
 
 @contextmanager
-def kept_in(folder: Path, out: Path | None = None) -> Iterator[CandidateCache]:
+def kept_in(folder: Path, output_dir: Path | None = None) -> Iterator[CandidateCache]:
     """The folder, made where it is not there yet, for one run at a time; gone again where nothing was kept in it."""
     folder = folder.absolute()
     made = [p for p in (folder, *folder.parents) if not p.exists()]
@@ -174,7 +174,7 @@ def kept_in(folder: Path, out: Path | None = None) -> Iterator[CandidateCache]:
         with lock(folder) as mine:
             if not mine and os.name == "posix":
                 raise WriteError(f"{folder} is in use by another run. Wait for it, or choose another folder.")
-            yield CandidateCache(folder, out.absolute() if out is not None else None)
+            yield CandidateCache(folder, output_dir.absolute() if output_dir is not None else None)
     finally:
         for empty in made:
             with suppress(OSError):

@@ -21,10 +21,10 @@ class TwoAtOnce(Generic[J, R]):
     """`here` does one piece in this process, `there` is the same as a function of the state that the other process is given."""
 
     def __init__(
-        self, here: Callable[[J], R], there: Callable[[Any, J], R], state: Any, at_once: int | None, fits: bool
+        self, here: Callable[[J], R], there: Callable[[Any, J], R], state: Any, jobs: int | None, fits: bool
     ) -> None:
         self.here, self.there, self.state = here, there, state
-        self.at_once = at_once if fits or at_once is None else 1
+        self.jobs = jobs if fits or jobs is None else 1
         self.fits = fits
         self.spent, self.done = 0.0, 0
         self.worker: Worker | None = None
@@ -48,12 +48,12 @@ class TwoAtOnce(Generic[J, R]):
         if self.worker is not None:
             return True
         pays = self.done > 0 and self.fits and self.spent / self.done * left > WORTH
-        if self.at_once == 1 or not (pays or self.at_once == 2):
+        if self.jobs == 1 or not (pays or self.jobs == 2):
             return False
         try:
             self.worker = Worker(self.state)
         except WorkerGone:
-            self.at_once = 1
+            self.jobs = 1
         return self.worker is not None
 
     def _both(self, one: J, two: J) -> Iterator[R]:
@@ -65,7 +65,7 @@ class TwoAtOnce(Generic[J, R]):
             try:
                 answer.append(worker.call(self.there, two))
             except (WorkerGone, RuntimeError):
-                self.at_once = 1  # what cannot be done there is done here
+                self.jobs = 1  # what cannot be done there is done here
 
         thread = threading.Thread(target=help_, daemon=True)
         began = time.monotonic()

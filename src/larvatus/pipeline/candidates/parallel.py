@@ -60,11 +60,11 @@ class CandidateRunner:
     """Goes through jobs in order; `here` does one in this process, `there` is the same as a function of the state."""
 
     def __init__(
-        self, jobs: Sequence[Job], here: Callable[[Job, Progress], Outcome], there: Callable[[Any, Job], Outcome],
-        state: Callable[[], Any], at_once: int | None, fits: bool, progress: Progress,
+        self, waiting: Sequence[Job], here: Callable[[Job, Progress], Outcome], there: Callable[[Any, Job], Outcome],
+        state: Callable[[], Any], jobs: int | None, fits: bool, progress: Progress,
     ) -> None:
-        self.here, self.there, self.state, self.at_once, self.fits, self.progress = here, there, state, at_once, fits, progress
-        self.waiting, self.total, self.clock = deque(jobs), len(jobs), Clock(len(jobs))
+        self.here, self.there, self.state, self.jobs, self.fits, self.progress = here, there, state, jobs, fits, progress
+        self.waiting, self.total, self.clock = deque(waiting), len(waiting), Clock(len(waiting))
         self.found: dict[int, Outcome] = {}
         self.first_error: Exception | None = None
         self.lock, self.worker, self.helper = threading.Lock(), None, None
@@ -76,7 +76,7 @@ class CandidateRunner:
     def run(self) -> dict[int, Outcome]:
         """Outcomes by place."""
         try:
-            if self.at_once == 2 and self.total > 1:
+            if self.jobs == 2 and self.total > 1:
                 self._start()
             while (job := self._next()) is not None:
                 self._one(job)
@@ -131,13 +131,13 @@ class CandidateRunner:
 
     def _worth_it(self) -> bool:
         each = (time.monotonic() - self.clock.began) / max(len(self.found), 1)
-        return self.at_once is None and self.fits and len(self.waiting) > 1 and each * len(self.waiting) > WORTH
+        return self.jobs is None and self.fits and len(self.waiting) > 1 and each * len(self.waiting) > WORTH
 
     def _start(self) -> None:
         try:
             self.worker = Worker(self.state())
         except WorkerGone:
-            self.at_once = 1
+            self.jobs = 1
             return
         self.helper = threading.Thread(target=self._help, args=(self.worker,), daemon=True)
         self.helper.start()
