@@ -19,7 +19,7 @@ from larvatus.cli.commands.demo import demo
 from larvatus.cli.commands.describe import describe
 from larvatus.cli.commands.list_methods import list_methods
 from larvatus.cli.commands.mask import mask
-from larvatus.cli.commands.publish_noise import intruder
+from larvatus.cli.commands.publish_noise import publish_noise
 from larvatus.cli.commands.reproduce import reproduce
 from larvatus.cli.commands.risk import risk
 from larvatus.cli.commands.run import run
@@ -51,7 +51,7 @@ app.command(
 )
 app.command(risk)
 app.command(utility)
-app.command(intruder)
+app.command(publish_noise)
 app.command(check)
 app.command(demo)
 app.command(advise)

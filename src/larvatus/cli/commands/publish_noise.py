@@ -1,4 +1,4 @@
-"""The command `larvatus intruder`: what publishing the size of bias and noise gives away, in the scenarios of paper 002."""
+"""`larvatus publish-noise`: the extra risk of publishing the size of bias and noise, in the scenarios of paper 002."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Centre = Annotated[float | None, Parameter(help="centre of the prior of the fact
 Variation = Annotated[float | None, Parameter(help="coefficient of variation of that prior")]
 
 
-def intruder(
+def publish_noise(
     study: Path | None = None, *,
     output: Written = None,
     known_records: Annotated[int | None, Parameter(help="other records the intruder knows values of (L); runs chains")] = None,
