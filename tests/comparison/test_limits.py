@@ -15,7 +15,7 @@ from sample import ROLES, SECRET, people
 
 GROUPS = Rows.of([{"sub_group": "a", "value": 0.02, "high": 0.03}, {"sub_group": "b", "value": 0.5, "high": 0.6}])
 NEAREST = Score("nearest_record", "risk", 0.05, chance=0.01, s_alone=0.03, interval=(0.04, 0.06), by_group=GROUPS)
-SHOWN = Score("uniqueness", "risk", 0.9, chance=0.0, weighs=False)
+SHOWN = Score("uniqueness", "risk", 0.9, chance=0.0, decides=False)
 MOMENTS, CORRELATION = Score("moments", "loss", 0.2), Score("correlation", "loss", 0.04)
 SCORES = (NEAREST, SHOWN, MOMENTS, CORRELATION)
 GOOD: dict = {"roles": {"confidential": ["x"]}, "release": [{"name": "n", "steps": ["additive_noise"]}]}

@@ -76,7 +76,7 @@ class AggregateDisclosure(Attack):
                              for g in range(len(parts))),
             by_variable=Rows.of(_row("variable", n, cells[j::p]) for j, n in enumerate(names)),
             details={"unsafe": Rows.of([_figures(c) for c in unsafe]), "file": Rows.of([_figures(c) for c in file])},
-            weighs=False,
+            decides=False,
             notes=(*notes, "a release that keeps means keeps totals: the rules decide which of them may leave, not this share",
                    "every total is looked at, so the interval has no width"),
         )

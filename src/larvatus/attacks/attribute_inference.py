@@ -91,7 +91,7 @@ class AttributeInference(Attack):
         ]
         told = "what statistics tell of anyone counts here too, whether in the file or not: relations that are kept raise it"
         return replace(
-            score, by_variable=Rows.of(by_variable), details={**score.details, "models": Rows.of(models)}, weighs=False,
+            score, by_variable=Rows.of(by_variable), details={**score.details, "models": Rows.of(models)}, decides=False,
             notes=(*score.notes, told),
         )
 

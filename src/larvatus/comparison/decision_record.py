@@ -42,7 +42,7 @@ def decision_on(
         "limits": None if judged is None else {
             "stated": comparison.limits.plain(), "kept": judged.kept, "verdicts": [_finite(r) for r in judged.rows],
         },
-        "scores": [_finite(s.row()) | {"decides": s.weighs} for s in candidate.scores],
+        "scores": [_finite(s.row()) | {"decides": s.decides} for s in candidate.scores],
         "combined": [_finite(s.row()) for s in comparison.combined(candidate)],
         "intruder": {
             "in_words": comparison.about.intruder, "knows": list(comparison.about.intruder_knows), "settings": _told(who),

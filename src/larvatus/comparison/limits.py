@@ -116,7 +116,7 @@ class Limits(BaseModel):
             mine = [s for s in found if s.method == name]
             absent = why.get(name) or _absent(name, combinations, found)
             rows += self._rows(mine, limit) if mine else [_not_run(name, limit, absent)]
-        attacks = [s for s in scores if s.kind == "risk" and s.weighs and s.method not in self.scores]
+        attacks = [s for s in scores if s.kind == "risk" and s.decides and s.method not in self.scores]
         limited = [s for s in scores if s.kind == "risk" and s.method in self.scores]
         failed = [n for n in why if known_scores().get(n) == "risk" and n not in self.scores]
         for every in self.of_attacks:

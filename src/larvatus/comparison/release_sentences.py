@@ -47,7 +47,7 @@ def _given_away(risks: Sequence[Score]) -> str:
     known = [s for s in risks if finite_number(s.value) is not None]
     if not known:
         return ""
-    known = [s for s in known if s.weighs] or known
+    known = [s for s in known if s.decides] or known
     beyond = sorted((s for s in known if not at_baseline(s)), key=excess, reverse=True)
     if not beyond:
         return f"No attack does better than {WITHOUT}."
@@ -69,8 +69,8 @@ def _kept(losses: Sequence[Score]) -> str:
     exact = [s for s in known if abs(s.value) < EXACT]
     inside = [s for s in exact if len(s.by_group) > 1
               and all(abs(finite_number(r.get("value")) or 0.0) < EXACT for r in s.by_group)]
-    nearly = [s for s in known if s.value >= EXACT and s.lost < NEARLY_KEPT]
-    changed = sorted((s for s in known if s.value >= EXACT and s.lost >= NEARLY_KEPT), key=lambda s: -s.lost)
+    nearly = [s for s in known if s.value >= EXACT and s.relative_loss < NEARLY_KEPT]
+    changed = sorted((s for s in known if s.value >= EXACT and s.relative_loss >= NEARLY_KEPT), key=lambda s: -s.relative_loss)
     too = ", in every sub-group too" if exact and len(inside) == len(exact) else ""
     parts = [f"keeps {_joined([_noun(s) for s in exact])} exactly{too}"] if exact else []
     parts += [f"nearly keeps {_joined([_figure(s) for s in nearly])}"] if nearly else []

@@ -227,12 +227,12 @@ class Measure(Method):
     """
 
     paired: ClassVar[bool] = False
-    weighs: ClassVar[bool] = True
+    decides: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number"})
     any_kind: ClassVar[bool] = False
-    rooted: ClassVar[bool] = False
+    square_root_scale: ClassVar[bool] = False
 
-    def full(self, original: Microdata, released: Microdata) -> float:
+    def worst_value(self, original: Microdata, released: Microdata) -> float:
         """The value where everything is lost."""
         return 1.0
 

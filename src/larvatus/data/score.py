@@ -110,8 +110,9 @@ def mean_of(rows: Iterable[Row], name: str = "loss") -> float:
 class Score:
     """A risk (beside chance and beside what S alone gives) or a loss (0 is best).
 
-    `weighs` is false for scores that are shown and do not decide between releases: risks that no useful release is without,
-    and losses that repeat another one. `full` is the loss where everything is lost; `rooted` is true of mean squares.
+    `decides` is false for scores that are shown and do not decide between releases: risks that no useful release is without,
+    and losses that repeat another one. `worst_value` is the loss if everything is lost;
+    `square_root_scale` is true for mean squares.
     """
 
     method: str
@@ -131,15 +132,15 @@ class Score:
     records: NDArray[np.int64] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     sampled: bool = False
-    weighs: bool = True
-    full: float | None = None
-    rooted: bool = False
+    decides: bool = True
+    worst_value: float | None = None
+    square_root_scale: bool = False
 
     @property
-    def lost(self) -> float:
+    def relative_loss(self) -> float:
         """A loss as a share of what could be lost, at most 1, so that measures of different scales can be averaged."""
-        share = min(max(self.value / self.full, 0.0), 1.0) if self.full else self.value
-        return math.sqrt(share) if self.rooted else share
+        share = min(max(self.value / self.worst_value, 0.0), 1.0) if self.worst_value else self.value
+        return math.sqrt(share) if self.square_root_scale else share
 
     def row(self) -> dict[str, Cell]:
         """The headline figures."""
@@ -160,7 +161,7 @@ class Score:
             "by_domain": _plain(self.by_domain),
             "details": {name: _plain(rows) for name, rows in self.details.items()},
             "notes": list(self.notes), "sampled": self.sampled,
-            **({"full": _finite(self.full)} if self.kind == "loss" else {}),
+            **({"worst_value": _finite(self.worst_value)} if self.kind == "loss" else {}),
         }
 
 
@@ -177,7 +178,7 @@ class Scores(tuple[Score, ...]):
 
     not_run: tuple[str, ...] = ()
 
-    def table(self) -> Rows:
+    def summary(self) -> Rows:
         """One row per score."""
         return Rows.of(score.row() for score in self)
 

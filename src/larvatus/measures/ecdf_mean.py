@@ -27,7 +27,7 @@ class EcdfMean(Measure):
         sample: with three columns and more, at most about this many records of each file, drawn at random.
     """
 
-    rooted: ClassVar[bool] = True
+    square_root_scale: ClassVar[bool] = True
 
     columns: tuple[str, ...] | None = Field(
         default=None, description="columns to compare; all numeric confidential ones where none is named"
@@ -36,7 +36,7 @@ class EcdfMean(Measure):
         default=100_000, description="most records of each file with three columns and more"
     )
 
-    def full(self, original: Microdata, released: Microdata) -> float:
+    def worst_value(self, original: Microdata, released: Microdata) -> float:
         return 1 / 3  # that of two files in one column, every value of one below those of the other
 
     def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:

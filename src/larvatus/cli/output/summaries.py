@@ -88,7 +88,7 @@ def told_scores(terminal: Terminal, scores: Any) -> None:
     """Every score of one release, with its details where they are few."""
     for note in [*_notes(scores), *scores.not_run]:
         terminal.hint(f"note: {note}")
-    terminal.table(scores.table())
+    terminal.table(scores.summary())
     long: list[str] = []
     for score in scores:
         if score.method == METHOD:

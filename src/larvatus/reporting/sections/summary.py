@@ -92,7 +92,7 @@ def _risk_depth(score: Score) -> float:
 
 def _loss_cells(scores: Sequence[Score | None]) -> list[HeatCell]:
     values = [finite_number(s.value) if s else None for s in scores]
-    slight = _SLIGHT * max((s.full or 1.0 for s in scores if s), default=1.0)
+    slight = _SLIGHT * max((s.worst_value or 1.0 for s in scores if s), default=1.0)
     largest = max([slight, *(abs(v) for v in values if v is not None)])
     return [HeatCell(_loss_text(v), 0.0 if v is None else abs(v) / largest, "loss") for v in values]
 
@@ -104,8 +104,8 @@ def _loss_text(value: float | None) -> str:
 def _sentence(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> str:
     """Which releases give an intruder nothing, and which of them loses least."""
     attacked = [h for h in heads if h.risk is not None]
-    safe = [h for h in attacked if all(at_baseline(s) for s in candidates[h.number - 1].of_kind("risk") if s.weighs)]
-    beside = list(dict.fromkeys(words(s.method) for c in candidates for s in c.of_kind("risk") if not s.weighs))
+    safe = [h for h in attacked if all(at_baseline(s) for s in candidates[h.number - 1].of_kind("risk") if s.decides)]
+    beside = list(dict.fromkeys(words(s.method) for c in candidates for s in c.of_kind("risk") if not s.decides))
     apart = f"Apart from {' and '.join(beside)}, which no useful release is without: n" if beside else "N"
     if not attacked:
         return "No attack was run; the losses stand alone."
