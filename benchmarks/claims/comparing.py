@@ -34,7 +34,7 @@ USUAL = (
 
 
 def compared(data: lv.Microdata, many: int, jobs: int = 1, scores: tuple[list[str], list[str]] = LIGHT) -> lv.Comparison:
-    return lv.compare(data, candidates(many), *scores, secret=SECRET, jobs=jobs)
+    return lv.compare(data, candidates(many), *scores, secret=SECRET, execution=lv.Execution(jobs=jobs))
 
 
 def claim_two_at_a_time() -> Claim:

@@ -181,12 +181,12 @@ def test_neither_the_secret_nor_a_value_is_in_what_is_written_beside(folder):
 def test_python_is_warned_too(folder):
     study = lv.Study.read("study.toml")
     with pytest.warns(LimitWarning, match="“noise” is published although"):
-        found = lv.run(study, secret=SECRET, public="noise")
+        found = lv.run(study, secret=SECRET, decision=lv.Decision(public="noise"))
     assert "WARNING" in repr(found)
     assert found.plain()["warnings"] == list(found.warnings)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        lv.run(study, secret=SECRET, chosen="noise")
+        lv.run(study, secret=SECRET, decision=lv.Decision(chosen="noise"))
 
 
 def test_an_approval_stands_with_all_that_belongs_to_it_until_another_release_is_put_forward(folder):

@@ -204,4 +204,4 @@ def test_both_with_and_without_reverse_mapping():
 def test_a_tier_is_checked_with_every_attack_whatever_the_study_names():
     data = lv.read(people(200), **ROLES)
     release = lv.mask(data, "additive_noise(variance=0.0001)", secret=SECRET)
-    assert not lv.check(data, release, "public", ["interval_match"], []).kept
+    assert not lv.check(data, release, "public", scoring=lv.Scoring(attacks=["interval_match"], measures=[])).kept

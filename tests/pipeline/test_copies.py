@@ -242,7 +242,7 @@ STUDY = {
 
 def test_a_study_writes_every_copy_scores_and_a_report_that_says_so(folder):
     study = lv.Study.of(STUDY, folder)
-    lv.run(study, folder / "out", secret=SECRET, pairings=True, public="a")
+    lv.run(study, folder / "out", secret=SECRET, decision=lv.Decision(public="a"), files=lv.OutputFiles(pairings=True))
     written = sorted(p.name for p in (folder / "out" / "releases").glob("*.parquet"))
     assert written == ["a-1.parquet", "a~2-1.parquet", "a~2-2.parquet"]
     assert sorted(p.name for p in (folder / "out" / "pairings").iterdir()) == ["a-1.parquet", "a~2.parquet"]

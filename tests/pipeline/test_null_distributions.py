@@ -172,8 +172,10 @@ def test_draws_are_made_once_for_all_releases_and_the_report_shows_them(monkeypa
     monkeypatch.setattr(nulls, "drawn_again", lambda *a: made.append(1) or drawn_again(*a))
     releases = [lv.mask(data, "additive_noise", secret=SECRET, name="noise"),
                 lv.mask(data, "sufficiency_based", secret=SECRET, name="exact")]
-    comparison = lv.compare(data, releases, ["nearest_record"], ["moments", "marginal"], null_resamples=25,
-                            progress=lambda doing, done, total: said.append(doing))
+    comparison = lv.compare(
+        data, releases, ["nearest_record"], ["moments", "marginal"], scoring=lv.Scoring(null_resamples=25),
+        execution=lv.Execution(progress=lambda doing, done, total: said.append(doing)),
+    )
     assert len(made) == 25
     assert any("null distribution, " in s and s.endswith(" left") for s in said)
     page = comparison.html().replace("\N{NO-BREAK SPACE}", " ")

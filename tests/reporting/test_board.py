@@ -138,8 +138,8 @@ def test_a_study_puts_its_choice_forward_and_tells_how_it_was_run(tmp_path, pars
     )
     study = lv.Study.read(tmp_path / "study.toml")
     with pytest.raises(StudyError, match="chosen: no release 'b'"):
-        run(study, tmp_path / "out", chosen="b")
-    run(study, tmp_path / "out", secret=b"s" * 16, chosen="a", reason="the only one")
+        run(study, tmp_path / "out", decision=lv.Decision(chosen="b"))
+    run(study, tmp_path / "out", secret=b"s" * 16, decision=lv.Decision(chosen="a", reason="the only one"))
     text = parsed((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
     for said in ("“a” is put forward for release.", "the only one", 'source = "people.csv"', 'method = "additive_noise"'):
         assert said in text, said

@@ -138,7 +138,9 @@ def test_two_at_a_time_give_the_same_search():
     data = lv.read(people(150, missing=False), confidential=["income", "wealth"], sub_groups=["region"])
     goal = Goal(trials=4, finalists=1, secrets=2)
     limits = {"nearest_record": {"above_baseline": 0.3}}
-    one, two = (lv.search(data, SPACE, limits, "correlation", goal=goal, secret=SECRET, jobs=n) for n in (1, 2))
+    one, two = (
+        lv.search(data, SPACE, limits, "correlation", goal=goal, secret=SECRET, execution=lv.Execution(jobs=n)) for n in (1, 2)
+    )
     assert one.tried == two.tried
     assert one.confirmed() == two.confirmed()
     assert one.release.frame().equals(two.release.frame())

@@ -234,6 +234,10 @@ class Comparison:
             out["warnings"] = list(self.warnings)
         return out
 
+    def for_purpose(self, purpose: str) -> Comparison:
+        """The same comparison with a purpose of the release, which the report prints."""
+        return replace(self, about=replace(self.about, purpose=purpose))
+
     def html(
         self, edition: Literal["internal", "public"] = "internal", release: str | None = None, chosen: str | None = None,
         reason: str | Sequence[str] = (), warned: Sequence[str] = (),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -201,6 +201,9 @@ def _not_run(name: str, limit: Limit, why: str) -> Row:
 def _absent(name: str, combinations: Sequence[Combination], scores: Sequence[Score]) -> str:
     parts = next((c.missing(scores) for c in combinations if c.name == name), ())
     return f"its part {parts[0]} did not run" if parts else "it did not run"
+
+
+LimitsLike: TypeAlias = Limits | str | Mapping[str, Any]
 
 
 def limits_of(given: Any, combinations: Sequence[Combination] = ()) -> Limits:

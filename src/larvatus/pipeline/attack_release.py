@@ -12,6 +12,7 @@ from larvatus.attacks.scoring.credits import with_record_ids
 from larvatus.core.errors import EngineError, PairingError, RiskError, RolesError, UtilityError, nearest_names
 from larvatus.core.progress import Progress, heard_by, silent
 from larvatus.core.randomness import RecordRandom, stream_key
+from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure
 from larvatus.data.copies import single, worst_of
@@ -29,7 +30,8 @@ def attack_random(method: Attack | Measure) -> RecordRandom:
 
 
 def risk(
-    data: Microdata, release: Any, attacks: Any = None, *, intruder: Intruder | str | None = None, other_releases: Any = None,
+    data: Microdata, release: ReleaseLike, attacks: AttackLike | Sequence[AttackLike] | None = None, *,
+    intruder: IntruderLike | None = None, other_releases: ReleaseLike | None = None,
     pairing: str | Path | None = None, other_pairings: Sequence[str | Path] = (),
     row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Scores:

@@ -8,15 +8,15 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal
 
-from larvatus.comparison.combined_scores import combinations_of
 from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
-from larvatus.comparison.limits import limits_of
+from larvatus.comparison.limits import LimitsLike
 from larvatus.constraints.settings import constraints_of
-from larvatus.core.errors import RiskError, RolesError, StudyError
+from larvatus.core.errors import RiskError, RolesError
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import checked_secret, stream_key
+from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, ReleaseLike, Table
 from larvatus.data.contracts import Attack, Mask, Measure
-from larvatus.data.intruder import Intruder, intruder_of
+from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import all_of, canonical
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -35,44 +35,47 @@ from larvatus.pipeline.candidates.parallel import CandidateRunner, Job, Outcome,
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import run_measures
 from larvatus.pipeline.null_distributions import Nulls
-from larvatus.study import PlannedRelease, planned_of
+from larvatus.study import Execution, PlannedRelease, Scoring, Study, planned_of
+from larvatus.study.redaction import told_study
+from larvatus.study.scoring import scoring_of
 
 
 def compare(
-    data: Microdata, releases: Sequence[Any], attacks: Any = None, measures: Any = None, *,
-    analyses: Any = None, intruder: Intruder | str | None = None, domains: Any = (), null_resamples: int = 0,
-    combine: Any = (), limits: Any = None, secret: bytes | None = None, constraints: Any = None,
-    cache_dir: str | Path | None = None, jobs: int | None = None, progress: Progress = silent, purpose: str = "",
-    study: str = "", labels: Mapping[str, str] | None = None,
+    data: Microdata, releases: Sequence[ReleaseLike | PlannedRelease | Table] | Study,
+    attacks: AttackLike | Sequence[AttackLike] | None = None, measures: MeasureLike | Sequence[MeasureLike] | None = None, *,
+    intruder: IntruderLike | None = None, limits: LimitsLike | None = None, scoring: Scoring | None = None,
+    secret: bytes | None = None, execution: Execution | None = None,
 ) -> Comparison:
-    """Score several releases of the same data side by side; `intruder.other_releases` may name some of them.
+    """Score several releases of the same data side by side.
 
     A release is one that was made, a frame, a file, or a table `{"name": …, "steps": […]}` as a study holds it, with `grid` and
-    `reverse_mapped`: these are made here with the secret, one after another, and let go. One that fails is listed with its
-    reason in `not_made`. `cache_dir` is a folder that stores finished releases, so that a later call resumes.
-    `jobs` is the number of releases processed in parallel, 1 or 2 (default: automatic).
-    `analyses`, `domains` and `null_resamples` are those of `utility`; `combine` and `limits` are those of a study;
-    `study` is the text that the report gives for making it again; `labels` say what columns mean, for the codebook.
+    `reverse_mapped`. Tables are made here with the secret, one after another, and let go. One that fails is listed with its
+    reason in `not_made`. A Study in place of the list brings its releases, constraints, labels, purpose and scoring.
+    The intruder's `other_releases` may name some of the releases. `scoring` has the less common settings: domains, analyses,
+    null_resamples and combine. `execution` says how many releases are processed in parallel and where finished ones are stored.
     """
-    given: list[Any] = []
-    for r in releases:
-        if isinstance(r, PlannedRelease) or (isinstance(r, Mapping) and "steps" in r):
-            given += planned_of([r])
-        else:
-            given.append(r if isinstance(r, str | Path) else as_release(data, r))
+    study = releases if isinstance(releases, Study) else None
+    plain = {"attacks": attacks, "measures": measures, "intruder": intruder, "limits": limits}
+    asked = scoring_of(scoring, plain, study.scoring() if study else None)
+    given = list(study.release) if study else _given(data, releases)
     if not given:
         raise RolesError("compare: no release is given. Pass at least one.")
-    work = Work(
-        data, attacks, Nulls(all_of(Measure, measures), checked_resamples(null_resamples), attack_random),
-        intruder_of(intruder),
-        tuple(domains) if isinstance(domains, list | tuple) else domains, analyses, checked_secret(secret), constraints,
-        named=measures is not None, labels=labels,
-    )
-    judged = (combine, limits, purpose, study)
-    if cache_dir is None:
-        return compare_candidates(work, given, judged, None, jobs, progress)
-    with kept_in(Path(cache_dir)) as kept:
-        return compare_candidates(replace(work, kept=kept), given, judged, secret, jobs, progress)
+    work, how = work_of(data, asked, checked_secret(secret), study), execution or Execution()
+    if how.cache_dir is None:
+        return compare_candidates(work, given, asked, study, None, how.jobs, how.progress)
+    with kept_in(how.cache_dir) as kept:
+        return compare_candidates(replace(work, kept=kept), given, asked, study, secret, how.jobs, how.progress)
+
+
+def _given(data: Microdata, releases: Any) -> list[Any]:
+    """Releases to compare: planned ones spread out, others as they are."""
+    out: list[Any] = []
+    for r in releases:
+        if isinstance(r, PlannedRelease) or (isinstance(r, Mapping) and "steps" in r):
+            out += planned_of([r])
+        else:
+            out.append(r if isinstance(r, str | Path) else as_release(data, r))
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,22 +135,28 @@ class Work:
         return cache_key(digest, label, made, release, place, *files, *others, *scored) + SECRET + drawn
 
 
+def work_of(data: Microdata, scoring: Scoring, secret: bytes, study: Study | None = None) -> Work:
+    """What all candidates share, from how they are scored and the study they belong to."""
+    nulls = Nulls(all_of(Measure, scoring.measures), checked_resamples(scoring.null_resamples), attack_random)
+    return Work(
+        data, scoring.attacks, nulls, scoring.intruder, scoring.domains, scoring.analyses, secret,
+        study.constraints if study else None, study.folder if study else None, named=scoring.measures is not None,
+        labels=study.labels if study else None,
+    )
+
+
 def _with_ids(steps: Sequence[Mask], folder: Path | None, record_id: str | None) -> list[Mask]:
     return [with_records(s, folder, record_id) for s in steps]
 
 
 def compare_candidates(
-    work: Work, given: Sequence[Any], judged: tuple[Any, Any, str, str], secret: bytes | None, jobs: int | None,
+    work: Work, given: Sequence[Any], scoring: Scoring, study: Study | None, secret: bytes | None, jobs: int | None,
     progress: Progress, fresh: bool = False, check_keys: Callable[[Mapping[str, str]], None] = lambda keys: None,
 ) -> Comparison:
     """Go through all candidates, but for those that are kept; in the order they were given."""
-    if jobs not in (None, 1, 2):
-        raise StudyError([f"jobs: 1 or 2 candidates can be worked on at a time, got {jobs!r}."])
-    combined = combinations_of(judged[0] or {})
-    asked = limits_of(judged[1], combined)
     data, labels = work.data, _labels(given)
     check_known(data, work.who)
-    work = replace(work, tier=asked.tier is not None)
+    work = replace(work, tier=scoring.limits.tier is not None)
     work = replace(work, beside=_beside_others(work, given, labels))
     digest = data_digest(data) if work.kept is not None else ""
     keys = [work.key(g, n, secret, digest) for n, g in zip(labels, given, strict=True)]
@@ -168,7 +177,8 @@ def compare_candidates(
         raise through.first_error or RiskError("compare: no release could be made.")
     lost = tuple(n for i in sorted(outcomes) if isinstance(n := outcomes[i], NotMade))
     there = tuple(labels[i] for i in ready)
-    return Comparison(made, about(data, work.who, *judged[2:]), lost, combined, asked, there)
+    told = (study.purpose, told_study(study.plain())) if study else ()
+    return Comparison(made, about(data, work.who, *told), lost, scoring.combine, scoring.limits, there)
 
 
 def _labels(given: Sequence[Any]) -> list[str]:

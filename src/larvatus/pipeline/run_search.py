@@ -16,24 +16,19 @@ from larvatus.core.errors import LimitWarning, StudyError, WriteError
 from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import checked_secret, stream_key
-from larvatus.data.contracts import Measure
-from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import csv_text
 from larvatus.documents.manifest import INSIDE, complete, decided_for, manifest_paths, write_beside
 from larvatus.measures.analyses.compare import check_can_be_made
-from larvatus.measures.scoring.null_placement import checked_resamples
-from larvatus.pipeline.attack_release import attack_random
 from larvatus.pipeline.candidates.cache import FOLDER as KEPT
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, data_digest, file_digest, kept_in
-from larvatus.pipeline.compare_releases import Work, compare_candidates
-from larvatus.pipeline.null_distributions import Nulls
-from larvatus.pipeline.read_source import read
+from larvatus.pipeline.compare_releases import compare_candidates, work_of
+from larvatus.pipeline.read_source import read_for_study
 from larvatus.pipeline.search_release import search_kept
 from larvatus.searching.goal import Goal
 from larvatus.searching.result import SearchResult
-from larvatus.study import Study
+from larvatus.study import Execution, Study
 from larvatus.study.redaction import told_study
 
 _WRITTEN = ("tried.csv", "confirmed.csv", "study.toml", "scores.json", "scores.csv", "report.html")
@@ -50,16 +45,14 @@ def search_study(
     """
     if not study.search:
         raise StudyError(["search: nothing is to be tried. Add [[search]] with steps whose settings have a range."])
-    data = read(
-        study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory,
-        master=study.master,
-    )
+    data = read_for_study(study.source_path(), study)
     check_can_be_made(study.analysis, data)
+    how = Execution(jobs=jobs, progress=progress)
 
     def found_in(kept: CandidateCache | None) -> tuple[SearchResult, list[str]]:
         return search_kept(
-            data, study.search, study.limits, study.goal.objective, study.attack, study.measure, study.combine, study.analysis,
-            study.intruder_here(), study.constraints, study.goal, secret, study.folder, kept, jobs, progress,
+            data, study.search, None, study.goal.objective, study.scoring(), study.constraints, study.goal, secret,
+            study.folder, kept, how.jobs, how.progress,
         )
 
     if output_dir is None:
@@ -150,13 +143,8 @@ def _compared(
     progress: Progress
 ) -> tuple[Comparison, list[str]]:
     """The chosen release with all scores that the study asks for, held against its limits."""
-    work = Work(
-        data, study.attack,
-        Nulls(all_of(Measure, study.measure), checked_resamples(study.utility.null_resamples), attack_random),
-        study.intruder_here(), study.domain, study.analysis, checked_secret(secret), study.constraints, study.folder,
-        kept=kept if secret is not None else None, named=study.measure is not None, labels=study.labels,
-    )
+    asked = study.scoring()
+    work = replace(work_of(data, asked, checked_secret(secret), study), kept=kept if secret is not None else None)
     keys: dict[str, str] = {}
-    judged = (study.combine, study.limits, study.purpose, told_study(chosen.plain()))
-    found = compare_candidates(work, [release], judged, secret, 1, progress, False, lambda made: keys.update(made))
+    found = compare_candidates(work, [release], asked, chosen, secret, 1, progress, False, lambda made: keys.update(made))
     return found, [k for k in keys.values() if k]

@@ -28,6 +28,7 @@ from larvatus.measures.scoring.domains import Domain, domain_problems
 from larvatus.searching.goal import Goal, objective_problems
 from larvatus.searching.space import SearchedSteps
 from larvatus.study.planned_releases import PlannedRelease
+from larvatus.study.scoring import Scoring
 from larvatus.study.sections import (
     LATER,
     MEANT,
@@ -145,6 +146,13 @@ class Study(BaseModel):
             "file": str(start / who.file) if who.file else None,
             "other_releases": tuple(n if n in names else str(start / n) for n in who.other_releases),
         })
+
+    def scoring(self) -> Scoring:
+        """How the study scores its releases."""
+        return Scoring(
+            attacks=self.attack, measures=self.measure, intruder=self.intruder_here(), limits=self.limits, combine=self.combine,
+            domains=self.domain, analyses=self.analysis, null_resamples=self.utility.null_resamples,
+        )
 
     def with_release(self, name: str, steps: Sequence[Mask], folder: Path) -> Study:
         """The same study with one release in place of the search, to lie in another folder: files are found from there."""

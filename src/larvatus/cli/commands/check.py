@@ -33,18 +33,23 @@ def check(
     released
         The released file; all of them, or a quoted pattern such as 'out-*.csv', where a release has several copies.
     """
+    from larvatus.core.progress import heard_by
     from larvatus.pipeline import check as walk
+    from larvatus.study import Scoring
 
     with open_command(roles, quiet, json) as (terminal, study, progress):
         limits = study.limits if tier is None else study.limits.model_copy(update={"tier": tier})
         if not limits:
             raise StudyError(["no limit is stated. Give --study FILE with [limits], or --tier public."], "command line")
         data = data_of(original, study)
-        found = walk(
-            data, copies_of(released), limits, study.attack, study.measure, combine=study.combine, analyses=study.analysis,
-            intruder=intruder or study.intruder_here(), other_releases=other_releases,
-            pairing=pairing, row_order=row_order, progress=progress,
+        scoring = Scoring(
+            attacks=study.attack, measures=study.measure, combine=study.combine, limits=limits, analyses=study.analysis,
+            intruder=intruder or study.intruder_here(),
         )
+        with heard_by(progress):
+            found = walk(
+                data, copies_of(released), scoring=scoring, other_releases=other_releases, pairing=pairing, row_order=row_order
+            )
     rows: list[Row] = [{**r, "kept": "yes" if r["kept"] else "NO"} for r in found.rows]
     terminal.table(rows)
     broken = found.broken

@@ -25,11 +25,12 @@ def demo(
     from larvatus.cli.demo_study import prepare
     from larvatus.core.randomness import NOT_A_SECRET
     from larvatus.pipeline import run as walk
-    from larvatus.study import Study
+    from larvatus.study import Execution, Study
 
     terminal = Terminal(quiet, json)
     with terminal.progress() as progress:
         study = prepare(output, records, overwrite)
-        comparison = walk(Study.read(study), output, secret=NOT_A_SECRET, overwrite=overwrite, progress=progress)
+        comparison = walk(Study.read(study), output, secret=NOT_A_SECRET, overwrite=overwrite,
+                          execution=Execution(progress=progress))
     terminal.say(f"Study:  {study}")
     summary(terminal, comparison, output)

@@ -51,13 +51,15 @@ def run(
         Folder for releases/ with manifests and codebooks, internal/, scores.json, scores.csv and report.html.
     """
     from larvatus.pipeline import run as walk
-    from larvatus.study import Study
+    from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 
     terminal = Terminal(quiet, json)
     with terminal.progress() as progress, told_at_the_end():
         comparison = walk(
             with_engine(Study.read(study), engine, memory, master), output, secret=secret_of(secret_file), overwrite=overwrite,
-            suffix=f".{format}", row_order=row_order, pairings=pairings, public=public, intruder=intruder,
-            chosen=chosen, reason=reason, approved_by=approved_by, jobs=jobs, fresh=fresh, progress=progress,
+            fresh=fresh, scoring=Scoring(intruder=intruder) if intruder is not None else None,
+            decision=Decision(chosen=chosen, public=public, reason=reason, approved_by=approved_by),
+            files=OutputFiles(format=format, row_order=row_order, pairings=pairings),
+            execution=Execution(jobs=jobs, progress=progress),
         )
     summary(terminal, comparison, output)
