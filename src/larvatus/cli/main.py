@@ -26,8 +26,8 @@ from larvatus.cli.commands.run import run
 from larvatus.cli.commands.search import search
 from larvatus.cli.commands.utility import utility
 from larvatus.cli.commands.verify import verify
-from larvatus.core.discovery import file_names
-from larvatus.core.errors import LarvatusError, LarvatusWarning
+from larvatus.core.discovery import file_names, own_names
+from larvatus.core.errors import DiscoveryError, LarvatusError, LarvatusWarning
 
 WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4
 
@@ -42,10 +42,20 @@ app = App(
     ),
 )
 app.command(run)
+
+
+def _mask_names() -> str:
+    """The masks for the help text; a package that adds one wrongly is reported by the commands that use masks."""
+    try:
+        return ", ".join(file_names("larvatus.masks"))
+    except DiscoveryError:
+        return ", ".join(own_names("larvatus.masks"))
+
+
 app.command(
     mask,
     help_epilogue=(
-        f"Masks: {', '.join(file_names('larvatus.masks'))}. Their settings are options of this command when the mask is "
+        f"Masks: {_mask_names()}. Their settings are options of this command when the mask is "
         "named by --method: 'larvatus mask --method NAME --help' lists them. Example: --method additive_noise --variance 0.25"
     ),
 )
