@@ -50,10 +50,42 @@ class Release:
 
     def frame(self, copy: int = 0) -> Any:
         """The released columns in the rows' original order, as the kind of frame the source was; copies count from 0."""
+        return self._copy(copy).frame()
+
+    def __len__(self) -> int:
+        """The number of records in a copy."""
+        return self.data.rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the released columns."""
+        return self.data.columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Records and columns of a copy."""
+        return self.data.shape
+
+    def head(self, n: int = 5, copy: int = 0) -> Any:
+        """The first records of a copy, as the kind of frame the source was."""
+        return self._copy(copy).head(n)
+
+    def to_pandas(self, copy: int = 0) -> Any:
+        """The released columns in the rows' original order, as a pandas data frame."""
+        return self._copy(copy).to_pandas()
+
+    def to_polars(self, copy: int = 0) -> Any:
+        """The released columns in the rows' original order, as a Polars data frame."""
+        return self._copy(copy).to_polars()
+
+    def to_arrow(self, copy: int = 0) -> Any:
+        """The released columns in the rows' original order, as a pyarrow table."""
+        return self._copy(copy).to_arrow()
+
+    def _copy(self, copy: int) -> Microdata:
         if not 0 <= copy < len(self.copies):
             raise ReadError(f"copy: {copy} is not there; the release has copies 0 to {len(self.copies) - 1}.")
-        data = self.copies[copy]
-        return data.engine.frame(data.table, data.released, data.table)
+        return self.copies[copy]
 
     def write(
         self,

@@ -102,7 +102,7 @@ def _once(method: Attack, view: _View, who: Intruder) -> Score:
         return worst_of({
             copy: beside_declared(
                 method.attack(view.original, here, who, attack_random(method)),
-                method.attack(view.data, beside, who, attack_random(method)) if beside else None,
+                method.attack(view.data, beside, who, attack_random(method)) if beside is not None else None,
             )
             for copy, here, beside in view.copies
         })
@@ -129,7 +129,7 @@ def with_read_notes(score: Score, candidate: Release, given: Any) -> Score:
 def copies_alone(candidate: Release, declared: Release | None, averaged: bool) -> list[tuple[str, Release, Release | None]]:
     """Each copy alone, and their average where asked for, in effective sub-groups and in declared ones where these differ."""
     here = single(candidate, averaged)
-    beside = [r for _, r in single(declared, averaged)] if declared else [None] * len(here)
+    beside = [r for _, r in single(declared, averaged)] if declared is not None else [None] * len(here)
     return [(copy, one, other) for (copy, one), other in zip(here, beside, strict=True)]
 
 

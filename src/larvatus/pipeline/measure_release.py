@@ -66,7 +66,8 @@ def run_measures(
                 each = {
                     copy: _in_domains(method, inside[copy], beside_declared(
                         score_with_lost_columns(method, original, here, attack_random(method)),
-                        score_with_lost_columns(method, data, beside, attack_random(method)) if beside else None,
+                        score_with_lost_columns(method, data, beside, attack_random(method))
+                        if beside is not None else None,
                     ))
                     for copy, here, beside in copies
                 }
