@@ -344,7 +344,7 @@ def test_a_helper_starts_where_it_pays(tmp_path, monkeypatch):
     from larvatus.pipeline.candidates import parallel as candidates
 
     started: list[int] = []
-    monkeypatch.setattr(candidates.CandidateRunner, "_start", lambda self: started.append(len(self.found)))
+    monkeypatch.setattr(candidates.CandidateRunner, "_start", lambda self: started.append(self.done))
     study = study_of(tmp_path)
     lv.run(study, secret=SECRET)
     assert started == []

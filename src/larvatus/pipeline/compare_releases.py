@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from secrets import token_hex
@@ -11,8 +13,8 @@ from typing import Any, Literal
 from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
 from larvatus.comparison.limits import LimitsLike
 from larvatus.constraints.settings import constraints_of
-from larvatus.core.errors import RiskError, RolesError
-from larvatus.core.progress import Progress, silent
+from larvatus.core.errors import LarvatusError, RiskError, RolesError
+from larvatus.core.progress import Clock, Progress, silent
 from larvatus.core.randomness import checked_secret, stream_key
 from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, ReleaseLike, Table
 from larvatus.data.contracts import Attack, Mask, Measure
@@ -167,14 +169,16 @@ def compare_candidates(
     ready = {j.place: k for j in planned if work.kept and j.key and not fresh and (k := work.kept.read(j.key)) is not None}
     if ready:
         progress(f"{len(ready)} of {len(planned)} releases are there already", len(ready), len(planned))
-    through = CandidateRunner(
-        [j for j in planned if j.place not in ready], lambda job, tell: _candidate(work, job, tell), _candidate_there,
-        lambda: work, jobs if can_be_sent(data) else 1, room_for_two(data), progress,
+    left = [j for j in planned if j.place not in ready]
+    here = _Here(work, progress, len(left))
+    runner = CandidateRunner(
+        here.candidate, _candidate_there, work, jobs if can_be_sent(data) else 1, room_for_two(data), here.clock.done
     )
-    outcomes: dict[int, Outcome] = {**ready, **through.run()}
+    with closing(runner):
+        outcomes: dict[int, Outcome] = {**ready, **{j.place: o for j, o in zip(left, runner.results(left), strict=True)}}
     made = tuple(c for i in sorted(outcomes) if isinstance(c := outcomes[i], Candidate))
     if not made:
-        raise through.first_error or RiskError("compare: no release could be made.")
+        raise here.first_error or RiskError("compare: no release could be made.")
     lost = tuple(n for i in sorted(outcomes) if isinstance(n := outcomes[i], NotMade))
     there = tuple(labels[i] for i in ready)
     told = (study.purpose, told_study(study.plain())) if study else ()
@@ -231,6 +235,30 @@ def _candidate(work: Work, job: Job, progress: Progress) -> Candidate:
                 release, work.data, place / FILES / target, decided=work.decided, labels=work.labels, inside=inside
             )
         return work.kept.write(place, candidate)
+
+
+class _Here:
+    """Candidates of this process: each tells its place among all and the time left; one that fails is listed, not raised."""
+
+    def __init__(self, work: Work, progress: Progress, total: int) -> None:
+        self.work, self.progress, self.total, self.clock = work, progress, total, Clock(total)
+        self.first_error: Exception | None = None
+
+    def candidate(self, job: Job) -> Outcome:
+        try:
+            return _candidate(self.work, job, self._progress_of(job))
+        except Exception as error:
+            if not isinstance(error, LarvatusError) and os.environ.get("LARVATUS_DEBUG"):
+                raise
+            self.first_error = self.first_error or error
+            return not_made(job, error)
+
+    def _progress_of(self, job: Job) -> Progress:
+        def tell(doing: str, done: int, total: int) -> None:
+            place = f"release {len(self.clock.marks) + 1} of {self.total}{self.clock.left()}; " if self.total > 1 else ""
+            self.progress(f"{place}{job.label}: {doing}", done, total)
+
+        return tell
 
 
 def _candidate_there(work: Work, job: Job) -> Outcome:

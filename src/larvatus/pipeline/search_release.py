@@ -84,7 +84,7 @@ def search_kept(
     try:
         found = search_releases(spaces, judge, objective, goal, own, run, progress, combine)
     finally:
-        run.two.close()
+        run.runner.close()
     told = replace(
         found, objective=objective if not callable(objective) else "a function of the scores",
         limits=judge.limits.plain() if isinstance(judge, LimitsJudge) else "a judge of its own", goal=goal.plain(),
