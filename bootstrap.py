@@ -196,7 +196,7 @@ def env(rest: Sequence[str]) -> int:
 
 def demo(rest: Sequence[str]) -> int:
     """mask, attack, measure and compare the built-in data; replaces demo/, see demo/report.html"""
-    return run(["demo", "-o", "demo/", "--force", *rest], LARVATUS)
+    return run(["demo", "-o", "demo/", "--overwrite", *rest], LARVATUS)
 
 
 def test(rest: Sequence[str]) -> int:

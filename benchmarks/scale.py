@@ -120,7 +120,7 @@ def job(source: Path, folder: Path, engine: str, memory: str | None, times: dict
         lap(name)
     lv.risk(data, release, ATTACKS)
     lap("value_disclosure")
-    release.write(folder / f"released-{engine}{'' if engine == 'spark' else '.parquet'}", force=True)
+    release.write(folder / f"released-{engine}{'' if engine == 'spark' else '.parquet'}", overwrite=True)
     lap("write")
     return data.rows
 

@@ -23,9 +23,9 @@ def main() -> None:
     }
     releases = [lv.mask(data, step, secret=NOT_A_SECRET, name=name) for name, step in made.items()]
     analyses = ["net_assets ~ home_value + mortgage_balance"]
-    compared = lv.compare(data, releases, ATTACKS, MEASURES, analyses=analyses, purpose=PURPOSE)
-    why = "Every column keeps its values, and no attack does better than without the release."
-    compared.report(FOLDER / "internal.html", force=True, chosen="shuffled", why=why)
+    compared = lv.compare(data, releases, ATTACKS, MEASURES, scoring=lv.Scoring(analyses=analyses)).for_purpose(PURPOSE)
+    reason = "Every column keeps its values, and no attack does better than without the release."
+    compared.report(FOLDER / "internal.html", overwrite=True, chosen="shuffled", reason=reason)
     compared.report(FOLDER / "public-noise.html", "public", True, "noise")
     compared.report(FOLDER / "public-copies.html", "public", True, "imputed in three copies")
 

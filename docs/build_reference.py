@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from larvatus.core.discovery import discover
+from larvatus.core.discovery import load, own_names
 from larvatus.data.contracts import Mask
 from larvatus.data.method_help import Description, describe_method
 
@@ -21,7 +21,7 @@ FOOT = "\nThis page is generated from the method's own file; change it there and
 
 def pages() -> dict[str, str]:
     """The text of every page by its file name."""
-    found = {heading: discover(package) for heading, (_, package) in KINDS.items()}
+    found = {heading: {n: load(package, n) for n in own_names(package)} for heading, (_, package) in KINDS.items()}
     out = {"README.md": "\n".join(_index(found))}
     for heading, methods in found.items():
         for name, method in methods.items():

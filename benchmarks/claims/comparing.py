@@ -33,8 +33,8 @@ USUAL = (
 )
 
 
-def compared(data: lv.Microdata, many: int, at_once: int = 1, scores: tuple[list[str], list[str]] = LIGHT) -> lv.Comparison:
-    return lv.compare(data, candidates(many), *scores, secret=SECRET, at_once=at_once)
+def compared(data: lv.Microdata, many: int, jobs: int = 1, scores: tuple[list[str], list[str]] = LIGHT) -> lv.Comparison:
+    return lv.compare(data, candidates(many), *scores, secret=SECRET, execution=lv.Execution(jobs=jobs))
 
 
 def claim_two_at_a_time() -> Claim:

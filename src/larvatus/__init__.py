@@ -9,12 +9,15 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from larvatus import analysis, attacks, datasets, masks, measures
+    from larvatus.advice.advice import Advice
     from larvatus.comparison.comparison import Comparison
     from larvatus.comparison.limits import Limits
     from larvatus.constraints.settings import Constraints
     from larvatus.core.errors import LarvatusError
+    from larvatus.data.contracts import Attack, Mask, Measure
     from larvatus.data.intruder import Intruder
     from larvatus.data.microdata import Microdata
+    from larvatus.data.notes import Note
     from larvatus.data.release import Release
     from larvatus.data.roles import Roles, SubGroups
     from larvatus.data.score import Score, Scores
@@ -22,31 +25,37 @@ if TYPE_CHECKING:
     from larvatus.measures.scoring.domains import Domain
     from larvatus.pipeline import advise, check, compare, mask, read, risk, run, search, utility
     from larvatus.searching.goal import Goal
-    from larvatus.study import Study
+    from larvatus.searching.result import SearchResult
+    from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 
 _PLACES = {
     "pipeline": ("advise", "check", "compare", "mask", "read", "risk", "run", "search", "utility"),
+    "advice.advice": ("Advice",),
     "comparison.comparison": ("Comparison",),
     "comparison.limits": ("Limits",),
     "constraints.settings": ("Constraints",),
     "core.errors": ("LarvatusError",),
+    "data.contracts": ("Attack", "Mask", "Measure"),
     "data.intruder": ("Intruder",),
     "data.microdata": ("Microdata",),
+    "data.notes": ("Note",),
     "data.release": ("Release",),
     "data.roles": ("Roles", "SubGroups"),
     "data.score": ("Score", "Scores"),
     "measures.analyses.spec": ("Analysis",),
     "measures.scoring.domains": ("Domain",),
     "searching.goal": ("Goal",),
-    "study": ("Study",),
+    "searching.result": ("SearchResult",),
+    "study": ("Decision", "Execution", "OutputFiles", "Scoring", "Study"),
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names}
 _PACKAGES = ("analysis", "attacks", "datasets", "masks", "measures")
 _FORMER = {"risks": "attacks", "utilities": "measures"}  # old names, for one version
 
 __all__ = [
-    "Analysis", "Comparison", "Constraints", "Domain", "Goal", "Intruder", "LarvatusError", "Limits", "Microdata", "Release",
-    "Roles", "Score", "Scores", "Study", "SubGroups", "advise", "analysis", "attacks", "check", "compare", "datasets", "mask",
+    "Advice", "Analysis", "Attack", "Comparison", "Constraints", "Decision", "Domain", "Execution", "Goal", "Intruder",
+    "LarvatusError", "Limits", "Mask", "Measure", "Microdata", "Note", "OutputFiles", "Release", "Roles", "Score", "Scores",
+    "Scoring", "SearchResult", "Study", "SubGroups", "advise", "analysis", "attacks", "check", "compare", "datasets", "mask",
     "masks", "measures", "read", "risk", "run", "search", "utility",
 ]
 

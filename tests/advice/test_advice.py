@@ -187,6 +187,6 @@ def test_the_command_writes_a_study_that_can_be_read_again(tmp_path, monkeypatch
     assert (tmp_path / "plans" / "study.toml").read_text(encoding="utf-8").startswith("# What the data are like\n")
     assert main(asked) == 2
     assert "exists already" in capsys.readouterr().err
-    assert main([*asked, "--force", "--json"]) == 0
+    assert main([*asked, "--overwrite", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["plan"]["sub_groups"]["small"] == "pool"
     assert main(["advise", "people.csv", "--confidential", "incme"]) == 2

@@ -36,7 +36,7 @@ def noisy(data) -> list[lv.Release]:
 
 @pytest.mark.parametrize("method", ATTACKS)
 def test_a_second_release_with_other_noise_identifies_more(data, noisy, method):
-    one, two, three = (lv.risk(data, noisy[0], [method], also=noisy[1:k])[0] for k in (1, 2, 3))
+    one, two, three = (lv.risk(data, noisy[0], [method], other_releases=noisy[1:k])[0] for k in (1, 2, 3))
     assert "also" not in one.details
     assert one.value < two.value < three.value
     rows = two.details["also"]
@@ -60,7 +60,7 @@ def test_the_known_law_of_two_releases_is_that_of_their_average():
     alone = lv.masks.AdditiveNoise(variance=0.05).law(plain).groups[0].covariance
     assert law.on_both[0] == pytest.approx(np.vstack([np.eye(2), np.eye(2)]))
     assert law.noise[0] == pytest.approx(np.kron(np.eye(2), alone))
-    joined = lv.risk(plain, first, ["posterior_match(within=1)"], also=[second])[0]
+    joined = lv.risk(plain, first, ["posterior_match(within=1)"], other_releases=[second])[0]
     x, y = table()[["a", "b"]].to_numpy(), average([first.data, second.data]).frame()[["a", "b"]].to_numpy()
     inside = np.cov(x.T)
     back = inside @ np.linalg.inv(inside + alone / 2)
@@ -74,7 +74,7 @@ def test_the_known_law_of_two_releases_is_that_of_their_average():
 def test_a_release_that_tells_nothing_never_lowers_the_risk(data, noisy, method):
     useless = lv.mask(data, "sufficiency_based(similarity=0.0)", secret=SECRET, name="useless")
     alone = lv.risk(data, noisy[0], [method])[0]
-    assert lv.risk(data, noisy[0], [method], also=useless)[0].value >= alone.value
+    assert lv.risk(data, noisy[0], [method], other_releases=useless)[0].value >= alone.value
 
 
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e != "memory"])
@@ -83,7 +83,7 @@ def test_engines_agree(engine):
     for name in ("memory", engine):
         data = lv.read(table(200), **ROLES, engine=engine_of(name))
         first, second = (lv.mask(data, "additive_noise(variance=0.1)", secret=bytes([i]) * 16, name=str(i)) for i in range(2))
-        found.append([s.plain() for s in lv.risk(data, first, ATTACKS, also=[second])])
+        found.append([s.plain() for s in lv.risk(data, first, ATTACKS, other_releases=[second])])
     assert close(found[0], found[1])
 
 
@@ -92,13 +92,13 @@ def test_another_release_may_hold_fewer_records_and_names(data):
     first = lv.mask(plain, "additive_noise(variance=0.05)", "post_randomisation", secret=SECRET, name="first")
     second = lv.mask(plain, "sampling(rate=0.5)", "additive_noise(variance=0.01)", "post_randomisation(stay=0.9)",
                      secret=SECRET, name="second")
-    score = lv.risk(plain, first, ["nearest_record"], also=[second])[0]
+    score = lv.risk(plain, first, ["nearest_record"], other_releases=[second])[0]
     values = score.details["also"].column("value")
     assert values[1] > values[0]
 
 
 def test_a_comparison_names_other_releases_of_the_study(data, noisy):
-    who = lv.Intruder(also=("noise 1",))
+    who = lv.Intruder(other_releases=("noise 1",))
     found = lv.compare(data, noisy[:2], ["nearest_record"], ["moments"], intruder=who)
     assert "also" in found.candidates[0].scores[0].details
     assert "also" not in found.candidates[1].scores[0].details

@@ -27,7 +27,8 @@ def releases(data) -> list[lv.Release]:
 @pytest.mark.parametrize("known", [(), ("b", "c")])
 def test_nothing_is_inferred_from_unrelated_columns_with_a_second_release(data, releases, known):
     """The second release of a column is no value of it that anyone knows: .37 where .08 is chance, if it were."""
-    score = lv.risk(data, releases[0], ["attribute_inference"], also=releases[1:], intruder=lv.Intruder(known=known))[0]
+    who = lv.Intruder(known=known)
+    score = lv.risk(data, releases[0], ["attribute_inference"], other_releases=releases[1:], intruder=who)[0]
     cells = N * (3 if not known else 1)
     assert score.value <= score.chance + 5 * np.sqrt(score.chance / cells)
     assert [r["variable"] for r in score.by_variable] == [n for n in NAMES if n not in known]
@@ -35,7 +36,7 @@ def test_nothing_is_inferred_from_unrelated_columns_with_a_second_release(data, 
 
 @pytest.mark.parametrize("method", ["value_disclosure", "interval_disclosure", "rank_disclosure", "aggregate_disclosure"])
 def test_values_are_those_of_the_original_columns_and_two_releases_tell_more_than_one(data, releases, method):
-    score = lv.risk(data, releases[0], [method], also=releases[1:])[0]
+    score = lv.risk(data, releases[0], [method], other_releases=releases[1:])[0]
     assert [r["variable"] for r in score.by_variable] == NAMES
     alone, both = (r["value"] for r in score.details["also"])
     assert both >= alone
@@ -44,7 +45,7 @@ def test_values_are_those_of_the_original_columns_and_two_releases_tell_more_tha
 
 
 def test_the_ranks_of_two_releases_are_those_of_their_average(data, releases):
-    score = lv.risk(data, releases[0], ["rank_disclosure"], also=releases[1:])[0]
+    score = lv.risk(data, releases[0], ["rank_disclosure"], other_releases=releases[1:])[0]
     mean = (releases[0].frame() + releases[1].frame()) / 2
     expected = [data.frame()[n].rank().corr(mean[n].rank()) for n in NAMES]
     assert [r["value"] for r in score.by_variable] == pytest.approx(expected)

@@ -150,7 +150,7 @@ def test_the_demonstration_leaves_a_study_that_can_be_run_again(folder, capsys):
     assert ran(capsys, "run", "shown/study.toml", "-o", "again", "-q")[0] == 0
     code, _, err = ran(capsys, "demo", "-o", "shown")
     assert code == 2
-    assert "--force" in err
+    assert "--overwrite" in err
 
 
 def test_list_and_describe_use_the_methods_own_words(folder, capsys):

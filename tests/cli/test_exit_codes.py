@@ -51,7 +51,7 @@ CASES = {
                          ["sub-groups have fewer than 2", "age=", 'small = "pool"']),
     "a folder that is not there": (mask("in.csv", output="no/where/out.csv"), ["folder no/where does not exist"]),
     "a file in place of a folder": (mask("in.csv", output="in.csv/out.csv"), ["in.csv does not exist"]),
-    "an existing file": (mask("in.csv", output="taken.csv"), ["taken.csv exists already", "--force"]),
+    "an existing file": (mask("in.csv", output="taken.csv"), ["taken.csv exists already", "--overwrite"]),
     "another format": (mask("in.csv", output="out.xlsx"), [".csv or .parquet"]),
     "pairing over the release": (mask("in.csv", "--pairing", "out.csv"), ["is the released file itself"]),
     "a short secret": (mask("in.csv", "--secret-file", "short"), ["15 bytes, at least 16 are needed"]),
@@ -122,7 +122,7 @@ def test_the_unexpected_is_kept_back_because_it_may_hold_data(folder, capsys, mo
 
 
 def test_an_interruption(folder, capsys, monkeypatch):
-    import larvatus.pipeline
+    import larvatus.pipeline.read_source
 
     def interrupted(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
@@ -135,5 +135,5 @@ def test_an_interruption(folder, capsys, monkeypatch):
 
 
 def test_force_overwrites(folder, capsys):
-    assert main(mask("in.csv", "--force", output="taken.csv")) == 0
+    assert main(mask("in.csv", "--overwrite", output="taken.csv")) == 0
     assert (folder / "taken.csv").read_text(encoding="utf-8").startswith('"income"\n')

@@ -26,9 +26,10 @@ def test_every_option_has_words(command):
 @pytest.mark.parametrize(("command", "option"), [
     ("mask", "--small"), ("mask", "--smallest"), ("mask", "--repair"), ("mask", "--engine"), ("mask", "--memory"),
     ("mask", "--secret-file"), ("mask", "--row-order"), ("mask", "--sub-groups"), ("risk", "--method"), ("risk", "--intruder"),
-    ("risk", "--at-risk-share"), ("utility", "--method"), ("utility", "--null"), ("run", "--engine"), ("run", "--format"),
-    ("run", "--memory"), ("search", "--trials"), ("intruder", "--targets"), ("intruder", "--threshold"),
-    ("intruder", "--kernel"), ("reproduce", "--seeds"), ("reproduce", "--jobs"), ("demo", "--records"),
+    ("risk", "--at-risk-share"), ("utility", "--method"), ("utility", "--null-resamples"), ("run", "--engine"),
+    ("run", "--format"), ("run", "--memory"), ("search", "--trials"), ("publish-noise", "--targets"),
+    ("publish-noise", "--threshold"), ("publish-noise", "--kernel"), ("reproduce", "--seeds"), ("reproduce", "--jobs"),
+    ("demo", "--records"),
 ])
 def test_help_tells_what_happens_without_an_option(command, option, capsys):
     assert main([command, "--help"]) == 0

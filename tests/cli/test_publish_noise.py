@@ -1,4 +1,4 @@
-"""`larvatus intruder`: the scenarios of paper 002, and the same question put to one's own file."""
+"""`larvatus publish-noise`: the scenarios of paper 002, and the same question put to one's own file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def asked(capsys, *options, study="study.toml"):
-    assert main(["intruder", *([study] if study else []), "--secret-file", "secret", "--json", "-q", *options]) == 0
+    assert main(["publish-noise", *([study] if study else []), "--secret-file", "secret", "--json", "-q", *options]) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -50,7 +50,7 @@ def test_the_paper_s_own_scenarios_stand_beside_its_counts(folder, capsys):
 
 def test_the_table_of_the_paper_fits_on_eighty_columns_with_its_counts(folder, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["intruder", "--repeats", "1"]) == 0
+    assert main(["publish-noise", "--repeats", "1"]) == 0
     out, err = capsys.readouterr()
     assert "not shown" not in err
     lines = [line for line in out.splitlines() if line.startswith("DATA")]
@@ -61,7 +61,7 @@ def test_the_table_of_the_paper_fits_on_eighty_columns_with_its_counts(folder, c
 
 def test_the_question_is_put_to_one_s_own_file_and_written(folder, capsys):
     for name in ("out.csv", "out.html"):
-        assert main(["intruder", "study.toml", "--secret-file", "secret", "-o", name]) == 0
+        assert main(["publish-noise", "study.toml", "--secret-file", "secret", "-o", name]) == 0
         assert "maskings" in capsys.readouterr().out
     lines = (folder / "out.csv").read_text().splitlines()
     assert lines[0].startswith("bias,noise,published,not_published,difference,difference_low,difference_high,verdict,targets")
@@ -71,11 +71,11 @@ def test_the_question_is_put_to_one_s_own_file_and_written(folder, capsys):
     assert "difference_low" in page
     assert "99 %" in page
     assert "http" not in page
-    assert main(["intruder", "study.toml", "-o", "out.csv"]) == 2
-    assert main(["intruder", "study.toml", "-o", "out.docx"]) == 2
-    assert main(["intruder", "none.toml"]) == 2
-    assert main(["intruder", "study.toml", "--noise-cv", "-1"]) == 2
-    assert main(["intruder", "study.toml", "--repeats", "0"]) == 2
+    assert main(["publish-noise", "study.toml", "-o", "out.csv"]) == 2
+    assert main(["publish-noise", "study.toml", "-o", "out.docx"]) == 2
+    assert main(["publish-noise", "none.toml"]) == 2
+    assert main(["publish-noise", "study.toml", "--noise-cv", "-1"]) == 2
+    assert main(["publish-noise", "study.toml", "--repeats", "0"]) == 2
 
 
 def test_both_intruders_attack_the_same_targets_and_that_is_said(folder, capsys, monkeypatch):
@@ -198,7 +198,7 @@ def test_releases_of_the_study_come_before_the_nine(folder, capsys, monkeypatch)
     assert [{k: v for k, v in r.items() if k != "release"} for r in rows[3:]] == plain["scenarios"]
     assert len(list(csv.DictReader((folder / "own.csv").read_text().splitlines()))) == 12
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["intruder", "own.toml", "--secret-file", "secret", "--repeats", "1", "--kernel", "likelihood"]) == 0
+    assert main(["publish-noise", "own.toml", "--secret-file", "secret", "--repeats", "1", "--kernel", "likelihood"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert sum(line.startswith(("noisy ", "a sample with a n… ", "minimum, medium ")) and len(line) <= 80 for line in out) == 3
 
@@ -231,10 +231,10 @@ def test_a_masking_that_is_refused_keeps_its_row_and_the_others(folder, capsys, 
     assert found["notes"][1].startswith("Not attacked: minimum bias and maximum noise; ")
     assert found["notes"][1].endswith("have not converged")
     assert len(list(csv.DictReader((folder / "out.csv").read_text().splitlines()))) == 9
-    assert main(["intruder", "study.toml", "--secret-file", "secret"]) == 0
+    assert main(["publish-noise", "study.toml", "--secret-file", "secret"]) == 0
     assert capsys.readouterr().out.count("refused") == 3
     monkeypatch.setattr(scenarios, "_attacked", lambda *a: (_ for _ in ()).throw(RiskError("nothing works")))
-    assert main(["intruder", "study.toml"]) == 2
+    assert main(["publish-noise", "study.toml"]) == 2
 
 
 def row(difference, low, high):

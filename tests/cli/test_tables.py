@@ -137,7 +137,7 @@ COMMANDS = {
     "check": ["check", "in.csv", "masked.csv", "--study", "study.toml", "--row-order", "keep"],
     "search": ["search", "study.toml", "-o", "found"],
     "advise": ["advise", "in.csv", "--study", "study.toml"],
-    "intruder": ["intruder", "study.toml", "--targets", "5"],
+    "publish-noise": ["publish-noise", "study.toml", "--targets", "5"],
 }
 
 

@@ -63,4 +63,4 @@ def test_what_lies_beside_is_not_overwritten(folder, capsys, name):
     assert "exists already" in capsys.readouterr().err
     assert not list(folder.glob("out-*.csv"))
     assert (folder / name).read_text(encoding="utf-8") == "mine"
-    assert masked("out.csv", "--force") == 0
+    assert masked("out.csv", "--overwrite") == 0

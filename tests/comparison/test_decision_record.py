@@ -126,7 +126,7 @@ def ran(*more: str) -> int:
 
 
 def test_a_broken_limit_is_told_in_the_terminal_the_report_and_the_manifest_and_stops_nothing(folder, capsys):
-    assert ran("--public", "noise", "--approved-by", "A. Keeper", "--why", "we must") == 0
+    assert ran("--public", "noise", "--approved-by", "A. Keeper", "--reason", "we must") == 0
     err = capsys.readouterr().err
     loud = "“noise” is approved by A. Keeper and published although it breaks 1 of 3"
     assert f"WARNING: {loud}" in " ".join(err.split())
@@ -181,18 +181,18 @@ def test_neither_the_secret_nor_a_value_is_in_what_is_written_beside(folder):
 def test_python_is_warned_too(folder):
     study = lv.Study.read("study.toml")
     with pytest.warns(LimitWarning, match="“noise” is published although"):
-        found = lv.run(study, secret=SECRET, public="noise")
+        found = lv.run(study, secret=SECRET, decision=lv.Decision(public="noise"))
     assert "WARNING" in repr(found)
     assert found.plain()["warnings"] == list(found.warnings)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        lv.run(study, secret=SECRET, chosen="noise")
+        lv.run(study, secret=SECRET, decision=lv.Decision(chosen="noise"))
 
 
 def test_an_approval_stands_with_all_that_belongs_to_it_until_another_release_is_put_forward(folder):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LimitWarning)
-        assert ran("--public", "noise", "--approved-by", "A. Keeper", "--why", "we must", "-q") == 0
+        assert ran("--public", "noise", "--approved-by", "A. Keeper", "--reason", "we must", "-q") == 0
         assert ran("-q") == 0
     told = inside(folder, "noise")
     assert (told["chosen"], told["published"], told["why"], told["approved"]["by"]) == (True, True, "we must", "A. Keeper")

@@ -47,8 +47,8 @@ def test_a_release_at_its_baseline_is_not_beaten_for_what_s_alone_gives():
 
 def test_attacks_that_decide_nothing_are_told_apart():
     """Shuffled values keep totals and relations: it would not be true that no attack gains from them."""
-    totals = Score("aggregate_disclosure", "risk", 1.0, "share of totals found", chance=0.0, weighs=False)
-    alike = Score("attribute_inference", "risk", 0.1, "share predicted", chance=0.1, weighs=False)
+    totals = Score("aggregate_disclosure", "risk", 1.0, "share of totals found", chance=0.0, decides=False)
+    alike = Score("attribute_inference", "risk", 0.1, "share predicted", chance=0.1, decides=False)
     rows = [text for _, _, text in said(released("a", attack("nearest_record", 0.01, 0.01), totals, alike))]
     assert rows[0].startswith("No attack beats its baseline (aggregate disclosure is not counted: every useful release allows "
                               "some of it). The highest, nearest-record linkage,")

@@ -15,7 +15,7 @@ from sample import ROLES, SECRET, people
 
 GROUPS = Rows.of([{"sub_group": "a", "value": 0.02, "high": 0.03}, {"sub_group": "b", "value": 0.5, "high": 0.6}])
 NEAREST = Score("nearest_record", "risk", 0.05, chance=0.01, s_alone=0.03, interval=(0.04, 0.06), by_group=GROUPS)
-SHOWN = Score("uniqueness", "risk", 0.9, chance=0.0, weighs=False)
+SHOWN = Score("uniqueness", "risk", 0.9, chance=0.0, decides=False)
 MOMENTS, CORRELATION = Score("moments", "loss", 0.2), Score("correlation", "loss", 0.04)
 SCORES = (NEAREST, SHOWN, MOMENTS, CORRELATION)
 GOOD: dict = {"roles": {"confidential": ["x"]}, "release": [{"name": "n", "steps": ["additive_noise"]}]}
@@ -208,4 +208,4 @@ def test_both_with_and_without_reverse_mapping():
 def test_a_tier_is_checked_with_every_attack_whatever_the_study_names():
     data = lv.read(people(200), **ROLES)
     release = lv.mask(data, "additive_noise(variance=0.0001)", secret=SECRET)
-    assert not lv.check(data, release, "public", ["interval_match"], []).kept
+    assert not lv.check(data, release, "public", scoring=lv.Scoring(attacks=["interval_match"], measures=[])).kept

@@ -175,7 +175,8 @@ def test_from_the_command_line(tmp_path, capsys):
     call = ["risk", str(tmp_path / "original.csv"), str(tmp_path / "released.csv"), "--confidential", "a,b,c,d",
             "--sub-groups", "g", "--method", "nearest_record", "--json"]
     values = []
-    for more in ([], ["--intruder", "realistic"], ["--intruder", "worst(error=0.3)"], ["--also", str(tmp_path / "other.csv")]):
+    other = ["--other-release", str(tmp_path / "other.csv")]
+    for more in ([], ["--intruder", "realistic"], ["--intruder", "worst(error=0.3)"], other):
         assert main([*call, *more]) == 0
         values.append(json.loads(capsys.readouterr().out)[0]["value"])
     assert values[3] > values[0] > values[1]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from larvatus.core.discovery import discover
 from larvatus.core.number_format import cell_text
 from larvatus.data.score import Rows, Score, Scores, csv_text, mean_of
 
@@ -90,8 +91,21 @@ def test_a_score_is_frozen():
 def test_scores_are_found_by_name():
     scores = Scores([SCORE, Score("moments", "loss", 0.1)])
     assert scores.moments.value == 0.1
-    assert scores.table().column("score") == ["attack", "moments"]
-    assert scores.table()[1] == {"score": "moments", "kind": "loss", "value": 0.1, "chance": None, "s_alone": None,
-                                 "low": None, "high": None}
+    assert scores.summary().column("score") == ["attack", "moments"]
+    assert scores.summary()[1] == {"score": "moments", "kind": "loss", "value": 0.1, "chance": None, "s_alone": None,
+                                   "low": None, "high": None}
     with pytest.raises(AttributeError, match="the scores are attack, moments"):
         _ = scores.nothing
+
+
+@pytest.mark.parametrize("room", ["attacks", "measures"])
+def test_no_method_of_scores_hides_a_score(room):
+    for name in discover(f"larvatus.{room}"):
+        assert getattr(Scores, name, None) is None, name
+        score = Score(name, "loss", 0.5)
+        assert getattr(Scores([SCORE, score]), name) is score
+
+
+def test_the_measure_called_table_is_reachable():
+    score = Score("table", "loss", 0.5)
+    assert Scores([SCORE, score]).table is score

@@ -121,8 +121,8 @@ def test_a_weight_is_called_the_same_in_the_codebook_and_in_the_manifest(tmp_pat
         release = lv.mask(data, *steps, secret=SECRET)
         rows = by_column(make_codebook(release, data))
         assert (rows["weight"]["masked"], rows["weight"]["how"]) == ("no", how)
-        release.write(tmp_path / "out.csv", force=True)
-        write_beside(release, data, tmp_path / "out.csv", force=True)
+        release.write(tmp_path / "out.csv", overwrite=True)
+        write_beside(release, data, tmp_path / "out.csv", overwrite=True)
         told = json.loads((tmp_path / "out.manifest.json").read_text(encoding="utf-8"))
         assert told["masked_columns"] == sum(r["masked"] == "yes" for r in rows.values()) == 2
         assert told["columns"] == len(rows) == 4

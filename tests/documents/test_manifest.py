@@ -187,7 +187,8 @@ def test_a_run_writes_them_for_every_release(tmp_path):
         "labels": {"age": "age in years"}, "attack": ["nearest_record"], "measure": ["moments"],
         "release": [{"name": n, "steps": [f"additive_noise(variance={v})"]} for n, v in (("a", 0.1), ("a.codebook", 0.2))],
     }, tmp_path)
-    comparison = lv.run(study, tmp_path / "out", secret=SECRET, suffix=".csv", public="a", approved_by="A. Keeper")
+    decision = lv.Decision(public="a", approved_by="A. Keeper")
+    comparison = lv.run(study, tmp_path / "out", secret=SECRET, decision=decision, files=lv.OutputFiles(format="csv"))
     names = sorted(str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*") if p.is_file())
     assert [n for n in names if n.startswith("internal")] == ["internal/a.codebook~2.internal.json", "internal/a.internal.json"]
     assert stat.S_IMODE((tmp_path / "out" / "internal").stat().st_mode) == 0o700

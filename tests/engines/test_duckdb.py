@@ -134,7 +134,7 @@ def test_what_is_released_as_it_is_keeps_its_values_and_types(tmp_path, rows):
         data = lv.read(source, confidential=["x", "k"], non_confidential=given, sub_groups=["yes"], engine=Duckdb(rows=rows))
         release = lv.mask(data, "data_shuffling(zeros='latent')", "reverse_map", secret=SECRET)
         for i, order in enumerate(("keep", "random")):
-            release.write(tmp_path / f"{i}{rows}.parquet", row_order=order, force=True)
+            release.write(tmp_path / f"{i}{rows}.parquet", row_order=order, overwrite=True)
         kept = parquet.read_table(tmp_path / f"0{rows}.parquet")
         for name in given:
             assert kept.column(name).combine_chunks().equals(table.column(name).combine_chunks()), name
@@ -163,7 +163,7 @@ def test_folders_and_patterns_are_read_in_the_order_of_their_files(tmp_path, fra
     wanted = lv.mask(lv.read(frame, **roles), "data_shuffling", secret=SECRET).frame()
     for source in (tmp_path / "in", f"{tmp_path}/in/part-*{suffix}", f"{tmp_path}/i*/**/*{suffix}"):
         release = lv.mask(lv.read(source, **roles, engine=engine), "data_shuffling", secret=SECRET)
-        release.write(tmp_path / "out.parquet", row_order="keep", force=True)
+        release.write(tmp_path / "out.parquet", row_order="keep", overwrite=True)
         found = pd.read_parquet(tmp_path / "out.parquet")
         for name in ROLES["confidential"]:
             assert found[name].to_numpy(float) == pytest.approx(wanted[name].to_numpy(float), nan_ok=True)

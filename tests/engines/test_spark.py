@@ -115,7 +115,7 @@ def test_a_write_that_fails_leaves_nothing_and_takes_nothing_away(session, small
 
     monkeypatch.setattr(writing, "_part", full)
     with pytest.raises(WriteError, match="an executor cannot write the release: No space left"):
-        release.write(out, pairing=pairs, force=there)
+        release.write(out, pairing=pairs, overwrite=there)
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
     assert out.exists() == there
     assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]

@@ -32,7 +32,7 @@ def test_real_files_go_the_whole_way(real_files, tmp_path, name):
     risk = lv.risk(data, release).nearest_record
     losses = lv.utility(data, release)
     assert risk.chance < risk.value <= 1
-    assert all(0 < score.lost < 1 for score in losses if score.weighs)
+    assert all(0 < score.relative_loss < 1 for score in losses if score.decides)
     assert 0.5 < losses.acceptance.value <= 1  # values that noise was added to are new ones
     release.write(tmp_path / "out.parquet", pairing=tmp_path / "pairs.parquet")
     again = lv.risk(data, tmp_path / "out.parquet", pairing=tmp_path / "pairs.parquet").nearest_record

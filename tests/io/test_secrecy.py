@@ -81,7 +81,8 @@ def test_reports_hold_neither(data, release, edition):
 def test_a_whole_run_leaves_neither_in_any_file(tmp_path, suffix):
     FRAME.to_csv(tmp_path / "in.csv", index=False)
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
-    lv.run(lv.Study.read(tmp_path / "study.toml"), tmp_path / "out", secret=SECRET, suffix=suffix)
+    files = lv.OutputFiles(format=suffix.removeprefix("."))
+    lv.run(lv.Study.read(tmp_path / "study.toml"), tmp_path / "out", secret=SECRET, files=files)
     written = [p for p in (tmp_path / "out").rglob("*") if p.is_file()]
     kept = {"candidate.json", "written.json"}
     assert sorted({p.name for p in written} - kept) == sorted([

@@ -37,7 +37,7 @@ def table(path: Path) -> pa.Table:
 
 
 def order(release: lv.Release, path: Path) -> list[int]:
-    release.write(path, force=True)
+    release.write(path, overwrite=True)
     return table(path)["row"].to_pylist()
 
 
@@ -69,7 +69,7 @@ def test_the_order_is_keyed_by_the_secret_and_by_the_steps(tmp_path, data):
 
 def test_parquet_says_in_which_order_it_was_written_and_nothing_else(tmp_path, release):
     for row_order, said in (("random", b"keyed"), ("keep", b"keep")):
-        release.write(tmp_path / "out.parquet", row_order=row_order, force=True)
+        release.write(tmp_path / "out.parquet", row_order=row_order, overwrite=True)
         assert parquet.read_schema(tmp_path / "out.parquet").metadata == {b"larvatus.row_order": said}
 
 
@@ -82,14 +82,14 @@ def test_another_word_for_the_order_is_refused(tmp_path, release):
 def test_an_existing_file_is_overwritten_only_by_force(tmp_path, release):
     path, pairing = tmp_path / "out.csv", tmp_path / "pairs.parquet"
     path.write_text("mine", encoding="utf-8")
-    with pytest.raises(WriteError, match=r"exists already.*--force"):
+    with pytest.raises(WriteError, match=r"exists already.*--overwrite"):
         release.write(path)
     assert path.read_text(encoding="utf-8") == "mine"
     pairing.write_text("mine too", encoding="utf-8")
     with pytest.raises(WriteError, match=r"pairs\.parquet exists already"):
         release.write(tmp_path / "other.csv", pairing=pairing)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "pairs.parquet"]
-    release.write(path, pairing=pairing, force=True)
+    release.write(path, pairing=pairing, overwrite=True)
     assert table(path).num_rows == table(pairing).num_rows == N
 
 
@@ -97,7 +97,7 @@ def test_a_pairing_file_is_readable_by_the_owner_only(tmp_path, release):
     before = os.umask(0)
     try:
         for name in ("pairs.parquet", "pairs.csv"):
-            release.write(tmp_path / "out.csv", pairing=tmp_path / name, force=True)
+            release.write(tmp_path / "out.csv", pairing=tmp_path / name, overwrite=True)
             assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
     finally:
         os.umask(before)
@@ -157,7 +157,7 @@ def test_a_failed_overwrite_keeps_what_was_there(tmp_path, monkeypatch, release)
     (tmp_path / "out.csv").write_text("mine", encoding="utf-8")
     monkeypatch.setattr(csv, "CSVWriter", failing(KeyboardInterrupt(), 0, []))
     with pytest.raises(KeyboardInterrupt):
-        release.write(tmp_path / "out.csv", force=True)
+        release.write(tmp_path / "out.csv", overwrite=True)
     assert [(p.name, p.read_text(encoding="utf-8")) for p in tmp_path.iterdir()] == [("out.csv", "mine")]
 
 
@@ -169,10 +169,10 @@ def test_a_name_without_an_ending_is_a_folder_of_parquet_files(tmp_path, monkeyp
     release.write(tmp_path / "out", row_order="keep")
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [f"part-{i:05d}.parquet" for i in range(2)]
     assert parquet.read_table(tmp_path / "out").equals(release.frame())
-    with pytest.raises(WriteError, match="holds an earlier release; overwrite it with --force"):
+    with pytest.raises(WriteError, match="holds an earlier release; overwrite it with --overwrite"):
         release.write(tmp_path / "out")
-    release.write(tmp_path / "out", row_order="keep", force=True)
+    release.write(tmp_path / "out", row_order="keep", overwrite=True)
     assert parquet.read_table(tmp_path / "out").equals(release.frame())
     (tmp_path / "out" / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(WriteError, match="is a folder; name a file in it"):
-        release.write(tmp_path / "out", force=True)
+        release.write(tmp_path / "out", overwrite=True)

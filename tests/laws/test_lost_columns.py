@@ -36,9 +36,9 @@ def test_a_dropped_column_costs_its_share(measure):
     share = of_b / pairs if score.method in PAIRED else 1 / 4
     if score.method == "regression_overlap":
         share = (4 + 3) / 16  # b on four others, and b in the models of three
-    assert score.full > 0
-    assert score.value == pytest.approx(share * score.full)
-    assert [r["loss"] for r in score.by_variable if r["variable"] == "b"] == [score.full]
+    assert score.worst_value > 0
+    assert score.value == pytest.approx(share * score.worst_value)
+    assert [r["loss"] for r in score.by_variable if r["variable"] == "b"] == [score.worst_value]
     assert any("b is not in the release and counts as completely lost" in n for n in score.notes)
     assert not any("left out" in n for n in score.notes)
 
@@ -52,7 +52,7 @@ def test_dropping_a_column_never_costs_less_than_leaving_it(measure):
 @pytest.mark.parametrize("measure", DEFAULTS, ids=lambda m: m.name())
 def test_labels_in_place_of_all_numbers_are_the_whole_loss(measure):
     score = _score(measure, lambda d: lv.mask(d, 'recoding(replacement="label")', secret=SECRET))
-    assert score.value == pytest.approx(score.full)
+    assert score.value == pytest.approx(score.worst_value)
     assert {r["variable"] for r in score.by_variable} >= set(COLUMNS)
     if score.method != "acceptance":
         assert any("is categorical in the release but numeric in the original" in n for n in score.notes)
@@ -73,8 +73,8 @@ def test_sub_groups_and_domains_count_it_too():
 ])
 def test_a_column_that_was_named_and_dropped_is_lost_and_no_error(measure):
     score = _score(measure, _frame().drop(columns="b"))
-    assert score.value == pytest.approx(0.5 * score.full)
-    assert _score(measure, _frame().drop(columns=["a", "b"])).value == pytest.approx(score.full)
+    assert score.value == pytest.approx(0.5 * score.worst_value)
+    assert _score(measure, _frame().drop(columns=["a", "b"])).value == pytest.approx(score.worst_value)
 
 
 def test_records_that_were_not_released_are_not_lost_columns():
@@ -96,7 +96,7 @@ def test_measures_that_do_not_apply_are_left_out_where_none_is_named():
         lv.utility(data, other, ["moments"])
     found = lv.compare(data, [other], ["nearest_record"])
     assert any("does not apply: moments" in n.text and n.step == "measures" for n in found.candidates[0].notes)
-    assert {s.method for s in lv.utility(data, other, null=20)} == made
+    assert {s.method for s in lv.utility(data, other, null_resamples=20)} == made
 
 
 def test_a_call_of_which_nothing_applies_is_refused():

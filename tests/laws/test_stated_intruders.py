@@ -92,7 +92,7 @@ def test_another_release_shows_what_is_known_once_more(data, method, known):
     """Of the columns the intruder knows, and only of these."""
     release = made(data, method)
     other = lv.mask(data, "additive_noise(variance=0.1)", secret=b"another secret of 16", name="other")
-    score = lv.risk(data, release, [method], intruder=lv.Intruder(**known), also=[other])[0]
+    score = lv.risk(data, release, [method], intruder=lv.Intruder(**known), other_releases=[other])[0]
     both = {r["releases"]: r["value"] for r in score.details["also"]}
     assert score.value == max(both.values())
     assert not any("in other" in note for note in score.notes)

@@ -37,7 +37,8 @@ def test_a_mask_that_protects_its_sub_groups_moves_means_by_half_a_deviation_els
     """Means are exact in each region; the mean of a standard normal above its upper quartile is 1.27, and 0 after masking."""
     data = read(firms())
     release = lv.mask(data, "sufficiency_based", secret=SECRET)
-    comparison = lv.compare(data, [release], ["nearest_record"], ["moments"], domains=["INCOME: 0.25, 0.5, 0.75"])
+    scoring = lv.Scoring(domains=["INCOME: 0.25, 0.5, 0.75"])
+    comparison = lv.compare(data, [release], ["nearest_record"], ["moments"], scoring=scoring)
     score = comparison.candidates[0].scores.moments
     assert max(r["mean_shift"] for r in score.by_group) < 1e-9
     top = by_part(score, "INCOME")["highest 25 %"]

@@ -222,7 +222,7 @@ def test_the_command_line_writes_and_reads_copies(folder, capsys):
 
 def test_a_copy_never_overwrites_the_source(folder, capsys):
     (folder / "in.csv").rename(folder / "in-2.csv")
-    arguments = ["mask", "in-2.csv", "-o", "in.csv", *FLAGS, "--step", THREE, "--force"]
+    arguments = ["mask", "in-2.csv", "-o", "in.csv", *FLAGS, "--step", THREE, "--overwrite"]
     before = (folder / "in-2.csv").read_bytes()
     assert main(arguments) == 2
     assert "confidential source itself" in capsys.readouterr().err
@@ -242,7 +242,7 @@ STUDY = {
 
 def test_a_study_writes_every_copy_scores_and_a_report_that_says_so(folder):
     study = lv.Study.of(STUDY, folder)
-    lv.run(study, folder / "out", secret=SECRET, pairings=True, public="a")
+    lv.run(study, folder / "out", secret=SECRET, decision=lv.Decision(public="a"), files=lv.OutputFiles(pairings=True))
     written = sorted(p.name for p in (folder / "out" / "releases").glob("*.parquet"))
     assert written == ["a-1.parquet", "a~2-1.parquet", "a~2-2.parquet"]
     assert sorted(p.name for p in (folder / "out" / "pairings").iterdir()) == ["a-1.parquet", "a~2.parquet"]

@@ -43,7 +43,7 @@ def test_presets_and_every_field_are_described(name, capsys, monkeypatch):
 
 
 def test_the_sentence_tells_all_that_is_stated():
-    said = lv.Intruder(keys=2, presence="unknown", guesses=[1, 5], also=["two"]).in_words(NAMES)
+    said = lv.Intruder(keys=2, presence="unknown", guesses=[1, 5], other_releases=["two"]).in_words(NAMES)
     for part in ("a, b of each target", "whether a target is in the file", "1 or 5 guesses", "two"):
         assert part in said
     assert "every released column" in lv.Intruder(keys=9).in_words(NAMES)
@@ -64,8 +64,8 @@ def test_words_follow_the_number_of_guesses(data, release):
 
 
 def test_a_pairing_file_without_its_release_is_refused(data, release, tmp_path):
-    with pytest.raises(lv.LarvatusError, match="also_pairing: 1 pairing files for 0 other releases"):
-        lv.risk(data, release, ["nearest_record"], also_pairing=[tmp_path / "pairing.parquet"])
+    with pytest.raises(lv.LarvatusError, match="other_pairings: 1 pairing files for 0 other releases"):
+        lv.risk(data, release, ["nearest_record"], other_pairings=[tmp_path / "pairing.parquet"])
 
 
 def test_truth_that_names_a_record_twice_is_named(table, data, release, tmp_path):

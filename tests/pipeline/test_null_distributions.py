@@ -95,12 +95,12 @@ def test_fresh_draws_fall_evenly_over_the_null():
 
 def test_strong_noise_lies_beyond_and_the_same_file_below():
     data = lv.read(people(300), **ROLES)
-    strong = lv.utility(data, lv.mask(data, "additive_noise(variance=4.0)", secret=SECRET), ["moments"], null=40)[0]
+    strong = lv.utility(data, lv.mask(data, "additive_noise(variance=4.0)", secret=SECRET), ["moments"], null_resamples=40)[0]
     assert strong.details["null"][0]["share_below"] == 1
     assert any(n.startswith("above all of 40 resamples") for n in strong.notes)
     assert strong.row()["null_share_below"] == 1
     assert strong.row()["null_p95"] == strong.details["null"][0]["p95"]
-    same = lv.utility(data, lv.Release("same", (data,)), ["moments"], null=40)[0]
+    same = lv.utility(data, lv.Release("same", (data,)), ["moments"], null_resamples=40)[0]
     assert same.details["null"][0]["share_below"] == 0
     assert any(n.startswith("below all of 40 resamples") for n in same.notes)
     assert "null" not in lv.utility(data, lv.Release("same", (data,)), ["moments"])[0].details
@@ -112,7 +112,7 @@ def test_a_smaller_release_is_held_against_draws_of_its_own_size():
     rows = []
     for step in ("additive_noise(variance=0.01)", "sampling(rate=0.25)"):
         release = lv.mask(data, step, secret=SECRET)
-        row = lv.utility(data, release, [MARGINAL], null=200)[0].details["null"][0]
+        row = lv.utility(data, release, [MARGINAL], null_resamples=200)[0].details["null"][0]
         assert row["records"] == release.data.rows
         rows.append(row)
     assert rows[1]["median"] / rows[0]["median"] == pytest.approx(2, rel=limit(200))
@@ -124,7 +124,7 @@ def test_engines_agree(engine):
     for name in ("memory", engine):
         data = lv.read(people(150), **ROLES, engine=engine_of(name))
         release = lv.mask(data, "additive_noise", secret=SECRET)
-        found.append([s.plain() for s in lv.utility(data, release, ["moments", "marginal"], null=20)])
+        found.append([s.plain() for s in lv.utility(data, release, ["moments", "marginal"], null_resamples=20)])
     assert len(found[0][0]["details"]["null"]) == 1
     assert close(*found)
 
@@ -133,17 +133,17 @@ def test_a_very_large_file_and_its_release_are_cut_to_the_same_records(monkeypat
     n, most = 2000, 300
     monkeypatch.setattr(nulls, "MOST_ROWS", most)
     data = lv.read(one_column(n), confidential=["x"])
-    same = lv.utility(data, lv.Release("same", (data,)), [MARGINAL], null=100)[0]
+    same = lv.utility(data, lv.Release("same", (data,)), [MARGINAL], null_resamples=100)[0]
     row = same.details["null"][0]
     assert row["release"] == 0
     low, high = binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], n, most / n)
     assert low <= row["records"] <= high
     assert f"both scored on a sample of {row['records']} records" in same.notes[-1]
     noisy = lv.mask(data, "additive_noise", secret=SECRET)
-    score = lv.utility(data, noisy, [MARGINAL], null=100)[0]
+    score = lv.utility(data, noisy, [MARGINAL], null_resamples=100)[0]
     assert score.value != score.details["null"][0]["release"] > 0
     monkeypatch.setattr(nulls, "MOST_ROWS", n)
-    whole = lv.utility(data, noisy, [MARGINAL], null=100)[0].details["null"][0]
+    whole = lv.utility(data, noisy, [MARGINAL], null_resamples=100)[0].details["null"][0]
     assert row["median"] / whole["median"] == pytest.approx(np.sqrt(n / row["records"]), rel=limit(100))
 
 
@@ -161,7 +161,7 @@ class ByRecord(Measure):
 
 def test_paired_measures_have_none_and_say_so():
     data = lv.read(one_column(), confidential=["x"])
-    score = lv.utility(data, lv.mask(data, "additive_noise", secret=SECRET), [ByRecord()], null=20)[0]
+    score = lv.utility(data, lv.mask(data, "additive_noise", secret=SECRET), [ByRecord()], null_resamples=20)[0]
     assert "null" not in score.details
     assert score.notes[-1].startswith("no null distribution: a resample is not paired")
 
@@ -172,8 +172,10 @@ def test_draws_are_made_once_for_all_releases_and_the_report_shows_them(monkeypa
     monkeypatch.setattr(nulls, "drawn_again", lambda *a: made.append(1) or drawn_again(*a))
     releases = [lv.mask(data, "additive_noise", secret=SECRET, name="noise"),
                 lv.mask(data, "sufficiency_based", secret=SECRET, name="exact")]
-    comparison = lv.compare(data, releases, ["nearest_record"], ["moments", "marginal"], null=25,
-                            progress=lambda doing, done, total: said.append(doing))
+    comparison = lv.compare(
+        data, releases, ["nearest_record"], ["moments", "marginal"], scoring=lv.Scoring(null_resamples=25),
+        execution=lv.Execution(progress=lambda doing, done, total: said.append(doing)),
+    )
     assert len(made) == 25
     assert any("null distribution, " in s and s.endswith(" left") for s in said)
     page = comparison.html().replace("\N{NO-BREAK SPACE}", " ")
@@ -189,19 +191,21 @@ def test_draws_are_made_once_for_all_releases_and_the_report_shows_them(monkeypa
 
 def test_how_it_is_asked_for(tmp_path, capsys):
     one_column().to_csv(tmp_path / "in.csv", index=False)
-    raw = {"source": "in.csv", "roles": {"confidential": ["x"]}, "utility": {"null": 20},
+    raw = {"source": "in.csv", "roles": {"confidential": ["x"]}, "utility": {"null_resamples": 20},
            "release": [{"name": "n", "steps": ["additive_noise"]}], "measure": ["moments"], "attack": ["nearest_record"]}
     study = lv.Study.of(raw, tmp_path)
     assert lv.Study.of(study.plain(), tmp_path) == study
     assert lv.run(study).candidates[0].scores.moments.details["null"][0]["resamples"] == 20
-    with pytest.raises(StudyError, match="null must be 0 or at least 20"):
-        lv.Study.of({**raw, "utility": {"null": 5}}, tmp_path)
+    with pytest.raises(StudyError, match="null_resamples must be 0 or at least 20"):
+        lv.Study.of({**raw, "utility": {"null_resamples": 5}}, tmp_path)
+    with pytest.raises(StudyError, match=r"utility\.null: no such setting; it is now called 'null_resamples'"):
+        lv.Study.of({**raw, "utility": {"null": 20}}, tmp_path)
     data = lv.read(one_column(), confidential=["x"])
     with pytest.raises(UtilityError, match="give 20 to 10,000"):
-        lv.utility(data, lv.Release("same", (data,)), null=5)
+        lv.utility(data, lv.Release("same", (data,)), null_resamples=5)
     lv.mask(data, "additive_noise", secret=SECRET).write(tmp_path / "out.csv", "keep")
     main(["utility", str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), "--confidential", "x", "--row-order", "keep",
-          "--method", "moments", "--null", "20"])
+          "--method", "moments", "--null-resamples", "20"])
     assert "share below" in capsys.readouterr().out
 
 

@@ -30,7 +30,7 @@ def shaped(releases: int, groups: int, columns: int) -> Comparison:
 def main(folder: Path) -> None:
     for name, shape in SHAPES.items():
         made = shaped(*shape)
-        made.report(folder / f"{name}.html", force=True)
+        made.report(folder / f"{name}.html", overwrite=True)
         made.report(folder / f"{name}-public.html", "public", True, made.candidates[0].name)
 
 

@@ -110,7 +110,8 @@ def test_from_a_release_to_both_editions():
     frame = people(300)
     data = lv.read(frame, confidential=["income", "wealth"], non_confidential=["age", "job"])
     release = lv.mask(data, "additive_noise", secret=SECRET, name="noise")
-    found = lv.compare(data, [release], ["nearest_record"], ["moments"], analyses=["income ~ wealth + age", {"table": "job"}])
+    scoring = lv.Scoring(analyses=["income ~ wealth + age", {"table": "job"}])
+    found = lv.compare(data, [release], ["nearest_record"], ["moments"], scoring=scoring)
     page = found.html()
     assert "Named analyses" in page
     assert "income ~ wealth + age: confidence intervals" in page

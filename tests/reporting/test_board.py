@@ -30,7 +30,7 @@ def test_without_a_choice_the_board_decides(comparison, parsed):
 
 def test_a_choice_is_held_against_the_others(comparison, parsed):
     made = comparison(3)  # risks 0.4, 0.2, 0.13; losses rise
-    text = parsed(made.html(chosen="noise 1", why="The census did so.")).text
+    text = parsed(made.html(chosen="noise 1", reason="The census did so.")).text
     assert "“noise 1” is proposed for release." in text
     assert "The census did so." in text
     assert "1 of 3 releases has a lower mean loss than this one" in text
@@ -104,7 +104,7 @@ def test_reproduction_tells_neither_ids_nor_folders(comparison, parsed):
     assert "4711" not in text
     plain = {
         "source": "/home/anna/secret project/people.csv", "purpose": "and/or",
-        "intruder": {"file": "..\\keys\\theirs.csv", "also": ["old release", "x/y.csv"]},
+        "intruder": {"file": "..\\keys\\theirs.csv", "other_releases": ["old release", "x/y.csv"]},
         "release": [{"name": "a/b", "steps": [{"method": "m", "where": [4711, 4712]}, {"where": "@in/ids.csv"}]}],
         "domain": [{"where": "age / 2 > 3"}],
     }
@@ -138,8 +138,8 @@ def test_a_study_puts_its_choice_forward_and_tells_how_it_was_run(tmp_path, pars
     )
     study = lv.Study.read(tmp_path / "study.toml")
     with pytest.raises(StudyError, match="chosen: no release 'b'"):
-        run(study, tmp_path / "out", chosen="b")
-    run(study, tmp_path / "out", secret=b"s" * 16, chosen="a", why="the only one")
+        run(study, tmp_path / "out", decision=lv.Decision(chosen="b"))
+    run(study, tmp_path / "out", secret=b"s" * 16, decision=lv.Decision(chosen="a", reason="the only one"))
     text = parsed((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
     for said in ("“a” is proposed for release.", "the only one", 'source = "people.csv"', 'method = "additive_noise"'):
         assert said in text, said

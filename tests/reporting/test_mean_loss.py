@@ -16,19 +16,19 @@ from sample import SECRET
 
 
 def test_each_measure_counts_as_a_share_of_what_it_could_lose():
-    told_apart = Score("propensity", "loss", 0.125, full=0.25)
-    gone = Score("moments", "loss", 147.0, full=1.0)
-    squares = Score("ecdf_mean", "loss", 0.03, full=1 / 3, rooted=True)
+    told_apart = Score("propensity", "loss", 0.125, worst_value=0.25)
+    gone = Score("moments", "loss", 147.0, worst_value=1.0)
+    squares = Score("ecdf_mean", "loss", 0.03, worst_value=1 / 3, square_root_scale=True)
     assert mean_loss([told_apart, gone]) == pytest.approx((0.5 + 1) / 2)
     assert mean_loss([told_apart, squares]) == pytest.approx((0.5 + math.sqrt(0.09)) / 2)
     assert mean_loss([told_apart]) == 0.125  # of one measure, its own figure
-    assert mean_loss([Score("ecdf_mean", "loss", 1e-14, full=1 / 3, rooted=True), told_apart]) == 0.25
+    assert mean_loss([Score("ecdf_mean", "loss", 1e-14, worst_value=1 / 3, square_root_scale=True), told_apart]) == 0.25
     assert mean_loss([]) is None
 
 
 def test_a_measure_that_does_not_weigh_decides_only_where_there_is_no_other(comparison):
     made = comparison(2)
-    beside = [[Score("moments", "loss", v, full=1.0), Score("acceptance", "loss", 1 - v, full=1.0, weighs=False)]
+    beside = [[Score("moments", "loss", v, worst_value=1.0), Score("acceptance", "loss", 1 - v, worst_value=1.0, decides=False)]
               for v in (0.1, 0.2)]
     both = [replace(c, scores=Scores(scores)) for c, scores in zip(made.candidates, beside, strict=True)]
     assert list(common_measures(both)) == ["moments"]

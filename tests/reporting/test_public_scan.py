@@ -103,7 +103,7 @@ def test_no_rare_original_is_public(which, mask):
     data = lv.read(table, **roles, sub_groups=["gender", "marital"])
     release = lv.mask(data, *MASKS[mask], secret=b"s" * 16, name=mask)
     measures = ["moments", "correlation", "distributions", "scatter"]
-    made = lv.compare(data, [release], attacks=["nearest_record"], measures=measures, purpose="a purpose")
+    made = lv.compare(data, [release], attacks=["nearest_record"], measures=measures).for_purpose("a purpose")
     html = made.html("public")
     assert not leaks(html, table)
     assert "minimum" not in html.lower()

@@ -229,7 +229,7 @@ def test_limits_are_in_the_words_of_a_study():
 
 def test_a_limited_attack_must_be_run(data):
     with pytest.raises(StudyError, match="'nearest_record' has a limit, but is not among the attacks"):
-        lv.search(data, NOISE, LIMIT, "moments", attacks=["rank_window"])
+        lv.search(data, NOISE, LIMIT, "moments", scoring=lv.Scoring(attacks=["rank_window"]))
 
 
 def test_objectives():
@@ -288,7 +288,7 @@ def test_on_data_with_a_sample_to_explore_on(data):
 
 def test_named_analyses_are_an_objective(data):
     goal, asked, limits = Goal(trials=3, finalists=1, secrets=1), {"mean": ["income"]}, {"nearest_record": 1.0, "analyses": 2.0}
-    found = lv.search(data, NOISE, limits, "analyses", analyses=[asked], goal=goal, secret=SECRET)
+    found = lv.search(data, NOISE, limits, "analyses", goal=goal, secret=SECRET, scoring=lv.Scoring(analyses=[asked]))
     assert found.chosen is not None
     assert [s.method for s in found.chosen.draws[0].scores] == ["nearest_record", "analyses"]
     with pytest.raises(StudyError, match="'analyses' is named, but no analysis is given") as caught:

@@ -11,7 +11,7 @@ import larvatus as lv
 from larvatus.cli.main import main
 from larvatus.core.errors import WriteError
 from larvatus.pipeline import search_study
-from larvatus.pipeline.candidates.in_pairs import TwoAtOnce
+from larvatus.pipeline.candidates.parallel import CandidateRunner
 from larvatus.searching.goal import Goal
 from sample import SECRET, people
 
@@ -138,7 +138,9 @@ def test_two_at_a_time_give_the_same_search():
     data = lv.read(people(150, missing=False), confidential=["income", "wealth"], sub_groups=["region"])
     goal = Goal(trials=4, finalists=1, secrets=2)
     limits = {"nearest_record": {"above_baseline": 0.3}}
-    one, two = (lv.search(data, SPACE, limits, "correlation", goal=goal, secret=SECRET, at_once=n) for n in (1, 2))
+    one, two = (
+        lv.search(data, SPACE, limits, "correlation", goal=goal, secret=SECRET, execution=lv.Execution(jobs=n)) for n in (1, 2)
+    )
     assert one.tried == two.tried
     assert one.confirmed() == two.confirmed()
     assert one.release.frame().equals(two.release.frame())
@@ -149,7 +151,7 @@ def _twice(state: int, job: int) -> int:
 
 
 def test_work_goes_on_without_the_other_process():
-    two = TwoAtOnce(lambda job: 10 * job, _twice, 10, 2, True)
+    two: CandidateRunner[int, int] = CandidateRunner(lambda job: 10 * job, _twice, 10, 2, True)
     assert list(two.results([1, 2], 4)) == [10, 20]
     assert two.worker is not None
     two.worker.stop()
@@ -187,3 +189,24 @@ def test_the_study_that_a_search_writes_can_be_run_and_checked(study, tmp_path, 
     assert "for_users" in page
     assert "chosen among 6 candidates" in page
     assert "Yearly income" in page
+
+
+@pytest.mark.parametrize("jobs", [1, 2, None])
+@pytest.mark.parametrize("pieces", [0, 1, 2, 3, 8])
+def test_results_come_in_order_whatever_does_them(jobs, pieces):
+    finished: list[int] = []
+    runner = CandidateRunner(lambda job: 10 * job, _twice, 10, jobs, True, lambda: finished.append(1))
+    assert list(runner.results(range(pieces))) == [10 * i for i in range(pieces)]
+    assert len(finished) == pieces
+    runner.close()
+
+
+def test_nothing_is_done_before_it_is_asked_for_by_one_process():
+    done: list[int] = []
+    runner = CandidateRunner(lambda job: done.append(job) or job, _twice, 10, 1, True)
+    made = runner.results([1, 2, 3])
+    assert (next(made), done) == (1, [1])
+    assert (next(made), done) == (2, [1, 2])
+    made.close()
+    assert done == [1, 2]
+    runner.close()

@@ -92,7 +92,8 @@ folder = Path(sys.argv[1])
 def progress(doing, done, total):
     if len([p for p in (folder / "out" / ".kept").glob("*") if not p.name.startswith(".")]) >= 2:
         os.kill(os.getpid(), signal.SIGKILL)
-lv.run(lv.Study.read(folder / "study.toml"), folder / "out", secret=sys.argv[2].encode(), at_once=1, progress=progress)
+lv.run(lv.Study.read(folder / "study.toml"), folder / "out", secret=sys.argv[2].encode(),
+       execution=lv.Execution(jobs=1, progress=progress))
 """
 
 
@@ -115,7 +116,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_result_to_the_bit(tmp_path, m
 def test_an_interrupted_run_without_a_secret_goes_on_with_another(tmp_path, made):
     study = study_of(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        lv.run(study, tmp_path / "out", progress=stopped_after(tmp_path / "out", 3))
+        lv.run(study, tmp_path / "out", execution=lv.Execution(progress=stopped_after(tmp_path / "out", 3)))
     first = {p.name: p.read_bytes() for p in (tmp_path / "out" / ".kept").rglob("releases/*.parquet")}
     assert (len(first), len(made)) == (3, 4)
     lv.run(study, tmp_path / "out")
@@ -154,7 +155,7 @@ def test_what_has_changed_is_made_again(tmp_path, made, change):
     with pytest.raises(WriteError, match=f"exists already.* {why}"):
         lv.run(study_of(tmp_path, text), tmp_path / "out", secret=secret)
     assert made == []
-    found = lv.run(study_of(tmp_path, text), tmp_path / "out", secret=secret, force=True)
+    found = lv.run(study_of(tmp_path, text), tmp_path / "out", secret=secret, overwrite=True)
     assert len(made) == (1 if change in ("release", "file") else 4)
     assert found == lv.run(study_of(tmp_path, text), tmp_path / "whole", secret=secret)
 
@@ -183,7 +184,7 @@ def test_the_count_of_what_was_there_is_of_all_that_is_planned(tmp_path, capsys)
 
 def test_two_at_a_time_give_the_same(tmp_path):
     study = study_of(tmp_path, HEAD + GRID + ROUNDED)
-    one, two = (lv.run(study, tmp_path / str(n), secret=SECRET, at_once=n) for n in (1, 2))
+    one, two = (lv.run(study, tmp_path / str(n), secret=SECRET, execution=lv.Execution(jobs=n)) for n in (1, 2))
     assert one == two
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
     assert [n.name for n in two.not_made] == ["rounded, reverse-mapped"]
@@ -227,14 +228,17 @@ def test_where_all_fail_the_first_error_is_raised_and_nothing_is_left(tmp_path):
 def test_what_is_kept_is_for_the_owner_and_holds_no_secret_and_no_release(tmp_path):
     study = study_of(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        lv.run(study, tmp_path / "out", secret=SECRET, pairings=True, progress=stopped_after(tmp_path / "out", 2))
+        lv.run(
+            study, tmp_path / "out", secret=SECRET, files=lv.OutputFiles(pairings=True),
+            execution=lv.Execution(progress=stopped_after(tmp_path / "out", 2)),
+        )
     kept = tmp_path / "out" / ".kept"
     for _ in range(2):
         assert kept.stat().st_mode & 0o777 == 0o700
         for file in (p for p in kept.rglob("*") if p.is_file()):
             assert SECRET not in file.read_bytes()
             assert SECRET.hex().encode() not in file.read_bytes()
-        lv.run(study, tmp_path / "out", secret=SECRET, pairings=True)
+        lv.run(study, tmp_path / "out", secret=SECRET, files=lv.OutputFiles(pairings=True))
     assert sorted({p.name for p in kept.rglob("*") if p.is_file()}) == ["candidate.json", "written.json"]
     assert (tmp_path / "out" / "pairings").stat().st_mode & 0o777 == 0o700
     assert len(list((tmp_path / "out" / "pairings").iterdir())) == 4
@@ -256,7 +260,7 @@ def test_everything_anew_on_request(tmp_path, made):
         lv.run(study, tmp_path / "out", fresh=True)
     lv.run(study, tmp_path / "out")
     assert (made, contents(tmp_path / "out")) == ([], before)
-    lv.run(study, tmp_path / "out", fresh=True, force=True)
+    lv.run(study, tmp_path / "out", fresh=True, overwrite=True)
     assert len(made) == 4
     assert contents(tmp_path / "out") != before
 
@@ -265,7 +269,8 @@ def test_planned_releases_are_compared_made_here_and_kept(tmp_path, made):
     data = lv.read(people(120), confidential=["income", "wealth"], non_confidential=["age"])
     planned = {"name": "n", "steps": [{"method": "additive_noise", "grid": {"variance": [0.1, 1.0]}}], "reverse_mapped": "both"}
     made_before = lv.mask(data, "additive_noise(variance=3)", secret=SECRET, name="mine")
-    asked = {"attacks": ["nearest_record"], "measures": ["moments"], "secret": SECRET, "keep": tmp_path / "keep"}
+    asked = {"attacks": ["nearest_record"], "measures": ["moments"], "secret": SECRET,
+             "execution": lv.Execution(cache_dir=tmp_path / "keep")}
     found = lv.compare(data, [planned, made_before], **asked)
     assert [c.name for c in found.candidates] == [
         "n variance=0.1", "n variance=0.1, reverse-mapped", "n variance=1.0", "n variance=1.0, reverse-mapped", "mine",
@@ -273,8 +278,8 @@ def test_planned_releases_are_compared_made_here_and_kept(tmp_path, made):
     made.clear()
     assert lv.compare(data, [planned, made_before], **asked) == found
     assert made == []
-    with pytest.raises(StudyError, match="at_once: 1 or 2"):
-        lv.compare(data, [planned], at_once=3)
+    with pytest.raises(StudyError, match="jobs: 1 or 2"):
+        lv.compare(data, [planned], execution=lv.Execution(jobs=3))
 
 
 def test_releases_are_let_go_and_nothing_per_record_is_held(monkeypatch):
@@ -289,7 +294,7 @@ def test_releases_are_let_go_and_nothing_per_record_is_held(monkeypatch):
 
     monkeypatch.setattr("larvatus.pipeline.compare_releases.mask", counted)
     planned = {"name": "n", "steps": [{"method": "additive_noise", "grid": {"variance": [0.1 * i for i in range(1, 13)]}}]}
-    found = lv.compare(data, [planned], ["nearest_record"], ["moments"], secret=SECRET, at_once=1)
+    found = lv.compare(data, [planned], ["nearest_record"], ["moments"], secret=SECRET, execution=lv.Execution(jobs=1))
     assert len(alive) == 12
     assert max(alive) == alive[0]
     assert all(s.by_record is None and s.records is None for c in found.candidates for s in c.scores)
@@ -303,8 +308,9 @@ def test_the_same_comparison_on_disk(tmp_path):
         planned = {"name": "n", "steps": [{"method": "additive_noise", "grid": {"variance": [0.1, 1.0]}}, "reverse_map"]}
         made = lv.compare(
             data, [planned, {"name": "s", "steps": ["data_shuffling"]}], ["nearest_record"], ["moments", "correlation"],
-            limits={"nearest_record": {"above_chance": 0.1}}, combine={"both": {"worst": ["moments", "correlation"]}},
-            secret=SECRET, keep=tmp_path / engine,
+            limits={"nearest_record": {"above_chance": 0.1}}, secret=SECRET,
+            scoring=lv.Scoring(combine={"both": {"worst": ["moments", "correlation"]}}),
+            execution=lv.Execution(cache_dir=tmp_path / engine),
         )
         tables.append((made.wide(), made.meets().column("meets"), [c.name for c in made.candidates]))
     (memory, *rest), (disk, *other) = tables
@@ -315,7 +321,7 @@ def test_the_same_comparison_on_disk(tmp_path):
 
 def test_progress_tells_the_place_and_the_time_left(tmp_path):
     said: list[str] = []
-    lv.run(study_of(tmp_path), secret=SECRET, progress=lambda doing, done, total: said.append(doing))
+    lv.run(study_of(tmp_path), secret=SECRET, execution=lv.Execution(progress=lambda doing, done, total: said.append(doing)))
     assert said[0].startswith("release 1 of 4; noise variance=0.1: masking")
     assert any(re.match(r"release 4 of 4, (about \d+ s|a few seconds) left; noise variance=1\.0: attacking", s) for s in said)
 
@@ -330,14 +336,15 @@ def test_a_helper_that_is_ended_from_outside_gives_its_candidate_back(tmp_path, 
 
     monkeypatch.setattr(candidates, "Worker", Ended)
     study = study_of(tmp_path)
-    assert lv.run(study, secret=SECRET, at_once=2).plain() == lv.run(study, secret=SECRET, at_once=1).plain()
+    one, two = (lv.run(study, secret=SECRET, execution=lv.Execution(jobs=n)).plain() for n in (1, 2))
+    assert two == one
 
 
 def test_a_helper_starts_where_it_pays(tmp_path, monkeypatch):
     from larvatus.pipeline.candidates import parallel as candidates
 
     started: list[int] = []
-    monkeypatch.setattr(candidates.CandidateRunner, "_start", lambda self: started.append(len(self.found)))
+    monkeypatch.setattr(candidates.CandidateRunner, "_start", lambda self: started.append(self.done))
     study = study_of(tmp_path)
     lv.run(study, secret=SECRET)
     assert started == []

@@ -75,7 +75,7 @@ def test_more_noise_less_risk_more_loss(study):
 
 def test_the_same_secret_gives_the_same_files_to_the_byte(tmp_path, study):
     for name in ("one", "two"):
-        lv.run(study, tmp_path / name, secret=SECRET, suffix=".csv")
+        lv.run(study, tmp_path / name, secret=SECRET, files=lv.OutputFiles(format="csv"))
     one, two = contents(tmp_path / "one"), contents(tmp_path / "two")
     assert one.keys() == two.keys()
     assert [n for n in one if one[n] != two[n] and n != "report.html"] == []
@@ -84,10 +84,10 @@ def test_the_same_secret_gives_the_same_files_to_the_byte(tmp_path, study):
 def test_nothing_is_overwritten_without_force(tmp_path, study):
     lv.run(study, tmp_path / "out", secret=SECRET)
     before = contents(tmp_path / "out")
-    with pytest.raises(WriteError, match=r"exists already.*--force"):
+    with pytest.raises(WriteError, match=r"exists already.*--overwrite"):
         lv.run(study, tmp_path / "out", secret=SECRET[::-1])
     assert contents(tmp_path / "out") == before
-    lv.run(study, tmp_path / "out", secret=SECRET[::-1], force=True)
+    lv.run(study, tmp_path / "out", secret=SECRET[::-1], overwrite=True)
     assert contents(tmp_path / "out").keys() == before.keys()
     assert contents(tmp_path / "out") != before
 
@@ -138,7 +138,7 @@ def test_a_release_is_approved_after_it_was_looked_at(tmp_path, study):
     file = next((tmp_path / "out" / "releases").glob("*.parquet"))
     before = file.read_bytes()
     for name in ("A. Board", "B. Board"):
-        lv.run(short, tmp_path / "out", approved_by=name)
+        lv.run(short, tmp_path / "out", decision=lv.Decision(approved_by=name))
         told = json.loads(next((tmp_path / "out" / "internal").glob("*.json")).read_text(encoding="utf-8"))
         assert told["approved"]["by"] == name
     assert file.read_bytes() == before

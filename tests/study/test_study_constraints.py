@@ -58,7 +58,10 @@ def test_they_are_read_and_written_with_the_same_meaning(folder):
 
 
 def test_a_run_obeys_and_reports(folder):
-    comparison = lv.run(lv.Study.read("study.toml"), "out", secret=SECRET, suffix=".csv", public="noise")
+    comparison = lv.run(
+        lv.Study.read("study.toml"), "out", secret=SECRET, decision=lv.Decision(public="noise"),
+        files=lv.OutputFiles(format="csv"),
+    )
     for name in ("noise", "exact"):
         frame = pd.read_csv(folder / "out" / "releases" / f"{name}.csv")
         assert (frame.total == frame.wage + frame.rent).all()

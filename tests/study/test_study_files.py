@@ -83,7 +83,7 @@ def test_writing_and_reading_again_keeps_the_meaning(folder):
     assert lv.Study.read(folder / "again.toml") == study
     with pytest.raises(lv.LarvatusError, match="exists already"):
         study.write(folder / "again.toml")
-    study.write(folder / "again.toml", force=True)
+    study.write(folder / "again.toml", overwrite=True)
 
 
 def test_defaults_are_left_out_when_written():

@@ -86,7 +86,7 @@ class AggregateDisclosure(Attack):
                              for g in range(len(parts))),
             by_variable=Rows.of(_row("variable", n, cells[j::p]) for j, n in enumerate(names)),
             details={"unsafe": Rows.of([_figures(c) for c in unsafe]), "file": Rows.of([_figures(c) for c in file])},
-            weighs=False,
+            decides=False,
             notes=(*notes, "a release that preserves means also preserves totals; the rules, not this share, decide which "
                    "totals may be published", "every total is checked, so the interval has zero width"),
         )

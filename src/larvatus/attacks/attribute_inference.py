@@ -109,7 +109,7 @@ class AttributeInference(Attack):
         population = ("this also counts what statistics reveal about anyone, in the file or not: a release that preserves "
                       "relations between columns raises it")
         return replace(
-            score, by_variable=Rows.of(by_variable), details={**score.details, "models": Rows.of(models)}, weighs=False,
+            score, by_variable=Rows.of(by_variable), details={**score.details, "models": Rows.of(models)}, decides=False,
             notes=(*score.notes, population),
         )
 

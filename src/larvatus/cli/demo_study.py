@@ -37,7 +37,7 @@ steps = [{ method = "data_shuffling" }]
 """
 
 
-def prepare(folder: Path, records: int, force: bool) -> Path:
+def prepare(folder: Path, records: int, overwrite: bool) -> Path:
     """Write the households and the study into a folder and return the study's path."""
     from larvatus.datasets import households
     from larvatus.engines._files.targets import check_target, write_batches
@@ -45,14 +45,14 @@ def prepare(folder: Path, records: int, force: bool) -> Path:
     if records < _FEWEST:
         raise LarvatusError(f"--records: {records} is too few for 24 sub-groups; use at least {_FEWEST}.")
     study = folder / "study.toml"
-    if study.exists() and not force:
-        raise WriteError(f"{study} already exists. Choose another folder with -o, or overwrite with --force.")
+    if study.exists() and not overwrite:
+        raise WriteError(f"{study} already exists. Choose another folder with -o, or overwrite with --overwrite.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WriteError(f"folder {folder} cannot be created: {error.strerror}. Choose another one with -o.") from None
     source = folder / "households.csv"
-    check_target(source, force)
+    check_target(source, overwrite)
     write_batches(((batch, ()) for batch in households(records).to_batches()), source, "keep", None)
-    write_text(study, STUDY, force)
+    write_text(study, STUDY, overwrite)
     return study

@@ -19,15 +19,15 @@ from larvatus.cli.commands.demo import demo
 from larvatus.cli.commands.describe import describe
 from larvatus.cli.commands.list_methods import list_methods
 from larvatus.cli.commands.mask import mask
-from larvatus.cli.commands.publish_noise import intruder
+from larvatus.cli.commands.publish_noise import publish_noise
 from larvatus.cli.commands.reproduce import reproduce
 from larvatus.cli.commands.risk import risk
 from larvatus.cli.commands.run import run
 from larvatus.cli.commands.search import search
 from larvatus.cli.commands.utility import utility
 from larvatus.cli.commands.verify import verify
-from larvatus.core.discovery import file_names
-from larvatus.core.errors import LarvatusError, LarvatusWarning
+from larvatus.core.discovery import file_names, own_names
+from larvatus.core.errors import DiscoveryError, LarvatusError, LarvatusWarning
 
 WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4
 
@@ -42,16 +42,26 @@ app = App(
     ),
 )
 app.command(run)
+
+
+def _mask_names() -> str:
+    """The masks for the help text; a package that adds one wrongly is reported by the commands that use masks."""
+    try:
+        return ", ".join(file_names("larvatus.masks"))
+    except DiscoveryError:
+        return ", ".join(own_names("larvatus.masks"))
+
+
 app.command(
     mask,
     help_epilogue=(
-        f"Masks: {', '.join(file_names('larvatus.masks'))}. With --method NAME, the settings of that mask are options of this "
+        f"Masks: {_mask_names()}. With --method NAME, the settings of that mask are options of this "
         "command: 'larvatus mask --method NAME --help' lists them. Example: --method additive_noise --variance 0.25"
     ),
 )
 app.command(risk)
 app.command(utility)
-app.command(intruder)
+app.command(publish_noise)
 app.command(check)
 app.command(demo)
 app.command(advise)

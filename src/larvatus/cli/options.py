@@ -16,7 +16,7 @@ from larvatus.study import Study
 
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False, help="print only errors")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="print JSON for scripts")]
-Force = Annotated[bool, Parameter(negative=(), show_default=False, help="overwrite existing files")]
+Overwrite = Annotated[bool, Parameter(negative=(), show_default=False, help="overwrite existing files")]
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
 RowOrder = Annotated[Literal["random", "keep"], Parameter(help="row order of the release: random, or the original order")]
 ReleasedOrder = Annotated[
@@ -32,7 +32,7 @@ MemoryLimit = Annotated[str | None, Parameter(
 Master = Annotated[str | None, Parameter(help="address of the Spark cluster")]
 Pairing = Annotated[Path | None, Parameter(help="file that pairs released rows with original rows; confidential")]
 ApprovedBy = Annotated[str, Parameter(show_default=False, help="approver, recorded in the internal manifest")]
-AtOnce = Annotated[int | None, Parameter(help="releases processed in parallel (default: automatic)")]
+Jobs = Annotated[int | None, Parameter(help="releases processed in parallel, 1 or 2 (default: automatic)")]
 AtRisk = Annotated[Path | None, Parameter(help="write the ids of the records most at risk to this file; confidential")]
 AtRiskShare = Annotated[float, Parameter(help="maximum share of records listed by --at-risk")]
 
@@ -53,13 +53,15 @@ Domains = Annotated[
     list[str] | None, Several,
     Parameter(name="--domain", help="also measure within parts: REGION, 'AGE >= 65', 'INCOME: 0.25, 0.5, 0.75'; repeatable"),
 ]
-Null = Annotated[
+NullResamples = Annotated[
     int | None,
-    Parameter(name="--null", help="bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none)"),
+    Parameter(help="bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none)"),
 ]
 Chosen = Annotated[str | None, Parameter(help="release that the report proposes to the board")]
 Public = Annotated[str | None, Parameter(help="release to describe in report_public.html")]
-Also = Annotated[list[str] | None, Several, Parameter(help="another release of the same records; repeatable")]
+OtherReleases = Annotated[
+    list[str] | None, Several, Parameter(name="--other-release", help="another release of the same records; repeatable")
+]
 
 
 @contextmanager

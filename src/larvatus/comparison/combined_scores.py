@@ -53,7 +53,7 @@ class Combination(BaseModel):
         interval = (self._one(lows), self._one(highs)) if any(s.interval for s in found) else None
         return Score(
             self.name, self.kind, self._one(values), self.in_words(), self.plain(), interval=interval,
-            details={"parts": Rows.of(rows)}, weighs=False,
+            details={"parts": Rows.of(rows)}, decides=False,
         )
 
     def _shares(self) -> list[float | None]:

@@ -234,29 +234,34 @@ class Comparison:
             out["warnings"] = list(self.warnings)
         return out
 
+    def for_purpose(self, purpose: str) -> Comparison:
+        """The same comparison with a purpose of the release, which the report prints."""
+        return replace(self, about=replace(self.about, purpose=purpose))
+
     def html(
         self, edition: Literal["internal", "public"] = "internal", release: str | None = None, chosen: str | None = None,
-        why: str | Sequence[str] = (), warned: Sequence[str] = (),
+        reason: str | Sequence[str] = (), warned: Sequence[str] = (),
     ) -> str:
         """The report as HTML text, on all releases or on one; the public edition is about one release.
 
-        `chosen` is the release proposed to the board, `why` gives reasons in addition to the figures, and `warned` lists
+        `chosen` is the release proposed to the board, `reason` gives reasons in addition to the figures, and `warned` lists
         warnings to print above them.
         """
         from larvatus.reporting.editions.compose import compose_report
         from larvatus.reporting.page.html import render
 
-        return render(compose_report(self, edition, release, chosen, (why,) if isinstance(why, str) else tuple(why), warned))
+        reasons = (reason,) if isinstance(reason, str) else tuple(reason)
+        return render(compose_report(self, edition, release, chosen, reasons, warned))
 
     def report(
-        self, path: str | Path, edition: Literal["internal", "public"] = "internal", force: bool = False,
-        release: str | None = None, chosen: str | None = None, why: str | Sequence[str] = (), warned: Sequence[str] = (),
+        self, path: str | Path, edition: Literal["internal", "public"] = "internal", overwrite: bool = False,
+        release: str | None = None, chosen: str | None = None, reason: str | Sequence[str] = (), warned: Sequence[str] = (),
     ) -> Path:
         """Write the report as one HTML file that opens offline; the other parameters are those of `html`."""
         from larvatus.core.files import write_text
 
         target = Path(path)
-        write_text(target, self.html(edition, release, chosen, why, warned), force)
+        write_text(target, self.html(edition, release, chosen, reason, warned), overwrite)
         return target
 
 

@@ -33,7 +33,7 @@ def warnings_of(
 
 
 def decision_on(
-    comparison: Comparison, candidate: Candidate, who: Intruder, chosen: str | None, published: str | None, why: str,
+    comparison: Comparison, candidate: Candidate, who: Intruder, chosen: str | None, published: str | None, reason: str,
     warnings: tuple[str, ...],
 ) -> dict[str, Any]:
     """What the internal manifest records about a release after the comparison: figures, never values or the secret."""
@@ -42,13 +42,13 @@ def decision_on(
         "limits": None if judged is None else {
             "stated": comparison.limits.plain(), "kept": judged.kept, "verdicts": [_finite(r) for r in judged.rows],
         },
-        "scores": [_finite(s.row()) | {"decides": s.weighs} for s in candidate.scores],
+        "scores": [_finite(s.row()) | {"decides": s.decides} for s in candidate.scores],
         "combined": [_finite(s.row()) for s in comparison.combined(candidate)],
         "intruder": {
             "in_words": comparison.about.intruder, "knows": list(comparison.about.intruder_knows), "settings": _told(who),
         },
         "chosen": candidate.name == chosen, "published": candidate.name == published,
-        "why": why if candidate.name == chosen else "",
+        "why": reason if candidate.name == chosen else "",
         "compared_with": [c.name for c in comparison.candidates if c.name != candidate.name],
         "not_made": [n.name for n in comparison.not_made],
         "warnings": [w for w in warnings if w.startswith(f"{quote(candidate.name)} is ")],
@@ -60,8 +60,8 @@ def _told(who: Intruder) -> dict[str, Any]:
     plain = who.model_dump(mode="json", exclude_defaults=True)
     if plain.get("file"):
         plain["file"] = Path(plain["file"]).name
-    if plain.get("also"):
-        plain["also"] = [Path(n).name for n in plain["also"]]
+    if plain.get("other_releases"):
+        plain["other_releases"] = [Path(n).name for n in plain["other_releases"]]
     return plain
 
 

@@ -66,7 +66,7 @@ def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
 
 def _without(comparison: Comparison) -> list[Row]:
     """The attack that gains most from S alone, which no mask of confidential columns can prevent."""
-    scores = [s for c in comparison.candidates for s in c.of_kind("risk") if s.weighs and finite_number(s.s_alone) is not None]
+    scores = [s for c in comparison.candidates for s in c.of_kind("risk") if s.decides and finite_number(s.s_alone) is not None]
     top = max(scores, key=lambda s: (finite_number(s.s_alone) or 0.0) - (finite_number(s.chance) or 0.0), default=None)
     if top is None or (finite_number(top.s_alone) or 0.0) - (finite_number(top.chance) or 0.0) < _TELLING:
         return []
@@ -86,13 +86,13 @@ def _unbeaten(comparison: Comparison, heads: tuple[Headline, ...]) -> list[tuple
     return [placed[i][2:] for i in undominated([p[:2] for p in placed])]
 
 
-def _known(candidate: Candidate, weighs: bool) -> list[Score]:
-    return [s for s in candidate.of_kind("risk") if s.weighs == weighs and finite_number(s.value) is not None]
+def _known(candidate: Candidate, decides: bool) -> list[Score]:
+    return [s for s in candidate.of_kind("risk") if s.decides == decides and finite_number(s.value) is not None]
 
 
-def _beyond(candidate: Candidate, weighs: bool = True) -> list[Score]:
+def _beyond(candidate: Candidate, decides: bool = True) -> list[Score]:
     """The attacks that beat their baseline, furthest first: those that decide between releases, or the others."""
-    return sorted((s for s in _known(candidate, weighs) if not at_baseline(s)), key=excess, reverse=True)
+    return sorted((s for s in _known(candidate, decides) if not at_baseline(s)), key=excess, reverse=True)
 
 
 def _reached(score: Score | None, value: Cell) -> str:
@@ -139,7 +139,7 @@ def _lost(score: Score) -> str:
     what = capitalised(property_name(score.method))
     if abs(score.value) < EXACT:
         return f"{what}: unchanged."
-    how = "nearly unchanged" if round(score.lost, 3) < NEARLY_KEPT else "changed"
+    how = "nearly unchanged" if round(score.relative_loss, 3) < NEARLY_KEPT else "changed"
     means = f" ({score.meaning})" if score.meaning else ""
     return f"{what}: {how}, loss {loss(score.value)}{means}{_most(score)}."
 

@@ -56,7 +56,7 @@ def excess(score: Score) -> float:
 def strongest(candidate: Candidate) -> Score | None:
     """The attack furthest above its baseline, among those that decide between releases if there are any."""
     usable = [s for s in candidate.of_kind("risk") if finite_number(s.value) is not None]
-    return max([s for s in usable if s.weighs] or usable, key=excess, default=None)
+    return max([s for s in usable if s.decides] or usable, key=excess, default=None)
 
 
 def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[Score]]:
@@ -66,13 +66,13 @@ def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[Score]]:
         there = [s for s in scores if s is not None and finite_number(s.value) is not None]
         if len(there) == len(candidates):
             out[name] = there
-    weighing = {name: scores for name, scores in out.items() if any(s.weighs for s in scores)}
+    weighing = {name: scores for name, scores in out.items() if any(s.decides for s in scores)}
     return weighing or out
 
 
 def mean_loss(scores: Sequence[Score]) -> float | None:
     """The value itself for one measure; for several, the mean of their relative losses."""
-    values = [s.value if len(scores) == 1 else s.lost for s in scores if s.value >= _EXACT]
+    values = [s.value if len(scores) == 1 else s.relative_loss for s in scores if s.value >= _EXACT]
     return sum(values) / len(scores) if scores else None
 
 

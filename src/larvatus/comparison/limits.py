@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -116,7 +116,7 @@ class Limits(BaseModel):
             mine = [s for s in found if s.method == name]
             absent = why.get(name) or _absent(name, combinations, found)
             rows += self._rows(mine, limit) if mine else [_not_run(name, limit, absent)]
-        attacks = [s for s in scores if s.kind == "risk" and s.weighs and s.method not in self.scores]
+        attacks = [s for s in scores if s.kind == "risk" and s.decides and s.method not in self.scores]
         limited = [s for s in scores if s.kind == "risk" and s.method in self.scores]
         failed = [n for n in why if known_scores().get(n) == "risk" and n not in self.scores]
         for every in self.of_attacks:
@@ -201,6 +201,9 @@ def _not_run(name: str, limit: Limit, why: str) -> Row:
 def _absent(name: str, combinations: Sequence[Combination], scores: Sequence[Score]) -> str:
     parts = next((c.missing(scores) for c in combinations if c.name == name), ())
     return f"its part {parts[0]} did not run" if parts else "it did not run"
+
+
+LimitsLike: TypeAlias = Limits | str | Mapping[str, Any]
 
 
 def limits_of(given: Any, combinations: Sequence[Combination] = ()) -> Limits:

@@ -83,7 +83,7 @@ def _reached(risks: Sequence[Score]) -> str:
     known = [s for s in risks if finite_number(s.value) is not None]
     if not known:
         return ""
-    counted = [s for s in known if s.weighs] or known
+    counted = [s for s in known if s.decides] or known
     beyond = sorted((s for s in counted if not at_baseline(s)), key=excess, reverse=True)
     if not beyond:
         aside = [plain_name(s.method) for s in known if s not in counted and not at_baseline(s)]
@@ -114,8 +114,8 @@ def _changes(losses: Sequence[Score]) -> str:
     exact = [s for s in known if abs(s.value) < EXACT]
     inside = [s for s in exact if len(s.by_group) > 1
               and all(abs(finite_number(r.get("value")) or 0.0) < EXACT for r in s.by_group)]
-    nearly = [s for s in known if s.value >= EXACT and s.lost < NEARLY_KEPT]
-    changed = sorted((s for s in known if s.value >= EXACT and s.lost >= NEARLY_KEPT), key=lambda s: -s.lost)
+    nearly = [s for s in known if s.value >= EXACT and s.relative_loss < NEARLY_KEPT]
+    changed = sorted((s for s in known if s.value >= EXACT and s.relative_loss >= NEARLY_KEPT), key=lambda s: -s.relative_loss)
     too = ", also within every sub-group" if exact and len(inside) == len(exact) else ""
     parts = [f"Unchanged{too}: {_joined([_noun(s) for s in exact])}."] if exact else []
     parts += [f"Nearly unchanged (loss in brackets): {_joined([_figure(s) for s in nearly])}."] if nearly else []

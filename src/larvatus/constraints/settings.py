@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -96,6 +96,9 @@ class Constraints(BaseModel):
 
 def _listed(text: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+
+
+ConstraintsLike: TypeAlias = Constraints | str | Sequence[str] | Mapping[str, Any]
 
 
 def constraints_of(given: Any) -> Constraints:

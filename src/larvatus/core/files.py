@@ -15,14 +15,15 @@ from pathlib import Path
 from larvatus.core.errors import WriteError
 
 
-def check_free(path: Path, force: bool) -> None:
+def check_free(path: Path, overwrite: bool) -> None:
     """Raise an error early if the path cannot be written later."""
-    if path.is_dir() and not (not path.suffix and force and _of_parts(path)):
-        made = "holds an earlier release; overwrite it with --force (force=True)" if _of_parts(path) and not path.suffix else (
+    if path.is_dir() and not (not path.suffix and overwrite and _of_parts(path)):
+        earlier = _of_parts(path) and not path.suffix
+        made = "holds an earlier release; overwrite it with --overwrite (overwrite=True)" if earlier else (
             "is a folder; name a file in it")
         raise WriteError(f"{path} {made}, or choose another name.")
-    if path.is_file() and not force:
-        raise WriteError(f"{path} exists already. Choose another name, or overwrite it with --force (force=True).")
+    if path.is_file() and not overwrite:
+        raise WriteError(f"{path} exists already. Choose another name, or overwrite it with --overwrite (overwrite=True).")
     if not path.parent.is_dir():
         raise WriteError(f"folder {path.parent} does not exist. Create it first.")
     if not os.access(path.parent, os.W_OK):
@@ -124,9 +125,9 @@ def _umask() -> int:
     return mask
 
 
-def write_text(path: Path, text: str, force: bool) -> None:
+def write_text(path: Path, text: str, overwrite: bool) -> None:
     """Write a text file atomically."""
-    check_free(path, force)
+    check_free(path, overwrite)
     with moved_in_place(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 

@@ -34,6 +34,11 @@ def heard_by(progress: Progress) -> Iterator[None]:
         _listener.reset(token)
 
 
+def listener() -> Progress:
+    """Whoever listens now."""
+    return _listener.get()
+
+
 def tell(doing: str, done: int, total: int) -> None:
     """Report progress to the current listener, for methods that take long."""
     _listener.get()(doing, done, total)

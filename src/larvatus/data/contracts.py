@@ -176,7 +176,7 @@ class Engine(Protocol):
     def read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None) -> RecordTable: ...
     def frame(self, table: RecordTable, names: Sequence[str], like: RecordTable) -> Any: ...
     def write(
-        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool
     ) -> None: ...
 
 
@@ -325,12 +325,12 @@ class Measure(Method):
     """
 
     paired: ClassVar[bool] = False
-    weighs: ClassVar[bool] = True
+    decides: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number"})
     any_kind: ClassVar[bool] = False
-    rooted: ClassVar[bool] = False
+    square_root_scale: ClassVar[bool] = False
 
-    def full(self, original: Microdata, released: Microdata) -> float:
+    def worst_value(self, original: Microdata, released: Microdata) -> float:
         """The value where everything is lost."""
         return 1.0
 

@@ -44,7 +44,7 @@ class Intruder(BaseModel):
         default="all", description="masking parameters that the intruder knows: none, those a mask declares publishable, or all"
     )
     guesses: tuple[Guesses, ...] = Field(default=(), description="numbers of guesses allowed (default: set by each attack)")
-    also: Names = Field(default=(), description="other releases of the same records: names in the study, or files")
+    other_releases: Names = Field(default=(), description="other releases of the same records: names in the study, or files")
 
     @model_validator(mode="before")
     @classmethod
@@ -110,8 +110,8 @@ class Intruder(BaseModel):
             more.append("does not know whether a target is in the file")
         if self.guesses:
             more.append(f"has {' or '.join(str(k) for k in self.guesses)} guess{'es' if self.guesses != (1,) else ''}")
-        if self.also:
-            more.append(f"also has {', '.join(self.also)}, and knows which rows belong to the same record")
+        if self.other_releases:
+            more.append(f"also has {', '.join(self.other_releases)}, and knows which rows belong to the same record")
         beside = f" The intruder {'; '.join(more)}." if more else ""
         return f"The intruder {what}{held}{error}, and {told[self.published]}.{beside}"
 

@@ -18,6 +18,7 @@ _M = TypeVar("_M", bound=Method)
 _PACKAGE: Mapping[type[Method], str] = {
     Mask: "larvatus.masks", Attack: "larvatus.attacks", Measure: "larvatus.measures",
 }
+_RENAMED = {"null": "null_resamples", "also": "other_releases"}  # settings of earlier versions
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
@@ -68,7 +69,10 @@ def validation_problems(where: str, error: ValidationError, fields: Sequence[str
         place = [str(part) for part in item["loc"] if isinstance(part, int) or part in fields or len(item["loc"]) == 1]
         name = ".".join([where, *place]) if where else ".".join(place)
         if item["type"] == "extra_forbidden":
-            said[name] = f"{name}: no such setting; {nearest_names(str(item['loc'][-1]), fields)}"
+            given = str(item["loc"][-1])
+            new = _RENAMED.get(given)
+            meant = f"it is now called {new!r}." if new in fields else nearest_names(given, fields)
+            said[name] = f"{name}: no such setting; {meant}"
         elif item["type"] == "missing":
             said[name] = f"{name}: this setting is required."
         elif item["type"] == "value_error" and (isinstance(item["input"], Mapping) or repr(item["input"]) in item["msg"]):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Engine, RecordTable, RowFunction
+from larvatus.data.frame_conversion import as_arrow, as_pandas, as_polars, first_rows
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.sub_groups import Groups, GroupSettlement
 
@@ -92,7 +93,7 @@ class Microdata:
         self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: Microdata | None = None
     ) -> Microdata:
         """Add columns (new name → (order, values)): the row ranked r-th by `order` gets the r-th smallest of `values`."""
-        return self.holding(self.table.place(placed, random, source.table if source else None))
+        return self.holding(self.table.place(placed, random, None if source is None else source.table))
 
     def carried(
         self, order: str, names: Sequence[str], start: _T, function: Callable[[int, _T, Block], _T],
@@ -142,9 +143,39 @@ class Microdata:
         groups = f", {len(self.groups)} sub-groups by {', '.join(self.groups.columns)}" if self.groups.columns else ""
         return f"Microdata({self.rows:,} records, confidential: {', '.join(self.confidential)}{groups})"
 
+    def __len__(self) -> int:
+        """The number of records."""
+        return self.rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns with a role that allows release; others are never shown."""
+        return self.released
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Records and columns."""
+        return self.rows, len(self.columns)
+
     def frame(self) -> Any:
         """The columns that may be released, as the same kind of data frame as the source, in its row order."""
         return self.engine.frame(self.table, self.released, self.table)
+
+    def head(self, n: int = 5) -> Any:
+        """The first records, as the kind of frame the source was."""
+        return first_rows(self.frame(), n)
+
+    def to_pandas(self) -> Any:
+        """The columns that may leave, as a pandas data frame."""
+        return as_pandas(self.frame())
+
+    def to_polars(self) -> Any:
+        """The columns that may leave, as a Polars data frame."""
+        return as_polars(self.frame())
+
+    def to_arrow(self) -> Any:
+        """The columns that may leave, as a pyarrow table."""
+        return as_arrow(self.frame())
 
 
 def _present(names: Sequence[str], columns: Mapping[str, Column]) -> Callable[[int, Block], NDArray[np.int64]]:

@@ -61,9 +61,9 @@ def read_ids(path: Path, record_id: str | None = None) -> tuple[int | str, ...]:
         raise MaskError(f"where: {path.name!r} has values other than whole numbers in column {_OWN}.") from None
 
 
-def write_ids(path: Path, ids: Sequence[int], force: bool = False) -> None:
+def write_ids(path: Path, ids: Sequence[int], overwrite: bool = False) -> None:
     """Write a file of record numbers that only its owner can read."""
-    check_free(path, force)
+    check_free(path, overwrite)
     with moved_in_place(path, private=True) as temporary:
         temporary.write_text("\n".join([_OWN, *map(str, ids)]) + "\n", encoding="utf-8")
 

@@ -50,17 +50,49 @@ class Release:
 
     def frame(self, copy: int = 0) -> Any:
         """The released columns in original row order, as the same kind of data frame as the source; copies count from 0."""
+        return self._copy(copy).frame()
+
+    def __len__(self) -> int:
+        """The number of records in a copy."""
+        return self.data.rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the released columns."""
+        return self.data.columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Records and columns of a copy."""
+        return self.data.shape
+
+    def head(self, n: int = 5, copy: int = 0) -> Any:
+        """The first records of a copy, as the kind of frame the source was."""
+        return self._copy(copy).head(n)
+
+    def to_pandas(self, copy: int = 0) -> Any:
+        """The released columns in the rows' original order, as a pandas data frame."""
+        return self._copy(copy).to_pandas()
+
+    def to_polars(self, copy: int = 0) -> Any:
+        """The released columns in the rows' original order, as a Polars data frame."""
+        return self._copy(copy).to_polars()
+
+    def to_arrow(self, copy: int = 0) -> Any:
+        """The released columns in the rows' original order, as a pyarrow table."""
+        return self._copy(copy).to_arrow()
+
+    def _copy(self, copy: int) -> Microdata:
         if not 0 <= copy < len(self.copies):
             raise ReadError(f"copy: there is no copy {copy}. The release has copies 0 to {len(self.copies) - 1}.")
-        data = self.copies[copy]
-        return data.engine.frame(data.table, data.released, data.table)
+        return self.copies[copy]
 
     def write(
         self,
         path: str | Path,
         row_order: Literal["random", "keep"] = "random",
         pairing: str | Path | None = None,
-        force: bool = False,
+        overwrite: bool = False,
     ) -> None:
         """Write the release at full precision. The file appears complete under its final name, or not at all.
 
@@ -73,12 +105,12 @@ class Release:
         targets = copy_paths(Path(path), len(self.copies))
         beside = Path(pairing) if pairing else None
         for target in targets:
-            check_free(target, force)
+            check_free(target, overwrite)
             if beside is not None and beside.absolute() == target.absolute():
                 raise WriteError(f"pairing: {beside} is the released file itself. Give the pairing file another name.")
         words = _row_words(self.order) if row_order == "random" and self.order is not None else None
         for target, data in zip(targets, self.copies, strict=True):
-            data.engine.write(data.table, data.released, target, words, beside, force)
+            data.engine.write(data.table, data.released, target, words, beside, overwrite)
             beside = None
 
     def described(self) -> Mapping[str, Any]:

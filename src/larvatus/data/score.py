@@ -111,7 +111,8 @@ class Score:
     """A risk (with its baselines, chance and S alone) or a loss (0 is best).
 
     `decides` is false for scores that are shown but not used to choose between releases: risks that every useful release has,
-    and losses that repeat another one. `worst_value` is the loss if everything is lost; `square_root_scale` is true for mean
+    and losses that repeat another one. `worst_value` is the loss if everything is lost;
+    `square_root_scale` is true for mean
     squares.
     """
 
@@ -132,15 +133,15 @@ class Score:
     records: NDArray[np.int64] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     sampled: bool = False
-    weighs: bool = True
-    full: float | None = None
-    rooted: bool = False
+    decides: bool = True
+    worst_value: float | None = None
+    square_root_scale: bool = False
 
     @property
-    def lost(self) -> float:
+    def relative_loss(self) -> float:
         """The loss relative to its worst value, at most 1, so that measures on different scales can be averaged."""
-        share = min(max(self.value / self.full, 0.0), 1.0) if self.full else self.value
-        return math.sqrt(share) if self.rooted else share
+        share = min(max(self.value / self.worst_value, 0.0), 1.0) if self.worst_value else self.value
+        return math.sqrt(share) if self.square_root_scale else share
 
     def row(self) -> dict[str, Cell]:
         """The headline figures."""
@@ -161,7 +162,7 @@ class Score:
             "by_domain": _plain(self.by_domain),
             "details": {name: _plain(rows) for name, rows in self.details.items()},
             "notes": list(self.notes), "sampled": self.sampled,
-            **({"full": _finite(self.full)} if self.kind == "loss" else {}),
+            **({"worst_value": _finite(self.worst_value)} if self.kind == "loss" else {}),
         }
 
 
@@ -178,11 +179,11 @@ class Scores(tuple[Score, ...]):
 
     not_run: tuple[str, ...] = ()
 
-    def table(self) -> Rows:
+    def summary(self) -> Rows:
         """One row per score."""
         return Rows.of(score.row() for score in self)
 
-    def at_risk(self, share: float = 0.05, file: str | Path | None = None, force: bool = False) -> tuple[int, ...]:
+    def at_risk(self, share: float = 0.05, file: str | Path | None = None, overwrite: bool = False) -> tuple[int, ...]:
         """Ids of the records that are easiest to re-identify, highest risk first, at most this share of all records.
 
         The risk of a record is that under the most successful attack on it. Equal risks are ordered by the number of attacks
@@ -193,7 +194,7 @@ class Scores(tuple[Score, ...]):
 
         ids = records_most_at_risk(self, share)
         if file is not None:
-            write_ids(Path(file), ids, force)
+            write_ids(Path(file), ids, overwrite)
         return ids
 
     def __getattr__(self, name: str) -> Score:

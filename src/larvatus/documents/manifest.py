@@ -75,7 +75,7 @@ class Approval:
     release: str
     by: str
     published: bool
-    why: str
+    reason: str
 
 
 def approved_before(internal: Mapping[str, Path]) -> Approval | None:
@@ -85,8 +85,8 @@ def approved_before(internal: Mapping[str, Path]) -> Approval | None:
         told = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
         approved = told.get("approved") or {}
         if approved.get("by"):
-            why, published = str(told.get("why") or ""), bool(told.get("published"))
-            found.append((str(approved.get("at")), Approval(name, str(approved["by"]), published, why)))
+            reason, published = str(told.get("why") or ""), bool(told.get("published"))
+            found.append((str(approved.get("at")), Approval(name, str(approved["by"]), published, reason)))
     return max(found, key=lambda f: f[0])[1] if found else None
 
 
@@ -108,18 +108,18 @@ def paths_beside(release: Path, inside: Path | None = None) -> tuple[Path, ...]:
 
 def write_beside(
     release: Release, original: Microdata, path: Path, *, decided: DecisionFacts | None = None,
-    labels: Mapping[str, str] | None = None, inside: Path | None = None, force: bool = False,
+    labels: Mapping[str, str] | None = None, inside: Path | None = None, overwrite: bool = False,
 ) -> None:
     """Write both manifests and the codebook of a release already written; only the owner can read the internal manifest."""
     decided = decided or DecisionFacts()
     outside, internal = manifest_paths(path, inside)
     files = described_files(copy_paths(path, len(release.copies)), [c.rows for c in release.copies])
     for target in paths_beside(path, inside):
-        check_free(target, force)
+        check_free(target, overwrite)
     book = make_codebook(release, original, labels, path.suffix)
-    write_text(codebook_path(path), codebook_text(book), force)
+    write_text(codebook_path(path), codebook_text(book), overwrite)
     told = public_manifest(release, files, sum(r["masked"] == "yes" for r in book), describe_file(codebook_path(path)))
-    write_text(outside, _text(told), force)
+    write_text(outside, _text(told), overwrite)
     with moved_in_place(internal, private=True) as temporary:
         temporary.write_text(_text(internal_manifest(release, original, told, decided)), encoding="utf-8")
 

@@ -84,10 +84,10 @@ class Duckdb:
         return duckdb.connect(":memory:", config={"temp_directory": str(_frames().path / "spill")}).sql(text)
 
     def write(
-        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool
     ) -> None:
         """Write the named columns to a file or a folder of files, in the order of the random words if `order` is given."""
-        writing.check_targets(path, pairing, force)
+        writing.check_targets(path, pairing, overwrite)
         writing.write_from_disk(as_disk(table), names, path, order, pairing)
 
 

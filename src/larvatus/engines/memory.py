@@ -89,12 +89,12 @@ class Memory:
         return as_frame(out, source.kind, source.types, fitting, index, whole, held.columns)
 
     def write(
-        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool
     ) -> None:
         """Write the named columns, in the order of the random words if `order` is given, and record ids to a pairing file."""
-        check_target(path, force)
+        check_target(path, overwrite)
         if pairing is not None:
-            check_target(pairing, force, folder=False)
+            check_target(pairing, overwrite, folder=False)
         held = as_memory(table)
         by_position = np.argsort(held.position, kind="stable")
         rows = by_position if order is None else np.lexsort((held.record, order(held.record)))

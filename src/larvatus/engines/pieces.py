@@ -226,6 +226,6 @@ class Pieces:
         return self._memory.frame(_pieces(table).held, names, _pieces(like).held)
 
     def write(
-        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool
     ) -> None:
-        self._memory.write(_pieces(table).held, names, path, order, pairing, force)
+        self._memory.write(_pieces(table).held, names, path, order, pairing, overwrite)

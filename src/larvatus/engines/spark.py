@@ -98,10 +98,10 @@ class Spark:
         return writing.spark_frame(held, names)
 
     def write(
-        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
+        self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool
     ) -> None:
         """Write the named columns to a file or a folder of files, in the order of the random words if `order` is given."""
-        _disk_writing.check_targets(path, pairing, force)
+        _disk_writing.check_targets(path, pairing, overwrite)
         writing.write_from_cluster(as_spark(table), names, path, order, pairing)
 
 

@@ -59,7 +59,7 @@ class Acceptance(Measure):
     Parameters: none.
     """
 
-    weighs: ClassVar[bool] = False
+    decides: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     any_kind: ClassVar[bool] = True
 

@@ -35,7 +35,7 @@ class Distributions(Measure):
         shown: number of sub-groups whose histograms are reported, those that changed most.
     """
 
-    weighs: ClassVar[bool] = False
+    decides: ClassVar[bool] = False
 
     bins: Annotated[int, Field(ge=5, le=200)] = Field(default=40, description="number of bins")
     shown: Annotated[int, Field(ge=0, le=100)] = Field(

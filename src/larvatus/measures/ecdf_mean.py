@@ -31,7 +31,7 @@ class EcdfMean(Measure):
         sample: with three or more columns, approximate largest number of records of each file; larger files are sampled.
     """
 
-    rooted: ClassVar[bool] = True
+    square_root_scale: ClassVar[bool] = True
 
     columns: tuple[str, ...] | None = Field(
         default=None, description="columns to compare (default: all numeric confidential columns)"
@@ -40,7 +40,7 @@ class EcdfMean(Measure):
         default=100_000, description="largest number of records of each file, with three or more columns"
     )
 
-    def full(self, original: Microdata, released: Microdata) -> float:
+    def worst_value(self, original: Microdata, released: Microdata) -> float:
         return 1 / 3  # U_s of one column if every value of one file lies below every value of the other
 
     def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:

@@ -84,7 +84,7 @@ class Propensity(Measure):
             cls(model="cart", resamples=3), cls(model="model_ii"),
         )
 
-    def full(self, original: Microdata, released: Microdata) -> float:
+    def worst_value(self, original: Microdata, released: Microdata) -> float:
         c = released.rows / max(original.rows + released.rows, 1)
         return c * (1 - c)
 

@@ -72,7 +72,7 @@ class RegressionOverlap(Measure):
     )
     level: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.95, description="level of the confidence intervals")
 
-    def full(self, original: Microdata, released: Microdata) -> float:
+    def worst_value(self, original: Microdata, released: Microdata) -> float:
         return 2.0
 
     def parts(self, original: Microdata, released: Microdata) -> Sequence[tuple[str, ...]]:

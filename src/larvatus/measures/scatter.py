@@ -38,7 +38,7 @@ class Scatter(Measure):
         shown: number of pairs whose grids are reported, those that changed most.
     """
 
-    weighs: ClassVar[bool] = False
+    decides: ClassVar[bool] = False
 
     cells: Annotated[int, Field(ge=4, le=60)] = Field(default=20, description="number of cells along each axis")
     shown: Annotated[int, Field(ge=1, le=50)] = Field(default=3, description="number of pairs whose grids are reported")

@@ -12,6 +12,7 @@ from larvatus.attacks.scoring.credits import with_record_ids
 from larvatus.core.errors import EngineError, PairingError, RiskError, RolesError, UtilityError, nearest_names
 from larvatus.core.progress import Progress, heard_by, silent
 from larvatus.core.randomness import RecordRandom, stream_key
+from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure
 from larvatus.data.copies import single, worst_of
@@ -29,8 +30,9 @@ def attack_random(method: Attack | Measure) -> RecordRandom:
 
 
 def risk(
-    data: Microdata, release: Any, attacks: Any = None, *, intruder: Intruder | str | None = None, also: Any = None,
-    pairing: str | Path | None = None, also_pairing: Sequence[str | Path] = (),
+    data: Microdata, release: ReleaseLike, attacks: AttackLike | Sequence[AttackLike] | None = None, *,
+    intruder: IntruderLike | None = None, other_releases: ReleaseLike | None = None,
+    pairing: str | Path | None = None, other_pairings: Sequence[str | Path] = (),
     row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
 ) -> Scores:
     """Attack a release (a Release, a data frame, a path, or a list of these for its copies).
@@ -43,7 +45,7 @@ def risk(
     must = [] if attacks is None else [m.name() for m in methods]
     check_known(data, who)
     candidate = as_release(data, release, pairing, row_order=row_order)
-    others = others_of(data, who.also if also is None else also, also_pairing, row_order)
+    others = others_of(data, who.other_releases if other_releases is None else other_releases, other_pairings, row_order)
     scores = run_attacks(data, candidate, methods, who, others, must, progress)
     read_in = Scores(with_read_notes(s, candidate, release) for s in scores)
     read_in.not_run = scores.not_run
@@ -99,20 +101,21 @@ def _once(method: Attack, view: _View, who: Intruder) -> Score:
         return worst_of({
             copy: beside_declared(
                 method.attack(view.original, here, who, attack_random(method)),
-                method.attack(view.data, beside, who, attack_random(method)) if beside else None,
+                method.attack(view.data, beside, who, attack_random(method)) if beside is not None else None,
             )
             for copy, here, beside in view.copies
         })
 
 
 def others_of(
-    data: Microdata, also: Any, pairings: Sequence[str | Path], row_order: Literal["checked", "keep"]
+    data: Microdata, other_releases: Any, pairings: Sequence[str | Path], row_order: Literal["checked", "keep"]
 ) -> list[Release]:
     """The other releases of the same records that the intruder has."""
-    given = [also] if isinstance(also, str | Path | Release) or hasattr(also, "columns") else list(also)
+    one = isinstance(other_releases, str | Path | Release) or hasattr(other_releases, "columns")
+    given = [other_releases] if one else list(other_releases)
     if len(pairings) > len(given):
-        raise PairingError(f"also_pairing: {len(pairings)} pairing files for {len(given)} other releases. Name with also "
-                           "(--also) the release that each of them pairs, in the same order.")
+        raise PairingError(f"other_pairings: {len(pairings)} pairing files for {len(given)} other releases. Name in "
+                           "other_releases (--other-release) the release of each pairing file, in the same order.")
     beside = [*pairings, *[None] * (len(given) - len(pairings))]
     return [as_release(data, o, p, row_order=row_order) for o, p in zip(given, beside, strict=True)]
 
@@ -125,7 +128,7 @@ def with_read_notes(score: Score, candidate: Release, given: Any) -> Score:
 def copies_alone(candidate: Release, declared: Release | None, averaged: bool) -> list[tuple[str, Release, Release | None]]:
     """Each copy, and their average if asked for, in effective sub-groups and, if these differ, in declared ones."""
     here = single(candidate, averaged)
-    beside = [r for _, r in single(declared, averaged)] if declared else [None] * len(here)
+    beside = [r for _, r in single(declared, averaged)] if declared is not None else [None] * len(here)
     return [(copy, one, other) for (copy, one), other in zip(here, beside, strict=True)]
 
 

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from larvatus.comparison.combined_scores import combinations_of
-from larvatus.comparison.limits import Judgement, limits_of, needed_for
+from larvatus.comparison.limits import Judgement, LimitsLike, needed_for
 from larvatus.core.errors import EngineError, RiskError, StudyError, UtilityError
-from larvatus.core.progress import Progress, silent
+from larvatus.core.progress import listener
+from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
 from larvatus.data.contracts import Attack, Measure, Method
-from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release
@@ -20,39 +19,45 @@ from larvatus.data.score import Score
 from larvatus.measures.analyses.spec import METHOD
 from larvatus.pipeline.attack_release import risk
 from larvatus.pipeline.measure_release import utility
+from larvatus.study.scoring import Scoring, refuse_unused, scoring_of
 
 
 def check(
-    data: Microdata, release: Any, limits: Any, attacks: Any = None, measures: Any = None, *, combine: Any = (),
-    analyses: Any = None, intruder: Intruder | str | None = None, also: Any = None, pairing: str | Path | None = None,
-    also_pairing: Sequence[str | Path] = (), row_order: Literal["checked", "keep"] = "checked", progress: Progress = silent,
+    data: Microdata, release: ReleaseLike, limits: LimitsLike | None = None, *, intruder: IntruderLike | None = None,
+    scoring: Scoring | None = None, other_releases: ReleaseLike | None = None, pairing: str | Path | None = None,
+    other_pairings: Sequence[str | Path] = (), row_order: Literal["checked", "keep"] = "checked",
 ) -> Judgement:
     """Check a release against limits: Limits, the name of an access tier, or a table as in `[limits]`.
 
-    By default, the attacks and measures that the limits need are run; for an access tier, every attack that applies. A limit
-    on a score that was not run counts as broken.
+    If `scoring` names no attacks or measures, those that the limits need are run; for an access tier, every attack that
+    applies. A limit on a score that was not run counts as broken. `other_releases`, `pairing` and `row_order` are those of
+    `risk`.
     """
-    combined = combinations_of(combine or {})
-    asked = limits_of(limits, combined)
+    how = scoring_of(scoring, {"limits": limits, "intruder": intruder})
+    refuse_unused(how, "check", "domains", "null_resamples")
+    asked, combined, attacks, measures = how.limits, how.combine, how.attacks, how.measures
     if not asked:
         raise StudyError(["limits: no limit is given. Add [limits] to the study, or name a tier such as \"public\"."])
     given = as_release(data, release, pairing, row_order=row_order)
+    beside: Any = {"intruder": how.intruder, "other_releases": other_releases, "other_pairings": other_pairings,
+                   "progress": listener()}
     found: list[Score] = []
     not_run: dict[str, str] = {}
+    needed: Sequence[AttackLike] = needed_for(asked, combined, "risk") if attacks is None else attacks
     if asked.tier is not None or (attacks is None and asked.of_attacks):
-        found += risk(data, given, None, intruder=intruder, also=also, also_pairing=also_pairing, progress=progress)
+        found += risk(data, given, None, **beside)
         have = [s.method for s in found]
-        more = [a for a in all_of(Attack, attacks or []) if a.name() not in have or a != type(a)()]
-        attacks = [*more, *(n for n in needed_for(asked, combined, "risk") if n not in have)]
-    for attack in all_of(Attack, needed_for(asked, combined, "risk") if attacks is None else attacks):
+        more = [a for a in attacks or () if a.name() not in have or a != type(a)()]
+        needed = [*more, *(n for n in needed_for(asked, combined, "risk") if n not in have)]
+    for attack in all_of(Attack, needed):
         with _noted(attack, not_run):
-            found += risk(data, given, [attack], intruder=intruder, also=also, also_pairing=also_pairing, progress=progress)
+            found += risk(data, given, [attack], **beside)
     for measure in all_of(Measure, needed_for(asked, combined, "loss") if measures is None else measures):
         if measure.name() != METHOD:
             with _noted(measure, not_run):
-                found += utility(data, given, [measure], progress=progress)
-    if analyses:
-        found += [s for s in utility(data, given, [], analyses=analyses, progress=progress) if s.method == METHOD]
+                found += utility(data, given, [measure], progress=listener())
+    if how.analyses:
+        found += [s for s in utility(data, given, [], analyses=how.analyses, progress=listener()) if s.method == METHOD]
     return asked.judge(found, combined, not_run)
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal
 
-from larvatus.comparison.combined_scores import combinations_of
 from larvatus.comparison.comparison import Candidate, Comparison, NotMade, about
-from larvatus.comparison.limits import limits_of
+from larvatus.comparison.limits import LimitsLike
 from larvatus.constraints.settings import constraints_of
-from larvatus.core.errors import RiskError, RolesError, StudyError
-from larvatus.core.progress import Progress, silent
+from larvatus.core.errors import LarvatusError, RiskError, RolesError
+from larvatus.core.progress import Clock, Progress, silent
 from larvatus.core.randomness import checked_secret, stream_key
+from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, ReleaseLike, Table
 from larvatus.data.contracts import Attack, Mask, Measure
-from larvatus.data.intruder import Intruder, intruder_of
+from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import all_of, canonical
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -35,43 +37,47 @@ from larvatus.pipeline.candidates.parallel import CandidateRunner, Job, Outcome,
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import run_measures
 from larvatus.pipeline.null_distributions import Nulls
-from larvatus.study import PlannedRelease, planned_of
+from larvatus.study import Execution, PlannedRelease, Scoring, Study, planned_of
+from larvatus.study.redaction import told_study
+from larvatus.study.scoring import scoring_of
 
 
 def compare(
-    data: Microdata, releases: Sequence[Any], attacks: Any = None, measures: Any = None, *,
-    analyses: Any = None, intruder: Intruder | str | None = None, domains: Any = (), null: int = 0,
-    combine: Any = (), limits: Any = None, secret: bytes | None = None, constraints: Any = None,
-    keep: str | Path | None = None, at_once: int | None = None, progress: Progress = silent, purpose: str = "",
-    study: str = "", labels: Mapping[str, str] | None = None,
+    data: Microdata, releases: Sequence[ReleaseLike | PlannedRelease | Table] | Study,
+    attacks: AttackLike | Sequence[AttackLike] | None = None, measures: MeasureLike | Sequence[MeasureLike] | None = None, *,
+    intruder: IntruderLike | None = None, limits: LimitsLike | None = None, scoring: Scoring | None = None,
+    secret: bytes | None = None, execution: Execution | None = None,
 ) -> Comparison:
-    """Score several releases of the same data side by side; `intruder.other_releases` may name some of them.
+    """Score several releases of the same data side by side.
 
     A release is a Release, a data frame, a file, or a table `{"name": …, "steps": […]}` as in a study, with `grid` and
     `reverse_mapped`. Tables are made here with the secret, one after another, and discarded. A release that fails is listed
-    in `not_made` with the reason. `cache_dir` is a folder that stores finished releases, so that a later call resumes. `jobs`
-    is the number of releases processed in parallel, 1 or 2 (default: automatic). `analyses`, `domains` and `null_resamples`
-    are as in `utility`; `combine` and `limits` as in a study. `study` is the text that the report gives for reproducing it.
-    `labels` are the meanings of columns, for the codebook.
+    in `not_made` with the reason. A Study in place of the list brings its releases, constraints, labels, purpose and scoring.
+    The intruder's `other_releases` may name some of the releases. `scoring` has the less common settings: domains, analyses,
+    null_resamples and combine. `execution` says how many releases are processed in parallel and where finished ones are stored.
     """
-    given: list[Any] = []
+    study = releases if isinstance(releases, Study) else None
+    plain = {"attacks": attacks, "measures": measures, "intruder": intruder, "limits": limits}
+    asked = scoring_of(scoring, plain, study.scoring() if study else None)
+    given = list(study.release) if study else _given(data, releases)
+    if not given:
+        raise RolesError("compare: no release is given. Pass at least one.")
+    work, how = work_of(data, asked, checked_secret(secret), study), execution or Execution()
+    if how.cache_dir is None:
+        return compare_candidates(work, given, asked, study, None, how.jobs, how.progress)
+    with kept_in(how.cache_dir) as kept:
+        return compare_candidates(replace(work, kept=kept), given, asked, study, secret, how.jobs, how.progress)
+
+
+def _given(data: Microdata, releases: Any) -> list[Any]:
+    """Releases to compare: planned ones spread out, others as they are."""
+    out: list[Any] = []
     for r in releases:
         if isinstance(r, PlannedRelease) or (isinstance(r, Mapping) and "steps" in r):
-            given += planned_of([r])
+            out += planned_of([r])
         else:
-            given.append(r if isinstance(r, str | Path) else as_release(data, r))
-    if not given:
-        raise RolesError("compare: no release is given. Give at least one.")
-    work = Work(
-        data, attacks, Nulls(all_of(Measure, measures), checked_resamples(null), attack_random), intruder_of(intruder),
-        tuple(domains) if isinstance(domains, list | tuple) else domains, analyses, checked_secret(secret), constraints,
-        named=measures is not None, labels=labels,
-    )
-    judged = (combine, limits, purpose, study)
-    if keep is None:
-        return compare_candidates(work, given, judged, None, at_once, progress)
-    with kept_in(Path(keep)) as kept:
-        return compare_candidates(replace(work, kept=kept), given, judged, secret, at_once, progress)
+            out.append(r if isinstance(r, str | Path) else as_release(data, r))
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +119,8 @@ class Work:
         """Cache key of a candidate; a key that never recurs if it cannot be determined whether the candidate is unchanged."""
         if self.kept is None or not isinstance(given, PlannedRelease | Release):
             return None
-        within = [n for n in self.who.also if n in self.beside]
-        held = [f for f in (self.who.file, *(n for n in self.who.also if n not in within)) if f]
+        within = [n for n in self.who.other_releases if n in self.beside]
+        held = [f for f in (self.who.file, *(n for n in self.who.other_releases if n not in within)) if f]
         if (within and secret is None) or not all(Path(f).exists() for f in held):
             return token_hex(16)
         made = canonical(_with_ids(given.steps, self.folder, self.data.roles.record_id))
@@ -131,43 +137,52 @@ class Work:
         return cache_key(digest, label, made, release, place, *files, *others, *scored) + SECRET + drawn
 
 
+def work_of(data: Microdata, scoring: Scoring, secret: bytes, study: Study | None = None) -> Work:
+    """What all candidates share, from how they are scored and the study they belong to."""
+    nulls = Nulls(all_of(Measure, scoring.measures), checked_resamples(scoring.null_resamples), attack_random)
+    return Work(
+        data, scoring.attacks, nulls, scoring.intruder, scoring.domains, scoring.analyses, secret,
+        study.constraints if study else None, study.folder if study else None, named=scoring.measures is not None,
+        labels=study.labels if study else None,
+    )
+
+
 def _with_ids(steps: Sequence[Mask], folder: Path | None, record_id: str | None) -> list[Mask]:
     return [with_records(s, folder, record_id) for s in steps]
 
 
 def compare_candidates(
-    work: Work, given: Sequence[Any], judged: tuple[Any, Any, str, str], secret: bytes | None, at_once: int | None,
+    work: Work, given: Sequence[Any], scoring: Scoring, study: Study | None, secret: bytes | None, jobs: int | None,
     progress: Progress, fresh: bool = False, check_keys: Callable[[Mapping[str, str]], None] = lambda keys: None,
 ) -> Comparison:
     """Make and score all candidates that are not in the cache, and return all in the order given."""
-    if at_once not in (None, 1, 2):
-        raise StudyError([f"at_once: 1 or 2 candidates can be worked on at a time, got {at_once!r}."])
-    combined = combinations_of(judged[0] or {})
-    asked = limits_of(judged[1], combined)
     data, labels = work.data, _labels(given)
     check_known(data, work.who)
-    work = replace(work, tier=asked.tier is not None)
+    work = replace(work, tier=scoring.limits.tier is not None)
     work = replace(work, beside=_beside_others(work, given, labels))
     digest = data_digest(data) if work.kept is not None else ""
     keys = [work.key(g, n, secret, digest) for n, g in zip(labels, given, strict=True)]
     if work.kept is not None and secret is None and not fresh:
         keys = [work.kept.like(k) if k else k for k in keys]
-    jobs = [Job(i, n, g, k) for i, (n, g, k) in enumerate(zip(labels, given, keys, strict=True))]
-    check_keys({j.label: j.key or "" for j in jobs})
-    ready = {j.place: k for j in jobs if work.kept and j.key and not fresh and (k := work.kept.read(j.key)) is not None}
+    planned = [Job(i, n, g, k) for i, (n, g, k) in enumerate(zip(labels, given, keys, strict=True))]
+    check_keys({j.label: j.key or "" for j in planned})
+    ready = {j.place: k for j in planned if work.kept and j.key and not fresh and (k := work.kept.read(j.key)) is not None}
     if ready:
-        progress(f"{len(ready)} of {len(jobs)} releases are already finished", len(ready), len(jobs))
-    through = CandidateRunner(
-        [j for j in jobs if j.place not in ready], lambda job, tell: _candidate(work, job, tell), _candidate_there,
-        lambda: work, at_once if can_be_sent(data) else 1, room_for_two(data), progress,
+        progress(f"{len(ready)} of {len(planned)} releases are already finished", len(ready), len(planned))
+    left = [j for j in planned if j.place not in ready]
+    here = _Here(work, progress, len(left))
+    runner = CandidateRunner(
+        here.candidate, _candidate_there, work, jobs if can_be_sent(data) else 1, room_for_two(data), here.clock.done
     )
-    outcomes: dict[int, Outcome] = {**ready, **through.run()}
+    with closing(runner):
+        outcomes: dict[int, Outcome] = {**ready, **{j.place: o for j, o in zip(left, runner.results(left), strict=True)}}
     made = tuple(c for i in sorted(outcomes) if isinstance(c := outcomes[i], Candidate))
     if not made:
-        raise through.first_error or RiskError("compare: no release could be made.")
+        raise here.first_error or RiskError("compare: no release could be made.")
     lost = tuple(n for i in sorted(outcomes) if isinstance(n := outcomes[i], NotMade))
     there = tuple(labels[i] for i in ready)
-    return Comparison(made, about(data, work.who, *judged[2:]), lost, combined, asked, there)
+    told = (study.purpose, told_study(study.plain())) if study else ()
+    return Comparison(made, about(data, work.who, *told), lost, scoring.combine, scoring.limits, there)
 
 
 def _labels(given: Sequence[Any]) -> list[str]:
@@ -177,7 +192,7 @@ def _labels(given: Sequence[Any]) -> list[str]:
 
 def _beside_others(work: Work, given: Sequence[Any], labels: Sequence[str]) -> dict[str, Release]:
     """The releases that the intruder has besides each of the others. Only these are kept in memory throughout."""
-    return {n: _made(work, Job(0, n, g), silent) for n, g in zip(labels, given, strict=True) if n in work.who.also}
+    return {n: _made(work, Job(0, n, g), silent) for n, g in zip(labels, given, strict=True) if n in work.who.other_releases}
 
 
 def _made(work: Work, job: Job, progress: Progress) -> Release:
@@ -196,8 +211,8 @@ def _made(work: Work, job: Job, progress: Progress) -> Release:
 def _candidate(work: Work, job: Job, progress: Progress) -> Candidate:
     """Make one release, attack and measure it, write its files if asked for, and discard the data."""
     release = _made(work, job, progress)
-    also = [work.beside.get(n, n) for n in work.who.also if n != job.label]
-    others = others_of(work.data, also, (), "checked")
+    beside = [work.beside.get(n, n) for n in work.who.other_releases if n != job.label]
+    others = others_of(work.data, beside, (), "checked")
     risks = run_attacks(work.data, release, work.methods, work.who, others, work.must, progress)
     losses = run_measures(work.data, release, work.nulls, work.domains, work.analyses, progress=progress, named=work.named)
     told = replace(release, notes=(*release.notes, *(
@@ -220,6 +235,30 @@ def _candidate(work: Work, job: Job, progress: Progress) -> Candidate:
                 release, work.data, place / FILES / target, decided=work.decided, labels=work.labels, inside=inside
             )
         return work.kept.write(place, candidate)
+
+
+class _Here:
+    """Candidates of this process: each tells its place among all and the time left; one that fails is listed, not raised."""
+
+    def __init__(self, work: Work, progress: Progress, total: int) -> None:
+        self.work, self.progress, self.total, self.clock = work, progress, total, Clock(total)
+        self.first_error: Exception | None = None
+
+    def candidate(self, job: Job) -> Outcome:
+        try:
+            return _candidate(self.work, job, self._progress_of(job))
+        except Exception as error:
+            if not isinstance(error, LarvatusError) and os.environ.get("LARVATUS_DEBUG"):
+                raise
+            self.first_error = self.first_error or error
+            return not_made(job, error)
+
+    def _progress_of(self, job: Job) -> Progress:
+        def tell(doing: str, done: int, total: int) -> None:
+            place = f"release {len(self.clock.marks) + 1} of {self.total}{self.clock.left()}; " if self.total > 1 else ""
+            self.progress(f"{place}{job.label}: {doing}", done, total)
+
+        return tell
 
 
 def _candidate_there(work: Work, job: Job) -> Outcome:

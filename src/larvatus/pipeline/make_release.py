@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from larvatus.constraints.enforcement import ConstraintEnforcer
-from larvatus.constraints.settings import Constraints, constraints_of
+from larvatus.constraints.settings import Constraints, ConstraintsLike, constraints_of
 from larvatus.core.errors import MaskError
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
+from larvatus.data.accepted_types import StepLike
 from larvatus.data.contracts import Mask
 from larvatus.data.copies import copies_asked, said_of_copies
 from larvatus.data.method_parsing import all_of, canonical, short_text
@@ -25,8 +25,8 @@ from larvatus.pipeline.engine_errors import doing
 
 
 def mask(
-    data: Microdata, *steps: Any, secret: bytes | None = None, name: str | None = None, constraints: Any = None,
-    progress: Progress = silent, folder: Path | None = None,
+    data: Microdata, *steps: StepLike | Sequence[StepLike], secret: bytes | None = None, name: str | None = None,
+    constraints: ConstraintsLike | None = None, progress: Progress = silent, folder: Path | None = None,
 ) -> Release:
     """Apply masks to the data one after another. The same secret and steps give the same release.
 

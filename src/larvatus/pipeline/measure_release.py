@@ -10,6 +10,7 @@ from typing import Any, Literal
 from larvatus.core.errors import UtilityError
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import RecordRandom, stream_key
+from larvatus.data.accepted_types import MeasureLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Measure
 from larvatus.data.copies import mean_over
@@ -18,8 +19,8 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release, in_declared_groups
 from larvatus.data.score import Row, Rows, Score, Scores
 from larvatus.measures.analyses.compare import compare_analyses
-from larvatus.measures.analyses.spec import METHOD, analyses_of
-from larvatus.measures.scoring.domains import DomainParts, domains_of, split_by_domain
+from larvatus.measures.analyses.spec import METHOD, AnalysisLike, analyses_of
+from larvatus.measures.scoring.domains import DomainLike, DomainParts, domains_of, split_by_domain
 from larvatus.measures.scoring.lost_columns import score_with_lost_columns
 from larvatus.measures.scoring.null_placement import checked_resamples
 from larvatus.pipeline.attack_release import attack_random, beside_declared, copies_alone, with_read_notes
@@ -28,8 +29,10 @@ from larvatus.pipeline.null_distributions import Nulls
 
 
 def utility(
-    data: Microdata, release: Any, measures: Any = None, *, analyses: Any = None, pairing: str | Path | None = None,
-    row_order: Literal["checked", "keep"] = "checked", domains: Any = (), null: int = 0, progress: Progress = silent,
+    data: Microdata, release: ReleaseLike, measures: MeasureLike | Sequence[MeasureLike] | None = None, *,
+    analyses: AnalysisLike | Sequence[AnalysisLike] | None = None, pairing: str | Path | None = None,
+    row_order: Literal["checked", "keep"] = "checked", domains: DomainLike | Sequence[DomainLike] = (),
+    null_resamples: int = 0, progress: Progress = silent,
 ) -> Scores:
     """Measure what analysts lose, by all measures unless some are named. For several copies, the mean loss is reported.
 
@@ -40,7 +43,7 @@ def utility(
     `null_resamples` is the number of bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none).
     """
     methods = all_of(Measure, measures)
-    nulls = Nulls(methods, checked_resamples(null), attack_random)
+    nulls = Nulls(methods, checked_resamples(null_resamples), attack_random)
     return run_measures(data, release, nulls, domains, analyses, pairing, row_order, progress, named=measures is not None)
 
 
@@ -63,7 +66,8 @@ def run_measures(
                 each = {
                     copy: _in_domains(method, inside[copy], beside_declared(
                         score_with_lost_columns(method, original, here, attack_random(method)),
-                        score_with_lost_columns(method, data, beside, attack_random(method)) if beside else None,
+                        score_with_lost_columns(method, data, beside, attack_random(method))
+                        if beside is not None else None,
                     ))
                     for copy, here, beside in copies
                 }

@@ -250,7 +250,7 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
     try:
         method_of(Attack, {"method": "bayesian_intruder", **settings})
     except ValueError as error:
-        raise StudyError([str(error)], "intruder") from None
+        raise StudyError([str(error)], "publish-noise") from None
     return settings
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import LarvatusWarning, RolesError
@@ -57,7 +58,7 @@ def read(
     return Microdata(used.read(source, roles, settings), roles, settings, used)
 
 
-def read_for_study(source: str, study: Study) -> Microdata:
+def read_for_study(source: str | Path, study: Study) -> Microdata:
     """Read the source with the roles and settings of a study."""
     return read(
         source, study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory, master=study.master

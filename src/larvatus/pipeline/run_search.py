@@ -16,32 +16,27 @@ from larvatus.core.errors import LimitWarning, StudyError, WriteError
 from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import checked_secret, stream_key
-from larvatus.data.contracts import Measure
-from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import csv_text
 from larvatus.documents.manifest import INSIDE, complete, decided_for, manifest_paths, write_beside
 from larvatus.measures.analyses.compare import check_can_be_made
-from larvatus.measures.scoring.null_placement import checked_resamples
-from larvatus.pipeline.attack_release import attack_random
 from larvatus.pipeline.candidates.cache import FOLDER as KEPT
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, data_digest, file_digest, kept_in
-from larvatus.pipeline.compare_releases import Work, compare_candidates
-from larvatus.pipeline.null_distributions import Nulls
-from larvatus.pipeline.read_source import read
+from larvatus.pipeline.compare_releases import compare_candidates, work_of
+from larvatus.pipeline.read_source import read_for_study
 from larvatus.pipeline.search_release import search_kept
 from larvatus.searching.goal import Goal
 from larvatus.searching.result import SearchResult
-from larvatus.study import Study
+from larvatus.study import Execution, Study
 from larvatus.study.redaction import told_study
 
 _WRITTEN = ("tried.csv", "confirmed.csv", "study.toml", "scores.json", "scores.csv", "report.html")
 
 
 def search_study(
-    study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False, suffix: str = ".parquet",
-    row_order: Literal["random", "keep"] = "random", approved_by: str = "", at_once: int | None = None,
+    study: Study, output_dir: str | Path | None = None, *, secret: bytes | None = None, overwrite: bool = False,
+    suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", approved_by: str = "", jobs: int | None = None,
     progress: Progress = silent,
 ) -> SearchResult:
     """Run the search of a study; write the candidates tried and confirmed, and the chosen release with its documents.
@@ -50,31 +45,31 @@ def search_study(
     """
     if not study.search:
         raise StudyError(["search: there is nothing to try. Add [[search]] with steps whose settings have a range."])
-    data = read(
-        study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory,
-        master=study.master,
-    )
+    data = read_for_study(study.source_path(), study)
     check_can_be_made(study.analysis, data)
+    how = Execution(jobs=jobs, progress=progress)
 
     def found_in(kept: CandidateCache | None) -> tuple[SearchResult, list[str]]:
         return search_kept(
-            data, study.search, study.limits, study.goal.objective, study.attack, study.measure, study.combine, study.analysis,
-            study.intruder_here(), study.constraints, study.goal, secret, study.folder, kept, at_once, progress,
+            data, study.search, None, study.goal.objective, study.scoring(), study.constraints, study.goal, secret,
+            study.folder, kept, how.jobs, how.progress,
         )
 
-    if out is None:
+    if output_dir is None:
         return found_in(None)[0]
-    check_folder(Path(out))
-    with kept_in(Path(out) / KEPT, Path(out)) as kept:
+    check_folder(Path(output_dir))
+    with kept_in(Path(output_dir) / KEPT, Path(output_dir)) as kept:
         goal = study.goal.model_copy(update={"trials": Goal().trials})  # with more trials the same search continues
         mine = token_hex(16) if secret is None else cache_key(
             "searched", data_digest(data), told_study(study.model_copy(update={"goal": goal}).plain()),
             stream_key(secret, "kept").hex(), suffix,
         )
-        _check_free(kept, Path(out), mine, f"chosen{suffix}", secret, force)
+        _check_free(kept, Path(output_dir), mine, f"chosen{suffix}", secret, overwrite)
         found, keys = found_in(kept)
-        with moved_into(Path(out)) as folder:
-            more, loud = _write(study, data, found, folder, Path(out), suffix, row_order, approved_by, secret, kept, progress)
+        with moved_into(Path(output_dir)) as folder:
+            more, loud = _write(
+                study, data, found, folder, Path(output_dir), suffix, row_order, approved_by, secret, kept, progress
+            )
             files = [str(p.relative_to(folder)) for p in sorted(folder.rglob("*")) if p.is_file()]
         kept.finish([mine, *dict.fromkeys(keys), *more], files)
     for text in loud:
@@ -82,27 +77,28 @@ def search_study(
     return replace(found, warnings=loud)
 
 
-def _check_free(kept: CandidateCache, out: Path, mine: str, release: str, secret: bytes | None, force: bool) -> None:
+def _check_free(kept: CandidateCache, output_dir: Path, mine: str, release: str, secret: bytes | None, overwrite: bool) -> None:
     """Refuse to overwrite existing files, except those that this same search wrote before it was stopped."""
     stem = Path(release).stem
-    inner = [p for name in ("releases", INSIDE) for p in sorted((out / name).glob(f"{stem}[-.]*")) if p.is_file()]
-    names = [*_WRITTEN, f"releases/{release}", *(str(p.relative_to(out)) for p in inner)]
-    there = [n for n in dict.fromkeys(names) if (out / n).exists()]
-    if force or not there:
+    inner = [p for name in ("releases", INSIDE) for p in sorted((output_dir / name).glob(f"{stem}[-.]*")) if p.is_file()]
+    names = [*_WRITTEN, f"releases/{release}", *(str(p.relative_to(output_dir)) for p in inner)]
+    there = [n for n in dict.fromkeys(names) if (output_dir / n).exists()]
+    if overwrite or not there:
         return
     written: Mapping[str, Any] = kept.written()
     if mine in written["keys"]:
-        changed = [n for n in there if written["files"].get(n) != file_digest(out / n)]
+        changed = [n for n in there if written["files"].get(n) != file_digest(output_dir / n)]
         if not changed:
             return
-        raise WriteError(f"{out / changed[0]} was changed after the search wrote it. Choose another folder, or overwrite it "
-                         "with --force (force=True).")
+        raise WriteError(f"{output_dir / changed[0]} was changed after the search wrote it. Choose another folder, or "
+                         "overwrite it with --overwrite (overwrite=True).")
     way = "" if secret is not None else "; an earlier search resumes only with the secret it started with (--secret-file)"
-    raise WriteError(f"{out / there[0]} exists already. Choose another folder, or overwrite with --force (force=True){way}.")
+    raise WriteError(f"{output_dir / there[0]} exists already. Choose another folder, or overwrite with --overwrite "
+                     f"(overwrite=True){way}.")
 
 
 def _write(
-    study: Study, data: Microdata, found: SearchResult, folder: Path, out: Path, suffix: str,
+    study: Study, data: Microdata, found: SearchResult, folder: Path, output_dir: Path, suffix: str,
     row_order: Literal["random", "keep"],
     approved_by: str, secret: bytes | None, kept: CandidateCache, progress: Progress,
 ) -> tuple[list[str], tuple[str, ...]]:
@@ -112,7 +108,7 @@ def _write(
     if found.release is None or found.chosen is None:
         return [], ()
     release = found.release
-    chosen = study.with_release(release.name, found.chosen.candidate.steps, out.absolute())
+    chosen = study.with_release(release.name, found.chosen.candidate.steps, output_dir.absolute())
     chosen.write(folder / "study.toml", False)
     compared_, keys = _compared(chosen, study, data, release, secret, kept, progress)
     told = replace(compared_, warnings=warnings_of(compared_, None, release.name if approved_by else None, approved_by))
@@ -122,19 +118,20 @@ def _write(
     release.write(target, row_order)
     decided = decided_for(study, row_order, approved_by, found.selection())
     write_beside(release, data, target, decided=decided, labels=study.labels, inside=folder / INSIDE)
-    why = "; ".join(found.notes)
-    decision = decision_on(told, told.candidates[0], study.intruder_here(), release.name, None, why, told.warnings)
-    complete(*manifest_paths(target, folder / INSIDE), decision | _approved_before(target, folder, out, approved_by))
+    reason = "; ".join(found.notes)
+    decision = decision_on(told, told.candidates[0], study.intruder_here(), release.name, None, reason, told.warnings)
+    complete(*manifest_paths(target, folder / INSIDE), decision | _approved_before(target, folder, output_dir, approved_by))
     write_text(folder / "scores.json", json.dumps(told.plain(), indent=1, ensure_ascii=False), False)
     write_text(folder / "scores.csv", csv_text(told.tidy()), False)
-    told.report(folder / "report.html", chosen=release.name, why=found.notes, warned=told.warnings)
+    told.report(folder / "report.html", chosen=release.name, reason=found.notes, warned=told.warnings)
     return keys, told.warnings
 
 
-def _approved_before(target: Path, folder: Path, out: Path, approved_by: str) -> dict[str, Any]:
+def _approved_before(target: Path, folder: Path, output_dir: Path, approved_by: str) -> dict[str, Any]:
     """Who approved this same release when an earlier search wrote it, unless it is approved now."""
     try:
-        before, now = (json.loads(manifest_paths(target, p / INSIDE)[1].read_text(encoding="utf-8")) for p in (out, folder))
+        manifests = (manifest_paths(target, p / INSIDE)[1] for p in (output_dir, folder))
+        before, now = (json.loads(m.read_text(encoding="utf-8")) for m in manifests)
         same = before["files"] == now["files"]
         return {"approved": before["approved"]} if same and before["approved"] and not approved_by else {}
     except (OSError, ValueError, KeyError, TypeError):
@@ -146,12 +143,8 @@ def _compared(
     progress: Progress
 ) -> tuple[Comparison, list[str]]:
     """The chosen release with all scores of the study, checked against its limits."""
-    work = Work(
-        data, study.attack, Nulls(all_of(Measure, study.measure), checked_resamples(study.utility.null), attack_random),
-        study.intruder_here(), study.domain, study.analysis, checked_secret(secret), study.constraints, study.folder,
-        kept=kept if secret is not None else None, named=study.measure is not None, labels=study.labels,
-    )
+    asked = study.scoring()
+    work = replace(work_of(data, asked, checked_secret(secret), study), kept=kept if secret is not None else None)
     keys: dict[str, str] = {}
-    judged = (study.combine, study.limits, study.purpose, told_study(chosen.plain()))
-    found = compare_candidates(work, [release], judged, secret, 1, progress, False, lambda made: keys.update(made))
+    found = compare_candidates(work, [release], asked, chosen, secret, 1, progress, False, lambda made: keys.update(made))
     return found, [k for k in keys.values() if k]

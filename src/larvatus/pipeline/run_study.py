@@ -9,18 +9,13 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.decision_record import decision_on, warnings_of
 from larvatus.core.errors import LimitWarning, MaskError, StudyError, WriteError, nearest_names
 from larvatus.core.files import check_folder, moved_into, write_text
-from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import checked_secret
-from larvatus.data.contracts import Measure
 from larvatus.data.copies import copies_asked
-from larvatus.data.intruder import Intruder, intruder_of
-from larvatus.data.method_parsing import all_of
 from larvatus.data.release import copy_paths
 from larvatus.data.score import csv_text
 from larvatus.documents.manifest import (
@@ -34,85 +29,80 @@ from larvatus.documents.manifest import (
     paths_beside,
 )
 from larvatus.measures.analyses.compare import check_can_be_made
-from larvatus.measures.scoring.null_placement import checked_resamples
-from larvatus.pipeline.attack_release import attack_random
 from larvatus.pipeline.candidates.cache import FOLDER as KEPT
 from larvatus.pipeline.candidates.cache import CandidateCache, file_digest, kept_in
-from larvatus.pipeline.compare_releases import Work, compare_candidates
-from larvatus.pipeline.null_distributions import Nulls
-from larvatus.pipeline.read_source import read
-from larvatus.study import Study
-from larvatus.study.redaction import told_study
+from larvatus.pipeline.compare_releases import compare_candidates, work_of
+from larvatus.pipeline.read_source import read_for_study
+from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
+from larvatus.study.scoring import scoring_of
 
 
 def run(
-    study: Study, out: str | Path | None = None, *, secret: bytes | None = None, force: bool = False,
-    suffix: str = ".parquet", row_order: Literal["random", "keep"] = "random", pairings: bool = False,
-    public: str | None = None, intruder: Intruder | str | None = None, chosen: str | None = None, why: str = "",
-    approved_by: str = "", at_once: int | None = None, fresh: bool = False, progress: Progress = silent,
+    study: Study, output_dir: str | Path | None = None, *, secret: bytes | None = None, overwrite: bool = False,
+    fresh: bool = False, scoring: Scoring | None = None, decision: Decision | None = None, files: OutputFiles | None = None,
+    execution: Execution | None = None,
 ) -> Comparison:
     """Run a study: make every release, score them, and write releases, scores and report into a folder.
 
-    With `pairings`, a pairing file for each release is kept in a folder that only the owner can read. `public` is the release
-    for which a public edition of the report is written, `chosen` the release that the report recommends, with the reasons in
-    `reason`. `intruder` overrides the study's.
+    `scoring` overrides what the study says of it, field by field. `decision` names the release that the report recommends, the
+    one that a public report is written for, the reason and the approver. `files` is the format of the released files, their
+    row order, and whether pairing files are written into a folder that only the owner can read.
+
     A codebook and a public manifest are written next to each release. Internal manifests, with everything but the secret, are
     in `internal/`; the approver is recorded in that of the public release, else of the chosen or only one. If a release that is
     approved or published breaks a limit, a warning is given there, in the report, and in `warnings` of the result.
     Each release is written as soon as it is scored. Rerunning resumes: finished releases are not made again unless `fresh` is
-    set. `jobs` is as in `compare`.
+    set.
     """
     if not study.release:
         raise StudyError(["release: the study plans no release. Add [[release]] with a name and steps."])
+    decided, files, how = decision or Decision(), files or OutputFiles(), execution or Execution()
+    chosen, public, reason, approved_by = decided.chosen, decided.public, decided.reason, decided.approved_by
     for what, wanted in (("public", public), ("chosen", chosen)):
         if wanted is not None and wanted not in [r.name for r in study.release]:
             raise StudyError([f"{what}: no release {wanted!r}; {nearest_names(wanted, [r.name for r in study.release])}"])
+    if how.cache_dir is not None:
+        raise StudyError(["cache_dir: a study stores finished releases in its output folder. Leave cache_dir out."])
     approved = approved_release(approved_by, public or chosen, [r.name for r in study.release])
-    data = read(
-        study.source_path(), study.roles, sub_groups=study.sub_groups, engine=study.engine, memory=study.memory,
-        master=study.master,
-    )
-    check_can_be_made(study.analysis, data)
-    work = Work(
-        data, study.attack, Nulls(all_of(Measure, study.measure), checked_resamples(study.utility.null), attack_random),
-        study.intruder_here() if intruder is None else intruder_of(intruder), study.domain, study.analysis,
-        checked_secret(secret), study.constraints, study.folder, named=study.measure is not None,
-        labels=study.labels, decided=decided_for(study, row_order),
-    )
-    judged = (study.combine, study.limits, study.purpose, told_study(study.plain()))
+    asked = scoring_of(scoring, {}, study.scoring())
+    data = read_for_study(study.source_path(), study)
+    check_can_be_made(asked.analyses, data)
+    work = replace(work_of(data, asked, checked_secret(secret), study), decided=decided_for(study, files.row_order))
 
-    if out is None:
-        found = compare_candidates(work, study.release, judged, secret, at_once, progress)
+    if output_dir is None:
+        found = compare_candidates(work, study.release, asked, study, secret, how.jobs, how.progress)
         return _told_loudly(replace(found, warnings=warnings_of(found, public, approved, approved_by)))
-    folder = Path(out)
-    targets = _targets(folder, study, suffix)
+    folder = Path(output_dir)
+    targets = _targets(folder, study, f".{files.format}")
     with kept_in(folder / KEPT, folder) as kept:
-        there = replace(work, kept=kept, row_order=row_order, targets=targets, pairings=pairings)
+        there = replace(work, kept=kept, row_order=files.row_order, targets=targets, pairings=files.pairings)
         keys: dict[str, str] = {}
 
         def check_keys(found: Mapping[str, str]) -> None:
             keys.update(found)
-            _check_free(kept, folder, targets, study, {} if fresh else found, force)
+            _check_free(kept, folder, targets, study, {} if fresh else found, overwrite)
 
-        comparison = compare_candidates(there, study.release, judged, secret, at_once, progress, fresh, check_keys)
+        comparison = compare_candidates(
+            there, study.release, asked, study, secret, how.jobs, how.progress, fresh, check_keys
+        )
         made = [keys[c.name] for c in comparison.candidates]
         forward, by = chosen or public or approved, approved_by
         if forward is None and (earlier := _decided_before(comparison, folder, targets)) is not None:
             forward = approved = earlier.release
-            public, why, by = earlier.release if earlier.published else None, earlier.why, earlier.by
+            public, reason, by = earlier.release if earlier.published else None, earlier.reason, earlier.by
         comparison = replace(comparison, warnings=warnings_of(comparison, public, approved, by))
         with moved_into(folder) as temporary:
             (temporary / "releases").mkdir()
             for key in made:
                 kept.hand_over(key, temporary)
-            _write_scores(comparison, temporary, public, forward, why)
-            files = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
+            _write_scores(comparison, temporary, public, forward, reason)
+            written = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
         for candidate in comparison.candidates:
-            told = decision_on(comparison, candidate, work.who, forward, public, why, comparison.warnings)
+            told = decision_on(comparison, candidate, work.who, forward, public, reason, comparison.warnings)
             manifests = manifest_paths(folder / targets[candidate.name], folder / INSIDE)
             complete(*manifests, told, approved_by if candidate.name == approved else "")
-        before = [f for f in kept.written()["files"] if f not in files and (folder / f).is_file()]
-        kept.finish(made, [*files, *before])
+        before = [f for f in kept.written()["files"] if f not in written and (folder / f).is_file()]
+        kept.finish(made, [*written, *before])
     return _told_loudly(comparison)
 
 
@@ -129,27 +119,27 @@ def _told_loudly(comparison: Comparison) -> Comparison:
     return comparison
 
 
-def _write_scores(comparison: Comparison, folder: Path, public: str | None, chosen: str | None, why: str) -> None:
+def _write_scores(comparison: Comparison, folder: Path, public: str | None, chosen: str | None, reason: str) -> None:
     made = [c.name for c in comparison.candidates]
     lost = next((n for n in (public, chosen) if n is not None and n not in made), None)
     if lost is not None:
-        reason = next(n.reason for n in comparison.not_made if n.name == lost)
-        raise MaskError(f"the release {lost!r}, which the report is about, could not be made: {reason}")
+        failed = next(n.reason for n in comparison.not_made if n.name == lost)
+        raise MaskError(f"the release {lost!r}, which the report is about, could not be made: {failed}")
     write_text(folder / "scores.json", json.dumps(comparison.plain(), indent=1, ensure_ascii=False), False)
     write_text(folder / "scores.csv", csv_text(comparison.tidy()), False)
-    comparison.report(folder / "report.html", chosen=chosen, why=why, warned=comparison.warnings)
+    comparison.report(folder / "report.html", chosen=chosen, reason=reason, warned=comparison.warnings)
     if public is not None:
         comparison.report(folder / "report_public.html", "public", release=public)
 
 
 def _check_free(
-    kept: CandidateCache, folder: Path, targets: Mapping[str, Path], study: Study, keys: Mapping[str, str], force: bool
+    kept: CandidateCache, folder: Path, targets: Mapping[str, Path], study: Study, keys: Mapping[str, str], overwrite: bool
 ) -> None:
     """Refuse to overwrite existing files, except those that an earlier run of these same releases wrote."""
     files = [folder / f for r in study.release for f in _made_of(targets[r.name], copies_asked(r.steps)[0])]
     names = [folder / n for n in ("scores.json", "scores.csv", "report.html")]
     there = [p for p in (*names, *files) if p.exists()]
-    if force or not there:
+    if overwrite or not there:
         return
     written = kept.written()
     theirs = {p: written["files"].get(str(p.relative_to(folder))) for p in there}
@@ -157,7 +147,7 @@ def _check_free(
     taken = [p for p in there if theirs[p] is None or not kept_all or theirs[p] != file_digest(p)]
     if not taken:
         return
-    way = "Choose another folder, or overwrite with --force (force=True)."
+    way = "Choose another folder, or overwrite with --overwrite (overwrite=True)."
     changed = next((p for p in taken if theirs[p] is not None and theirs[p] != file_digest(p)), None)
     if changed is not None:
         raise WriteError(f"{changed} exists already and was changed after an earlier run wrote it. {way}")

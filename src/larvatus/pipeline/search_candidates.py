@@ -22,8 +22,7 @@ from larvatus.data.score import Scores
 from larvatus.measures.analyses.spec import analyses_of
 from larvatus.pipeline.attack_release import risk
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, file_digest
-from larvatus.pipeline.candidates.in_pairs import TwoAtOnce
-from larvatus.pipeline.candidates.parallel import can_be_sent, room_for_two
+from larvatus.pipeline.candidates.parallel import CandidateRunner, can_be_sent, room_for_two
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import utility
 from larvatus.searching.search import Draw, ScoredDraw
@@ -48,7 +47,7 @@ class Drawing:
 
     def key(self, draw: Draw) -> str | None:
         """Cache key of a draw. Without a secret, a fresh draw cannot be made again and has no key."""
-        files = [f for f in (self.who.file, *self.who.also) if f]
+        files = [f for f in (self.who.file, *self.who.other_releases) if f]
         if self.kept is None or (draw.whole and not self.given) or not all(Path(f).exists() for f in files):
             return None
         steps = canonical([with_records(s, self.folder, self.data.roles.record_id) for s in draw.steps])
@@ -91,16 +90,16 @@ def _scored_there(work: Drawing, draw: Draw) -> ScoredDraw:
 class Draws:
     """Draws in this process and a second one, except those in the cache."""
 
-    def __init__(self, work: Drawing, at_once: int | None) -> None:
+    def __init__(self, work: Drawing, jobs: int | None) -> None:
         self.work, self.keys = work, list[str]()
         self.heavier = work.data.rows / max(work.explored.rows, 1)
         sent = can_be_sent(work.data)
-        self.two = TwoAtOnce(work.scored, _scored_there, work, at_once if sent else 1, sent and room_for_two(work.data))
+        self.runner = CandidateRunner(work.scored, _scored_there, work, jobs if sent else 1, room_for_two(work.data))
 
     def scored(self, draws: Sequence[Draw], left: int) -> Iterator[ScoredDraw]:
         keys = [self.work.key(d) for d in draws]
         there = [self.work.kept.read(k) if self.work.kept is not None and k is not None else None for k in keys]
-        made = self.two.results([d for d, c in zip(draws, there, strict=True) if c is None], left)
+        made = self.runner.results([d for d, c in zip(draws, there, strict=True) if c is None], left)
         for key, candidate in zip(keys, there, strict=True):
             got = ScoredDraw(candidate.scores, reused=True) if candidate is not None else next(made)
             self.keys += [key] if key is not None else []

@@ -8,20 +8,30 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.advice.advice import Advice, advice
-from larvatus.comparison.combined_scores import Combination, combinations_of
+from larvatus.comparison.limits import Limits, LimitsLike
+from larvatus.constraints.settings import ConstraintsLike
 from larvatus.core.errors import StudyError
-from larvatus.core.progress import Progress, silent
+from larvatus.core.progress import Progress
 from larvatus.core.randomness import checked_secret
-from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.sampling import sample_records
-from larvatus.measures.analyses.spec import analyses_of
 from larvatus.pipeline.candidates.cache import CandidateCache, data_digest, kept_in
 from larvatus.pipeline.search_candidates import Drawing, Draws
-from larvatus.searching.goal import Goal, LimitsJudge, Objective, analyses_problems, judge_of, measures_for, objective_problems
+from larvatus.searching.goal import (
+    Goal,
+    LimitJudge,
+    LimitsJudge,
+    Objective,
+    analyses_problems,
+    judge_of,
+    measures_for,
+    objective_problems,
+)
 from larvatus.searching.result import SearchResult
 from larvatus.searching.search import search_releases
 from larvatus.searching.space import space_of
+from larvatus.study import Execution, Scoring
+from larvatus.study.scoring import refuse_unused, scoring_of
 
 
 def advise(data: Microdata) -> Advice:
@@ -30,53 +40,51 @@ def advise(data: Microdata) -> Advice:
 
 
 def search(
-    data: Microdata, space: Any, limits: Any, objective: Objective = None, *, attacks: Any = None, measures: Any = None,
-    combine: Any = (), analyses: Any = None, intruder: Intruder | str | None = None, constraints: Any = None,
-    goal: Goal | None = None, secret: bytes | None = None, folder: Path | None = None, keep: str | Path | None = None,
-    at_once: int | None = None, progress: Progress = silent,
+    data: Microdata, space: Any, limits: LimitsLike | LimitJudge | None = None, objective: Objective = None, *,
+    scoring: Scoring | None = None, goal: Goal | None = None, secret: bytes | None = None,
+    constraints: ConstraintsLike | None = None, execution: Execution | None = None,
 ) -> SearchResult:
     """Find the settings with the least loss among those that meet the limits, and confirm them with fresh secrets.
 
     `space` lists steps with `range` and `choice` instead of settings. `limits` are as in `[limits]`, such as
     {"nearest_record": {"above_chance": 0.01}}, the name of a tier, or an object with `violation(scores)`. `objective` is a
-    measure or a combination in `combine`, a list, a table of weights, or a function of the scores. `goal` sets how many
-    candidates are tried and confirmed. `cache_dir` is a folder that stores the draws, so that a search with the same secret
-    resumes. `jobs` is the number of candidates processed in parallel, 1 or 2 (default: automatic).
+    measure or a combination in `scoring.combine`, a list, a table of weights, or a function of the scores. `goal` sets how many
+    candidates are tried and confirmed. With `cache_dir` in `execution`, a search with the same secret resumes.
     """
-    with kept_in(Path(keep)) if keep is not None else nullcontext() as kept:
+    judge = limits if hasattr(limits, "violation") and not isinstance(limits, Limits) else None
+    asked, how = scoring_of(scoring, {"limits": None if judge is not None else limits}), execution or Execution()
+    refuse_unused(asked, "search", "domains", "null_resamples", *(["limits"] if judge is not None else []))
+    with kept_in(how.cache_dir) if how.cache_dir is not None else nullcontext() as kept:
         found, _ = search_kept(
-            data, space, limits, objective, attacks, measures, combinations_of(combine or {}), analyses, intruder, constraints,
-            goal or Goal(), secret, folder, kept, at_once, progress,
+            data, space, judge, objective, asked, constraints, goal or Goal(), secret, None, kept, how.jobs, how.progress
         )
     return found
 
 
 def search_kept(
-    data: Microdata, space: Any, limits: Any, objective: Objective, attacks: Any, measures: Any,
-    combine: tuple[Combination, ...], analyses: Any, intruder: Intruder | str | None, constraints: Any, goal: Goal,
-    secret: bytes | None, folder: Path | None, kept: CandidateCache | None, at_once: int | None, progress: Progress,
+    data: Microdata, space: Any, own_judge: Any, objective: Objective, scoring: Scoring, constraints: Any, goal: Goal,
+    secret: bytes | None, folder: Path | None, kept: CandidateCache | None, jobs: int | None, progress: Progress,
 ) -> tuple[SearchResult, list[str]]:
     """The result of a search, and the cache keys of its draws."""
-    if at_once not in (None, 1, 2):
-        raise StudyError([f"at_once: 1 or 2 candidates can be worked on at a time, got {at_once!r}."])
-    spaces, judge = space_of(space), judge_of(limits, combine)
-    problems = objective_problems(objective, combine) + analyses_problems(objective, judge, combine, analyses_of(analyses))
+    attacks, combine, analyses = scoring.attacks, scoring.combine, scoring.analyses
+    spaces, judge = space_of(space), judge_of(scoring.limits if own_judge is None else own_judge, combine)
+    problems = objective_problems(objective, combine) + analyses_problems(objective, judge, combine, analyses)
     if problems:
         raise StudyError(problems)
     if isinstance(judge, LimitsJudge):
         attacks = judge.attacks_among(attacks)
-    used, analysed = measures_for(objective, measures, judge, combine)
+    used, analysed = measures_for(objective, scoring.measures, judge, combine)
     own = checked_secret(secret)
     explored = sample_records(data, goal.sample, own)
     work = Drawing(
-        data, explored, attacks, used, analyses if analysed else None, intruder_of(intruder), constraints, folder, own,
+        data, explored, attacks, used, analyses if analysed else None, scoring.intruder, constraints, folder, own,
         kept, secret is not None, (data_digest(data), str(goal.sample)) if kept is not None else (),
     )
-    run = Draws(work, at_once)
+    run = Draws(work, jobs)
     try:
         found = search_releases(spaces, judge, objective, goal, own, run, progress, combine)
     finally:
-        run.two.close()
+        run.runner.close()
     told = replace(
         found, objective=objective if not callable(objective) else "a function of the scores",
         limits=judge.limits.plain() if isinstance(judge, LimitsJudge) else "a user-defined judge", goal=goal.plain(),

@@ -95,7 +95,7 @@ def judge_of(given: Any, combine: Sequence[Combination] = ()) -> LimitJudge:
 
 def risk_of(scores: Sequence[Score]) -> float:
     """The largest excess of an attack over its baseline, by the upper end of its interval."""
-    weigh = [s for s in scores if s.kind == "risk" and s.weighs]
+    weigh = [s for s in scores if s.kind == "risk" and s.decides]
     found = (figure_of(s, "above_baseline", upper=True) for s in weigh)
     return max((upper_end(s) if f is None else f for s, f in zip(weigh, found, strict=True)), default=0.0)
 
@@ -162,7 +162,7 @@ def objective_loss(scores: Sequence[Score], objective: Objective, combine: Seque
         return float(objective(scores))
     losses = {s.method: s.value for s in with_combined(scores, combine) if s.kind == "loss"}
     if objective is None:
-        shares = [v for s in scores if s.kind == "loss" and s.weighs and not math.isnan(v := s.lost)]
+        shares = [v for s in scores if s.kind == "loss" and s.decides and not math.isnan(v := s.relative_loss)]
         return math.fsum(shares) / len(shares) if shares else math.nan
     if isinstance(objective, Mapping):
         weights: Mapping[str, float] = objective

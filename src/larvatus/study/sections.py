@@ -34,14 +34,14 @@ class Utility(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    null: Annotated[int, Field(ge=0, le=MOST_RESAMPLES)] = Field(
+    null_resamples: Annotated[int, Field(ge=0, le=MOST_RESAMPLES)] = Field(
         default=0, description="bootstrap resamples for the null distribution of each loss, e.g. 200 (default: none)"
     )
 
     @model_validator(mode="after")
     def _enough(self) -> Self:
-        if 0 < self.null < FEWEST_RESAMPLES:
-            raise ValueError(f"null must be 0 or at least {FEWEST_RESAMPLES}")
+        if 0 < self.null_resamples < FEWEST_RESAMPLES:
+            raise ValueError(f"null_resamples must be 0 or at least {FEWEST_RESAMPLES}")
         return self
 
 

@@ -28,6 +28,7 @@ from larvatus.measures.scoring.domains import Domain, domain_problems
 from larvatus.searching.goal import Goal, objective_problems
 from larvatus.searching.space import SearchedSteps
 from larvatus.study.planned_releases import PlannedRelease
+from larvatus.study.scoring import Scoring
 from larvatus.study.sections import (
     LATER,
     MEANT,
@@ -143,15 +144,22 @@ class Study(BaseModel):
         names = [r.name for r in self.release]
         return who.model_copy(update={
             "file": str(start / who.file) if who.file else None,
-            "also": tuple(n if n in names else str(start / n) for n in who.also),
+            "other_releases": tuple(n if n in names else str(start / n) for n in who.other_releases),
         })
+
+    def scoring(self) -> Scoring:
+        """How the study scores its releases."""
+        return Scoring(
+            attacks=self.attack, measures=self.measure, intruder=self.intruder_here(), limits=self.limits, combine=self.combine,
+            domains=self.domain, analyses=self.analysis, null_resamples=self.utility.null_resamples,
+        )
 
     def with_release(self, name: str, steps: Sequence[Mask], folder: Path) -> Study:
         """The same study with one release instead of the search, and with file paths that are valid from another folder."""
         start, names = self.folder or Path(), [r.name for r in self.release]
         who = self.intruder.model_copy(update={
             "file": _from(folder, start, self.intruder.file) if self.intruder.file else None,
-            "also": tuple(n if n in names else _from(folder, start, n) for n in self.intruder.also),
+            "other_releases": tuple(n if n in names else _from(folder, start, n) for n in self.intruder.other_releases),
         })
         moved = tuple(
             s.model_copy(update={"where": MARK + _from(folder, start, s.where[len(MARK) :])})
@@ -200,9 +208,9 @@ class Study(BaseModel):
 
         return tomli_w.dumps(self.plain())
 
-    def write(self, path: str | Path, force: bool = False) -> None:
+    def write(self, path: str | Path, overwrite: bool = False) -> None:
         """Write the study file."""
-        write_text(Path(path), self.toml(), force)
+        write_text(Path(path), self.toml(), overwrite)
 
 
 def _from(folder: Path, start: Path, file: str) -> str:

@@ -100,7 +100,7 @@ def keys_of(
     given = tuple(n for n in beside if n in (*_merged(data, pool), *data.known))
     soft = tuple(n for n in given if n in blurred or n in wrong)
     exact = tuple(n for n in given if n not in soft)
-    source = own or original
+    source = original if own is None else own
     notes = []
     kinds = {n: (data.table.columns[n].kind, source.table.columns[base.get(n, n)].kind) for n in (*masked, *soft)}
     for n in (n for n, (now, was) in kinds.items() if now != was):

@@ -10,8 +10,8 @@ from cyclopts import Parameter
 
 from larvatus.cli.inputs import RoleOptions, data_of
 from larvatus.cli.options import (
-    Force,
     Json,
+    Overwrite,
     Quiet,
 )
 from larvatus.cli.output.terminal import Terminal
@@ -20,7 +20,7 @@ from larvatus.cli.output.terminal import Terminal
 def advise(
     source: str, *, roles: RoleOptions = RoleOptions(),  # noqa: B008 (frozen)
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    force: Force = False, quiet: Quiet = False, json: Json = False,
+    overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Examine a file and recommend masks, with reasons. Shows counts and shares, never values.
 
@@ -38,7 +38,7 @@ def advise(
 
     terminal, study = Terminal(quiet, json), roles.load()
     if output is not None:
-        check_free(output, force)
+        check_free(output, overwrite)
     with terminal.progress():
         data = data_of(source, study)
         found = walk(data)
@@ -46,7 +46,7 @@ def advise(
     if output is not None and found.plan["release"]:
         place = output.parent
         made = study_from_advice(found.plan, data, os.path.relpath(source, place), place)
-        write_text(output, found.study_text(made.toml()), force)
+        write_text(output, found.study_text(made.toml()), overwrite)
         terminal.say(f"\nStudy: {output}\nNext:  larvatus run {output} -o out/")
     terminal.data({
         "seen": list(found.seen), "opinions": [{"mask": o.mask, "suits": o.suits, "why": o.why} for o in found.opinions],

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from larvatus.cli.inputs import RoleOptions, copies_of, data_of
-from larvatus.cli.options import Also, Json, Pairing, Quiet, Released, ReleasedOrder, Who, open_command
+from larvatus.cli.options import Json, OtherReleases, Pairing, Quiet, Released, ReleasedOrder, Who, open_command
 from larvatus.core.errors import StudyError
 from larvatus.data.score import Row
 
@@ -21,7 +21,7 @@ def check(
         Literal["public", "scientific", "secure"] | None,
         Parameter(help="access tier; overrides the study's tier, its other limits still apply"),
     ] = None,
-    also: Also = None,
+    other_releases: OtherReleases = None,
     quiet: Quiet = False, json: Json = False,
 ) -> int:
     """Check whether a released file meets the study's limits; exit code 4 if one is broken.
@@ -33,17 +33,23 @@ def check(
     released
         The released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'.
     """
+    from larvatus.core.progress import heard_by
     from larvatus.pipeline import check as walk
+    from larvatus.study import Scoring
 
     with open_command(roles, quiet, json) as (terminal, study, progress):
         limits = study.limits if tier is None else study.limits.model_copy(update={"tier": tier})
         if not limits:
             raise StudyError(["no limit is set. Give --study FILE with [limits], or --tier public."], "command line")
         data = data_of(original, study)
-        found = walk(
-            data, copies_of(released), limits, study.attack, study.measure, combine=study.combine, analyses=study.analysis,
-            intruder=intruder or study.intruder_here(), also=also, pairing=pairing, row_order=row_order, progress=progress,
+        scoring = Scoring(
+            attacks=study.attack, measures=study.measure, combine=study.combine, limits=limits, analyses=study.analysis,
+            intruder=intruder or study.intruder_here(),
         )
+        with heard_by(progress):
+            found = walk(
+                data, copies_of(released), scoring=scoring, other_releases=other_releases, pairing=pairing, row_order=row_order
+            )
     rows: list[Row] = [{**r, "kept": "yes" if r["kept"] else "NO"} for r in found.rows]
     terminal.table(rows)
     broken = found.broken

@@ -10,9 +10,9 @@ from cyclopts import Parameter
 from larvatus.cli.inputs import MaskOptions, data_of, secret_of, toml_value
 from larvatus.cli.options import (
     ApprovedBy,
-    Force,
     Json,
     Output,
+    Overwrite,
     Pairing,
     Quiet,
     RowOrder,
@@ -29,7 +29,7 @@ def mask(
     step: Steps = None,
     release: Annotated[str | None, Parameter(help="release in the study to make, if it has several")] = None,
     secret_file: SecretFile = None, row_order: RowOrder = "random", pairing: Pairing = None,
-    approved_by: ApprovedBy = "", force: Force = False, quiet: Quiet = False, json: Json = False,
+    approved_by: ApprovedBy = "", overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
     **settings: Annotated[str, Parameter(help="settings of --method, as TOML values")],
 ) -> None:
     """Mask a file and write the release.
@@ -57,9 +57,9 @@ def mask(
     files = copy_paths(output, copies_asked(steps)[0])
     for target in (*files, pairing):
         if target is not None:
-            check_target(target, force)
+            check_target(target, overwrite)
     for target in paths_beside(output):
-        check_free(target, force)
+        check_free(target, overwrite)
     for target in (*files, *paths_beside(output), pairing):
         if target is not None and target.exists() and Path(source).exists() and target.samefile(source):
             raise WriteError(f"{target} is the confidential source itself. Choose another name.")
@@ -67,9 +67,9 @@ def mask(
         data = data_of(source, study)
         inside = None if method or step else study.folder
         made = walk(data, *steps, secret=secret, constraints=study.constraints, progress=progress, folder=inside)
-        made.write(output, row_order, pairing, force)
+        made.write(output, row_order, pairing, overwrite)
         decided = decided_for(study, row_order, approved_by)
-        write_beside(made, data, output, decided=decided, labels=study.labels, force=force)
+        write_beside(made, data, output, decided=decided, labels=study.labels, overwrite=overwrite)
     masked = len(made.data.confidential)
     written = f"{files[0]} to {files[-1].name}" if len(files) > 1 else str(output)
     terminal.say(f"{written}: {made.data.rows:,} records, {len(made.data.released)} columns, {masked} of them confidential")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from larvatus.cli.inputs import secret_of
-from larvatus.cli.options import Force, Json, Quiet, SecretFile
+from larvatus.cli.options import Json, Overwrite, Quiet, SecretFile
 from larvatus.cli.output.terminal import Terminal
 from larvatus.core.errors import RiskError, WriteError
 from larvatus.core.files import check_free, write_text
@@ -23,7 +23,7 @@ Centre = Annotated[float | None, Parameter(help="centre of the intruder's prior 
 Variation = Annotated[float | None, Parameter(help="coefficient of variation of that prior")]
 
 
-def intruder(
+def publish_noise(
     study: Path | None = None, *,
     output: Written = None,
     known_records: Annotated[int | None, Parameter(help="number of other records the intruder knows (L); runs chains")] = None,
@@ -36,7 +36,7 @@ def intruder(
     nodes: Annotated[int | None, Parameter(help="quadrature points for each standard deviation")] = None,
     sweeps: Annotated[int | None, Parameter(help="maximum number of sweeps per chain")] = None,
     repeats: Annotated[int | None, Parameter(help="number of maskings (default: up to 10; 20 for the paper)")] = None,
-    secret_file: SecretFile = None, force: Force = False, quiet: Quiet = False, json: Json = False,
+    secret_file: SecretFile = None, overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Show whether to publish the size of bias and noise: attack nine maskings with and without their parameters.
 
@@ -51,7 +51,7 @@ def intruder(
     """
     terminal = Terminal(quiet, json)
     if output is not None:
-        check_free(output, force)
+        check_free(output, overwrite)
         if output.suffix not in (".csv", ".html"):
             raise WriteError(f"{output}: the table can be written as .csv or .html. Use one of these extensions.")
     given = {
@@ -73,7 +73,7 @@ def intruder(
     terminal.data({"scenarios": [dict(r) for r in rows], "policy": sentences[0], "notes": [*sentences[1:], *asked.said]})
     if output is not None:
         text = csv_text(Rows.of(rows)) if output.suffix == ".csv" else _page(rows, [*sentences, *asked.said])
-        write_text(output, text, force)
+        write_text(output, text, overwrite)
         terminal.hint(f"{output}: the table")
 
 

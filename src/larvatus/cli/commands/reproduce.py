@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from larvatus.cli.options import Force, Json, Quiet
+from larvatus.cli.options import Json, Overwrite, Quiet
 from larvatus.cli.output.terminal import Terminal
 from larvatus.core.errors import LarvatusError
 
@@ -27,7 +27,7 @@ def reproduce(
         negative=(), show_default=False, help="run nothing; show the stored results of an interrupted run")] = False,
     jobs: Annotated[int | None, Parameter(help="parallel processes (default: number of cores)")] = None,
     write_docs: Annotated[bool, Parameter(negative=(), show_default=False, help=f"also write {DOCS}")] = False,
-    force: Force = False, quiet: Quiet = False, json: Json = False,
+    overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Compare published tables with what this version measures, with a verdict on every figure."""
     from larvatus.core.files import check_free, write_text
@@ -39,7 +39,7 @@ def reproduce(
         raise LarvatusError(f"{'--seeds' if seeds < 1 else '--jobs'}: must be at least 1.")
     if data is not None and not data.is_dir():
         raise LarvatusError(f"--data: {data} is not a folder. Give the folder with the real files.")
-    for target, over in ((output, force), (DOCS if write_docs else None, True)):
+    for target, over in ((output, overwrite), (DOCS if write_docs else None, True)):
         if target is not None:
             check_free(target, over)
     terminal, where = Terminal(quiet, json), where_of(data, quick)
@@ -55,7 +55,7 @@ def reproduce(
             from larvatus.reporting.page.html import render
 
             progress("drawing the report", 0, 1)
-            write_text(output, render(page(found, where)), force)
+            write_text(output, render(page(found, where)), overwrite)
     if write_docs:
         write_text(DOCS, markdown(found), True)
     _show(terminal, found, {n for n in tables if "/" in n})

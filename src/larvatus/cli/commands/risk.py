@@ -9,12 +9,12 @@ from cyclopts import Parameter
 
 from larvatus.cli.inputs import RoleOptions, copies_of, data_of
 from larvatus.cli.options import (
-    Also,
     AtRisk,
     AtRiskShare,
     Attacks,
-    Force,
     Json,
+    OtherReleases,
+    Overwrite,
     Pairing,
     Quiet,
     Released,
@@ -29,9 +29,12 @@ from larvatus.cli.output.summaries import told_scores
 def risk(
     original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
     row_order: ReleasedOrder = "checked", method: Attacks = None, intruder: Who = None,
-    also: Also = None,
-    also_pairing: Annotated[list[Path] | None, Several, Parameter(help="pairing file of each --also, in that order")] = None,
-    at_risk: AtRisk = None, at_risk_share: AtRiskShare = 0.05, force: Force = False, quiet: Quiet = False, json: Json = False,
+    other_releases: OtherReleases = None,
+    other_pairings: Annotated[list[Path] | None, Several, Parameter(
+        name="--other-pairing", help="pairing file of each --other-release, in the same order; repeat it"
+    )] = None,
+    at_risk: AtRisk = None, at_risk_share: AtRiskShare = 0.05, overwrite: Overwrite = False,
+    quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Attack a released file and compare with its original; the file may have been made elsewhere.
 
@@ -46,15 +49,16 @@ def risk(
     from larvatus.pipeline import risk as walk
 
     if at_risk is not None:
-        check_free(at_risk, force)
+        check_free(at_risk, overwrite)
     with open_command(roles, quiet, json) as (terminal, study, progress):
         data = data_of(original, study)
         scores = walk(
             data, copies_of(released), method or study.attack, intruder=intruder or study.intruder_here(),
-            also=also, also_pairing=also_pairing or (), pairing=pairing, row_order=row_order, progress=progress,
+            other_releases=other_releases, other_pairings=other_pairings or (), pairing=pairing,
+            row_order=row_order, progress=progress,
         )
     if at_risk is not None:
-        ids = scores.at_risk(at_risk_share, at_risk, force)
+        ids = scores.at_risk(at_risk_share, at_risk, overwrite)
         terminal.hint(f"{at_risk}: the {len(ids):,} records most at risk. The list is confidential. To mask them, use where = "
                       f"\"@{at_risk}\".")
     told_scores(terminal, scores)

@@ -10,14 +10,14 @@ from cyclopts import Parameter
 from larvatus.cli.inputs import secret_of, with_engine
 from larvatus.cli.options import (
     ApprovedBy,
-    AtOnce,
     Chosen,
     EngineName,
-    Force,
+    Jobs,
     Json,
     Master,
     MemoryLimit,
     Output,
+    Overwrite,
     Public,
     Quiet,
     RowOrder,
@@ -33,11 +33,11 @@ def run(
     format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the releases")] = "parquet",
     pairings: Annotated[bool, Parameter(negative=(), show_default=False, help="write pairing files to pairings/")] = False,
     public: Public = None, chosen: Chosen = None,
-    why: Annotated[str, Parameter(help="reason for the choice, in your words", show_default=False)] = "",
+    reason: Annotated[str, Parameter(help="reason for the choice, in your words", show_default=False)] = "",
     intruder: Who = None, approved_by: ApprovedBy = "", engine: EngineName = None, memory: MemoryLimit = None,
-    master: Master = None, at_once: AtOnce = None,
+    master: Master = None, jobs: Jobs = None,
     fresh: Annotated[bool, Parameter(negative=(), show_default=False, help="make finished releases again")] = False,
-    force: Force = False, quiet: Quiet = False, json: Json = False,
+    overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Carry out a study: mask, attack, measure and compare; write releases, scores and report.
 
@@ -51,13 +51,15 @@ def run(
         Folder for releases/ with manifests and codebooks, internal/, scores.json, scores.csv and report.html.
     """
     from larvatus.pipeline import run as walk
-    from larvatus.study import Study
+    from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 
     terminal = Terminal(quiet, json)
     with terminal.progress() as progress, told_at_the_end():
         comparison = walk(
-            with_engine(Study.read(study), engine, memory, master), output, secret=secret_of(secret_file), force=force,
-            suffix=f".{format}", row_order=row_order, pairings=pairings, public=public, intruder=intruder,
-            chosen=chosen, why=why, approved_by=approved_by, at_once=at_once, fresh=fresh, progress=progress,
+            with_engine(Study.read(study), engine, memory, master), output, secret=secret_of(secret_file), overwrite=overwrite,
+            fresh=fresh, scoring=Scoring(intruder=intruder) if intruder is not None else None,
+            decision=Decision(chosen=chosen, public=public, reason=reason, approved_by=approved_by),
+            files=OutputFiles(format=format, row_order=row_order, pairings=pairings),
+            execution=Execution(jobs=jobs, progress=progress),
         )
     summary(terminal, comparison, output)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from larvatus.cli.inputs import override, secret_of, with_engine
-from larvatus.cli.options import ApprovedBy, AtOnce, EngineName, Force, Json, MemoryLimit, Output, Quiet, RowOrder, SecretFile
+from larvatus.cli.options import ApprovedBy, EngineName, Jobs, Json, MemoryLimit, Output, Overwrite, Quiet, RowOrder, SecretFile
 from larvatus.cli.output.summaries import told_at_the_end
 from larvatus.cli.output.terminal import Terminal
 from larvatus.core.number_format import Cell
@@ -22,8 +22,8 @@ def search(
     study: Path, *, output: Output, secret_file: SecretFile = None, row_order: RowOrder = "random",
     format: Annotated[Literal["parquet", "csv"], Parameter(help="format of the release")] = "parquet",
     trials: Annotated[int | None, Parameter(help="number of candidates to try; overrides the study")] = None,
-    approved_by: ApprovedBy = "", engine: EngineName = None, memory: MemoryLimit = None, at_once: AtOnce = None,
-    force: Force = False, quiet: Quiet = False, json: Json = False,
+    approved_by: ApprovedBy = "", engine: EngineName = None, memory: MemoryLimit = None, jobs: Jobs = None,
+    overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
 ) -> None:
     """Find the release with the least loss that meets the limits; exit code 1 if none does.
 
@@ -47,8 +47,8 @@ def search(
         plan = plan.model_copy(update={"goal": override(type(plan.goal), plan.goal, {"trials": trials})})
     with terminal.progress() as progress, told_at_the_end():
         found = search_study(
-            plan, output, secret=secret_of(secret_file), force=force, suffix=f".{format}", row_order=row_order,
-            approved_by=approved_by, at_once=at_once, progress=progress,
+            plan, output, secret=secret_of(secret_file), overwrite=overwrite, suffix=f".{format}", row_order=row_order,
+            approved_by=approved_by, jobs=jobs, progress=progress,
         )
     best: list[Row] = [{"candidate": t.name, "loss": t.loss, "risk": t.risk} for t in rank_trials(found.tried)[:_SHOWN]]
     terminal.table(best, "\nCandidates that met the limits while exploring, least loss first")

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from larvatus.cli.inputs import RoleOptions, copies_of, data_of
-from larvatus.cli.options import Analyses, Domains, Json, Measures, Null, Pairing, Quiet, Released, ReleasedOrder, open_command
+from larvatus.cli.options import (
+    Analyses,
+    Domains,
+    Json,
+    Measures,
+    NullResamples,
+    Pairing,
+    Quiet,
+    Released,
+    ReleasedOrder,
+    open_command,
+)
 from larvatus.cli.output.summaries import told_scores
 
 
 def utility(
     original: str, released: Released, *, roles: RoleOptions = RoleOptions(), pairing: Pairing = None,  # noqa: B008
-    row_order: ReleasedOrder = "checked", method: Measures = None, domain: Domains = None, null: Null = None,
+    row_order: ReleasedOrder = "checked", method: Measures = None, domain: Domains = None, null_resamples: NullResamples = None,
     analysis: Analyses = None,
     quiet: Quiet = False, json: Json = False,
 ) -> None:
@@ -28,7 +39,8 @@ def utility(
         data = data_of(original, study)
         scores = walk(
             data, copies_of(released), method or study.measure, pairing=pairing, row_order=row_order,
-            domains=domain or study.domain, null=study.utility.null if null is None else null,
+            domains=domain or study.domain,
+            null_resamples=study.utility.null_resamples if null_resamples is None else null_resamples,
             analyses=analysis or study.analysis, progress=progress,
         )
     told_scores(terminal, scores)

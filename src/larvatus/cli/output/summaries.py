@@ -48,7 +48,7 @@ def summary(terminal: Terminal, comparison: Any, output: Path) -> None:
             terminal.notes(told)
     if comparison.reused:
         of = f"{len(comparison.reused)} of {len(comparison.candidates) + len(comparison.not_made)} releases"
-        terminal.hint(f"{of} were already finished and were not made again; use --fresh with --force to make all again.")
+        terminal.hint(f"{of} were already finished and were not made again; use --fresh with --overwrite to make all again.")
     terminal.say(f"\nReport: {output / 'report.html'}")
     for text in comparison.warnings:
         terminal.warn(text)
@@ -88,7 +88,7 @@ def told_scores(terminal: Terminal, scores: Any) -> None:
     """Print every score of one release, with its details if they are short."""
     for note in [*_notes(scores), *scores.not_run]:
         terminal.hint(f"note: {note}")
-    terminal.table(scores.table())
+    terminal.table(scores.summary())
     long: list[str] = []
     for score in scores:
         if score.method == METHOD:

@@ -144,11 +144,11 @@ def disk_frame(
     return as_frame(out, origin.kind, types, dtypes, index, out.num_rows == origin.rows, table.columns)
 
 
-def check_targets(path: Path, pairing: Path | None, force: bool) -> None:
+def check_targets(path: Path, pairing: Path | None, overwrite: bool) -> None:
     """Raise an error early if a file could not be written later."""
-    check_target(path, force)
+    check_target(path, overwrite)
     if pairing is not None:
-        check_target(pairing, force, folder=False)
+        check_target(pairing, overwrite, folder=False)
 
 
 def write_from_disk(table: DiskTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None) -> None:

@@ -17,14 +17,14 @@ ROW_ORDER = b"larvatus.row_order"
 _FILES, ROWS_WRITTEN, PART = {".csv", ".parquet", ".pq"}, 1 << 19, 1 << 22
 
 
-def check_target(path: Path, force: bool, folder: bool = True) -> None:
+def check_target(path: Path, overwrite: bool, folder: bool = True) -> None:
     """Raise an error early if the file could not be written later."""
     if path.suffix.lower() not in _FILES | ({""} if folder else set()):
         raise WriteError(
             f"{path.name}: releases are written as .csv or .parquet files, or as a folder of Parquet files if the name has "
             "no suffix. Change the suffix."
         )
-    check_free(path, force)
+    check_free(path, overwrite)
 
 
 def write_batches(batches: Iterable[tuple[pa.RecordBatch, Any]], path: Path, row_order: str, pairing: Path | None) -> None:

@@ -68,7 +68,7 @@ def compare_analyses(
     return Score(
         METHOD, "loss", mean_of(variables), MEANING, {"analysis": [a.plain() for a in analyses]},
         by_variable=Rows.of(variables), details={"estimates": Rows.of(rows)}, notes=tuple(notes),
-        sampled=data.rows > MOST_ANALYSED, full=1.0 - LEAST_OVERLAP,
+        sampled=data.rows > MOST_ANALYSED, worst_value=1.0 - LEAST_OVERLAP,
     )
 
 

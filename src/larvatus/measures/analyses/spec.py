@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -101,6 +101,9 @@ class Analysis(BaseModel):
     def plain(self) -> dict[str, Any]:
         """The settings as in a study file."""
         return self.model_dump(mode="json", exclude_defaults=True)
+
+
+AnalysisLike: TypeAlias = Analysis | str | Mapping[str, Any]
 
 
 def analyses_of(given: Any) -> tuple[Analysis, ...]:

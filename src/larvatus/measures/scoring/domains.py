@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeAlias
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -60,6 +60,9 @@ class Domain(BaseModel):
     def uses(self) -> tuple[str, ...]:
         """The columns that define the parts."""
         return (self.column,) if self.column is not None else names_in(self.where or "")
+
+
+DomainLike: TypeAlias = Domain | str | Mapping[str, Any]
 
 
 def domain_of(given: Any) -> Domain:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from larvatus.core.discovery import file_names
+from larvatus.core.discovery import own_names
 from larvatus.core.errors import LarvatusError, MaskError
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
@@ -42,7 +42,7 @@ def steps_of(name: str, n: int) -> list[Any]:
 
 def masks() -> tuple[str, ...]:
     """Every mask except reverse mapping itself."""
-    return tuple(n for n in file_names("larvatus.masks") if n not in LEFT_ALONE)
+    return tuple(n for n in own_names("larvatus.masks") if n not in LEFT_ALONE)
 
 
 def open_issue_data(n: int, shape: Shape, seed: int) -> Microdata:

@@ -85,7 +85,7 @@ class CandidateCache:
     """A folder with one sub-folder per finished candidate: its scores, and its files until they are moved to the output."""
 
     folder: Path
-    out: Path | None = None
+    output_dir: Path | None = None
 
     def read(self, key: str) -> Candidate | None:
         """A finished candidate, if its files are unchanged."""
@@ -106,7 +106,7 @@ class CandidateCache:
     def _whole(self, place: Path, name: str, digest: str) -> bool:
         """Whether a file is unchanged, either here or in the output folder."""
         waiting = place / FILES / name
-        there = waiting if waiting.is_file() else self.out / name if self.out is not None else None
+        there = waiting if waiting.is_file() else self.output_dir / name if self.output_dir is not None else None
         return there is not None and there.is_file() and file_digest(there) == digest
 
     @contextmanager
@@ -148,8 +148,8 @@ class CandidateCache:
 
     def finish(self, keys: Sequence[str], files: Sequence[str]) -> None:
         """End of a run: remove the files that were copied, and the candidates that are no longer planned."""
-        assert self.out is not None
-        said = {"files": {f: file_digest(self.out / f) for f in files}, "keys": list(keys)}
+        assert self.output_dir is not None
+        said = {"files": {f: file_digest(self.output_dir / f) for f in files}, "keys": list(keys)}
         with moved_in_place(self.folder / _WRITTEN, private=True) as temporary:
             temporary.write_text(json.dumps(said), encoding="utf-8")
         for place in self.folder.iterdir():
@@ -160,7 +160,7 @@ class CandidateCache:
 
 
 @contextmanager
-def kept_in(folder: Path, out: Path | None = None) -> Iterator[CandidateCache]:
+def kept_in(folder: Path, output_dir: Path | None = None) -> Iterator[CandidateCache]:
     """Open the cache folder for one run at a time; create it if needed, and remove it if it stays empty."""
     folder = folder.absolute()
     made = [p for p in (folder, *folder.parents) if not p.exists()]
@@ -173,7 +173,7 @@ def kept_in(folder: Path, out: Path | None = None) -> Iterator[CandidateCache]:
         with lock(folder) as mine:
             if not mine and os.name == "posix":
                 raise WriteError(f"{folder} is in use by another run. Wait for it, or choose another folder.")
-            yield CandidateCache(folder, out.absolute() if out is not None else None)
+            yield CandidateCache(folder, output_dir.absolute() if output_dir is not None else None)
     finally:
         for empty in made:
             with suppress(OSError):

@@ -1,7 +1,6 @@
 """Process many candidates, two at a time if that saves time: in this process and in a second one.
 
-The caller defines how a candidate is made and scored. This module decides which process does which, estimates the time left,
-and lists a candidate that fails with its reason while the others continue.
+The caller defines how a candidate is made and scored. This module decides which process does which.
 """
 
 from __future__ import annotations
@@ -10,14 +9,14 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from larvatus.comparison.comparison import Candidate, NotMade
 from larvatus.core.errors import LarvatusError
 from larvatus.core.memory_size import usable_memory
-from larvatus.core.progress import Clock, Progress
 from larvatus.core.worker_process import Worker, WorkerGone
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
@@ -25,6 +24,8 @@ from larvatus.data.microdata import Microdata
 WORTH = 30.0  # seconds of remaining work above which a second process pays: it takes a few to start
 _ROOM = 12  # peak memory of making and scoring one candidate, as a multiple of the data
 Outcome = Candidate | NotMade
+J = TypeVar("J")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,100 +57,89 @@ def room_for_two(data: Microdata) -> bool:
     return 2 * _ROOM * 8 * data.rows * max(len(data.released), 1) < usable_memory()
 
 
-class CandidateRunner:
-    """Runs jobs in order; `here` runs one in this process, `there` is the same as a function of the state sent to another."""
+class CandidateRunner(Generic[J, R]):
+    """Works through pieces, two at a time if that is worth it; the results are the same either way.
+
+    `here` does one piece in this process, `there` is the same as a function of the state sent to the other process, and
+    `finished` is called after each. The other process is started at once with two jobs, otherwise when enough work is left.
+    It stays until `close`, or until it fails: what it cannot do is done here.
+    """
 
     def __init__(
-        self, jobs: Sequence[Job], here: Callable[[Job, Progress], Outcome], there: Callable[[Any, Job], Outcome],
-        state: Callable[[], Any], at_once: int | None, fits: bool, progress: Progress,
+        self, here: Callable[[J], R], there: Callable[[Any, J], R], state: Any, jobs: int | None, fits: bool,
+        finished: Callable[[], None] = lambda: None,
     ) -> None:
-        self.here, self.there, self.state, self.at_once, self.fits, self.progress = here, there, state, at_once, fits, progress
-        self.waiting, self.total, self.clock = deque(jobs), len(jobs), Clock(len(jobs))
-        self.found: dict[int, Outcome] = {}
-        self.first_error: Exception | None = None
-        self.lock, self.worker, self.helper = threading.Lock(), None, None
-        self.trouble: list[BaseException] = []
+        self.here, self.there, self.state, self.jobs, self.fits, self.finished = here, there, state, jobs, fits, finished
+        self.spent, self.done = 0.0, 0
+        self.lock = threading.Lock()
+        self.worker: Worker | None = None
 
-    worker: Worker | None
-    helper: threading.Thread | None
-
-    def run(self) -> dict[int, Outcome]:
-        """Results by position."""
+    def results(self, pieces: Sequence[J], left: int | None = None) -> Iterator[R]:
+        """The result of each piece in order; `left` is how many pieces are still to come if these are not all."""
+        waiting, found = deque(enumerate(pieces)), dict[int, R]()
+        later = (left or len(pieces)) - len(pieces)
+        helper: threading.Thread | None = None
         try:
-            if self.at_once == 2 and self.total > 1:
-                self._start()
-            while (job := self._next()) is not None:
-                self._one(job)
-                if self.helper is None and self._worth_it():
-                    self._start()
-            if self.helper is not None:
-                self.helper.join()
-            while (job := self._next()) is not None:  # returned by a process that was killed
-                self._one(job)
-        finally:
+            for place in range(len(pieces)):
+                while place not in found:
+                    if helper is None and len(waiting) > 1 and self._helped(len(waiting) + later):
+                        helper = threading.Thread(target=self._help, args=(self.worker, waiting, found), daemon=True)
+                        helper.start()
+                    piece = self._next(waiting)
+                    if piece is not None:
+                        self._keep(found, piece[0], partial(self.here, piece[1]))
+                    elif helper is not None:
+                        helper.join()
+                        helper = None
+                yield found.pop(place)
+        except BaseException:  # interrupted, or nobody wants the rest
             if self.worker is not None:
                 self.worker.stop()
-            if self.helper is not None:
-                self.helper.join()
-            if self.worker is not None:
-                self.worker.close()
-        if self.trouble:
-            raise self.trouble[0]
-        return self.found
+            if helper is not None:
+                helper.join()
+            self.close()
+            raise
 
-    def _one(self, job: Job) -> None:
-        self._done(job, self._tried(job))
+    def close(self) -> None:
+        """End the other process."""
+        worker, self.worker = self.worker, None
+        if worker is not None:
+            worker.stop()
+            worker.close()
 
-    def _tried(self, job: Job) -> Outcome:
-        try:
-            return self.here(job, self._told(job))
-        except Exception as error:
-            if not isinstance(error, LarvatusError) and os.environ.get("LARVATUS_DEBUG"):
-                raise
-            self.first_error = self.first_error or error
-            return not_made(job, error)
-
-    def _told(self, job: Job) -> Progress:
-        """Progress within one candidate, with its position among all and the time left."""
-        def tell(doing: str, done: int, total: int) -> None:
-            if self.total == 1:
-                return self.progress(f"{job.label}: {doing}", done, total)
-            ready = len(self.found)
-            said = f"release {ready + 1} of {self.total}{self.clock.left()}; {job.label}: {doing}"
-            return self.progress(said, done, total)
-
-        return tell
-
-    def _next(self) -> Job | None:
+    def _next(self, waiting: deque[tuple[int, J]]) -> tuple[int, J] | None:
         with self.lock:
-            return self.waiting.popleft() if self.waiting else None
+            return waiting.popleft() if waiting else None
 
-    def _done(self, job: Job, outcome: Outcome) -> None:
+    def _keep(self, found: dict[int, R], place: int, made: Callable[[], R]) -> None:
+        began = time.monotonic()
+        result = made()
         with self.lock:
-            self.found[job.place] = outcome
-            self.clock.done()
+            found[place] = result
+            self.spent, self.done = self.spent + time.monotonic() - began, self.done + 1
+            self.finished()
 
-    def _worth_it(self) -> bool:
-        each = (time.monotonic() - self.clock.began) / max(len(self.found), 1)
-        return self.at_once is None and self.fits and len(self.waiting) > 1 and each * len(self.waiting) > WORTH
+    def _helped(self, left: int) -> bool:
+        """Whether the other process is there, started where it pays."""
+        if self.worker is None:
+            pays = self.jobs is None and self.fits and self.done > 0 and self.spent / self.done * left > WORTH
+            if pays or self.jobs == 2:
+                self._start()
+        return self.worker is not None
 
     def _start(self) -> None:
         try:
-            self.worker = Worker(self.state())
+            self.worker = Worker(self.state)
         except WorkerGone:
-            self.at_once = 1
-            return
-        self.helper = threading.Thread(target=self._help, args=(self.worker,), daemon=True)
-        self.helper.start()
+            self.jobs = 1
 
-    def _help(self, worker: Worker) -> None:
-        while (job := self._next()) is not None:
+    def _help(self, worker: Worker, waiting: deque[tuple[int, J]], found: dict[int, R]) -> None:
+        while (piece := self._next(waiting)) is not None:
             try:
-                self._done(job, worker.call(self.there, job))
-            except WorkerGone:
+                self._keep(found, piece[0], partial(worker.call, self.there, piece[1]))
+            except (WorkerGone, RuntimeError):
                 with self.lock:
-                    self.waiting.appendleft(job)
-                return
-            except Exception as error:
-                self.trouble.append(error)
+                    waiting.appendleft(piece)
+                self.jobs = 1
+                self.close()
                 return

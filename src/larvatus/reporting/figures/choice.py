@@ -30,7 +30,7 @@ def map_block(candidates: Sequence[Candidate], heads: Sequence[Headline], measur
     if not attacks or not measures:
         lacking = "attack was run" if not attacks else "measure has a value for every release"
         return Paragraph(f"There is no risk–utility map: no {lacking}.", "quiet")
-    weighing = [n for n in attacks if any(s and s.weighs for s in attacks[n])] or list(attacks)
+    weighing = [n for n in attacks if any(s and s.decides for s in attacks[n])] or list(attacks)
     name = max(weighing, key=lambda n: max(excess(s) for s in attacks[n] if s))
     drawn = attack_map(name, under(heads, attacks[name]), heads, measures)
     if not isinstance(drawn, Figure):

@@ -88,7 +88,7 @@ def _risk_depth(score: Score) -> float:
 
 def _loss_cells(scores: Sequence[Score | None]) -> list[HeatCell]:
     values = [finite_number(s.value) if s else None for s in scores]
-    slight = _SLIGHT * max((s.full or 1.0 for s in scores if s), default=1.0)
+    slight = _SLIGHT * max((s.worst_value or 1.0 for s in scores if s), default=1.0)
     largest = max([slight, *(abs(v) for v in values if v is not None)])
     return [HeatCell(_loss_text(v), 0.0 if v is None else abs(v) / largest, "loss") for v in values]
 
@@ -100,8 +100,8 @@ def _loss_text(value: float | None) -> str:
 def _sentence(candidates: Sequence[Candidate], heads: Sequence[Headline]) -> str:
     """The releases on which no attack beats its baseline, and the one of them with the least loss."""
     attacked = [h for h in heads if h.risk is not None]
-    safe = [h for h in attacked if all(at_baseline(s) for s in candidates[h.number - 1].of_kind("risk") if s.weighs)]
-    aside = list(dict.fromkeys(s.method for c in candidates for s in c.of_kind("risk") if not s.weighs))
+    safe = [h for h in attacked if all(at_baseline(s) for s in candidates[h.number - 1].of_kind("risk") if s.decides)]
+    aside = list(dict.fromkeys(s.method for c in candidates for s in c.of_kind("risk") if not s.decides))
     if not attacked:
         return "No attack was run; only losses are shown."
     if not safe:

@@ -1,0 +1,63 @@
+"""How work is carried out, what is written of it, and what was decided: values that change no score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError, field_validator
+
+from larvatus.core.errors import StudyError
+from larvatus.core.progress import Progress, silent
+from larvatus.data.method_parsing import validation_problems
+
+
+class _Stated(BaseModel):
+    """A frozen value whose problems are reported as those of a study."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    def __init__(self, **given: Any) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            where = "files" if type(self) is OutputFiles else type(self).__name__.lower()
+            raise StudyError(validation_problems(where, error, list(type(self).model_fields))) from None
+
+
+class Execution(_Stated):
+    """How candidates are worked through. The results are the same whatever is stated here."""
+
+    jobs: int | None = Field(default=None, description="releases processed in parallel, 1 or 2 (default: automatic)")
+    cache_dir: Path | None = Field(
+        default=None, description="folder that stores finished releases, so that a later call resumes (default: none)"
+    )
+    progress: SkipValidation[Progress] = Field(
+        default=silent, description="function that is told what is being done", repr=False
+    )
+
+    @field_validator("jobs")
+    @classmethod
+    def _one_or_two(cls, given: int | None) -> int | None:
+        if given not in (None, 1, 2):
+            raise ValueError("1 or 2 releases can be processed in parallel")
+        return given
+
+
+class Decision(_Stated):
+    """What was decided about the releases of a study; it goes into the report and the manifests."""
+
+    chosen: str | None = Field(default=None, description="name of the release that the report puts forward to the board")
+    public: str | None = Field(default=None, description="name of the release to write a public report for")
+    reason: str = Field(default="", description="why it was chosen, in your words")
+    approved_by: str = Field(default="", description="approver, recorded in the internal manifest")
+
+
+class OutputFiles(_Stated):
+    """The released files of a study."""
+
+    format: Literal["parquet", "csv"] = Field(default="parquet", description="format of the releases")
+    row_order: Literal["random", "keep"] = Field(default="random", description="order of the rows in the released files")
+    pairings: bool = Field(
+        default=False, description="write a file for each release that pairs its rows with the original's; keep it inside"
+    )

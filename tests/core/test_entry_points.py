@@ -1,0 +1,181 @@
+"""Methods that other packages bring by entry points: found beside our own, held to the same rules."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import larvatus
+
+ROOT = Path(larvatus.__file__).parents[1]
+MODULES = {
+    "plus_one.py": '''
+"""Add a constant to every number."""
+from __future__ import annotations
+from typing import Annotated
+from pydantic import Field
+from larvatus.data.contracts import Mask, Masked
+
+class PlusOne(Mask):
+    """Add a constant to every confidential number."""
+    amount: Annotated[float, Field(gt=0)] = Field(default=1.0, description="what is added")
+
+    def apply(self, current, original, random):
+        names = current.numeric(current.confidential)
+        return Masked(current.map_rows(lambda group, block: {n: block[n] + self.amount for n in names}, names))
+
+    def public_sentence(self):
+        return "A constant was added to every value."
+''',
+    "guess_first.py": '''
+"""Guess the first record."""
+from larvatus.data.contracts import Attack
+from larvatus.data.score import Score
+
+class GuessFirst(Attack):
+    """Guess the first record for every target."""
+    def attack(self, original, release, intruder, random):
+        return Score(self.name(), "risk", 1 / original.rows, "share of records found", chance=1 / original.rows)
+''',
+    "mean_shift.py": '''
+"""The shift of means."""
+from larvatus.data.contracts import Measure
+from larvatus.data.score import Score
+
+class MeanShift(Measure):
+    """The mean absolute shift of means."""
+    def score(self, original, release, random):
+        before, after = (d.moments(d.confidential)[0].mean for d in (original, release.data))
+        return Score(self.name(), "loss", float(abs(after - before).mean()), "shift of means")
+''',
+}
+POINTS = {"larvatus.masks": "plus_one", "larvatus.attacks": "guess_first", "larvatus.measures": "mean_shift"}
+
+
+def installed(site: Path, package: str, points: dict[str, str], modules: dict[str, str]) -> None:
+    """A package in a folder, as an installer would leave it."""
+    (site / package).mkdir(parents=True)
+    (site / package / "__init__.py").write_text("")
+    for name, text in modules.items():
+        (site / package / name).write_text(text)
+    info = site / f"{package}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("".join(f"[{group}]\n{line}\n" for group, line in points.items()))
+
+
+def line(package: str, name: str, made: str | None = None) -> str:
+    named = made or "".join(part.capitalize() for part in name.split("_"))
+    return f"{name} = {package}.{name}:{named}"
+
+
+def ran(site: Path, *arguments: str, code: int = 0) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(ROOT)])}
+    command = [sys.executable, "-m", "larvatus.cli.main", *arguments]
+    done = subprocess.run(command, cwd=site, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    installed(folder, "tiny_sdc", {group: line("tiny_sdc", name) for group, name in POINTS.items()}, MODULES)
+    rng = np.random.default_rng(1)
+    pd.DataFrame({"income": rng.normal(100, 10, 60), "age": rng.integers(20, 60, 60)}).to_csv(folder / "in.csv", index=False)
+    return folder
+
+
+@pytest.mark.parametrize(("kind", "name"), [("masks", "plus_one"), ("attacks", "guess_first"), ("measures", "mean_shift")])
+def test_they_are_listed_and_described(site, kind, name):
+    listed = json.loads(ran(site, "list", "--json"))
+    assert name in listed[kind]
+    assert "additive_noise" in listed["masks"]
+    assert json.loads(ran(site, "describe", name, "--json"))["name"] == name
+
+
+def test_the_mask_has_options_on_the_command_line(site):
+    assert "plus_one" in ran(site, "mask", "--help")
+    ran(site, "mask", "in.csv", "-o", "out.csv", "--confidential", "income", "--method", "plus_one", "--amount", "2.5",
+        "--row-order", "keep")
+    before, after = pd.read_csv(site / "in.csv"), pd.read_csv(site / "out.csv")
+    assert np.allclose(after.income, before.income + 2.5)
+    assert "what is added" in ran(site, "mask", "--method", "plus_one", "--help")
+    said = ran(site, "mask", "in.csv", "-o", "no.csv", "--confidential", "income", "--step", "plus_one(amount=-1)", code=2)
+    assert "plus_one.amount: input should be greater than 0" in said
+
+
+def test_a_study_runs_them(site):
+    (site / "study.toml").write_text("""
+source = "in.csv"
+[roles]
+confidential = ["income"]
+non_confidential = ["age"]
+[[release]]
+name = "shifted"
+steps = [{ method = "plus_one", grid.amount = [1, 2] }]
+[[attack]]
+method = "guess_first"
+[[measure]]
+method = "mean_shift"
+[limits]
+guess_first = { above_chance = 0.1 }
+""")
+    ran(site, "run", "study.toml", "-o", "out", "-q")
+    scores = pd.read_csv(site / "out" / "scores.csv")
+    whole = scores[scores.level == "overall"]
+    shifts = whole[whole.score == "mean_shift"].groupby("release").value.first()
+    assert sorted(shifts.round(9)) == [1.0, 2.0]
+    assert set(whole.score) == {"guess_first", "mean_shift"}
+
+
+WRONG = {
+    "a name of ours": ({"larvatus.masks": line("other", "additive_noise")}, "adds 'additive_noise' to larvatus.masks, but "
+                       "larvatus.masks has a method of that name"),
+    "a name of another room": ({"larvatus.measures": line("other", "nearest_record")}, "larvatus.attacks has a method of that "
+                               "name"),
+    "a name of another package": ({"larvatus.masks": line("other", "plus_one")}, "adds one of that name, too"),
+    "no file name": ({"larvatus.masks": "PlusTwo = other.plus_two:PlusTwo"}, "in lower case with underscores"),
+    "another class": ({"larvatus.masks": line("other", "plus_two", "Other")}, "must name a class PlusTwo"),
+    "another contract": ({"larvatus.attacks": line("other", "plus_two")}, "must be a sub-class of larvatus.Attack"),
+    "no such module": ({"larvatus.masks": line("other", "plus_three")}, "cannot be imported: No module named"),
+}
+OTHER = {"plus_two.py": MODULES["plus_one.py"].replace("PlusOne", "PlusTwo") + "\nclass Other(PlusTwo):\n    pass\n"}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_breaks_the_rules_is_refused_by_name(site, tmp_path, wrong):
+    points, said = WRONG[wrong]
+    installed(tmp_path, "tiny_sdc", {group: line("tiny_sdc", name) for group, name in POINTS.items()}, MODULES)
+    installed(tmp_path, "other", points, OTHER)
+    told = ran(tmp_path, "list", code=2)
+    assert said in told
+    assert "the package other" in told or "the package tiny_sdc" in told
+    assert "Masks: additive_noise" in " ".join(ran(tmp_path, "mask", "--help").split())  # help is there all the same
+
+
+def test_an_engine_of_another_package(site, tmp_path):
+    installed(tmp_path, "other", {"larvatus.engines": line("other", "half_engine")},
+              {"half_engine.py": "class HalfEngine:\n    def read(self): ...\n"})
+    assert "half_engine" in ran(tmp_path, "list")
+    (tmp_path / "in.csv").write_text("x\n1\n2\n")
+    said = ran(tmp_path, "mask", "in.csv", "-o", "out.csv", "--confidential", "x", "--method", "additive_noise",
+               "--engine", "half_engine", code=2)
+    assert "HalfEngine lacks names, keyed, frame, write" in said
+
+
+def test_listing_stays_light(site):
+    code = ("import sys; from larvatus.cli.main import main; main(['list']); "
+            "print('LOADED', *sorted({m.split('.')[0] for m in sys.modules}))")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.rpartition("LOADED")[2].split())
+    assert "tiny_sdc" in loaded
+    assert not loaded & {"scipy", "numba", "pyarrow", "pandas", "polars", "sklearn", "duckdb", "pyspark"}
