@@ -103,7 +103,7 @@ def test_one_file_in_the_way_and_nothing_is_written(tmp_path, study, name):
 
 
 def test_a_folder_that_cannot_be_made(tmp_path, study):
-    with pytest.raises(WriteError, match="cannot be made"):
+    with pytest.raises(WriteError, match="cannot be created"):
         lv.run(study, tmp_path / "study.toml" / "out", secret=SECRET)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["people.parquet", "study.toml"]
 

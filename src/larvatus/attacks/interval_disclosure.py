@@ -40,7 +40,7 @@ from larvatus.stats.ranks.windows import WindowScale, close_limits, share_betwee
 Window = Annotated[float, Field(gt=0, le=1)]
 _STEPS = 2001
 _FIGURES = (SUCCESS, CHANCE, S_ALONE)
-Figures = Mapping[str, Floats]  # an array for each of _FIGURES
+WindowFigures = Mapping[str, Floats]  # an array for each of _FIGURES
 
 
 class IntervalDisclosure(Attack):
@@ -152,7 +152,7 @@ class _Beside:
         kept = [n.removeprefix(" position ") for n in self.before]
         return list(dict.fromkeys([*self.before, *self.after, *kept, *self.design.columns]))
 
-    def cells(self, group: int, block: Block, windows: Sequence[float]) -> Figures:
+    def cells(self, group: int, block: Block, windows: Sequence[float]) -> WindowFigures:
         """Success, chance and S alone, each windows × columns × records; NaN if there is no original value."""
         centre, slope = self.fits[group]
         predicted = centre + self.design.matrix(group, block) @ slope
@@ -168,7 +168,7 @@ class _Beside:
                 out[S_ALONE][i, j] = np.where(missing, np.nan, by_s)
         return out
 
-    def sums(self, windows: Sequence[float]) -> Figures:
+    def sums(self, windows: Sequence[float]) -> WindowFigures:
         """Success, chance and S alone, each windows × columns: means over all original values present."""
         def add(group: int, block: Block) -> Floats:
             found = self.cells(group, block, windows)
@@ -200,7 +200,7 @@ def _without_x_alone(row: Row) -> Row:
     return {k: v for k, v in row.items() if k != "x_alone"}
 
 
-def _variable(name: str, figures: Figures, windows: Sequence[float]) -> Row:
+def _variable(name: str, figures: WindowFigures, windows: Sequence[float]) -> Row:
     more = {f"within {w:g}": float(v) for w, v in zip(windows, figures[SUCCESS], strict=True)} if len(windows) > 1 else {}
     return {"variable": name, "value": float(figures[SUCCESS][0]), "chance": float(figures[CHANCE][0]),
             "s_alone": float(figures[S_ALONE][0]), **more}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.core.frames import as_arrow, as_pandas, as_polars, first_rows
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block, Column, Engine, RecordTable, RowFunction
-from larvatus.data.frame_conversion import as_arrow, as_pandas, as_polars, first_rows
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.sub_groups import Groups, GroupSettlement
 

@@ -127,3 +127,7 @@ def settings_of(columns: Sequence[str] | SubGroups | None) -> SubGroups:
     if isinstance(columns, SubGroups):
         return columns
     return SubGroups.model_validate({"columns": columns if columns is not None else ()})
+
+
+
+

@@ -18,11 +18,11 @@ from pydantic import Field, model_validator
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
+from larvatus.data.alignment import by_period
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
-from larvatus.data.periods import by_period
 from larvatus.masks.coarsening.tails import (
     SHARED_BY,
     Tail,

@@ -14,10 +14,9 @@ from pydantic import Field
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import MaskError, UtilityError, nearest_names
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.alignment import common_numbers
+from larvatus.data.alignment import by_period, common_numbers
 from larvatus.data.contracts import Block, Measure
 from larvatus.data.microdata import Microdata
-from larvatus.data.periods import by_period
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 from larvatus.data.sub_groups import GroupLabel

@@ -35,9 +35,9 @@ MEAN_LOSS = (
     " The mean loss is the mean relative loss over the measures next to it. A relative loss is a share of the largest "
     "possible loss, or its square root for squared differences. The losses themselves are in the units of their measures."
 )
-S_ALONE = f"S{SPACE}alone"
+_S_ALONE = f"S{SPACE}alone"
 TITLES = {
-    "s_alone": S_ALONE, "x_alone": f"X{SPACE}alone", "sub_group": "Sub-group", "N_U_p": "N·U_p",
+    "s_alone": _S_ALONE, "x_alone": f"X{SPACE}alone", "sub_group": "Sub-group", "N_U_p": "N·U_p",
     "U_p": "U_p", "expected_N_U_p": "N·U_p expected",
 }
 NOTES = {
@@ -72,7 +72,7 @@ def summary_table(heads: Sequence[Headline], measures: dict[str, list[Score]]) -
     """One row per release: the strongest attack with its baselines, then the losses."""
     risks = any(h.attack for h in heads)
     columns = ["Release"]
-    columns += ["No.", "Strongest attack", "Risk", "Interval", "Chance", S_ALONE] if risks else ["No."]
+    columns += ["No.", "Strongest attack", "Risk", "Interval", "Chance", _S_ALONE] if risks else ["No."]
     columns += ["Mean loss"] if len(measures) > 1 else []
     columns += [plain_title(m) for m in measures]
     rows = []
@@ -102,7 +102,7 @@ def attack_table(caption: str, heads: Sequence[Headline], scores: Sequence[Score
         (h.name, share(s.value), interval_text(*(s.interval or (None, None))), share(s.chance), share(s.s_alone))
         for h, s in zip(heads, scores, strict=True) if s
     )
-    return ReportTable(caption, ("Release", "Risk", "Interval", "Chance", S_ALONE), rows)
+    return ReportTable(caption, ("Release", "Risk", "Interval", "Chance", _S_ALONE), rows)
 
 
 def lanes_table(caption: str, what: str, heads: Sequence[Headline], lanes: Sequence[Lane], tone: str) -> ReportTable:
@@ -110,7 +110,7 @@ def lanes_table(caption: str, what: str, heads: Sequence[Headline], lanes: Seque
     sizes = any(lane.records is not None for lane in lanes)
     total = sum(lane.records or 0 for lane in lanes) if what == "sub-group" else 0
     risk = tone == "risk"
-    columns = [what.capitalize(), *(["Records"] if sizes else []), *(["Chance", S_ALONE] if risk else [])]
+    columns = [what.capitalize(), *(["Records"] if sizes else []), *(["Chance", _S_ALONE] if risk else [])]
     many = len(heads) > MOST_ACROSS
     columns += ["Lowest", "Median", "Highest", "Highest in"] if many else [release_title(h, len(heads)) for h in heads]
     shown, note = within_budget(lanes, len(columns))

@@ -21,7 +21,7 @@ from larvatus.reporting.page.blocks import (
     Section,
 )
 from larvatus.reporting.page.lanes import anchor
-from larvatus.reporting.page.tables import S_ALONE
+from larvatus.reporting.page.tables import _S_ALONE
 from larvatus.reporting.sections.null_distributions import P95, null_of
 from larvatus.reporting.sections.rules import rules_block
 from larvatus.reporting.sections.steps import steps_section
@@ -72,7 +72,7 @@ def _risks(risks: Sequence[Score]) -> ReportTable:
         (plain_title(s.method), share(s.value), interval_text(*(s.interval or (None, None))), share(s.chance), share(s.s_alone),
          _beyond(s)) for s in risks
     )
-    columns = ("Attack", "Risk", "Interval", "Chance", S_ALONE, "Compared with baseline")
+    columns = ("Attack", "Risk", "Interval", "Chance", _S_ALONE, "Compared with baseline")
     return ReportTable("Risk by attack", columns, rows, frozenset({0, 5}))
 
 
