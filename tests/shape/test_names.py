@@ -32,6 +32,7 @@ PARTICIPLES = {
 BY_NAME = {"PAPER"}  # found by this name in every paper's folder, as methods are found by their file's
 ALONE = {  # short modules with one user, and why each stays a file
     "cli/demo_study.py": "the data and the study of the demo, which a newcomer looks for by name",
+    "core/frames.py": "conversions between frame libraries, apart from the values that use them",
     "constraints/feasibility.py": "linear programming, imported only where rules are stated",
     "data/sampling.py": "a keyed sample, asked for by several rooms over time",
     "engines/_disk/pairing.py": "the verb `pair` of one engine, as in every engine",

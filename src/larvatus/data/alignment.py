@@ -11,7 +11,7 @@ from larvatus.core.errors import MaskError, PairingError, UtilityError, nearest_
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.design import Design, design_of, term_name, with_terms
 from larvatus.data.microdata import Microdata
-from larvatus.data.sub_groups import GroupSettlement
+from larvatus.data.sub_groups import GroupLabel, GroupSettlement
 
 _GROUP = " sub-group"
 
