@@ -39,7 +39,7 @@ def test_the_file_described_and_another(folder, capsys):
     assert out.splitlines() == ["out.csv: is the one described", "out.codebook.csv: is the one described (the codebook)"]
     (folder / "out.codebook.csv").write_text("column", encoding="utf-8")
     assert main(["verify", "out.manifest.json", "-q"]) == 1
-    assert capsys.readouterr().err.startswith("larvatus: out.codebook.csv is not the one described: 6 bytes, and ")
+    assert capsys.readouterr().err.startswith("larvatus: out.codebook.csv is not the one described: 6 bytes instead of ")
     assert main(["verify", "in.csv", "out.csv"]) == 2
     assert main(["verify", "out.manifest.json", "none.csv"]) == 2
 

@@ -143,5 +143,5 @@ def test_rounding_puts_nothing_on_the_frontier():
 
 @pytest.mark.parametrize("limits", [None, {}])
 def test_no_release_meets_limits_that_nobody_stated(limits):
-    with pytest.raises(StudyError, match="no limit is given"):
+    with pytest.raises(StudyError, match="none is stated"):
         compared(candidate("a", 0.5, 0.1)).meets(limits)

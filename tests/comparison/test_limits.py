@@ -146,7 +146,7 @@ def test_combined_scores_are_limited_and_shown_with_their_parts():
     ({"search": [{"name": "s", "steps": [{"method": "additive_noise", "variance": 1, "range": {"variance": [1, 2]}}]}]},
      "search 's': variance is given twice"),
     ({"combine": 5}, "combine: needs tables such as [combine.NAME], got int."),
-    ({"release": [{"name": "n", "steps": ["additive_noise"], "reverse_mapped": 2}]}, "release 'n': reverse_mapped is"),
+    ({"release": [{"name": "n", "steps": ["additive_noise"], "reverse_mapped": 2}]}, "release 'n': reverse_mapped must be"),
 ])
 def test_problems_of_a_study(raw, said):
     with pytest.raises(StudyError) as caught:
