@@ -104,7 +104,7 @@ def test_the_codebook_has_every_released_column(tmp_path, monkeypatch):
     rows = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
     told = rows["home_value"]
     assert (told["Type"], told["Masked"], told["How"]) == ("number", "yes", "data shuffling (zeros latent)")
-    assert (rows["gender"]["Masked"], rows["gender"]["How"]) == ("no", "released as it is")
+    assert (rows["gender"]["Masked"], rows["gender"]["How"]) == ("no", "released unchanged")
 
 
 def test_a_step_that_is_not_described_is_not_named_in_the_codebook(comparison):
