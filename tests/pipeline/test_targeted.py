@@ -71,7 +71,8 @@ def test_draws_depend_on_what_the_file_holds_and_nothing_else_shows_it(tmp_path)
 
 
 @pytest.mark.parametrize(("text", "said"), [
-    (None, "cannot be read"), ("", "no record ids"), ("id\n\n", "no record ids"), ("larvatus_record\nsecret\n", "whole numbers"),
+    (None, "cannot be read"), ("", "no record ids"), ("id\n\n", "no record ids"),
+    ("larvatus_record\nsecret\n", "whole numbers"),
     ("id\n9999\n", "a list of 1 record ids selects no record"),
 ])
 def test_files_that_cannot_be_used_are_refused_without_quoting_them(tmp_path, text, said):

@@ -213,7 +213,7 @@ def of_size(smallest: int, small: str, columns=("town", "sex")) -> lv.SubGroups:
 
 @pytest.mark.parametrize(("groups", "mask", "said", "unsaid"), [
     (of_size(3, "pool"), None, "Masking had regard to sub-groups formed by town, sex. Other subsets", "pooled"),
-    (of_size(10, "pool"), None, "columns with sex are preserved only in sub-groups that were not pooled. Other", "not preserved"),
+    (of_size(10, "pool"), None, "with sex are preserved only in sub-groups that were not pooled. Other", "not preserved"),
     (of_size(200, "pool"), None, "into one: masking was not done within sub-groups of town, sex; relations of masked "
      "columns with town, sex are not preserved. Other", "had regard"),
     (of_size(10, "suppress"), None, "formed by town, sex. Records of small sub-groups are not released. Other", "147"),

@@ -202,7 +202,8 @@ def test_fixed_steps_choices_and_whole_numbers():
     ([{"steps": [{"method": "additive_noise", "range": {"varance": [0.1, 1]}}]}], "did you mean 'variance'"),
     ([{"steps": [{"method": "additive_noise", "choice": {"noise": []}}]}], "list of values"),
     ([{"steps": [{"method": "additive_noise", "range": 3}]}], "range must give settings"),
-    ([{"steps": ["additive_noise"], "stesp": 1}], "there is no setting"), (["data_shuffling", "data_shuffling"], "two entries are named"),
+    ([{"steps": ["additive_noise"], "stesp": 1}], "there is no setting"),
+    (["data_shuffling", "data_shuffling"], "two entries are named"),
 ])
 def test_spaces_that_cannot_be_read(space, said):
     with pytest.raises(StudyError, match=said):

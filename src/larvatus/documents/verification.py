@@ -103,7 +103,8 @@ def _difference(found: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) ->
         have = {p["name"]: p for p in found["parts"]}
         parts = {p["name"]: p for p in alike[0]["parts"]}
         changed = sum(have[n] != parts[n] for n in have.keys() & parts.keys())
-        return f"{len(parts.keys() - have)} parts are missing, {len(have.keys() - parts)} were added, {changed} have different content"
+        missing, added = len(parts.keys() - have), len(have.keys() - parts)
+        return f"{missing} parts are missing, {added} were added, {changed} have different content"
     return _sizes(found, alike)
 
 
