@@ -47,8 +47,10 @@ CASES = {
     "infinities": (mask("inf.csv"), ["1 infinite"]),
     "ragged rows": (mask("ragged.csv"), ["Expected 2 columns, got 3"]),
     "no such file": (mask("im.csv"), ["no file im.csv", "did you mean 'in.csv'"]),
-    "small sub-groups": (mask("in.csv", "--sub-groups", "region,age"),
-                         ["sub-groups have fewer than 2", "age=", 'small = "pool"']),
+    "small sub-groups": (
+        mask("in.csv", "--sub-groups", "region,age"),
+                         ["sub-groups have fewer than 2", "age=", 'small = "pool"'],
+    ),
     "a folder that is not there": (mask("in.csv", output="no/where/out.csv"), ["folder no/where does not exist"]),
     "a file in place of a folder": (mask("in.csv", output="in.csv/out.csv"), ["in.csv does not exist"]),
     "an existing file": (mask("in.csv", output="taken.csv"), ["taken.csv exists already", "--overwrite"]),

@@ -134,8 +134,8 @@ def test_its_law_is_the_law_of_what_it_does(table):
 
 
 @pytest.mark.parametrize(("variance", "said"), [
-    ([0.1], "1 values for 2 confidential columns"), ({"x": 0.1}, "no value for 'y'"),
-    ({"x": 0.1, "z": 1}, "not a confidential column"),
+    ([0.1], "1 values for 2 confidential"), ({"x": 0.1}, "no value for 'y'"),
+    ({"x": 0.1, "z": 1}, "is not a confidential"),
 ])
 def test_settings_that_do_not_fit_the_columns(table, variance, said):
     with pytest.raises(lv.LarvatusError, match=said):

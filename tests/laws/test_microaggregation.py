@@ -108,7 +108,7 @@ def test_missing_values_stay_and_groups_share_what_they_lack(table, grouping, en
             assert now.groupby(X, dropna=False).size().min() >= 3
     rare = holes.assign(y=holes.y.where(np.arange(N) > 0))
     if grouping in ("mdav", "projection"):
-        with pytest.raises(lv.LarvatusError, match="under 3 usable records"):
+        with pytest.raises(lv.LarvatusError, match="fewer than 3 usable records"):
             masked(rare, grouping=grouping, engine=engine)
         assert len(masked(rare, grouping=grouping, engine=engine, small="suppress").frame()) < N
     else:

@@ -92,7 +92,7 @@ def test_small_sub_groups_by_size(frame):
     for size in range(2, 7):
         small = pd.concat([frame[frame.g == 0][:50], frame[frame.g == 1][:size]])
         if size < 4:
-            with pytest.raises(lv.LarvatusError, match=rf"under 4 usable records: \(g=1\) has {size}"):
+            with pytest.raises(lv.LarvatusError, match=rf"fewer than 4 usable records: \(g=1\) has {size}"):
                 released(small, MASK)
             continue
         after = released(small, MASK)

@@ -98,7 +98,7 @@ def test_small_sub_groups(frame):
     for size in (5, 6, 9):
         small = pd.concat([frame[frame.g == 0][:100], frame[frame.g == 1][:size]])
         if size < 6:
-            with pytest.raises(lv.LarvatusError, match=rf"under 6 usable records: \(g=1\) has {size}"):
+            with pytest.raises(lv.LarvatusError, match=rf"fewer than 6 usable records: \(g=1\) has {size}"):
                 steps(small, Shrunk(), EXACT, names=TWO)
             steps(small, Shrunk(), RANDOM, names=TWO)
             continue

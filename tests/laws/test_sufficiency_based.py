@@ -330,7 +330,7 @@ def test_small_sub_groups_by_size(table):
     for size in range(2, 10):
         small = pd.concat([table[table.g == 0][:100], table[table.g == 1][:size]])
         if size < 4:
-            with pytest.raises(lv.LarvatusError, match=rf"under 4 usable records: \(g=1\) has {size}"):
+            with pytest.raises(lv.LarvatusError, match=rf"fewer than 4 usable records: \(g=1\) has {size}"):
                 masked(small, given=["s"])
             continue
         release = masked(small, given=["s"], similarity=0.3)
@@ -421,7 +421,7 @@ def test_a_rare_pattern_is_refused_pooled_or_left_out(table):
         data = lv.read(frame, **roles, sub_groups=lv.SubGroups(columns=("g",), small=small))
         return lv.mask(data, lv.masks.SufficiencyBased(similarity=0.5, **settings), secret=SECRET)
 
-    with pytest.raises(lv.LarvatusError, match=r"under 6 usable records: \(missing=y, g=2\) has 3"):
+    with pytest.raises(lv.LarvatusError, match=r"fewer than 6 usable records: \(missing=y, g=2\) has 3"):
         run("refuse")
     pooled = run("pool").frame()
     for index in by_pattern(frame, {(False, True, False)}):

@@ -44,14 +44,14 @@ def test_presets_and_every_field_are_described(name, capsys, monkeypatch):
 
 def test_the_sentence_tells_all_that_is_stated():
     said = lv.Intruder(keys=2, presence="unknown", guesses=[1, 5], other_releases=["two"]).in_words(NAMES)
-    for part in ("a, b of each target", "whether a target is in the file", "1 or 5 guesses", "two"):
+    for part in ("a, b for each target", "whether a target is in the file", "1 or 5 guesses", "two"):
         assert part in said
     assert "every released column" in lv.Intruder(keys=9).in_words(NAMES)
 
 
 def test_a_report_does_not_contradict_itself(data, release):
     text = lv.compare(data, [release], ["nearest_record"], ["moments"], intruder="realistic").html()
-    assert "a, b, c of each target" in text
+    assert "a, b, c for each target" in text
     assert "original values of all released columns" not in text
 
 

@@ -24,12 +24,12 @@ def said(step: object, confidential: list[str]) -> dict[str, str]:
 def test_columns_without_values_and_without_change_are_named(step):
     notes = said(step, ["x", "still", "empty"])
     assert notes["empty has no values, so there was nothing to mask"] == "warning"
-    assert notes["no value of still was changed: all 60 leave as they came"] == "warning"
+    assert notes["no value of still was changed: all 60 are released unchanged"] == "warning"
 
 
 @pytest.mark.parametrize("step", [M.DataShuffling(), M.LatinHypercube()])
 def test_a_constant_column_is_named_by_masks_that_permute(step):
-    assert said(step, ["x", "y", "still"])["no value of still was changed: all 60 leave as they came"] == "warning"
+    assert said(step, ["x", "y", "still"])["no value of still was changed: all 60 are released unchanged"] == "warning"
 
 
 def test_a_release_in_which_all_is_changed_says_so():
