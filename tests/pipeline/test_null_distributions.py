@@ -197,7 +197,7 @@ def test_how_it_is_asked_for(tmp_path, capsys):
     with pytest.raises(StudyError, match="null must be 0 or at least 20"):
         lv.Study.of({**raw, "utility": {"null": 5}}, tmp_path)
     data = lv.read(one_column(), confidential=["x"])
-    with pytest.raises(UtilityError, match="give 20 to 10,000"):
+    with pytest.raises(UtilityError, match="Use 20 to 10,000"):
         lv.utility(data, lv.Release("same", (data,)), null=5)
     lv.mask(data, "additive_noise", secret=SECRET).write(tmp_path / "out.csv", "keep")
     main(["utility", str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), "--confidential", "x", "--row-order", "keep",
