@@ -213,7 +213,7 @@ def test_missing_cells_and_names_are_said_and_do_not_fool():
     released = table.assign(b=table.b + np.random.default_rng(1).normal(0, 0.001, 400))
     score = lv.risk(data, released, ["posterior_match"])[0]
     assert score.value > 0.95
-    assert any("k holds names" in n for n in score.notes)
+    assert any("k is categorical" in n for n in score.notes)
     only = lv.read(table, confidential=["k"])
     with pytest.raises(lv.LarvatusError, match="no numeric confidential column"):
         lv.risk(only, table, ["posterior_match"])

@@ -153,7 +153,7 @@ def test_names_that_the_original_never_held_separate_the_files():
     score = propensity(data, frame.assign(house="elsewhere"))
     assert score.value == pytest.approx(0.25)
     assert any("separated" in n for n in score.notes)
-    assert any("levels of house" in n for n in score.notes)
+    assert any("house does not have the same levels" in n for n in score.notes)
 
 
 def test_dropped_columns_are_lost_and_said():
@@ -235,7 +235,7 @@ def test_a_broken_identity_is_seen_however_small_the_break(sd):
     noise = np.random.default_rng(1).normal(size=frame.shape) * frame.std().to_numpy() * sd
     score = lv.utility(data, frame + noise, ["propensity"])[0]
     assert score.value == pytest.approx(0.25, rel=0.03 if sd < 1e-5 else 1e-9)  # some breaks are as small as rounding
-    assert any("total is determined by a and b; that does not hold in " in n for n in score.notes)
+    assert any("total is determined by a and b; this does not hold in " in n for n in score.notes)
     assert [r["value"] for r in score.by_group] == pytest.approx([score.value])
 
 

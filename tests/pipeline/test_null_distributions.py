@@ -201,7 +201,7 @@ def test_how_it_is_asked_for(tmp_path, capsys):
     with pytest.raises(StudyError, match=r"utility\.null: no such setting; it is now called 'null_resamples'"):
         lv.Study.of({**raw, "utility": {"null": 20}}, tmp_path)
     data = lv.read(one_column(), confidential=["x"])
-    with pytest.raises(UtilityError, match="give 20 to 10,000"):
+    with pytest.raises(UtilityError, match="Use 20 to 10,000"):
         lv.utility(data, lv.Release("same", (data,)), null_resamples=5)
     lv.mask(data, "additive_noise", secret=SECRET).write(tmp_path / "out.csv", "keep")
     main(["utility", str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), "--confidential", "x", "--row-order", "keep",

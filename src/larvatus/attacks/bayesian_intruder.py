@@ -158,25 +158,25 @@ class BayesianIntruder(Attack):
         self, original: Microdata, release: Release, intruder: Intruder
     ) -> tuple[dict[str, FactorLaw], bool, list[str]]:
         """The law of each column, whether its standard deviations are unknown, and notes about that."""
-        told = factor_laws(release, original) if release.steps else None
+        stated = factor_laws(release, original) if release.steps else None
         steps = [s for r in (release, *release.others) for s in r.steps]
         hidden = not intruder.told(steps)
         if self.parameters == "unknown":
-            return {} if hidden else told or {}, True, []
+            return {} if hidden else stated or {}, True, []
         if self.bias_sd is not None or self.noise_ratio is not None:
             return self._stated(original, release, intruder.error), False, []
         if not release.steps or hidden:
             return {}, True, ["the intruder does not know how the file was masked, assumes a random factor and noise, and has "
                               "a prior on the size of both"]
-        if told is None and release.averaged > 1 and factor_laws(replace(release, averaged=1), original) is not None:
+        if stated is None and release.averaged > 1 and factor_laws(replace(release, averaged=1), original) is not None:
             return {}, True, ["the average of several copies does not follow the law of one copy, so the sizes of its factor "
                               "and noise are treated as unknown"]
-        if told is None:
+        if stated is None:
             raise RiskError(
                 "bayesian_intruder: the steps of this release do more than multiply each value by a factor and add noise. Set "
                 "bias_sd and noise_ratio to assume values for them, or parameters = \"unknown\"."
             )
-        return told, False, []
+        return stated, False, []
 
     def _stated(self, original: Microdata, release: Release, error: float) -> dict[str, FactorLaw]:
         base = dict(release.joined)

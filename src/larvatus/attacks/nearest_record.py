@@ -37,13 +37,13 @@ Distance = Literal["euclidean", "mahalanobis", "gower"]
 class NearestRecord(Attack):
     """The intruder knows the targets' original values and links each to the nearest released record.
 
-    Non-confidential columns are released unchanged, so the candidates are the records of the same sub-group that agree with
-    the target in every known non-confidential column. If those columns are known with error, or come from the intruder's own
-    file, they enter the distance instead. Numbers are measured in standard deviations of the released values; two different
-    categories are one such unit apart. If a cell is missing on either side, only the other columns are compared, and the
-    missing cell adds a cost: large if missing cells stay missing in the release, small if the mask blanks cells. The value
-    is the share of targets linked to their own record; ties share the credit. With S alone the intruder guesses among the
-    candidates.
+    A target x is linked to arg min_j d(x, y_j) over its candidates j. Non-confidential columns are released unchanged, so
+    the candidates are the records of the same sub-group that agree with the target in every known non-confidential column.
+    If those columns are known with error, or come from the intruder's own file, they enter the distance instead. Numbers
+    are measured in standard deviations of the released values; two different categories are one such unit apart. If a cell
+    is missing on either side, only the other columns are compared, and the missing cell adds a cost: large if missing cells
+    stay missing in the release, small if the mask blanks cells. The value is the share of targets linked to their own
+    record; ties share the credit. With S alone the intruder guesses among the candidates.
 
     Parameters:
         within: success means that the own record is among this many nearest records; the first number decides the value.

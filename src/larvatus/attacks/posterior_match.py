@@ -69,10 +69,10 @@ class PosteriorMatch(Attack):
                             "intruder.known, or leave intruder.known empty for all.")
         guesses = guesses_of(self.within, "within" in self.model_fields_set, intruder)
         stated = law_of(release, original) if self.law == "mask" and _pools_are_sub_groups(keys, release) else None
-        told = stated is not None and intruder.told([s for r in (release, *release.others) for s in r.steps])
+        knows_law = stated is not None and intruder.told([s for r in (release, *release.others) for s in r.steps])
         link = PosteriorLink(keys, original, release, guesses, self.rule, random)
-        used = link.by(stated if told else None, self.law)
-        notes = [] if told or self.law != "mask" else [
+        used = link.by(stated if knows_law else None, self.law)
+        notes = [] if knows_law or self.law != "mask" else [
             "the intruder does not know how the release was masked: the law is learnt from other records" if stated is not None
             else "no linear law is stated for this release: it is learnt from other records, which understates the success of "
             "an intruder who knows the mask"
@@ -88,8 +88,8 @@ class PosteriorMatch(Attack):
         if (self.targets or release.data.rows) > _BESIDE:
             fewer = keys_of("posterior_match", original, release, intruder, random, _BESIDE)
             link = PosteriorLink(fewer, original, release, guesses, self.rule, random)
-        other = link.by(None if told else stated, self.law)
-        known, unknown = (used, other) if told else (other, used)
+        other = link.by(None if knows_law else stated, self.law)
+        known, unknown = (used, other) if knows_law else (other, used)
         rows: list[Row] = [
             {"parameters": name, "value": float(c.success[:, 0].mean()), "targets": len(c.success)}
             for name, c in (("known", known), ("not known", unknown))

@@ -172,7 +172,7 @@ def link_groups(
         group[tried], success[best].T, chance=found_credits[CHANCE].T, s_alone=found_credits[S_ALONE].T,
         x_alone=x_alone[best].T, outlying=outlying(values[OUTLYING])[tried], record=record[tried],
     )
-    more = [*notes, *(f"{n} is of a type that this attack cannot use to link records" for n in by.unused)]
+    more = [*notes, *(f"{n} is not used: this attack cannot link records by it" for n in by.unused)]
     if one_guess and max(guesses) > 1:
         more.append("this attack makes only one guess, even if the intruder has more")
     if guesses[0] > 1 and not one_guess:

@@ -49,20 +49,20 @@ def compare_analyses(
     check_analyses(analyses, data.released, data.table.columns)
     rows: list[Row] = []
     variables: list[Row] = []
-    said: dict[str, list[str]] = {}
+    labels_of: dict[str, list[str]] = {}  # each note with the analyses it applies to
     for i, (analysis, label) in enumerate(zip(analyses, labels(analyses), strict=True)):
         progress(f"analysing: {label}", i, len(analyses))
         own, own_notes = _analysis(analysis, label, data, release, random)
         rows += own
         for text in own_notes:
-            said.setdefault(text, []).append(label)
+            labels_of.setdefault(text, []).append(label)
         changed = [sum(bool(r[k]) for r in own) for k in ("sign", "significance")]
         counted = any(r["loss"] is not None for r in own)
         variables.append({
             "variable": label, "loss": mean_of(own) if counted else None, "quantities": len(own), "sign_changed": changed[0],
             "significance_changed": changed[1],
         })
-    notes = [text if len(of) == len(analyses) else f"{'; '.join(of)}: {text}" for text, of in said.items()]
+    notes = [text if len(of) == len(analyses) else f"{'; '.join(of)}: {text}" for text, of in labels_of.items()]
     if any(d.rows > MOST_ANALYSED for d in (data, *release.copies)):
         notes.append(f"computed on a random sample of about {MOST_ANALYSED:,} records, the same in both files")
     return Score(
@@ -105,22 +105,22 @@ def _analysis(
     else:
         after = _combined(analysis, copies)
         beside = correction(analysis, release, held, levels, weights[0] is not None)
-    said = []
+    notes = []
     if analysis.weighted and data.roles.weight is not None and weights[0] is None:
-        said.append("unweighted, because the weight is not in both files")
+        notes.append("unweighted, because the weight is not in both files")
     if analysis.kind == "formula":
-        said.append(f"standard errors are robust ({ROBUST[analysis.model]})" + _by_weights(weights[0]))
+        notes.append(f"standard errors are robust ({ROBUST[analysis.model]})" + _by_weights(weights[0]))
     elif weights[0] is not None:
-        said.append("standard errors are linearised" + _by_weights(weights[0]))
+        notes.append("standard errors are linearised" + _by_weights(weights[0]))
     if analysis.model == "logistic" and analysis.regression.outcome.column in held.levels:
-        said.append("the model is for the second level of the outcome against the first, in their order")
+        notes.append("the model is for the second level of the outcome against the first, in their order")
     elif analysis.model == "logistic" and levels[analysis.regression.outcome.column] != (0.0, 1.0):
-        said.append("the model is for the larger of the two values of the outcome against the smaller")
+        notes.append("the model is for the larger of the two values of the outcome against the smaller")
     if len(copies) > 1:
-        said.append(f"{len(copies)} copies are combined by the rule for partially synthetic data")
+        notes.append(f"{len(copies)} copies are combined by the rule for partially synthetic data")
     if beside is not None and beside.why:
-        said.append(f"not corrected for the published noise: {beside.why}")
-    return _rows(analysis, label, before, after, beside), said
+        notes.append(f"not corrected for the published noise: {beside.why}")
+    return _rows(analysis, label, before, after, beside), notes
 
 
 def _by_weights(weight: str | None) -> str:
@@ -167,9 +167,10 @@ def _rows(analysis: Analysis, label: str, before: Side, after: Side, beside: Cor
         unit = _unit(before.found, places[0].get(name))
         j, other = _overlap(one, two, unit), _overlap(one, three, unit)
         counted = one[0] is not None
-        said = [f"{what}: {why}" for what, why in (("original", _why(before, places[0].get(name))),
-                                                   ("release", _why(after, places[1].get(name))),
-                                                   ("corrected", _not_corrected(analysis, beside, name))) if why]
+        reasons = [f"{what}: {why}" for what, why in (
+            ("original", _why(before, places[0].get(name))), ("release", _why(after, places[1].get(name))),
+            ("corrected", _not_corrected(analysis, beside, name)),
+        ) if why]
         out.append({
             "analysis": label, "quantity": name,
             "original": one[0], "original_low": one[1], "original_high": one[2],
@@ -177,7 +178,7 @@ def _rows(analysis: Analysis, label: str, before: Side, after: Side, beside: Cor
             "corrected": three[0], "corrected_low": three[1], "corrected_high": three[2],
             "overlap": j, "corrected_overlap": other, "loss": (1.0 - (LEAST_OVERLAP if j is None else j)) if counted else None,
             "sign": _sign(one, two) if analysis.kind != "table" else None,
-            "significance": _significance(one, two) if scored else None, "level": analysis.level, "said": "; ".join(said),
+            "significance": _significance(one, two) if scored else None, "level": analysis.level, "said": "; ".join(reasons),
         })
     return out
 

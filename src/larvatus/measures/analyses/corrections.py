@@ -60,10 +60,10 @@ def _noise_step(release: Release) -> Mask | None:
 
 
 def _cannot(analysis: Analysis, release: Release, step: Mask, masked: Sequence[str], weighted: bool) -> str:
-    told = step.settings()
+    settings = step.settings()
     if len(release.steps) > 1 or len(release.copies) > 1:
         return "another step changes the distribution of the noise"
-    if told.get("zeros") == "keep" or told.get("positive") or step.where is not None or len(release.rules):
+    if settings.get("zeros") == "keep" or settings.get("positive") or step.where is not None or len(release.rules):
         return "kept zeros, redrawn values, unmasked records or enforced rules change the distribution of the noise"
     if analysis.kind in ("quantile", "table") or analysis.model == "logistic":
         return f"there is no correction for {'a logistic regression' if analysis.kind == 'formula' else f'a {analysis.kind}'}"
@@ -81,18 +81,18 @@ def _cannot(analysis: Analysis, release: Release, step: Mask, masked: Sequence[s
 
 def _published(step: Mask, masked: Sequence[str], used: Sequence[str]) -> Noise:
     """The published noise of the columns used, in the order of the release."""
-    told, kept = step.settings(), [n for n in masked if n in used]
+    settings, kept = step.settings(), [n for n in masked if n in used]
 
     def each(name: str) -> dict[str, float]:
-        value = told[name]
+        value = settings[name]
         found = per_column(name, tuple(value) if isinstance(value, list) else value, list(masked))
         return {n: float(v) for n, v in zip(masked, found, strict=True) if n in kept}
 
     if step.name() == "additive_noise":
-        return additive(each("variance"), told["noise"])
+        return additive(each("variance"), settings["noise"])
     if step.name() == "correlated_noise":
-        return correlated(kept, float(told["variance"]), told["noise"])
-    return multiplicative(each("bias_sd"), each("noise_ratio"), told["noise"], told["bias"])
+        return correlated(kept, float(settings["variance"]), settings["noise"])
+    return multiplicative(each("bias_sd"), each("noise_ratio"), settings["noise"], settings["bias"])
 
 
 def _moments(step: Mask, masked: Sequence[str], frame: dict[str, Array], group: Array) -> CorrectedMoments:

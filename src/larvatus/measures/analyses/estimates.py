@@ -133,8 +133,8 @@ def _gathered(
 ) -> ModelEstimates:
     estimate, variance = (np.array([f[i] for f in found], dtype=np.float64) for i in (0, 1))
     fine = np.isfinite(variance)
-    said = tuple("" if ok else why if n else _NONE for ok, (*_, n) in zip(fine, found, strict=True))
-    return ModelEstimates(tuple(names), np.where(fine, estimate, np.nan), variance, freedom, min(n for *_, n in found), said)
+    reasons = tuple("" if ok else why if n else _NONE for ok, (*_, n) in zip(fine, found, strict=True))
+    return ModelEstimates(tuple(names), np.where(fine, estimate, np.nan), variance, freedom, min(n for *_, n in found), reasons)
 
 
 def _quantiles(analysis: Analysis, columns: AnalysisColumns) -> tuple[ModelEstimates, tuple[np.ndarray, np.ndarray]]:
