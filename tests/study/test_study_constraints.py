@@ -130,7 +130,7 @@ def test_the_command_line_adds_to_the_study(folder, capsys):
 
 @pytest.mark.parametrize(("options", "said"), [
     (("--constraint", "tax <= wagge"), "did you mean 'wage'"), (("--constraint", "tax <"), "cannot be read"),
-    (("--repair", "redraw"), "--repair: there is no rule to meet"),
+    (("--repair", "redraw"), "--repair: there is no rule to enforce"),
     (("--constraint", "tax <= wage", "--repair", "clip"), "constraints.repair: input should be"),
 ])
 def test_mistakes_on_the_command_line(folder, capsys, options, said):
