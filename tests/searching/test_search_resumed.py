@@ -185,7 +185,7 @@ def test_the_study_that_a_search_writes_can_be_run_and_checked(study, tmp_path, 
     assert told["limits"]["kept"] is True
     assert {v["score"] for v in told["limits"]["verdicts"]} == {"nearest_record", "moments"}
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "against the limits" in page
+    assert "Limits for “" in page
     assert "for_users" in page
     assert "chosen among 6 candidates" in page
     assert "Yearly income" in page

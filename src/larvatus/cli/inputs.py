@@ -30,7 +30,7 @@ class RoleOptions:
     confidential: Annotated[str | None, Parameter(help="columns to mask, separated by commas")] = None
     non_confidential: Annotated[str | None, Parameter(help="columns to release unchanged, separated by commas")] = None
     sub_groups: Annotated[str | None, Parameter(
-        help="mask within the cross-classification of these columns (default: the whole file)"
+        help="columns whose cross-classification forms the sub-groups (default: the whole file)"
     )] = None
     identifiers: Annotated[str | None, Parameter(help="columns that are never released")] = None
     weight: Annotated[str | None, Parameter(help="survey weight, released unchanged")] = None

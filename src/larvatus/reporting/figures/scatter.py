@@ -130,7 +130,7 @@ def _square(x: Sequence[float], y: Sequence[float], frame: Frame) -> str:
 
 
 def _level(share: float, deepest: float) -> int:
-    """From 1 to the deepest, by the root of the share, so that thin parts are seen beside thick ones."""
+    """From 1 to the deepest, by the root of the share, so that sparse cells remain visible."""
     return max(1, math.ceil(_LEVELS * math.sqrt(share / deepest)))
 
 
