@@ -356,7 +356,7 @@ def test_chosen_records_that_leave_no_choice_are_refused(chosen):
 @pytest.mark.parametrize("held", [1 << 16, 100], ids=["held whole", "in chunks"])
 def test_columns_too_far_from_zero_are_named(table, held, monkeypatch):
     """At 2e7 standard deviations in one sub-group; at half that, and where a column is constant, nothing is said."""
-    monkeypatch.setattr(import_module("larvatus.masks.sufficiency_based"), "HELD", held)
+    monkeypatch.setattr(import_module("larvatus.masks.sufficiency_based"), "LARGEST_WHOLE", held)
     z = (table.x - table.groupby("g").x.transform("mean")) / table.groupby("g").x.transform("std")
     moved = table.assign(x=z + np.where(table.g == 1, 2e7, 5e6), y=np.where(table.g == 0, 1e12, table.y))
     said = [n for n in masked(moved, given=["s"]).notes if "standard deviations" in n.text]
