@@ -207,7 +207,7 @@ def test_a_later_draw_is_taken_only_if_it_obeys():
     copies, notes, table = rules.kept([first], first, lambda k: [later[k - 1]])
     assert copies[0].frame().x.tolist() == [1.0, 5.0, 9.0, -3.0]
     assert table[0]["released"] == 1
-    assert any("1 records still break a rule after 2 more draws" in str(n) for n in notes)
+    assert any("1 records still break a rule after 2 redraws" in str(n) for n in notes)
 
 
 def test_rounding_that_would_break_a_rule_is_made_room_for():
@@ -249,7 +249,7 @@ def test_redrawn_records_are_drawn_from_the_same_noise():
 def test_what_redrawing_cannot_reach_is_said():
     release = masked({"bounds": {"wage": {"least": 1e9}}, "repair": "redraw", "attempts": 2})
     assert release.rules[0] == {"rule": "wage >= 1e+09", "original": 400, "after_steps": 400, "released": 400}
-    assert "warning: rules: 400 records still break a rule after 2 more draws" in said(release)
+    assert "warning: rules: 400 records still break a rule after 2 redraws" in said(release)
 
 
 def test_reverse_mapping_gives_bounds_and_whole_numbers_and_says_what_it_cannot():
@@ -334,7 +334,7 @@ def test_conditions_on_text_and_inequalities_with_columns_released_as_they_are()
     (["wage = wage + 1"], "circular identities between wage"),
     (["total = wage + rent", "total = wage + tax"], "'total' is on the left of two identities"),
     (["if work > 3 then wage = 0"], "is categorical. Compare it using"),
-    ({"integers": ["age"]}, "'age' is released as it is"), ({"bounds": {"work": {"least": 0}}}, "'work' is released as it is"),
+    ({"integers": ["age"]}, "'age' is not masked"), ({"bounds": {"work": {"least": 0}}}, "'work' is not masked"),
     ({"integers": ["wage"], "decimals": {"wage": 1}}, "'wage' is in integers and in decimals"),
     ({"rules": ["total = wage + rent"], "integers": ["total"]}, "Round these columns instead"),
     ({"bounds": {"wage": {"least": 0.2, "most": 0.8}}, "integers": ["wage"]}, "no value lies between the bounds of 'wage'"),
@@ -397,7 +397,7 @@ def test_records_that_no_step_is_for_leave_as_they_came(engine, repair):
     assert repair == "redraw" or (old.tax <= old.wage).all()
     assert (old.total == old.wage + old.rent).all()
     still = int((old.tax > old.wage + 0.25).sum())
-    assert (f"{still} records still break a rule after 3 more draws" in said(release)) == (repair == "redraw" and still > 0)
+    assert (f"{still} records still break a rule after 3 redraws" in said(release)) == (repair == "redraw" and still > 0)
     assert ("still break a rule" in said(release)) == (repair == "redraw" and still > 0)
     counted = {r["rule"]: r["released"] for r in release.rules}
     assert counted["tax <= wage"] == (frame.tax > frame.wage + 0.25).sum() >= 3

@@ -171,7 +171,7 @@ def test_parts_are_groups_too(table):
 
 @pytest.mark.parametrize(("settings", "said"), [
     ({"grouping": "fixed", "together": "all"}, "cuts the order of one column"),
-    ({"together": ["x", "w"]}, "names 'w'"), ({"together": [["x"], ["x"]]}, "twice"), ({"k": 2000}, "2000 are needed"),
+    ({"together": ["x", "w"]}, "lists 'w'"), ({"together": [["x"], ["x"]]}, "twice"), ({"k": 2000}, "2000 are needed"),
 ])
 def test_settings_that_do_not_fit(table, settings, said):
     with pytest.raises(lv.LarvatusError, match=said):

@@ -103,7 +103,7 @@ def test_names_are_swapped_in_the_household_file(real_files):
 
 
 @pytest.mark.parametrize(("settings", "said"), [
-    ({"together": ["x", "z"]}, "names 'z', which this step does not mask"), ({"together": [["x"], ["x", "y"]]}, "twice"),
+    ({"together": ["x", "z"]}, "lists 'z', which this step does not mask"), ({"together": [["x"], ["x", "y"]]}, "twice"),
 ])
 def test_lists_that_do_not_fit(table, settings, said):
     with pytest.raises(lv.LarvatusError, match=said):

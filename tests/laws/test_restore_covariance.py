@@ -88,7 +88,7 @@ def test_nothing_to_restore_is_refused_and_said_where_it_is_so_in_one_sub_group(
     flat = frame.assign(**{n: np.where(frame.g == 1, 5.0, frame[n]) for n in X})
     release = steps(flat, GroupMeans(), EXACT)
     assert [n.text for n in release.notes if n.kind == "status"] == [
-        "no covariance was lost in sub-group (g=1), and no values are changed there"
+        "no covariance was lost in sub-group (g=1), so no values are changed there"
     ]
     assert (release.frame().loc[flat.g == 1, X] == 5.0).all(axis=None)
 

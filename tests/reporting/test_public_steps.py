@@ -96,7 +96,7 @@ def test_what_rules_did_after_the_steps_is_told():
     html = obeying(rules=["t = x + y"], bounds={"x": {"most": 55}}, decimals={"y": 1})
     assert "t is computed from its masked parts (x, y); the stated noise is that of its parts." in html
     assert "values were rounded: y to 1 decimal." in html
-    assert "moved to the nearest values that break none. This changed values of x." in html
+    assert "changed to the nearest values that break none. This changed values of x." in html
     assert "corrections for noise do not hold for x." in html
     assert "Every record obeys: t = x + y; x &lt;= 55." in html
 
