@@ -10,11 +10,11 @@ from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.intruder import Intruder
 from larvatus.data.release import Release
 
-Table: TypeAlias = Mapping[str, Any]
-StepLike: TypeAlias = Mask | type[Mask] | str | Table
-AttackLike: TypeAlias = Attack | type[Attack] | str | Table
-MeasureLike: TypeAlias = Measure | type[Measure] | str | Table
-IntruderLike: TypeAlias = Intruder | str | Table
+SettingsTable: TypeAlias = Mapping[str, Any]
+StepLike: TypeAlias = Mask | type[Mask] | str | SettingsTable
+AttackLike: TypeAlias = Attack | type[Attack] | str | SettingsTable
+MeasureLike: TypeAlias = Measure | type[Measure] | str | SettingsTable
+IntruderLike: TypeAlias = Intruder | str | SettingsTable
 
 
 class FrameLike(Protocol):
