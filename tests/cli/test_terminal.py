@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 
 import pytest
@@ -57,6 +58,20 @@ def test_a_clock_on_a_real_terminal_is_started_and_stopped(impatient):
     with terminal.err.capture() as shown:
         work(terminal)
     assert "attacking: nearest_record" in shown.get()
+
+
+def test_the_bar_shows_what_is_done_and_no_more(impatient):
+    terminal, shown = Terminal(), io.StringIO()
+    terminal.err = Console(file=shown, force_terminal=True, width=80, color_system=None)
+    filled = {}
+    with terminal.progress() as progress:
+        for doing, done, total in (("first", 0, 4), ("third", 2, 4), ("alone", 0, 1)):
+            progress(doing, done, total)
+            time.sleep(0.25)
+            filled[doing] = (progress.shown.tasks[0].completed, progress.shown.tasks[0].total)
+    assert filled == {"first": (0, 4), "third": (2, 4), "alone": (0, 1)}
+    half = next(line for line in shown.getvalue().split("\r") if "third (3 of 4)" in line)
+    assert half.count("━") == 10, "half of a bar of twenty"
 
 
 def test_the_clock_stops_when_work_fails(impatient, capsys):

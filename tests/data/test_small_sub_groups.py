@@ -24,8 +24,7 @@ def masked(small: str = "refuse", smallest: int = 1, table: pa.Table = TABLE, **
 
 
 def test_refused_by_name():
-    said =
-                       r"additive_noise: 1 of 4 sub-groups have fewer than 2 .* \(region=n, sex=2\) has 1\."
+    said = r"additive_noise: 1 of 4 sub-groups have fewer than 2 .* \(region=n, sex=2\) has 1\."
     with pytest.raises(SubGroupError, match=said):
         masked()
     with pytest.raises(SubGroupError, match=r"sub_groups\.smallest: 3 of 4 sub-groups have fewer than 5"):

@@ -10,11 +10,11 @@ from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.intruder import Intruder
 from larvatus.data.release import Release
 
-TableLike: TypeAlias = Mapping[str, Any]
-StepLike: TypeAlias = Mask | type[Mask] | str | TableLike
-AttackLike: TypeAlias = Attack | type[Attack] | str | TableLike
-MeasureLike: TypeAlias = Measure | type[Measure] | str | TableLike
-IntruderLike: TypeAlias = Intruder | str | TableLike
+SettingsTable: TypeAlias = Mapping[str, Any]
+StepLike: TypeAlias = Mask | type[Mask] | str | SettingsTable
+AttackLike: TypeAlias = Attack | type[Attack] | str | SettingsTable
+MeasureLike: TypeAlias = Measure | type[Measure] | str | SettingsTable
+IntruderLike: TypeAlias = Intruder | str | SettingsTable
 
 
 class FrameLike(Protocol):

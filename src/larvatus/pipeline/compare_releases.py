@@ -16,7 +16,7 @@ from larvatus.constraints.settings import constraints_of
 from larvatus.core.errors import LarvatusError, RiskError, RolesError
 from larvatus.core.progress import Clock, Progress, silent
 from larvatus.core.randomness import checked_secret, stream_key
-from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, ReleaseLike, TableLike
+from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, ReleaseLike, SettingsTable
 from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import all_of, canonical
@@ -43,7 +43,7 @@ from larvatus.study.scoring import scoring_of
 
 
 def compare(
-    data: Microdata, releases: Sequence[ReleaseLike | PlannedRelease | TableLike] | Study,
+    data: Microdata, releases: Sequence[ReleaseLike | PlannedRelease | SettingsTable] | Study,
     attacks: AttackLike | Sequence[AttackLike] | None = None, measures: MeasureLike | Sequence[MeasureLike] | None = None, *,
     intruder: IntruderLike | None = None, limits: LimitsLike | None = None, scoring: Scoring | None = None,
     secret: bytes | None = None, execution: Execution | None = None,

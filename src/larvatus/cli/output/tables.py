@@ -10,6 +10,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rich.cells import cell_len
 
@@ -95,22 +96,23 @@ def _folded(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
 
 
 def _table(columns: Sequence[_Column], widths: Sequence[int]) -> list[TableLine]:
+    """A table without a box, drawn by rich; headings stand on the line above the first row."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     heads = [_wrapped(c.head, w) for c, w in zip(columns, widths, strict=True)]
     tall = max(map(len, heads))
-    above = zip(*([""] * (tall - len(h)) + h for h in heads), strict=True)
-    lines = [TableLine(_joined(columns, widths, cells), True) for cells in above]
-    for r in range(len(columns[0].cells)):
-        cells = [_wrapped(c.cells[r], w) for c, w in zip(columns, widths, strict=True)]
-        tall = max(map(len, cells))
-        lines += [TableLine(_joined(columns, widths, row))
-                  for row in zip(*(c + [""] * (tall - len(c)) for c in cells), strict=True)]
-    return lines
-
-
-def _joined(columns: Sequence[_Column], widths: Sequence[int], cells: Sequence[str]) -> str:
-    room = (" " * (w - cell_len(t)) for w, t in zip(widths, cells, strict=True))
-    padded = (blank + t if c.numeric else t + blank for c, t, blank in zip(columns, cells, room, strict=True))
-    return (" " * _GAP).join(padded).rstrip()
+    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, show_edge=False)
+    for column, head, width in zip(columns, heads, widths, strict=True):
+        side: Literal["left", "right"] = "right" if column.numeric else "left"
+        title = Text("\n" * (tall - len(head)) + "\n".join(head))
+        table.add_column(title, justify=side, width=width, overflow="fold")
+    for cells in zip(*(c.cells for c in columns), strict=True):
+        table.add_row(*(Text("\n".join(_wrapped(t, w))) for t, w in zip(cells, widths, strict=True)))
+    console = Console(width=sum(widths) + _GAP * len(widths), color_system=None, legacy_windows=False)
+    lines = ["".join(s.text for s in line).rstrip() for line in console.render_lines(table, pad=False)]
+    return [TableLine(text, i < tall) for i, text in enumerate(lines)]
 
 
 def _blocks(columns: Sequence[_Column], width: int) -> list[TableLine]:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -19,6 +19,9 @@ from larvatus.cli.output.tables import lay_out
 from larvatus.core.progress import Progress, silent
 from larvatus.data.notes import Note
 from larvatus.data.score import Row
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
 
 PATIENCE, QUIET_FOR = 1.0, 5.0
 _MOST_NOTES = 12
@@ -111,32 +114,49 @@ def wrap(text: str, width: int | None) -> str:
 
 
 class _Watcher:
-    """Shows the current stage: a spinner on a terminal, one line per stage elsewhere."""
+    """Shows the current stage with a bar and a clock on a terminal, or one line a stage where output goes to a file.
+
+    The bar shows how many pieces of the stage are done; the clock counts from the beginning of the work.
+    """
 
     def __init__(self, console: Console) -> None:
         self.console, self.began, self.status = console, time.monotonic(), "working"
         self.said = self.began
-        self.shown: Any = None
+        self.share = (0, 1)
+        self.shown: RichProgress | None = None
         self.lock = threading.Lock()
         self.timer = threading.Timer(PATIENCE, self._show)
         self.timer.daemon = True
         self.timer.start()
 
     def __call__(self, doing: str, done: int, total: int) -> None:
-        self.status = f"{doing} ({done + 1} of {total})" if total > 1 else doing
         with self.lock:
+            self.status = f"{doing} ({done + 1} of {total})" if total > 1 else doing
+            self.share = (done, max(total, 1))
             if self.shown is not None:
-                self.shown.update(self.status)
+                self._bar(self.shown)
             elif time.monotonic() - self.said > QUIET_FOR and not self.console.is_terminal:
                 self._line()
 
     def _show(self) -> None:
         with self.lock:
             if self.console.is_terminal:
-                self.shown = self.console.status(self.status)
+                from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+                from rich.table import Column
+
+                stage = TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True))
+                parts = (SpinnerColumn(), BarColumn(20), TimeElapsedColumn(), stage)
+                self.shown = Progress(*parts, console=self.console, transient=True, expand=True)
+                self.shown.add_task(self.status)
+                self.shown.tasks[0].start_time = self.shown.get_time() - (time.monotonic() - self.began)
+                self._bar(self.shown)
                 self.shown.start()
             else:
                 self._line()
+
+    def _bar(self, shown: RichProgress) -> None:
+        (done, total), task = self.share, shown.tasks[0]
+        task.total, task.completed, task.description = total, done, self.status
 
     def _line(self) -> None:
         self.said = time.monotonic()
