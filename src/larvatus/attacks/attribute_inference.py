@@ -16,6 +16,7 @@ from larvatus.attacks.scoring.credits import distance_from_centre, outlyingness
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.design import design_of
@@ -111,7 +112,7 @@ class AttributeInference(Attack):
         """The pool with whether each model came close, by column and by what it was given."""
         from larvatus.stats.models.attribute_predictors import MODELS, predictions
 
-        originals = {f"original {n}": n for n in names}
+        originals = {scratch("original", n): n for n in names}
         joined = keys.joined.holding(keys.joined.table.pair(original.table, originals))
         design = design_of(joined, keys.exact)
         centres = outlyingness(joined, list(originals))
@@ -125,7 +126,7 @@ class AttributeInference(Attack):
             for n in asked:
                 others = [m for m in keys.numbers if m != n]
                 y, x = block.matrix(others), block.matrix([keys.held(m) for m in others])
-                truth = block[f"original {n}"]
+                truth = block[scratch("original", n)]
                 near = self._near(truth)
                 tried = chosen & ~np.isnan(truth)
                 for kind, train, test in (
@@ -148,7 +149,7 @@ class AttributeInference(Attack):
 
 
 def _cell(kind: str, name: str, model: int) -> str:
-    return f" {kind} {name} {model}"
+    return scratch(f"model {model}", scratch(kind, name))
 
 
 def _mean(columns: Sequence[Floats]) -> Floats:

@@ -14,6 +14,7 @@ from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.scoring.credits import Credits, distance_from_centre, outlyingness, risk_score
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.design import Design, design_of
@@ -27,6 +28,7 @@ from larvatus.stats.ranks.windows import WindowScale, close_limits, share_betwee
 Window = Annotated[float, Field(gt=0, le=1)]
 _STEPS = 2001
 _KINDS = ("success", "chance", "s alone")
+_FAR = scratch("far")
 
 
 class IntervalDisclosure(Attack):
@@ -61,8 +63,8 @@ class IntervalDisclosure(Attack):
         names = common_numbers(original, release.data)
         beside = _Beside.of(original, release.data, names, self.measured)
         data, sums = beside.data, beside.sums(windows)
-        made = [f" {kind} {w}" for kind in _KINDS for w in windows]
-        originals = [f"original {n}" for n in names]
+        made = [scratch(kind, str(w)) for kind in _KINDS for w in windows]
+        originals = [scratch("original", n) for n in names]
         centres = outlyingness(data, originals)
 
         def credit(group: int, block: Block) -> Mapping[str, Array]:
@@ -72,13 +74,13 @@ class IntervalDisclosure(Attack):
             mean = np.where(present, np.nan_to_num(cells), 0.0).sum(axis=2) / np.maximum(count, 1)
             mean[:, :, count == 0] = np.nan
             out = dict(zip(made, mean.reshape(len(made), len(block)), strict=True))
-            return {**out, " far": distance_from_centre(*centres[group], block, originals)}
+            return {**out, _FAR: distance_from_centre(*centres[group], block, originals)}
 
-        held = data.map_rows(credit, beside.columns, [Column(n, "number") for n in (*made, " far")])
-        _, group, values = collect(held, [*made, " far"])
+        held = data.map_rows(credit, beside.columns, [Column(n, "number") for n in (*made, _FAR)])
+        _, group, values = collect(held, [*made, _FAR])
         has = ~np.isnan(values[made[0]])
         table = np.array([values[n][has] for n in made]).reshape(3, len(windows), -1).transpose(0, 2, 1)
-        credits = Credits(group[has], table[0], table[1], table[2], table[0], outlying(values[" far"])[has])
+        credits = Credits(group[has], table[0], table[1], table[2], table[0], outlying(values[_FAR])[has])
         score = risk_score("interval_disclosure", "share of originals close to their released value", self.settings(),
                            data.groups, windows, credits,
                            intruder.unused("known", "keys", "file", "error", "presence", "guesses"))
@@ -92,6 +94,7 @@ class _Beside:
     """Originals and released values on the scale of the windows, and what predicts them: a grid of the release, and S."""
 
     data: Microdata
+    originals: tuple[str, ...]
     before: tuple[str, ...]
     after: tuple[str, ...]
     scale: WindowScale
@@ -106,11 +109,12 @@ class _Beside:
         from larvatus.stats.linear.regression import slopes
 
         p = len(names)
-        data = released.holding(released.table.pair(original.table, {f"original {n}": n for n in names}))
-        before, after = [f"original {n}" for n in names], list(names)
+        originals = {scratch("original", n): n for n in names}
+        data = released.holding(released.table.pair(original.table, originals))
+        before, after = list(originals), list(names)
         if scale == "rank":
             data = _positions(data, [*before, *after])
-            before, after = [f" position {n}" for n in before], [f" position {n}" for n in after]
+            before, after = [scratch("position", n) for n in before], [scratch("position", n) for n in after]
         design = design_of(data, data.known)
         columns = list(dict.fromkeys([*before, *after, *design.columns]))
         parts = data.reduce(columns, _matrix([*before, *after], design), SampleMoments.merge)
@@ -121,15 +125,15 @@ class _Beside:
             fits.append((np.nan_to_num(m.mean[:p]) - np.nan_to_num(m.mean[given]) @ b, b))
         sizes = np.array(data.groups.sizes, dtype=np.float64)[:, None]
         return cls(
-            data, tuple(before), tuple(after), scale, design, np.array([np.sqrt(np.nan_to_num(m.variance[:p])) for m in parts]),
+            data, tuple(originals), tuple(before), tuple(after), scale, design,
+            np.array([np.sqrt(np.nan_to_num(m.variance[:p])) for m in parts]),
             [data.table.quantiles(n, np.linspace(0, 1, _STEPS).tolist()) for n in after],
             np.array([m.present[p : 2 * p] for m in parts]) / sizes, fits,
         )
 
     @property
     def columns(self) -> list[str]:
-        kept = [n.removeprefix(" position ") for n in self.before]
-        return list(dict.fromkeys([*self.before, *self.after, *kept, *self.design.columns]))
+        return list(dict.fromkeys([*self.before, *self.after, *self.originals, *self.design.columns]))
 
     def cells(self, group: int, block: Block, windows: Sequence[float]) -> Floats:
         """Success, chance and S alone × windows × columns × records, NaN where there is no original."""
@@ -157,14 +161,14 @@ class _Beside:
 
 def _positions(data: Microdata, names: Sequence[str]) -> Microdata:
     """Average ranks as shares of the values present in the sub-group."""
-    ranked = data.ranks({f" position {n}": n for n in names})
+    ranked = data.ranks({scratch("position", n): n for n in names})
     count = ranked.reduce(names, lambda g, b: (~np.isnan(b.matrix(names))).sum(axis=0).astype(np.float64), np.add)
 
     def scale(group: int, block: Block) -> Mapping[str, Array]:
         n = np.maximum(count[group], 1.0)
-        return {f" position {name}": (block[f" position {name}"] - 0.5) / n[j] for j, name in enumerate(names)}
+        return {scratch("position", name): (block[scratch("position", name)] - 0.5) / n[j] for j, name in enumerate(names)}
 
-    return ranked.map_rows(scale, [f" position {n}" for n in names])
+    return ranked.map_rows(scale, [scratch("position", n) for n in names])
 
 
 def _matrix(names: Sequence[str], design: Design) -> Callable[[int, Block], SampleMoments]:

@@ -11,6 +11,7 @@ import numpy as np
 from larvatus.attacks.scoring.credits import by_outlyingness
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Attack, Block
 from larvatus.data.design import Design, design_of
@@ -43,7 +44,7 @@ class ValueDisclosure(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         released = common_numbers(original, release.data)
         names = [n for n in released if n not in release.joined]
-        before = {f"original {n}": n for n in names}
+        before = {scratch("original", n): n for n in names}
         joined = release.data.holding(release.data.table.pair(original.table, before))
         design = design_of(joined, joined.known)
         columns = list(dict.fromkeys([*before, *released, *design.columns]))

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from larvatus.core.errors import PairingError, UtilityError
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.design import Design, design_of, term_name, with_terms
 from larvatus.data.microdata import Microdata
 from larvatus.data.sub_groups import GroupSettlement
 
-_GROUP = " sub-group"
+_GROUP = scratch("sub-group")
 
 
 def common_numbers(original: Microdata, released: Microdata) -> tuple[str, ...]:
@@ -95,10 +96,10 @@ def check_same_given(original: Microdata, released: Microdata) -> None:
                 f"{name!r} holds {what[mine[name].kind]} in the original and {what[theirs[name].kind]} in the released file. "
                 f"Give it the same type in both; if it was masked too, declare it confidential."
             )
-    joined = released.table.pair(original.table, {f"original {n}": n for n in names})
+    joined = released.table.pair(original.table, {scratch("original", n): n for n in names})
     for name in names:
         levels = (mine[name].levels, theirs[name].levels)
-        differ = sum(joined.reduce([name, f"original {name}"], _differing(name, levels), int.__add__))
+        differ = sum(joined.reduce([name, scratch("original", name)], _differing(name, levels), int.__add__))
         if differ:
             raise PairingError(
                 f"the rows of the released file do not match the original's: {name!r}, which is released as it is, differs "
@@ -118,7 +119,7 @@ def _differing(name: str, levels: tuple[tuple[object, ...], tuple[object, ...]])
     code = np.array([*(theirs.get(v, written.get(_as_text(v), -2)) for v in levels[0]), -1])
 
     def count(group: int, block: Block) -> int:
-        now, was = block[name], block[f"original {name}"]
+        now, was = block[name], block[scratch("original", name)]
         if now.dtype.kind == "f":
             same = (now == was) | (np.isnan(now) & np.isnan(was)) | (np.abs(now - was) <= 1e-12 * np.abs(was))
             return int((~same).sum())

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import RolesError
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 from larvatus.data.text_columns import texts
@@ -110,7 +111,7 @@ def _numeric(data: Microdata, name: str) -> list[Term]:
 
 def term_name(term: str) -> str:
     """The column that holds a term once it is made one."""
-    return f" term {term}"
+    return scratch("term", term)
 
 
 def with_terms(data: Microdata, design: Design) -> Microdata:

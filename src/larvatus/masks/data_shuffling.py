@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
@@ -53,7 +54,7 @@ class DataShuffling(Mask):
         data = by_zero_pattern(current, names, self.smallest(current), self.name()) if self.zeros == "sub_group" else current
         source = rank_columns(data, names, random)
         copulas, given = copula_of(source), source.given
-        latent = [f" latent {n}" for n in names]
+        latent = [scratch("latent", n) for n in names]
 
         some_missing = {n for n in names if data.table.columns[n].missing}
 

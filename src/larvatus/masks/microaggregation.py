@@ -11,13 +11,14 @@ from pydantic import Field, model_validator
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunction
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out
 from larvatus.masks.grouping.column_groups import column_groups, correlated_groups, rejoin_columns
 
-SIZE = " size of the group"
+SIZE = scratch("size of the group")
 HELD_ROWS = 1 << 24
 
 

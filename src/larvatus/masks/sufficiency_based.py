@@ -11,6 +11,7 @@ from pydantic import Field
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import Design, design_of
 from larvatus.data.laws import Law
@@ -158,7 +159,7 @@ def _held_whole(
     done = part.map_groups(mask_block, columns)
     if not large:
         return done
-    held = {f"held {n}": n for n in data.confidential}
+    held = {scratch("held", n): n for n in data.confidential}
     both = data.holding(data.table.pair(done.table, held, partly=True))
     return both.map_rows(
         lambda g, b: {n: b[n] if g in large else b[h] for h, n in held.items()}, [*held, *data.confidential]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
@@ -72,7 +73,7 @@ class RankCorrelation(Measure):
 
 def _spearman(data: Microdata, columns: Sequence[str], masked: int) -> list[NDArray[np.float64]]:
     """Rank correlations per sub-group; pairs that are missing in different records are ranked anew, one pair at a time."""
-    ranks = {f" rank {c}": c for c in columns}
+    ranks = {scratch("rank", c): c for c in columns}
     moments = _moments(data.ranks(ranks), list(ranks))
     out = [m.correlation for m in moments]
     for i, j in _missing_apart(moments, masked):

@@ -13,13 +13,14 @@ from larvatus.attacks.scoring.credits import OUTLYING_SHARE, Credits, distance_f
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-HIT, ALONE, EVEN, BY_X, OUT = "success", "s alone", "chance", "x alone", "outlying"
+HIT, ALONE, EVEN, BY_X, OUT = (scratch(kind) for kind in ("success", "s alone", "chance", "x alone", "outlying"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class GroupKeys:
     def measured(self, of: Callable[[LinkedGroup], Floats]) -> Floats:
         """Columns × records of the file: what a function of whole sub-groups says of each record."""
         names = (*self.masked, *self.soft)
-        made = [f" measured {i}" for i in range(len(names))]
+        made = [scratch("measured", str(i)) for i in range(len(names))]
 
         def run(group: int, block: Block) -> Mapping[str, Array]:
             return dict(zip(made, of(self.sides(block)), strict=True))
@@ -129,8 +130,8 @@ def link_groups(
     m, t = len(guesses), len(trials[1])
     numbers = list(dict.fromkeys(keys.held(n) for n in keys.numbers))
     centres = outlyingness(keys.joined, numbers)
-    made = [f"{kind} {i} {k}" for kind in (HIT, BY_X) for i in range(t) for k in range(m)]
-    made += [f"{kind} {k}" for kind in (ALONE, EVEN) for k in range(m)] + [OUT]
+    made = [scratch(f"{i} {k}", kind) for kind in (HIT, BY_X) for i in range(t) for k in range(m)]
+    made += [scratch(str(k), kind) for kind in (ALONE, EVEN) for k in range(m)] + [OUT]
 
     def run(group: int, block: Block) -> Mapping[str, Array]:
         n = len(block)

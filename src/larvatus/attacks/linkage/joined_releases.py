@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from larvatus.core.errors import PairingError
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.copies import average
 from larvatus.data.microdata import Microdata
@@ -15,7 +16,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.step_columns import codes_in, merged_column
 
-HERE = " in other"
+HERE = scratch("in other")
 
 
 def joined_with(data: Microdata, release: Release, others: Sequence[Release]) -> tuple[Microdata, Release]:

@@ -13,6 +13,7 @@ from larvatus.attacks.scoring.credits import OUTLYING_SHARE, Credits, distance_f
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import ReadError, RiskError
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
@@ -22,13 +23,13 @@ from larvatus.data.score import Row, Rows, Score
 
 Linker: TypeAlias = Callable[[Ints, Ints, Sequence[int]], Floats]
 Part: TypeAlias = tuple[NDArray[np.bool_], Floats, Floats] | tuple[NDArray[np.bool_], Linker]
-TARGET = " target"
-IN_FILE = " in own file"
+TARGET = scratch("target")
+IN_FILE = scratch("in own file")
 
 
 def held_column(name: str) -> str:
     """The column with what the intruder holds of another."""
-    return f" held {name}"
+    return scratch("held", name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +242,7 @@ def credit_by_nearness(
     numbers = list(dict.fromkeys(keys.held(n) for n in keys.numbers))
     centres = outlyingness(keys.joined, numbers)
     kinds = ("success", "s alone", "chance", "x alone")
-    made = [f"{kind} {k}" for kind in kinds for k in guesses] + ["outlying"]
+    made = [scratch(kind, str(k)) for kind in kinds for k in guesses] + [scratch("outlying")]
     k = np.array(guesses)[:, None]
     m = len(guesses)
 

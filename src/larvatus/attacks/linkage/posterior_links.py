@@ -14,6 +14,7 @@ from larvatus.attacks.linkage.release_law import ReleaseLaw
 from larvatus.attacks.scoring.credits import Credits
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block
 from larvatus.data.design import MOST_LEVELS, Design, design_of
 from larvatus.data.microdata import Microdata
@@ -185,14 +186,14 @@ class PosteriorLink:
     def _true(self) -> tuple[str, ...]:
         """The columns that the held ones are of: originals, and S as it leaves."""
         own = {self.keys.held(n): n for n in self._soft}
-        base = {self.keys.held(n): f" true {self.keys.base.get(n, n)}" for n in self.keys.numbers}
+        base = {self.keys.held(n): scratch("true", self.keys.base.get(n, n)) for n in self.keys.numbers}
         return tuple(own.get(x) or base[x] for x in self._x)
 
     def _table(self) -> Microdata:
         """The joined table, with the true values of the original: the law is learnt from true pairs, whoever is a target."""
         joined = self.keys.joined
         names = self.original.numeric(self.original.confidential)
-        return joined.holding(joined.table.pair(self.original.table, {f" true {n}": n for n in names}))
+        return joined.holding(joined.table.pair(self.original.table, {scratch("true", n): n for n in names}))
 
     def _moments(
         self, names: Sequence[str], given: Design, extra: Sequence[Design], folds: int
@@ -271,7 +272,7 @@ class PosteriorLink:
         from larvatus.stats.linkage.gaussian_match import after
 
         soft = self._soft
-        x, y, true = self._true, self._y, tuple(f" true {n}" for n in law.original)
+        x, y, true = self._true, self._y, tuple(scratch("true", n) for n in law.original)
         names = (*x, *y, *soft, *true)
         a, b, c, d = len(x), len(x) + len(y), len(x) + len(y) + len(soft), len(names) + len(law.design.terms)
         place = [law.released.index(n) for n in y[: len(y) - len(soft)]]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Block, Column
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.score import Row, Rows, Score
@@ -17,6 +18,7 @@ from larvatus.data.sub_groups import Groups
 from larvatus.stats.estimates.intervals import wilson
 
 OUTLYING_SHARE = 0.1
+_CREDIT, _FAR = scratch("credit"), scratch("far")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +99,11 @@ def by_outlyingness(
     centres = outlyingness(data, names)
 
     def of(group: int, block: Block) -> dict[str, Floats]:
-        return {" credit": credit(group, block), " far": distance_from_centre(*centres[group], block, names)}
+        return {_CREDIT: credit(group, block), _FAR: distance_from_centre(*centres[group], block, names)}
 
-    made = [Column(" credit", "number"), Column(" far", "number")]
-    _, _, values = collect(data.map_rows(of, list(dict.fromkeys([*names, *columns])), made), [" credit", " far"])
-    found, far = values[" credit"], values[" far"]
+    made = [Column(_CREDIT, "number"), Column(_FAR, "number")]
+    _, _, values = collect(data.map_rows(of, list(dict.fromkeys([*names, *columns])), made), [_CREDIT, _FAR])
+    found, far = values[_CREDIT], values[_FAR]
     there = ~np.isnan(found)
     tenth = far > np.quantile(far, 1 - OUTLYING_SHARE) if len(far) and far.max() > far.min() else np.zeros(len(far), dtype=bool)
     rows: list[Row] = [

@@ -17,6 +17,7 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import PairingError
 from larvatus.core.kernels import one_blas_thread
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import stream_text
 from larvatus.data.contracts import Array, Block, Column, RecordTable, RowFunction, Words
 from larvatus.data.sub_groups import GroupLabel, Groups, Level
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
@@ -288,7 +289,7 @@ def carried_along(
 
 def ties(random: RecordRandom, name: str) -> Words:
     """The words that settle ties of a column."""
-    return lambda record: random.words(record, purpose=f"ties {name}")[0]
+    return lambda record: random.words(record, purpose=f"ties {stream_text(name)}")[0]
 
 
 def matched_rows(record: Ints, among: Ints) -> tuple[Ints, NDArray[np.bool_]]:
