@@ -9,7 +9,7 @@ import numpy as np
 from larvatus.core.errors import PairingError, UtilityError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
-from larvatus.data.design import Design, design_of, term_name, with_terms
+from larvatus.data.design import Design, design_of, with_terms
 from larvatus.data.microdata import Microdata
 from larvatus.data.sub_groups import GroupSettlement
 
@@ -33,16 +33,17 @@ def common_given(original: Microdata, released: Microdata) -> tuple[str, ...]:
     )
 
 
-def common_terms(original: Microdata, released: Microdata) -> tuple[Microdata, Microdata, list[str]]:
-    """Both with the terms of the non-confidential columns they share as columns, and the names of these."""
+def common_terms(original: Microdata, released: Microdata) -> tuple[Microdata, Microdata, dict[str, str]]:
+    """Both with the terms of the non-confidential columns they share as columns, and a name for people of each of these."""
     given = common_given(original, released)
     designs = [design_of(data, given) for data in (original, released)]
-    shared = [t for t in designs[0].names if t in designs[1].names]
+    theirs = {t.made for t in designs[1].terms}
+    shared = {t.made: t.name for t in designs[0].terms if t.made in theirs}
     before, after = (
-        with_terms(data, Design(tuple(t for t in design.terms if t.name in shared)))
+        with_terms(data, Design(tuple(t for t in design.terms if t.made in shared)))
         for data, design in zip((original, released), designs, strict=True)
     )
-    return before, after, [term_name(t) for t in shared]
+    return before, after, shared
 
 
 def common_groups(original: Microdata, released: Microdata) -> list[tuple[str, int, int]]:

@@ -22,6 +22,7 @@ from larvatus.measures.scoring.correlation_pairs import (
     SHOWN,
     by_variable,
     column_pairs,
+    compared_pairs,
     in_groups,
     pair_rows,
 )
@@ -55,10 +56,10 @@ class RankCorrelation(Measure):
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
         before, after, terms = common_terms(original, release.data)
-        labels = (*names, *(t.strip().removeprefix("term ") for t in terms))
+        labels = (*names, *terms.values())
         columns = [*names, *terms]
         whole = [_spearman(data.ungrouped(), columns, len(names))[0] for data in (before, after)]
-        rows = pair_rows(labels, len(names), *whole)
+        rows, pairs = pair_rows(labels, len(names), *whole), compared_pairs(len(names), whole[0])
         inside = [_spearman(data, columns, len(names)) for data in (before, after)]
         groups, worst = in_groups(labels, len(names), [
             (name, original.groups.sizes[a], inside[0][a], inside[1][b])
@@ -66,7 +67,7 @@ class RankCorrelation(Measure):
         ], self.shown)
         return Score(
             "rank_correlation", "loss", mean_of(rows), "mean absolute change of rank correlations over pairs",
-            self.settings(), by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),
+            self.settings(), by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows, pairs),
             details={"sub_group_pairs": worst} if len(worst) else {}, notes=() if rows else (NO_PAIRS,),
         )
 

@@ -64,7 +64,7 @@ def _alone(release: Release, original: Microdata, design: Design) -> tuple[list[
     """Per sub-group [on X, on S] of one release and its noise, None for the noise after more than one step with some."""
     if not release.steps:
         return None
-    names, terms = original.confidential, design.names
+    names, terms = original.confidential, design.made
     p, q = len(names), len(terms)
     groups = len(original.groups)
     on = [np.hstack([np.eye(p), np.zeros((p, q))]) for _ in range(groups)]
