@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.attacks.linkage.joined_releases import with_average
-from larvatus.attacks.scoring.credits import by_outlyingness
+from larvatus.attacks.scoring.credits import RANK_KEPT, by_outlyingness
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
@@ -59,11 +59,11 @@ class RankDisclosure(Attack):
         value, alone, chance = (float(v) for v in whole.mean(axis=1))
         kept, outliers = by_outlyingness(
             ranked, [scratch("original", n) for n in names], _all(names), _kept(names, ranked.groups.sizes),
-            "rank kept within 1 %",
+            RANK_KEPT,
         )
         return Score(
             "rank_disclosure", "risk", value, "rank correlation between original and released values", self.settings(),
-            chance=chance, s_alone=alone, interval=_interval(value, float(sizes.sum()), len(names)),
+            chance=chance, s_alone=alone, interval=_interval(value, float(sizes.sum()), len(names)), unit="correlation",
             by_group=Rows.of(_row("sub_group", ranked.groups.name(g), table[g].mean(axis=1), int(sizes[g]))
                              for g in range(len(parts))),
             by_variable=Rows.of(_row("variable", n, whole[:, j]) for j, n in enumerate(names)),

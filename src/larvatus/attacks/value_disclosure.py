@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from larvatus.attacks.scoring.credits import by_outlyingness
+from larvatus.attacks.scoring.credits import PREDICTED, by_outlyingness
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
@@ -22,7 +22,6 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.stats.linear.moments import SampleMoments
 
 _TOLERANCE = 0.1
-_CLOSE = "predicted within a tenth of a standard deviation"
 
 
 class ValueDisclosure(Attack):
@@ -52,7 +51,9 @@ class ValueDisclosure(Attack):
         parts = [_Explained.of(m, len(names), len(released), len(design.terms)) for m in groups]
         whole = _Explained.total(parts)
         sizes = joined.groups.sizes
-        near, outliers = by_outlyingness(joined, list(before), columns, _near(groups, list(before), released, design), _CLOSE)
+        near, outliers = by_outlyingness(
+            joined, list(before), columns, _near(groups, list(before), released, design), PREDICTED
+        )
         return Score(
             "value_disclosure", "risk", float(whole.both.mean()),
             "share of the variance of confidential values that the release explains", self.settings(),

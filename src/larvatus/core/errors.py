@@ -30,6 +30,10 @@ class ReadError(LarvatusError):
     """A source cannot be read, or what it holds cannot be used."""
 
 
+class RecordIdError(ReadError):
+    """The column that names each record does not do so."""
+
+
 class RolesError(LarvatusError):
     """Roles name a column that is not there, or contradict each other or the data."""
 

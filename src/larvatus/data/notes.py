@@ -10,7 +10,8 @@ from typing import Literal
 class Note:
     """One sentence: plain information, a warning, or the status of a column in a sub-group. Internal unless said otherwise.
 
-    A promise is true only while no later step changes the data in a way that could break it.
+    A promise is true only while no later step changes the data in a way that could break it. `code` names the fact for code
+    that acts on it. `figures` are values of the data in the text, written as there: the public is told them rounded.
     """
 
     text: str
@@ -18,6 +19,8 @@ class Note:
     step: str = ""
     public: bool = False
     promise: bool = False
+    code: Literal["", "pooled"] = ""
+    figures: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         head = f"{self.step}: " if self.step else ""

@@ -111,7 +111,8 @@ class Score:
     """A risk (beside chance and beside what S alone gives) or a loss (0 is best).
 
     `weighs` is false for scores that are shown and do not decide between releases: risks that no useful release is without,
-    and losses that repeat another one. `full` is the loss where everything is lost; `rooted` is true of mean squares.
+    and losses that repeat another one. `full` is the loss where everything is lost; `rooted` is true of mean squares. `unit`
+    says what the value of a risk is: a share of records, values or variance, or a correlation.
     """
 
     method: str
@@ -134,6 +135,7 @@ class Score:
     weighs: bool = True
     full: float | None = None
     rooted: bool = False
+    unit: Literal["share", "correlation"] = "share"
 
     @property
     def lost(self) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from larvatus.core.arrays import Ints
-from larvatus.core.errors import ReadError
+from larvatus.core.errors import RecordIdError
 from larvatus.data.contracts import Array, Column, RecordTable, Words
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
 from larvatus.engines._files.columns import as_array, to_arrow
@@ -173,7 +173,7 @@ def _record_ids(name: str, column: pa.ChunkedArray) -> Ints:
     """Record ids from a column of whole numbers or text, each record with its own."""
     ids = record_ids(name, column)
     if len(np.unique(ids)) != len(ids):
-        raise ReadError(f"record_id: {name!r} is missing or repeated in some records; it must name each record once.")
+        raise RecordIdError(f"record_id: {name!r} is missing or repeated in some records; it must name each record once.")
     return ids
 
 

@@ -113,7 +113,8 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
         notes.append(Note(f"{lost:,} records of {few} small sub-groups are left out of the release", "warning", "sub_groups"))
         notes.append(Note("records of small sub-groups are left out of the file", step="sub_groups", public=True))
     if notes and any(m.scope == "sub_group" for m in masks) and any(len(held) > 1 for held in outcome.declared):
-        notes.append(Note(_pooled(after.groups.columns, [len(x) for x in after.groups.labels]), step="sub_groups", public=True))
+        said = _pooled(after.groups.columns, [len(x) for x in after.groups.labels])
+        notes.append(Note(said, step="sub_groups", public=True, code="pooled"))
     return after, notes
 
 

@@ -115,7 +115,8 @@ def _write(
     chosen = study.with_release(release.name, found.chosen.candidate.steps, out.absolute())
     chosen.write(folder / "study.toml", False)
     compared_, keys = _compared(chosen, study, data, release, secret, kept, progress)
-    told = replace(compared_, warnings=warnings_of(compared_, None, release.name if approved_by else None, approved_by))
+    warned = warnings_of(compared_, None, release.name if approved_by else None, approved_by)
+    told = replace(compared_, warnings=tuple(warned.values()))
     target = folder / "releases" / f"chosen{suffix}"
     for inner, mode in (("releases", 0o777), (INSIDE, 0o700)):
         (folder / inner).mkdir(mode=mode)
@@ -123,7 +124,7 @@ def _write(
     decided = decided_for(study, row_order, approved_by, found.selection())
     write_beside(release, data, target, decided=decided, labels=study.labels, inside=folder / INSIDE)
     why = "; ".join(found.notes)
-    decision = decision_on(told, told.candidates[0], study.intruder_here(), release.name, None, why, told.warnings)
+    decision = decision_on(told, told.candidates[0], study.intruder_here(), release.name, None, why, warned)
     complete(*manifest_paths(target, folder / INSIDE), decision | _approved_before(target, folder, out, approved_by))
     write_text(folder / "scores.json", json.dumps(told.plain(), indent=1, ensure_ascii=False), False)
     write_text(folder / "scores.csv", csv_text(told.tidy()), False)

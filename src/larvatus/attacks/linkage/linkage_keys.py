@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from larvatus.attacks.scoring.credits import OUTLYING_SHARE, Credits, distance_from_centre, outlyingness, risk_score
 from larvatus.core.arrays import Floats, Ints
-from larvatus.core.errors import ReadError, RiskError
+from larvatus.core.errors import RecordIdError, RiskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
@@ -100,7 +100,7 @@ def keys_of(
                         "leave it empty for all.")
     wanted = dict.fromkeys(base.get(n, n) for n in usable)
     joined = pool.holding(pool.table.pair(source.table, {held_column(n): n for n in wanted}, partly=own is not None))
-    joined, said = _marked(joined, own, random, targets)
+    joined, said, sampled = _marked(joined, own, random, targets)
     joined = remembered_columns(joined, {held_column(n): n for n in wanted if source.table.columns[n].kind == "number"},
                                 intruder)
     return Keys(
@@ -108,7 +108,7 @@ def keys_of(
         tuple(n for n in usable if n in masked and kinds[n][0] == "nominal"), tuple(n for n in usable if n in soft), exact,
         base, {n: _codes(source.table.columns[base.get(n, n)], data.table.columns[n]) for n in usable
                if kinds[n][0] == "nominal"},
-        any("were attacked" in text for text in said), (*notes, *said), own is not None,
+        sampled, (*notes, *said), own is not None,
     )
 
 
@@ -161,16 +161,14 @@ def _own_file(method: str, original: Microdata, intruder: Intruder) -> Microdata
     roles = Roles(confidential=shared, record_id=intruder.truth, nominal=named)
     try:
         return Microdata(original.engine.read(intruder.file, roles, SubGroups()), roles, SubGroups(), original.engine)
-    except ReadError as error:
-        if not str(error).startswith("record_id:"):
-            raise
+    except RecordIdError as error:
         raise RiskError(f"{method}: intruder.truth: {str(error).removeprefix('record_id: ')}") from None
 
 
 def _marked(
     joined: Microdata, own: Microdata | None, random: RecordRandom, targets: int | None
-) -> tuple[Microdata, list[str]]:
-    """A column that is 1 for the targets: all records, those of the own file, or so many of them chosen by keyed words."""
+) -> tuple[Microdata, list[str], bool]:
+    """A column that is 1 for the targets: all records, those of the own file, or a sample; and whether it is a sample."""
     notes: list[str] = []
     table = joined.table
     here = IN_FILE
@@ -200,7 +198,8 @@ def _marked(
             chosen &= random.words(block.record, purpose="targets")[0] <= limit
         return {TARGET: chosen.astype(np.float64)}
 
-    return joined.holding(table.map_rows(mark, [here] if own is not None else (), [Column(TARGET, "number")])), notes
+    marked = table.map_rows(mark, [here] if own is not None else (), [Column(TARGET, "number")])
+    return joined.holding(marked), notes, limit is not None
 
 
 def remembered_columns(joined: Microdata, columns: Mapping[str, str], intruder: Intruder) -> Microdata:

@@ -18,6 +18,7 @@ from larvatus.data.sub_groups import Groups
 from larvatus.stats.estimates.intervals import wilson
 
 OUTLYING_SHARE = 0.1
+RANK_KEPT, PREDICTED = "rank kept within 1 %", "predicted within a tenth of a standard deviation"
 _CREDIT, _FAR = scratch("credit"), scratch("far")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from larvatus.core.arrays import Ints
-from larvatus.core.errors import LarvatusError, ReadError
+from larvatus.core.errors import LarvatusError, ReadError, RecordIdError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
@@ -202,7 +202,7 @@ def _counted(room: Room, rows: int) -> StoredColumn:
 
 def _check_each_once(room: Room, record: StoredColumn, name: str) -> None:
     """Refuse record ids of which two are the same."""
-    repeated = ReadError(f"record_id: {name!r} is missing or repeated in some records; it must name each record once.")
+    repeated = RecordIdError(f"record_id: {name!r} is missing or repeated in some records; it must name each record once.")
     if record.rows <= room.rows:
         if len(np.unique(record.read())) != record.rows:
             raise repeated

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from larvatus.core.arrays import Ints
-from larvatus.core.errors import ReadError
+from larvatus.core.errors import ReadError, RecordIdError
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Column
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
@@ -71,7 +71,7 @@ def read_to_cluster(
     named_columns, seen, once = _second_look(cluster, folder, maps, found, crossed, named_ids)
     if not once or (named_ids is not None and rows > cluster.rows and not _each_once(cluster, named_ids)):
         named_by = repr(roles.record_id)
-        raise ReadError(f"record_id: {named_by} is missing or repeated in some records; it must name each record once.")
+        raise RecordIdError(f"record_id: {named_by} is missing or repeated in some records; it must name each record once.")
     held |= named_columns
     record = _paired(cluster, pairing, rows) if pairing is not None else given or SpreadColumn.numbers(place, rows)
     codes = partial(_code, record, [held[n] for n in sub_groups.columns], _widths(crossed), seen)

@@ -211,7 +211,8 @@ def candidate_of(plain: Mapping[str, Any]) -> Candidate:
     """The candidate again."""
     return Candidate(**{
         **plain, "steps": tuple(plain["steps"]), "sentences": tuple(plain["sentences"]),
-        "publishable": tuple(plain["publishable"]), "notes": tuple(Note(**n) for n in plain["notes"]),
+        "publishable": tuple(plain["publishable"]),
+        "notes": tuple(Note(**{**n, "figures": tuple(n.get("figures", ()))}) for n in plain["notes"]),
         "rules": Rows.of(plain["rules"]), "codebook": Rows.of(plain["codebook"]),
         "scores": Scores(_score_of(s) for s in plain["scores"]),
         "altered": tuple(plain.get("altered", ())),

@@ -198,9 +198,10 @@ def _regard(candidate: Candidate, about: About) -> str:
     names = list_names(about.sub_groups)
     if not candidate.steps:
         return f"Whether masking had regard to sub-groups formed by {names} is not known here."
-    settled = [public_note(replace(n, step="")) for n in candidate.notes if n.public and n.step == SETTLED]
+    notes = [n for n in candidate.notes if n.public and n.step == SETTLED]
+    settled = [public_note(replace(n, step="")) for n in notes]
     whole = all(s.get("scope") == "file" for s in candidate.steps)
     said = [f"masking ran over the whole file, not inside the sub-groups formed by {names}"] if whole else []
-    said += [] if whole or any("masking" in s for s in settled) else [f"masking had regard to sub-groups formed by {names}"]
+    said += [] if whole or any(n.code == "pooled" for n in notes) else [f"masking had regard to sub-groups formed by {names}"]
     first = ". ".join(f"{s[:1].upper()}{s[1:]}" for s in (*said, *settled))
     return f"{first}. Other subsets of the records were not looked at, and results there may be less accurate."

@@ -46,10 +46,15 @@ def _word(score: Score | None) -> str:
     value = finite_number(score.value) if score else None
     if score is None or value is None:
         return NONE
-    if abs(value) < EXACT:
+    if _is_exact(score):
         inside = len(score.by_group) > 1 and all(abs(finite_number(r.get("value")) or 0.0) < EXACT for r in score.by_group)
         return "exact, in every sub-group too" if inside else "exact"
     return f"nearly ({loss(value)})" if value < NEARLY_KEPT else f"changed ({loss(value)})"
+
+
+def _is_exact(score: Score | None) -> bool:
+    value = finite_number(score.value) if score else None
+    return value is not None and abs(value) < EXACT
 
 
 def _property(name: str) -> str:
@@ -70,7 +75,7 @@ def _table(heads: Sequence[Headline], measured: dict[str, list[Score | None]]) -
 
 def _sentence(heads: Sequence[Headline], measured: dict[str, list[Score | None]]) -> str:
     """Which properties are exact everywhere, and which nowhere."""
-    exact = {n: sum(_word(s).startswith("exact") for s in scores) for n, scores in measured.items()}
+    exact = {n: sum(map(_is_exact, scores)) for n, scores in measured.items()}
     every = [_property(n).lower() for n, k in exact.items() if k == len(heads)]
     never = [_property(n).lower() for n, k in exact.items() if k == 0]
     of = "the release" if len(heads) == 1 else f"all {count(len(heads))} releases"

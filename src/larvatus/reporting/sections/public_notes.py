@@ -1,7 +1,8 @@
 """What steps say to the public, with figures rounded: a bound or a mean in full is somebody's own value.
 
-Promises state bounds and means of the data: however short, these lose a digit and are called approximate, since the outermost
-value that is kept may be a whole number. Elsewhere only long figures are taken for values.
+The figures that a note names as values of the data lose a digit, however short they are, and are called approximate: a bound
+may be somebody's own value, and a whole number. A promise that names none has all its figures rounded. Elsewhere only long
+figures are taken for values.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from larvatus.data.notes import Note
 
 _NUMBER = r"[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w,]|\.\d)"
 _FIGURE = re.compile(rf"(?<![\w.,]){_NUMBER}")
-STATED = re.compile(rf"(?<=\babove |\bbelow )({_NUMBER})|(?<=\bis )({_NUMBER})")
 _DIGITS = 3
 _LEAST = 2
 _LONG = 5  # digits that a figure needs to be taken for a value
@@ -20,8 +20,13 @@ _LONG = 5  # digits that a figure needs to be taken for a value
 
 def public_note(note: Note) -> str:
     """The note's text; counts have separators and stay as they are."""
-    said = _FIGURE.sub(lambda found: _rounded(found.group()) if _digits(found.group()) >= _LONG else found.group(), str(note))
-    return STATED.sub(lambda found: _rounded(found.group()), said) if note.promise else said
+
+    def shown(found: re.Match[str]) -> str:
+        figure = found.group()
+        stated = figure in note.figures if note.figures else note.promise
+        return _rounded(figure) if stated or _digits(figure) >= _LONG else figure
+
+    return _FIGURE.sub(shown, str(note))
 
 
 def _digits(figure: str) -> int:
