@@ -106,7 +106,7 @@ def test_nominal_s_enters_as_indicators_and_missing_as_one_more():
     roles = lv.Roles(confidential="x", non_confidential="job, age, edu", ordered={"edu": ["lo", "hi"]})
     data = lv.read(table, roles)
     design = design_of(data, data.non_confidential)
-    assert tuple(t.name for t in design.terms) == ("job=b", "job=c", "job missing", "age", "age missing", "edu", "edu missing")
+    assert design.names == ("job=b", "job=c", "job missing", "age", "age missing", "edu", "edu missing")
     matrix = np.vstack([design.matrix(g, b) for g, b in data.table.blocks(design.columns)])
     expected = [[1, 0, 0, 10, 0, 1, 0], [0, 0, 1, 20, 1, 0, 0], [0, 0, 0, 30, 0, 0, 0], [0, 1, 0, 20, 0, 1 / 3, 1]]
     np.testing.assert_allclose(matrix, expected)

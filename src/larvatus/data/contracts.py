@@ -64,6 +64,8 @@ class Block:
 
 
 RowFunction: TypeAlias = Callable[[int, Block], Mapping[str, Array]]
+# Many sub-groups in one call: the number of the first, where each starts and the last ends, and the rows of all of them.
+ManyGroupsFunction: TypeAlias = Callable[[int, NDArray[np.int64], Block], Mapping[str, Array]]
 
 
 class RecordTable(Protocol):
@@ -86,7 +88,10 @@ class RecordTable(Protocol):
         self, placed: Mapping[str, tuple[str, str]], random: RecordRandom, source: RecordTable | None = None
     ) -> RecordTable: ...
     def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> RecordTable: ...
-    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> RecordTable: ...
+    def map_groups(
+        self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = (),
+        together: ManyGroupsFunction | None = None,
+    ) -> RecordTable: ...
     def scan(
         self, order: str, names: Sequence[str], start: _T,
         function: Callable[[_T, Block], tuple[_T, Mapping[str, Array]]], random: RecordRandom, made: Sequence[Column] = (),
@@ -106,8 +111,16 @@ class RecordTable(Protocol):
 
 
 class Engine(Protocol):
-    """Reads a source into a table and writes a release; the only place that knows where data lie."""
+    """Reads a source into a table and writes a release; the only place that knows where data lie.
 
+    `name` is what manifests call it. `can_be_sent` says whether another process can be given its tables. An engine from
+    elsewhere may lack both: read them by `engine_name` and `sendable`.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def can_be_sent(self) -> bool: ...
     def names(self, source: Any) -> Sequence[str]: ...
     def keyed(self, source: Any) -> bool: ...
     def read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None) -> RecordTable: ...
@@ -115,6 +128,16 @@ class Engine(Protocol):
     def write(
         self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, force: bool
     ) -> None: ...
+
+
+def engine_name(engine: Engine) -> str:
+    """The engine's name; that of its class, in small letters, if it states none."""
+    return str(getattr(engine, "name", type(engine).__name__.lower()))
+
+
+def sendable(engine: Engine) -> bool:
+    """Whether another process can be given the engine's tables; not if it does not say so."""
+    return bool(getattr(engine, "can_be_sent", False))
 
 
 class Method(BaseModel):

@@ -32,6 +32,10 @@ class Term:
     fill: tuple[float, ...] = ()
 
     @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(t.name for t in self.terms)
+
+    @property
     def made(self) -> str:
         """The column that holds the term once it is made one."""
         if self.level is None and not self.missing:
@@ -56,6 +60,10 @@ class Design:
     """The terms that stand for a list of non-confidential columns."""
 
     terms: tuple[Term, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(t.name for t in self.terms)
 
     @property
     def made(self) -> tuple[str, ...]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Column, Engine, RecordTable, RowFunction
+from larvatus.data.contracts import Array, Block, Column, Engine, ManyGroupsFunction, RecordTable, RowFunction
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.sub_groups import Groups, GroupSettlement
 
@@ -68,9 +69,17 @@ class Microdata:
         """Replace columns by a function of single rows."""
         return self.holding(self.table.map_rows(function, names, made))
 
-    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> Microdata:
-        """Replace columns by a function of whole sub-groups."""
-        return self.holding(self.table.map_groups(function, names, made))
+    def map_groups(
+        self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = (),
+        together: ManyGroupsFunction | None = None,
+    ) -> Microdata:
+        """Replace columns by a function of whole sub-groups.
+
+        `together` does the same for many sub-groups in one call; an engine may use it where sub-groups are small.
+        """
+        if together is None or "together" not in signature(self.table.map_groups).parameters:  # an engine from elsewhere
+            return self.holding(self.table.map_groups(function, names, made))
+        return self.holding(self.table.map_groups(function, names, made, together))
 
     def reduce(
         self, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]

@@ -40,6 +40,8 @@ class _Source:
 class Memory:
     """Reads everything with a role into arrays."""
 
+    name, can_be_sent = "memory", True
+
     def names(self, source: Any) -> list[str]:
         """The source's columns."""
         return column_names(source)

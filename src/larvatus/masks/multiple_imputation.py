@@ -87,7 +87,7 @@ class MultipleImputation(Mask):
                 return None
             more = fit.freedom / (fit.freedom - r - 1) * (1 + (1 + fit.basis.shape[1]) / count)
             groups.append(GroupLaw(fit.intercept, np.zeros((p, p)), fit.slope.T, more * fit.factor @ fit.factor.T))
-        return Law(names, design.made, tuple(groups))
+        return Law(names, design.names, tuple(groups))
 
     def altered(self) -> str:
         return ""

@@ -154,9 +154,8 @@ def _held_whole(
         return dict(zip(names, y, strict=True))
 
     plain = weight is None and set(present) == {data.confidential} and not any(t.fill for t in design.terms)
-    if plain and one_similarity(betas[0]) is not None:
-        mask_block.together = mask_together  # type: ignore[attr-defined]
-    done = part.map_groups(mask_block, columns)
+    several = mask_together if plain and one_similarity(betas[0]) is not None else None
+    done = part.map_groups(mask_block, columns, together=several)
     if not large:
         return done
     held = {scratch("held", n): n for n in data.confidential}

@@ -15,7 +15,7 @@ from larvatus.constraints.settings import constraints_of
 from larvatus.core.errors import RiskError, RolesError, StudyError
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import checked_secret, stream_key
-from larvatus.data.contracts import Attack, Mask, Measure
+from larvatus.data.contracts import Attack, Mask, Measure, sendable
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of, canonical
 from larvatus.data.microdata import Microdata
@@ -31,7 +31,7 @@ from larvatus.measures.scoring.domains import domains_of
 from larvatus.measures.scoring.null_placement import checked_resamples
 from larvatus.pipeline.attack_release import attack_random, check_known, others_of, run_attacks
 from larvatus.pipeline.candidates.cache import FILES, SECRET, CandidateCache, cache_key, data_digest, file_digest, kept_in
-from larvatus.pipeline.candidates.parallel import CandidateRunner, Job, Outcome, can_be_sent, not_made, room_for_two
+from larvatus.pipeline.candidates.parallel import CandidateRunner, Job, Outcome, not_made, room_for_two
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import run_measures
 from larvatus.pipeline.null_distributions import Nulls
@@ -159,7 +159,7 @@ def compare_candidates(
         progress(f"{len(ready)} of {len(jobs)} releases are there already", len(ready), len(jobs))
     through = CandidateRunner(
         [j for j in jobs if j.place not in ready], lambda job, tell: _candidate(work, job, tell), _candidate_there,
-        lambda: work, at_once if can_be_sent(data) else 1, room_for_two(data), progress,
+        lambda: work, at_once if sendable(data.engine) else 1, room_for_two(data), progress,
     )
     outcomes: dict[int, Outcome] = {**ready, **through.run()}
     made = tuple(c for i in sorted(outcomes) if isinstance(c := outcomes[i], Candidate))

@@ -12,7 +12,7 @@ from larvatus.constraints.settings import constraints_of
 from larvatus.core.errors import DiscoveryError, LarvatusError, StudyError
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import stream_key
-from larvatus.data.contracts import Attack, Measure
+from larvatus.data.contracts import Attack, Measure, sendable
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import all_of, canonical
 from larvatus.data.microdata import Microdata
@@ -23,7 +23,7 @@ from larvatus.measures.analyses.spec import analyses_of
 from larvatus.pipeline.attack_release import risk
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, file_digest
 from larvatus.pipeline.candidates.in_pairs import TwoAtOnce
-from larvatus.pipeline.candidates.parallel import can_be_sent, room_for_two
+from larvatus.pipeline.candidates.parallel import room_for_two
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import utility
 from larvatus.searching.search import Draw, ScoredDraw
@@ -94,7 +94,7 @@ class Draws:
     def __init__(self, work: Drawing, at_once: int | None) -> None:
         self.work, self.keys = work, list[str]()
         self.heavier = work.data.rows / max(work.explored.rows, 1)
-        sent = can_be_sent(work.data)
+        sent = sendable(work.data.engine)
         self.two = TwoAtOnce(work.scored, _scored_there, work, at_once if sent else 1, sent and room_for_two(work.data))
 
     def scored(self, draws: Sequence[Draw], left: int) -> Iterator[ScoredDraw]:

@@ -125,7 +125,7 @@ def linear_law(original: Microdata, beta: Matrix, weight: str | None = None) -> 
         on_s = (np.eye(p) - beta) @ fit
         intercept = (np.eye(p) - beta) @ m.mean[:p] - on_s @ m.mean[p:]
         out.append(GroupLaw(intercept, beta, on_s, inside - beta @ inside @ beta.T))
-    return Law(names, design.made, tuple(out))
+    return Law(names, design.names, tuple(out))
 
 
 def unmoved_notes(data: Microdata, fixed: Mapping[int, Sequence[str]]) -> list[Note]:

@@ -44,11 +44,6 @@ def not_made(job: Job, error: Exception) -> NotMade:
     return NotMade(job.label, tuple(redacted_settings(s) for s in getattr(job.given, "steps", ())), reason)
 
 
-def can_be_sent(data: Microdata) -> bool:
-    """Whether another process can be given the data; what lies on disk stays with the engine that holds it."""
-    return type(data.engine).__name__ == "Memory"
-
-
 def room_for_two(data: Microdata) -> bool:
     """Whether there are cores and memory for two candidates at once."""
     if (os.cpu_count() or 1) < 2:
