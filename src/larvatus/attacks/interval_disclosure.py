@@ -9,9 +9,8 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import outlying
 from larvatus.attacks.linkage.joined_releases import with_average
-from larvatus.attacks.scoring.credits import Credits, distance_from_centre, outlyingness, risk_score
+from larvatus.attacks.scoring.credits import Credits, distance_from_centre, outlying_tenth, outlyingness, risk_score
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
@@ -80,7 +79,7 @@ class IntervalDisclosure(Attack):
         _, group, values = collect(held, [*made, _FAR])
         has = ~np.isnan(values[made[0]])
         table = np.array([values[n][has] for n in made]).reshape(3, len(windows), -1).transpose(0, 2, 1)
-        credits = Credits(group[has], table[0], table[1], table[2], table[0], outlying(values[_FAR])[has])
+        credits = Credits(group[has], table[0], table[1], table[2], table[0], outlying_tenth(values[_FAR])[has])
         score = risk_score("interval_disclosure", "share of originals close to their released value", self.settings(),
                            data.groups, windows, credits,
                            intruder.unused("known", "keys", "file", "error", "presence", "guesses"))

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from larvatus.attacks.linkage.linkage_keys import IN_FILE, TARGET, Keys, keys_of, linkage_score
-from larvatus.attacks.scoring.credits import OUTLYING_SHARE, Credits, distance_from_centre, outlyingness, risk_score
+from larvatus.attacks.linkage.linkage_keys import IN_FILE, TARGET, Keys, keys_of
+from larvatus.attacks.linkage.nearest_credits import linkage_score
+from larvatus.attacks.scoring.credits import Credits, distance_from_centre, outlying_tenth, outlyingness, risk_score
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
@@ -87,11 +87,13 @@ class GroupKeys:
 
     def sides(self, block: Block) -> LinkedGroup:
         """Both sides of a whole sub-group."""
+        from larvatus.stats.linkage.coordinates import same_rows
+
         n = len(block)
         names = (*self.masked, *self.soft)
         pairs = [self.keys.both(name, block) for name in names]
         x, y = (np.array([_plain(pair[side]) for pair in pairs]).reshape(len(names), n).T for side in (0, 1))
-        same = same_code([block[c] for c in self.keys.exact], n)
+        same = same_rows([block[c] for c in self.keys.exact], n)
         holds = np.flatnonzero(block[IN_FILE] == 1) if self.keys.own_file else np.arange(n)
         return LinkedGroup(x, y, same, np.flatnonzero(block[TARGET] == 1), holds, names, len(self.soft))
 
@@ -158,7 +160,7 @@ def link_groups(
     best = int(np.argmax(means)) if pick is None else pick
     credits = Credits(
         group[tried], hits[best].T, table[2 * t * m + m :].T, table[2 * t * m : 2 * t * m + m].T, by_x[best].T,
-        outlying(values[OUT])[tried], record[tried],
+        outlying_tenth(values[OUT])[tried], record[tried],
     )
     said = [*notes, *(f"{n} is not of a kind that links records here and is not used" for n in by.unused)]
     if one_guess and max(guesses) > 1:
@@ -213,25 +215,11 @@ def credits_to_score(
     if not tried.any():
         raise RiskError(f"{attack.name()}: targets = {targets} of {back.rows:,} records drew no target. Ask for more.")
     success, s_alone, chance, x_alone = (values[n][tried][:, None] for n in (HIT, ALONE, EVEN, BY_X))
-    credits = Credits(group[tried], success, chance, s_alone, x_alone, outlying(values[OUT])[tried])
+    credits = Credits(group[tried], success, chance, s_alone, x_alone, outlying_tenth(values[OUT])[tried])
     sampled = targets is not None and bool((~tried).any())
     said = [f"{int(tried.sum()):,} of {back.rows:,} records were tried as targets"] if sampled else []
     score = risk_score(attack.name(), meaning, attack.settings(), back.groups, (1,), credits, [*notes, *said])
     return replace(score, by_record=values[HIT], sampled=sampled)
-
-
-def outlying(distance: Floats) -> NDArray[np.bool_]:
-    """The tenth of the records furthest from the centre; none where all are equally far."""
-    if not len(distance) or float(distance.max()) == float(distance.min()):
-        return np.zeros(len(distance), dtype=bool)
-    return np.asarray(distance > np.quantile(distance, 1 - OUTLYING_SHARE))
-
-
-def same_code(columns: Sequence[Array], n: int) -> Ints:
-    """One code for each combination of values; missing is a value."""
-    from larvatus.stats.linkage.coordinates import same_rows
-
-    return same_rows(columns, n)
 
 
 def _plain(values: Array) -> Floats:

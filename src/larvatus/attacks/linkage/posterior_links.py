@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, Linker, Part, credit_by_nearness
+from larvatus.attacks.linkage.linkage_keys import TARGET, Keys
+from larvatus.attacks.linkage.nearest_credits import Linker, Part, credit_by_nearness
 from larvatus.attacks.linkage.release_law import ReleaseLaw
 from larvatus.attacks.scoring.credits import Credits
 from larvatus.core.arrays import Floats

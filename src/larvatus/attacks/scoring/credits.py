@@ -68,6 +68,13 @@ def distance_from_centre(centre: Floats, whitening: Floats, block: Block, names:
     return np.asarray(((d @ whitening) ** 2).sum(axis=1))
 
 
+def outlying_tenth(distance: Floats) -> NDArray[np.bool_]:
+    """The tenth of the records furthest from the centre; none where all are equally far."""
+    if not len(distance) or float(distance.max()) == float(distance.min()):
+        return np.zeros(len(distance), dtype=bool)
+    return np.asarray(distance > np.quantile(distance, 1 - OUTLYING_SHARE))
+
+
 def risk_score(
     method: str, meaning: str, settings: Mapping[str, Any], groups: Groups, guesses: Sequence[float], credits: Credits,
     notes: Sequence[str] = (),
@@ -106,7 +113,7 @@ def by_outlyingness(
     _, _, values = collect(data.map_rows(of, list(dict.fromkeys([*names, *columns])), made), [_CREDIT, _FAR])
     found, far = values[_CREDIT], values[_FAR]
     there = ~np.isnan(found)
-    tenth = far > np.quantile(far, 1 - OUTLYING_SHARE) if len(far) and far.max() > far.min() else np.zeros(len(far), dtype=bool)
+    tenth = outlying_tenth(far)
     rows: list[Row] = [
         {"records": name, "count": int(part.sum()), what: float(found[part].mean())}
         for name, part in (("outlying tenth", tenth & there), ("interior", ~tenth & there)) if part.any()
