@@ -32,10 +32,6 @@ class Term:
     fill: tuple[float, ...] = ()
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(t.name for t in self.terms)
-
-    @property
     def made(self) -> str:
         """The column that holds the term once it is made one."""
         if self.level is None and not self.missing:
