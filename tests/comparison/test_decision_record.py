@@ -68,13 +68,14 @@ def test_the_chosen_section_has_every_limit_with_its_figure_and_the_codebook():
 
 def test_a_warning_for_what_leaves_and_breaks_a_limit():
     made = compared({"nearest_record": {"above_chance": 0.25}, "moments": 0.7})
-    assert warnings_of(made, "middle", "middle", "A. Keeper") == ()
-    assert warnings_of(made, "gone", None) == ()
-    assert warnings_of(compared(None), "high", "high") == ()
-    both, = warnings_of(made, "high", "high", "A. Keeper")
+    assert warnings_of(made, "middle", "middle", "A. Keeper") == {}
+    assert warnings_of(made, "gone", None) == {}
+    assert warnings_of(compared(None), "high", "high") == {}
+    both = warnings_of(made, "high", "high", "A. Keeper")["high"]
     assert both == ("“high” is approved by A. Keeper and published although it breaks 1 of 2\N{NO-BREAK SPACE}limits "
                     f"(nearest-record linkage: above chance 59{SPACE}percentage points, limit 25{SPACE}percentage points).")
-    assert [w.split(" although")[0] for w in warnings_of(made, "low", "high")] == ["“high” is approved", "“low” is published"]
+    two = warnings_of(made, "low", "high")
+    assert {n: w.split(" although")[0] for n, w in two.items()} == {"high": "“high” is approved", "low": "“low” is published"}
     assert "is approved" in text_of(made, chosen="high", warned=(both,))
 
 

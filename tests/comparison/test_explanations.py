@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from larvatus.comparison.comparison import About, Candidate, Comparison
 from larvatus.comparison.explanations import ASIDE
@@ -72,7 +73,7 @@ def test_of_two_releases_that_give_nothing_away_only_the_one_that_loses_less_is_
 
 
 def test_correlations_are_not_shares():
-    score = attack("rank_disclosure", 0.826, 0.037, None, "rank correlation between original and released values")
+    score = replace(attack("rank_disclosure", 0.826, 0.037, None, "agreement of ranks"), unit="correlation")
     assert "reaches 0.83, 22 times its baseline (0.04)" in said(released("a", score))[0][2]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 import larvatus as lv
 from found import ENGINES, engine_of
 from larvatus.core.randomness import RecordRandom, stream_key
-from larvatus.data.contracts import Block, Column
+from larvatus.data.contracts import Block, Column, engine_name, sendable
+from larvatus.engines._memory.table import MemoryTable
+from larvatus.engines.memory import Memory
 from sample import ROLES, people
 
 RANDOM = RecordRandom(stream_key(b"a stated secret for these tests"))
@@ -148,6 +151,65 @@ def test_map_rows_and_map_groups(data, frame):
     wanted = frame.set_index("id").groupby(["region", "sex"]).wealth.transform(lambda w: w - w.mean()).sort_index()
     assert column(centred, "wealth").to_numpy() == pytest.approx(wanted.to_numpy(), abs=1e-6)
     assert column(data, "income").equals(expected(frame, "income").rename(None))
+
+
+def test_many_sub_groups_may_be_mapped_in_one_call(data):
+    names = ["wealth", "rooms"]
+
+    def one(group: int, block: Block) -> dict:
+        return {n: block[n] - block[n].mean() for n in names}
+
+    def together(first: int, starts: np.ndarray, block: Block) -> dict:
+        asked.append(len(starts) - 1)
+        assert starts[-1] == len(block)
+        assert [b - a for a, b in pairwise(starts)] == list(data.groups.sizes[first : first + len(starts) - 1])
+        return {n: np.concatenate([block[n][a:b] - block[n][a:b].mean() for a, b in pairwise(starts)]) for n in names}
+
+    asked: list[int] = []
+    alone, at_once = data.map_groups(one, names), data.map_groups(one, names, together=together)
+    assert sum(asked) == (len(data.groups) if data.engine.name == "memory" else 0)
+    for n in names:
+        assert column(alone, n).equals(column(at_once, n))
+
+
+def test_every_engine_says_its_name_and_whether_its_tables_can_be_sent(data, engine):
+    assert engine_name(data.engine) == data.engine.name == engine.partition(" ")[0]
+    assert sendable(data.engine) == data.engine.can_be_sent == (engine == "memory")
+
+
+class Elsewhere:
+    """An engine of somebody else's, which states neither its name nor whether its tables can be sent."""
+
+    def __init__(self) -> None:
+        self._own = Memory()
+
+    def __getattr__(self, name: str) -> object:
+        if name in ("name", "can_be_sent"):
+            raise AttributeError(name)
+        return getattr(self._own, name)
+
+    def read(self, *given: object) -> object:
+        table = self._own.read(*given)
+        return Plain(*(getattr(table, f.name) for f in fields(table)))
+
+
+class Plain(MemoryTable):
+    """A table whose verb knows nothing of functions for many sub-groups."""
+
+    __slots__ = ()
+
+    def map_groups(self, function, names, made=()):
+        return MemoryTable.map_groups(self, function, names, made)
+
+
+def test_an_engine_from_elsewhere_needs_neither(frame):
+    here, there = (lv.read(frame, **ROLES, engine=e) for e in ("memory", Elsewhere()))
+    assert engine_name(there.engine) == "elsewhere"
+    assert not sendable(there.engine)
+    one, other = (lv.mask(d, "sufficiency_based", secret=b"0123456789abcdef").frame().income for d in (here, there))
+    assert one.to_numpy() == pytest.approx(other.to_numpy(), rel=1e-9, nan_ok=True)
+    releases = [lv.mask(there, "additive_noise", secret=b"0123456789abcdef", name=n) for n in "ab"]
+    assert len(lv.compare(there, releases, attacks=["value_disclosure"], measures=["moments"]).candidates) == 2
 
 
 def test_scan_carries_in_sorted_order(data, frame):

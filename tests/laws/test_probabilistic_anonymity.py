@@ -86,3 +86,11 @@ def test_nothing_is_claimed_where_another_column_tells_records_apart(census):
     data = lv.read(census, confidential=[*X, "FICA"])
     steps = [lv.masks.Microaggregation(columns=tuple(X)), lv.masks.AdditiveNoise(columns=("FICA",))]
     assert not any("k-anonymity" in n.text for n in lv.mask(data, *steps, secret=SECRET).notes)
+
+
+@pytest.mark.parametrize(("name", "claimed"), [(None, True), (" s", False), ("s", False)])
+def test_temporary_columns_tell_nobody_apart_and_columns_of_any_name_do(name, claimed):
+    table = pd.DataFrame(np.random.default_rng(3).normal(size=(90, 3)), columns=["x", "y", name or "z"])
+    data = lv.read(table, confidential=["x", "y"], non_confidential=[name] if name else [])
+    release = lv.mask(data, lv.masks.Sampling(rate=0.9), lv.masks.Microaggregation(together="all"), secret=SECRET)
+    assert any(note.promise for note in release.notes) == claimed

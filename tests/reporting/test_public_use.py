@@ -121,16 +121,18 @@ def test_what_is_preserved_is_said_by_rule(comparison, parsed):
     assert "Changed by masking (loss in brackets): means" in parsed(comparison(1, loss=0.4).html("public")).text
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("45 values above 76.85172065 were replaced; their mean is 7762829", "45 values above about 76.9 were replaced; their mean "
-     "is about 7,760,000"),
-    ("12,345 values of a_12345 above 0.25 were", "12,345 values of a_12345 above about 0.25 were"),
-    ("11 values of year 2019 in (region=7, sex=2) below -87 were replaced; their mean weighted by w is 96.4",
+@pytest.mark.parametrize(("text", "figures", "said"), [
+    ("45 values above 76.85172065 were replaced; their mean is 7762829", ("76.85172065", "7762829"),
+     "45 values above about 76.9 were replaced; their mean is about 7,760,000"),
+    ("12,345 values of a_12345 above 0.25 were", ("0.25",), "12,345 values of a_12345 above about 0.25 were"),
+    ("11 values of year 2019 in (region=7, sex=2) below -87 were replaced; their mean weighted by w is 96.4", ("-87", "96.4"),
      "11 values of year 2019 in (region=7, sex=2) below about -87 were replaced; their mean weighted by w is about 96"),
-    ("in 1.2345e-05", "in about 1.23e-05"), ("45 values of x above 1234 were", "45 values of x above about 1,230 were"),
+    ("in 1.2345e-05", (), "in about 1.23e-05"),
+    ("45 values of x beyond 1234 were", ("1234",), "45 values of x beyond about 1,230 were"),
+    ("45 values of x beyond 1234 were", (), "about 45 values of x beyond about 1,230 were"),
 ])
-def test_long_figures_in_public_notes_are_rounded(text, said):
-    assert public_note(Note(text, public=True, promise=True)) == said
+def test_values_of_the_data_in_public_notes_are_rounded(text, figures, said):
+    assert public_note(Note(text, public=True, promise=True, figures=figures)) == said
 
 
 def test_other_public_notes_keep_what_the_study_states():

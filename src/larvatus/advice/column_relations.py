@@ -14,11 +14,12 @@ from itertools import combinations
 import numpy as np
 
 from larvatus.core.arrays import Floats
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 
 BENT, _TURNS, _ENOUGH = 0.1, 0.2, 20
-RANK, _SCORE, SQUARE = " rank of ", " score of ", " square of "
+_RANK, _SCORE, _SQUARE = "rank of", "score of", "square of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +46,17 @@ def find_relations(data: Microdata) -> tuple[Relation, ...]:
     names = whole.numeric(whole.confidential)
     if len(names) < 2:
         return ()
-    ranked = whole.ranks({RANK + n: n for n in names})
+    ranked = whole.ranks({scratch(_RANK, n): n for n in names})
     there = np.diag(whole.moments(names)[0].count)
 
     def score(group: int, block: Block) -> Mapping[str, Array]:
-        z = {n: ndtri(block[RANK + n] / (k + 1)) for n, k in zip(names, there, strict=True)}
-        return {**{_SCORE + n: z[n] for n in names}, **{SQUARE + n: z[n] ** 2 for n in names}}
+        z = {n: ndtri(block[scratch(_RANK, n)] / (k + 1)) for n, k in zip(names, there, strict=True)}
+        return {**{scratch(_SCORE, n): z[n] for n in names}, **{scratch(_SQUARE, n): z[n] ** 2 for n in names}}
 
-    made = [Column(head + n, "number") for head in (_SCORE, SQUARE) for n in names]
-    scored = ranked.map_rows(score, [RANK + n for n in names], made)
-    pearson, spearman = _correlations(whole, names), _correlations(scored, [RANK + n for n in names])
-    both = _correlations(scored, [*(_SCORE + n for n in names), *(SQUARE + n for n in names)])
+    made = [Column(scratch(kind, n), "number") for kind in (_SCORE, _SQUARE) for n in names]
+    scored = ranked.map_rows(score, [scratch(_RANK, n) for n in names], made)
+    pearson, spearman = _correlations(whole, names), _correlations(scored, [scratch(_RANK, n) for n in names])
+    both = _correlations(scored, [scratch(kind, n) for kind in (_SCORE, _SQUARE) for n in names])
     out = []
     for i, j in combinations(range(len(names)), 2):
         if min(there[i], there[j]) < _ENOUGH or np.isnan([pearson[i, j], spearman[i, j]]).any():

@@ -28,6 +28,7 @@ from larvatus.attacks.scoring.credits import (
 from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.design import design_of
@@ -129,7 +130,7 @@ class AttributeInference(Attack):
         """The pool with the success of each model, by predicted column and by the columns it used."""
         from larvatus.stats.models.attribute_predictors import MODELS, predictions
 
-        originals = {f"original {n}": n for n in names}
+        originals = {scratch("original", n): n for n in names}
         joined = keys.joined.holding(keys.joined.table.pair(original.table, originals))
         design = design_of(joined, keys.exact)
         centres = outlyingness(joined, list(originals))
@@ -143,7 +144,7 @@ class AttributeInference(Attack):
             for n in asked:
                 others = [m for m in keys.numbers if m != n]
                 y, x = block.matrix(others), block.matrix([keys.held(m) for m in others])
-                truth = block[f"original {n}"]
+                truth = block[scratch("original", n)]
                 near = self._near(truth)
                 tried = chosen & ~np.isnan(truth)
                 for figure, train, test in (
@@ -167,7 +168,7 @@ class AttributeInference(Attack):
 
 def _cell(figure: str, name: str, model: int) -> str:
     """The scratch column with the success of one model for one predicted column."""
-    return f" {figure} {name} {model}"
+    return scratch(f"model {model}", f"{figure} {name}")
 
 
 def _mean(columns: Sequence[Floats]) -> Floats:

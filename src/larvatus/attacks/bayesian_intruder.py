@@ -18,7 +18,8 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.linkage_keys import keys_of, linkage_score
+from larvatus.attacks.linkage.linkage_keys import keys_of
+from larvatus.attacks.linkage.nearest_credits import linkage_score
 from larvatus.core.errors import MaskError, RiskError
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Attack

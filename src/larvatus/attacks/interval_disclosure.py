@@ -14,7 +14,6 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import outlying
 from larvatus.attacks.linkage.joined_releases import with_average
 from larvatus.attacks.scoring.credits import (
     CHANCE,
@@ -22,11 +21,13 @@ from larvatus.attacks.scoring.credits import (
     SUCCESS,
     Credits,
     distance_from_centre,
+    outlying_tenth,
     outlyingness,
     risk_score,
 )
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.design import Design, design_of
@@ -40,6 +41,7 @@ from larvatus.stats.ranks.windows import WindowScale, close_limits, share_betwee
 Window = Annotated[float, Field(gt=0, le=1)]
 _STEPS = 2001
 _FIGURES = (SUCCESS, CHANCE, S_ALONE)
+_FAR = scratch("far")
 WindowFigures = Mapping[str, Floats]  # an array for each of _FIGURES
 
 
@@ -74,16 +76,16 @@ class IntervalDisclosure(Attack):
         names = common_numbers(original, release.data)
         beside = _Beside.of(original, release.data, names, self.measured)
         data, sums = beside.data, beside.sums(windows)
-        made = {figure: [f" {figure} {w}" for w in windows] for figure in _FIGURES}
-        columns = [*(n for own in made.values() for n in own), " far"]
-        originals = [f"original {n}" for n in names]
+        made = {figure: [f"{figure} {w}" for w in windows] for figure in _FIGURES}
+        columns = [*(n for own in made.values() for n in own), _FAR]
+        originals = [scratch("original", n) for n in names]
         centres = outlyingness(data, originals)
 
         def credit(group: int, block: Block) -> Mapping[str, Array]:
             cells = beside.cells(group, block, windows)
             present = ~np.isnan(cells[SUCCESS][0])
             count = present.sum(axis=0)
-            out: dict[str, Array] = {" far": distance_from_centre(*centres[group], block, originals)}
+            out: dict[str, Array] = {_FAR: distance_from_centre(*centres[group], block, originals)}
             for figure in _FIGURES:
                 mean = np.where(present, np.nan_to_num(cells[figure]), 0.0).sum(axis=1) / np.maximum(count, 1)
                 mean[:, count == 0] = np.nan
@@ -96,7 +98,7 @@ class IntervalDisclosure(Attack):
         has = ~np.isnan(own)
         success, chance, s_alone = (np.array([values[n][has] for n in made[figure]]).T for figure in _FIGURES)
         credits = Credits(
-            group[has], success, chance=chance, s_alone=s_alone, x_alone=success, outlying=outlying(values[" far"])[has]
+            group[has], success, chance=chance, s_alone=s_alone, x_alone=success, outlying=outlying_tenth(values[_FAR])[has]
         )
         score = risk_score("interval_disclosure", "share of original values close to their released value", self.settings(),
                            data.groups, windows, credits,
@@ -113,6 +115,7 @@ class _Beside:
     """Original and released values on the scale of the windows, with the two baselines: quantiles of the release, and S."""
 
     data: Microdata
+    originals: tuple[str, ...]
     before: tuple[str, ...]
     after: tuple[str, ...]
     scale: WindowScale
@@ -127,11 +130,12 @@ class _Beside:
         from larvatus.stats.linear.regression import slopes
 
         p = len(names)
-        data = released.holding(released.table.pair(original.table, {f"original {n}": n for n in names}))
-        before, after = [f"original {n}" for n in names], list(names)
+        originals = {scratch("original", n): n for n in names}
+        data = released.holding(released.table.pair(original.table, originals))
+        before, after = list(originals), list(names)
         if scale == "rank":
             data = _positions(data, [*before, *after])
-            before, after = [f" position {n}" for n in before], [f" position {n}" for n in after]
+            before, after = [scratch("position", n) for n in before], [scratch("position", n) for n in after]
         design = design_of(data, data.known)
         columns = list(dict.fromkeys([*before, *after, *design.columns]))
         parts = data.reduce(columns, _matrix([*before, *after], design), SampleMoments.merge)
@@ -142,15 +146,15 @@ class _Beside:
             fits.append((np.nan_to_num(m.mean[:p]) - np.nan_to_num(m.mean[given]) @ b, b))
         sizes = np.array(data.groups.sizes, dtype=np.float64)[:, None]
         return cls(
-            data, tuple(before), tuple(after), scale, design, np.array([np.sqrt(np.nan_to_num(m.variance[:p])) for m in parts]),
+            data, tuple(originals), tuple(before), tuple(after), scale, design,
+            np.array([np.sqrt(np.nan_to_num(m.variance[:p])) for m in parts]),
             [data.table.quantiles(n, np.linspace(0, 1, _STEPS).tolist()) for n in after],
             np.array([m.present[p : 2 * p] for m in parts]) / sizes, fits,
         )
 
     @property
     def columns(self) -> list[str]:
-        kept = [n.removeprefix(" position ") for n in self.before]
-        return list(dict.fromkeys([*self.before, *self.after, *kept, *self.design.columns]))
+        return list(dict.fromkeys([*self.before, *self.after, *self.originals, *self.design.columns]))
 
     def cells(self, group: int, block: Block, windows: Sequence[float]) -> WindowFigures:
         """Success, chance and S alone, each windows × columns × records; NaN if there is no original value."""
@@ -182,14 +186,14 @@ class _Beside:
 
 def _positions(data: Microdata, names: Sequence[str]) -> Microdata:
     """Average ranks as fractions of the number of values present in the sub-group."""
-    ranked = data.ranks({f" position {n}": n for n in names})
+    ranked = data.ranks({scratch("position", n): n for n in names})
     count = ranked.reduce(names, lambda g, b: (~np.isnan(b.matrix(names))).sum(axis=0).astype(np.float64), np.add)
 
     def scale(group: int, block: Block) -> Mapping[str, Array]:
         n = np.maximum(count[group], 1.0)
-        return {f" position {name}": (block[f" position {name}"] - 0.5) / n[j] for j, name in enumerate(names)}
+        return {scratch("position", name): (block[scratch("position", name)] - 0.5) / n[j] for j, name in enumerate(names)}
 
-    return ranked.map_rows(scale, [f" position {n}" for n in names])
+    return ranked.map_rows(scale, [scratch("position", n) for n in names])
 
 
 def _matrix(names: Sequence[str], design: Design) -> Callable[[int, Block], SampleMoments]:

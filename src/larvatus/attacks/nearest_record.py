@@ -19,8 +19,9 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, Part, credit_by_nearness, guesses_of, keys_of, linkage_score
+from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, guesses_of, keys_of
 from larvatus.attacks.linkage.missing_cells import MissingCells, absent
+from larvatus.attacks.linkage.nearest_credits import Part, credit_by_nearness, linkage_score
 from larvatus.attacks.scoring.credits import Credits
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom

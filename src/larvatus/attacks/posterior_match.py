@@ -15,7 +15,8 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
-from larvatus.attacks.linkage.linkage_keys import Keys, guesses_of, keys_of, linkage_score
+from larvatus.attacks.linkage.linkage_keys import Keys, guesses_of, keys_of
+from larvatus.attacks.linkage.nearest_credits import linkage_score
 from larvatus.attacks.linkage.posterior_links import LawOf, MatchRule, PosteriorLink
 from larvatus.attacks.linkage.release_law import law_of
 from larvatus.core.errors import RiskError

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.attacks.linkage.joined_releases import with_average
-from larvatus.attacks.scoring.credits import by_outlyingness
+from larvatus.attacks.scoring.credits import RANK_KEPT, by_outlyingness
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Attack, Block
 from larvatus.data.design import Design, design_of
@@ -60,12 +61,13 @@ class RankDisclosure(Attack):
         whole = _Agreement.mean_over(parts)
         value = float(whole.value.mean())
         kept, outliers = by_outlyingness(
-            ranked, [f"original {n}" for n in names], _all(names), _kept(names, ranked.groups.sizes), "rank kept within 1 %"
+            ranked, [scratch("original", n) for n in names], _all(names), _kept(names, ranked.groups.sizes),
+            RANK_KEPT,
         )
         return Score(
             "rank_disclosure", "risk", value, "rank correlation between original and released values", self.settings(),
             chance=float(whole.chance.mean()), s_alone=float(whole.s_alone.mean()),
-            interval=_interval(value, float(sizes.sum()), len(names)),
+            interval=_interval(value, float(sizes.sum()), len(names)), unit="correlation",
             by_group=Rows.of(
                 {"sub_group": ranked.groups.name(g), "records": int(sizes[g]), "value": float(part.value.mean()),
                  "chance": float(part.chance.mean()), "s_alone": float(part.s_alone.mean())} for g, part in enumerate(parts)
@@ -125,11 +127,11 @@ def _kept(names: Sequence[str], sizes: Sequence[int]) -> Callable[[int, Block], 
 
 
 def _before(name: str) -> str:
-    return f" rank before {name}"
+    return scratch("rank before", name)
 
 
 def _after(name: str) -> str:
-    return f" rank after {name}"
+    return scratch("rank after", name)
 
 
 def _all(names: Sequence[str]) -> list[str]:
@@ -138,8 +140,8 @@ def _all(names: Sequence[str]) -> list[str]:
 
 def _ranked(original: Microdata, release: Release, names: Sequence[str]) -> Microdata:
     data = release.data
-    joined = data.holding(data.table.pair(original.table, {f"original {n}": n for n in names}))
-    ranks = {_before(n): f"original {n}" for n in names} | {_after(n): n for n in names}
+    joined = data.holding(data.table.pair(original.table, {scratch("original", n): n for n in names}))
+    ranks = {_before(n): scratch("original", n) for n in names} | {_after(n): n for n in names}
     return joined.ranks(ranks)
 
 

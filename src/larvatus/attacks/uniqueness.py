@@ -27,6 +27,7 @@ from larvatus.attacks.scoring.credits import (
 )
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
@@ -36,7 +37,7 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.data.step_columns import codes_in
 
 Sizes = Annotated[int, Field(ge=2, le=1000)]
-BY_KEYS, BY_S, BY_MASKED = "size by keys", "size by S", "size by X"  # columns with the size of each record's class
+BY_KEYS, BY_S, BY_MASKED = (scratch(f"size by {what}") for what in ("keys", "S", "X"))  # size of each record's class
 _FIGURES = (SUCCESS, S_ALONE, CHANCE, X_ALONE, OUTLYING)
 _SAME = 1e-9
 
@@ -95,12 +96,12 @@ def _found(
     original: Microdata, pool: Microdata, masked: Sequence[str], given: Sequence[str], random: RecordRandom
 ) -> Microdata:
     """The pool with the credits of every record and the sizes of its classes."""
-    before = {f"original {n}": n for n in masked}
+    before = {scratch("original", n): n for n in masked}
     sized = with_class_size(pool, [*masked, *given], BY_KEYS, random)
     sized = with_class_size(sized, given, BY_S, random)
     sized = with_class_size(sized, masked, BY_MASKED, random) if given else sized
     joined = sized.holding(sized.table.pair(original.table, before))
-    numbers = [f"original {n}" for n in joined.numeric(masked) if original.table.columns[n].kind == "number"]
+    numbers = [scratch("original", n) for n in joined.numeric(masked) if original.table.columns[n].kind == "number"]
     centres, sizes = outlyingness(joined, numbers), joined.groups.sizes
     agree = _agreement(original, pool, masked)
 
@@ -124,7 +125,7 @@ def _agreement(original: Microdata, pool: Microdata, masked: Sequence[str]) -> C
     def agree(block: Block) -> NDArray[np.bool_]:
         out = np.ones(len(block), dtype=bool)
         for n in masked:
-            now, was = block[n], block[f"original {n}"]
+            now, was = block[n], block[scratch("original", n)]
             if mine[n].kind != theirs[n].kind:
                 continue
             if theirs[n].kind == "nominal":

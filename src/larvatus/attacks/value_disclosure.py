@@ -14,9 +14,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from larvatus.attacks.scoring.credits import by_outlyingness
+from larvatus.attacks.scoring.credits import PREDICTED, by_outlyingness
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Attack, Block
 from larvatus.data.design import Design, design_of
@@ -27,7 +28,6 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.stats.linear.moments import SampleMoments
 
 _TOLERANCE = 0.1
-_CLOSE = "predicted within a tenth of a standard deviation"
 
 
 class ValueDisclosure(Attack):
@@ -49,7 +49,7 @@ class ValueDisclosure(Attack):
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         released = common_numbers(original, release.data)
         names = [n for n in released if n not in release.joined]
-        before = {f"original {n}": n for n in names}
+        before = {scratch("original", n): n for n in names}
         joined = release.data.holding(release.data.table.pair(original.table, before))
         design = design_of(joined, joined.known)
         columns = list(dict.fromkeys([*before, *released, *design.columns]))
@@ -57,7 +57,9 @@ class ValueDisclosure(Attack):
         parts = [_Explained.of(m, len(names), len(released), len(design.terms)) for m in groups]
         whole = _Explained.total(parts)
         sizes = joined.groups.sizes
-        near, outliers = by_outlyingness(joined, list(before), columns, _near(groups, list(before), released, design), _CLOSE)
+        near, outliers = by_outlyingness(
+            joined, list(before), columns, _near(groups, list(before), released, design), PREDICTED
+        )
         return Score(
             "value_disclosure", "risk", float(whole.both.mean()),
             "share of the variance of confidential values that the release explains", self.settings(),

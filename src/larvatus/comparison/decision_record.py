@@ -18,23 +18,23 @@ from larvatus.data.intruder import Intruder
 
 def warnings_of(
     comparison: Comparison, published: str | None = None, approved: str | None = None, by: str = ""
-) -> tuple[str, ...]:
-    """One sentence for each release that is approved or published although it breaks a limit."""
+) -> dict[str, str]:
+    """By name, one sentence for each release that is approved or published although it breaks a limit."""
     limits = judge_limits(comparison)
     made = [c.name for c in comparison.candidates]
-    out = []
+    out = {}
     for name in dict.fromkeys(n for n in (approved, published) if n in made):
         if limits is None or limits.kept(name):
             continue
         acts = [f"approved{f' by {by}' if by else ''}"] if name == approved else []
         acts += ["published"] if name == published else []
-        out.append(f"{quote(name)} is {' and '.join(acts)} although it {limits.in_words(name)}.")
-    return tuple(out)
+        out[name] = f"{quote(name)} is {' and '.join(acts)} although it {limits.in_words(name)}."
+    return out
 
 
 def decision_on(
     comparison: Comparison, candidate: Candidate, who: Intruder, chosen: str | None, published: str | None, reason: str,
-    warnings: tuple[str, ...],
+    warnings: Mapping[str, str],
 ) -> dict[str, Any]:
     """What the internal manifest records about a release after the comparison: figures, never values or the secret."""
     judged = comparison.judged().get(candidate.name) if comparison.limits else None
@@ -51,7 +51,7 @@ def decision_on(
         "why": reason if candidate.name == chosen else "",
         "compared_with": [c.name for c in comparison.candidates if c.name != candidate.name],
         "not_made": [n.name for n in comparison.not_made],
-        "warnings": [w for w in warnings if w.startswith(f"{quote(candidate.name)} is ")],
+        "warnings": [w for name, w in warnings.items() if name == candidate.name],
     }
 
 

@@ -98,7 +98,7 @@ def _beyond(candidate: Candidate, decides: bool = True) -> list[Score]:
 def _reached(score: Score | None, value: Cell) -> str:
     """A figure of an attack: a share, or a correlation."""
     found = finite_number(value)
-    if score is not None and "correlation" in score.meaning and found is not None:
+    if score is not None and score.unit == "correlation" and found is not None:
         return f"{found:.2f}"
     return share(value)
 

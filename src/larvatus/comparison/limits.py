@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from larvatus.comparison.combined_scores import Combination, with_combined
 from larvatus.comparison.limits_by_release import broken_in_words
-from larvatus.comparison.score_figures import OF_ATTACKS, figure_of, known_scores
+from larvatus.comparison.score_figures import LIMITED, OF_ATTACKS, UPPER_END, figure_of, known_scores
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.score import Row, Rows, Score
@@ -23,11 +23,7 @@ Interval = Literal["upper", "value"]
 _Share = Annotated[float, Field(ge=0)]
 # Maximum success of any attack above its baseline (the better of chance and S alone), as a share.
 TIERS: Mapping[str, float] = {"public": 0.01, "scientific": 0.05, "secure": 0.2}
-_WORDS = {
-    "at_most": "value", "above_chance": "above chance", "above_baseline": "above baseline",
-    "times_chance": "times chance", "worst_group": "worst sub-group",
-}
-_FIGURE = {name: "value" if name == "at_most" else name for name in _WORDS}
+_FIGURE = {name: "value" if name == "at_most" else name for name in LIMITED}
 _SLACK = 1e-12
 _OWN = ("tier", "interval", "every_attack")
 _WIDE = "the value is within the limit, but at this number of records its interval reaches beyond it"
@@ -53,12 +49,12 @@ class Limit(BaseModel):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.stated():
-            raise ValueError(f"a limit needs a number, or one of {', '.join(_WORDS)}")
+            raise ValueError(f"a limit needs a number, or one of {', '.join(LIMITED)}")
         return self
 
     def stated(self) -> dict[str, float]:
         """The limits that are set, by figure."""
-        return {n: v for n in _WORDS if (v := getattr(self, n)) is not None}
+        return {n: v for n in LIMITED if (v := getattr(self, n)) is not None}
 
     def plain(self) -> Any:
         """As a study file holds it."""
@@ -136,9 +132,9 @@ class Limits(BaseModel):
         for score in scores:
             for name, most in limit.stated().items():
                 value = figure_of(score, _FIGURE[name], upper)
-                told = _WORDS[name] + (", upper end" if upper and score.interval else "")
+                told = LIMITED[name] + (UPPER_END if upper and score.interval else "")
                 if value is None:
-                    out.append(_row(score.method, _WORDS[name], None, most, "the score has no such figure"))
+                    out.append(_row(score.method, LIMITED[name], None, most, "the score has no such figure"))
                 else:
                     within = upper and _within(figure_of(score, _FIGURE[name]), most) and not _within(value, most)
                     out.append(_row(score.method, told, value, most, _WIDE if within else ""))
@@ -195,7 +191,7 @@ def _row(score: str, figure: str, judged: float | None, most: float, why: str) -
 
 def _not_run(name: str, limit: Limit, why: str) -> Row:
     figure, most = next(iter(limit.stated().items()))
-    return _row(name, _WORDS[figure], None, most, why)
+    return _row(name, LIMITED[figure], None, most, why)
 
 
 def _absent(name: str, combinations: Sequence[Combination], scores: Sequence[Score]) -> str:
@@ -238,10 +234,10 @@ def needed_for(limits: Limits, combinations: Sequence[Combination], kind: Litera
 
 def _told(error: ValidationError, fields: Sequence[str], problems: Sequence[str]) -> list[str]:
     named = [p.split(":")[0] for p in problems]
-    said = [p for p in validation_problems("limits", error, fields) if p.split(":")[0] not in named]
     extra = [item["loc"] for item in error.errors(include_url=False) if item["type"] == "extra_forbidden"]
     wrong = [_no_figure(str(where[-2]), str(where[-1])) for where in extra if len(where) > 1]
-    return [*problems, *wrong, *(p for p in said if not wrong or "no such setting" not in p)]
+    said = validation_problems("limits", error, fields, unknown=not wrong)
+    return [*problems, *wrong, *(p for p in said if p.split(":")[0] not in named)]
 
 
 def _no_figure(name: str, figure: str) -> str:

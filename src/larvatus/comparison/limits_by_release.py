@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.release_sentences import plain_name
+from larvatus.comparison.score_figures import limited_figure
 from larvatus.core.discovery import file_names
 from larvatus.core.number_format import EXACT, NONE, SPACE, count, minus, plural
 from larvatus.data.score import Row, Rows
@@ -72,13 +73,13 @@ def limit_figure(row: Row, value: object) -> str:
     """A figure of an attack in per cent or percentage points, with enough digits to compare it with its limit; or a loss."""
     if not isinstance(value, float):
         return NONE
-    figure = str(row["figure"])
-    if figure.startswith("times"):
+    figure = limited_figure(row)
+    if figure == "times_chance":
         return f"{value:.4g}{SPACE}times"
     if not of_attack(row["score"]):
         return _digits(value)
     said = _digits(100 * value)
-    unit = f"percentage point{'' if said == '1' else 's'}" if figure.startswith("above") else "%"
+    unit = f"percentage point{'' if said == '1' else 's'}" if figure in ("above_chance", "above_baseline") else "%"
     return f"{said}{SPACE}{unit}"
 
 

@@ -7,9 +7,14 @@ from collections.abc import Sequence
 
 from larvatus.comparison.headline import baseline
 from larvatus.core.discovery import file_names
-from larvatus.data.score import Score
+from larvatus.data.score import Row, Score
 
 UPPER = "upper"
+UPPER_END = ", upper end"
+LIMITED = {  # what a limit may be on, and what tables call it
+    "at_most": "value", "above_chance": "above chance", "above_baseline": "above chance and S alone",
+    "times_chance": "times chance", "worst_group": "worst sub-group",
+}
 OF_ATTACKS = ("above_chance", "above_baseline", "times_chance")
 FIGURES = ("value", UPPER, *OF_ATTACKS, "worst_group")
 
@@ -57,3 +62,8 @@ def _worst(values: Sequence[object], otherwise: float) -> float:
 
 def _is_number(value: float) -> bool:
     return not math.isnan(value)
+
+
+def limited_figure(row: Row) -> str:
+    """Which figure of a score a row of limits is about, by the name that it has in a limit."""
+    return next(name for name, shown in LIMITED.items() if row["figure"] in (shown, shown + UPPER_END))

@@ -14,6 +14,7 @@ from larvatus.constraints.rules import Linear, Rule
 from larvatus.constraints.settings import Constraints, constraint_problems, derived_order, step_problems
 from larvatus.core.arrays import Ints
 from larvatus.core.errors import LarvatusError, MaskError, StudyError
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask
 from larvatus.data.copies import said_of_copies
 from larvatus.data.method_parsing import built
@@ -22,7 +23,7 @@ from larvatus.data.notes import Note
 from larvatus.data.score import Row, Rows
 from larvatus.data.step_columns import TAKEN, chosen_by, taken_by
 
-_OFF, AGAIN, BEFORE, FOR = " off", " again ", " before ", " some step is for it"
+_OFF, FOR = scratch("off"), scratch("some step is for it")
 Again = Callable[[int], Sequence[Microdata]]
 
 
@@ -190,13 +191,13 @@ class ConstraintEnforcer:
             if left == 0:
                 break
             other = self._marked(self._finished(attempt(k), lines), lines)
-            joined = done.table.pair(other.table, {f"{AGAIN}{n}": n for n in (*names, _OFF)})
+            joined = done.table.pair(other.table, {scratch("again", n): n for n in (*names, _OFF)})
 
             def choose(group: int, block: Block) -> Mapping[str, Array]:
-                better = (block[_OFF] == 1) & (block[f"{AGAIN}{_OFF}"] == 0)
-                return {n: np.asarray(np.where(better, block[f"{AGAIN}{n}"], block[n])) for n in (*names, _OFF)}
+                better = (block[_OFF] == 1) & (block[scratch("again", _OFF)] == 0)
+                return {n: np.asarray(np.where(better, block[scratch("again", n)], block[n])) for n in (*names, _OFF)}
 
-            wanted = [*names, _OFF, *(f"{AGAIN}{n}" for n in (*names, _OFF))]
+            wanted = [*names, _OFF, *(scratch("again", n) for n in (*names, _OFF))]
             done = done.holding(joined.map_rows(choose, wanted))
             left = _marks(done)
         notes = [Note(f"{first - left:,} records were redrawn until they broke no rule", step="rules")] if first else []
@@ -249,10 +250,10 @@ class ConstraintEnforcer:
     def _moves(self, masked: Microdata, done: Microdata, lines: LinearRules) -> tuple[list[Note], list[str]]:
         """Notes on how many values rounding and repair changed, and the columns that repair changed."""
         names = lines.movable
-        joined = done.table.pair(masked.table, {f"{BEFORE}{n}": n for n in names})
+        joined = done.table.pair(masked.table, {scratch("before", n): n for n in names})
 
         def count(group: int, block: Block) -> Ints:
-            raw = {n: block[f"{BEFORE}{n}"] for n in names}
+            raw = {n: block[scratch("before", n)] for n in names}
             to_unit = lines.rounded(raw)
             there = [~np.isnan(raw[n]) & _masked(block) for n in names]
             turned = [(to_unit[n] != raw[n]) & t for n, t in zip(names, there, strict=True)]
@@ -262,7 +263,7 @@ class ConstraintEnforcer:
 
         if not names:
             return [], []
-        found = joined.reduce(_and_mark([*names, *(f"{BEFORE}{n}" for n in names)], done), count, np.add)
+        found = joined.reduce(_and_mark([*names, *(scratch("before", n) for n in names)], done), count, np.add)
         turned, records, *by_column = (int(v) for v in np.sum(found, axis=0))
         moved = sum(by_column)
         notes = []

@@ -30,6 +30,10 @@ class ReadError(LarvatusError):
     """A source cannot be read, or its content cannot be used."""
 
 
+class RecordIdError(ReadError):
+    """The column that names each record does not do so."""
+
+
 class RolesError(LarvatusError):
     """Roles refer to a missing column, or contradict each other or the data."""
 

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import MaskError, PairingError, UtilityError, nearest_names
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
-from larvatus.data.design import Design, design_of, term_name, with_terms
+from larvatus.data.design import Design, design_of, with_terms
 from larvatus.data.microdata import Microdata
 from larvatus.data.sub_groups import GroupLabel, GroupSettlement
 
-_GROUP = " sub-group"
+_GROUP = scratch("sub-group")
 
 
 def common_numbers(original: Microdata, released: Microdata) -> tuple[str, ...]:
@@ -33,16 +34,17 @@ def common_given(original: Microdata, released: Microdata) -> tuple[str, ...]:
     )
 
 
-def common_terms(original: Microdata, released: Microdata) -> tuple[Microdata, Microdata, list[str]]:
-    """Both files with design terms for their common non-confidential columns, and the names of these terms."""
+def common_terms(original: Microdata, released: Microdata) -> tuple[Microdata, Microdata, dict[str, str]]:
+    """Both files with design terms for their common non-confidential columns, and a name for people of each of these terms."""
     given = common_given(original, released)
     designs = [design_of(data, given) for data in (original, released)]
-    shared = [t for t in designs[0].names if t in designs[1].names]
+    theirs = {t.made for t in designs[1].terms}
+    shared = {t.made: t.name for t in designs[0].terms if t.made in theirs}
     before, after = (
-        with_terms(data, Design(tuple(t for t in design.terms if t.name in shared)))
+        with_terms(data, Design(tuple(t for t in design.terms if t.made in shared)))
         for data, design in zip((original, released), designs, strict=True)
     )
-    return before, after, [term_name(t) for t in shared]
+    return before, after, shared
 
 
 def common_groups(original: Microdata, released: Microdata) -> list[tuple[str, int, int]]:
@@ -96,10 +98,10 @@ def check_same_given(original: Microdata, released: Microdata) -> None:
                 f"{name!r} is {what[mine[name].kind]} in the original and {what[theirs[name].kind]} in the released file. "
                 f"Give it the same type in both. If it was masked too, declare it confidential."
             )
-    joined = released.table.pair(original.table, {f"original {n}": n for n in names})
+    joined = released.table.pair(original.table, {scratch("original", n): n for n in names})
     for name in names:
         levels = (mine[name].levels, theirs[name].levels)
-        differ = sum(joined.reduce([name, f"original {name}"], _differing(name, levels), int.__add__))
+        differ = sum(joined.reduce([name, scratch("original", name)], _differing(name, levels), int.__add__))
         if differ:
             raise PairingError(
                 f"the rows of the released file do not match those of the original: {name!r}, which is not masked, differs "
@@ -119,7 +121,7 @@ def _differing(name: str, levels: tuple[tuple[object, ...], tuple[object, ...]])
     code = np.array([*(theirs.get(v, written.get(_as_text(v), -2)) for v in levels[0]), -1])
 
     def count(group: int, block: Block) -> int:
-        now, was = block[name], block[f"original {name}"]
+        now, was = block[name], block[scratch("original", name)]
         if now.dtype.kind == "f":
             same = (now == was) | (np.isnan(now) & np.isnan(was)) | (np.abs(now - was) <= 1e-12 * np.abs(was))
             return int((~same).sum())

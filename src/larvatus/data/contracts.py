@@ -70,6 +70,8 @@ class Block:
 
 
 RowFunction: TypeAlias = Callable[[int, Block], Mapping[str, Array]]
+# Many sub-groups in one call: the number of the first, where each starts and the last ends, and the rows of all of them.
+ManyGroupsFunction: TypeAlias = Callable[[int, NDArray[np.int64], Block], Mapping[str, Array]]
 
 
 class RecordTable(Protocol):
@@ -121,7 +123,10 @@ class RecordTable(Protocol):
     def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> RecordTable:
         """Replace or add columns by a function of blocks of rows, in which each row is treated on its own."""
 
-    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> RecordTable:
+    def map_groups(
+        self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = (),
+        together: ManyGroupsFunction | None = None,
+    ) -> RecordTable:
         """Replace or add columns by a function that receives each sub-group whole."""
 
     def scan(
@@ -169,8 +174,14 @@ class Engine(Protocol):
     `read` returns a table of the columns with a role. `frame` returns the named columns in the row order of the source, as
     the same kind of data frame as the source of `like`. `write` writes the named columns to a file, in the order of the
     random words if `order` is given, and the record ids of its rows to the file `pairing`; both files appear, or neither.
+    `name` is what manifests call the engine. `can_be_sent` says whether its tables can be sent to another process. An engine
+    of another package may lack both: read them by `engine_name` and `sendable`.
     """
 
+    @property
+    def name(self) -> str: ...
+    @property
+    def can_be_sent(self) -> bool: ...
     def names(self, source: Any) -> Sequence[str]: ...
     def keyed(self, source: Any) -> bool: ...
     def read(self, source: Any, roles: Roles, sub_groups: SubGroups, pairing: Path | None = None) -> RecordTable: ...
@@ -178,6 +189,16 @@ class Engine(Protocol):
     def write(
         self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool
     ) -> None: ...
+
+
+def engine_name(engine: Engine) -> str:
+    """The engine's name; that of its class, in small letters, if it states none."""
+    return str(getattr(engine, "name", type(engine).__name__.lower()))
+
+
+def sendable(engine: Engine) -> bool:
+    """Whether another process can be given the engine's tables; not if it does not say so."""
+    return bool(getattr(engine, "can_be_sent", False))
 
 
 class Method(BaseModel):

@@ -11,6 +11,7 @@ import numpy as np
 
 from larvatus.core.errors import MaskError
 from larvatus.core.number_format import Cell
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -74,7 +75,7 @@ def average(copies: Sequence[Microdata]) -> Microdata:
 
 
 def _held(copy: int, name: str) -> str:
-    return f" copy {copy + 2} {name}"
+    return scratch(f"copy {copy + 2}", name)
 
 
 def _mean_present(values: Sequence[Array]) -> Array:

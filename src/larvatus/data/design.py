@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.errors import RolesError
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 from larvatus.data.text_columns import texts
@@ -19,13 +20,23 @@ MOST_LEVELS = 50
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One column of the design matrix: a number, a rank, an indicator of a level, or an indicator of missing values."""
+    """One column of the design matrix: a number, a rank, an indicator of a level, or an indicator of missing values.
+
+    `name` is for people. Another column may be called the same, such as `age missing`; `made` is unique.
+    """
 
     name: str
     column: str
     level: int | None = None
     missing: bool = False
     fill: tuple[float, ...] = ()
+
+    @property
+    def made(self) -> str:
+        """The column that holds the term once it is made one."""
+        if self.level is None and not self.missing:
+            return scratch("term", self.column)
+        return scratch("term", scratch("missing" if self.missing else f"level {self.level}", self.column))
 
     def of(self, group: int, block: Block) -> NDArray[np.float64]:
         values = block[self.column]
@@ -49,6 +60,11 @@ class Design:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(t.name for t in self.terms)
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The columns that hold the terms once they are made."""
+        return tuple(t.made for t in self.terms)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -108,16 +124,11 @@ def _numeric(data: Microdata, name: str) -> list[Term]:
     return [Term(name, name, fill=fill), Term(f"{name} missing", name, missing=True)]
 
 
-def term_name(term: str) -> str:
-    """Name of the column that holds a term."""
-    return f" term {term}"
-
-
 def with_terms(data: Microdata, design: Design) -> Microdata:
     """The data with every term of the design as an additional column."""
     if not design.terms:
         return data
-    terms = [term_name(t) for t in design.names]
+    terms = design.made
 
     def expand(group: int, block: Block) -> Mapping[str, Array]:
         return dict(zip(terms, design.matrix(group, block).T, strict=True))

@@ -62,10 +62,12 @@ def all_of(kind: type[_M], given: Sequence[Any] | Any | None) -> tuple[_M, ...]:
     return tuple(method_of(kind, g) for g in given)
 
 
-def validation_problems(where: str, error: ValidationError, fields: Sequence[str]) -> list[str]:
-    """One message per field, with the name, the limit, the value and the way out."""
+def validation_problems(where: str, error: ValidationError, fields: Sequence[str], unknown: bool = True) -> list[str]:
+    """One message per field: its name, the limit, the value and the way out; not of unknown fields if `unknown` is false."""
     said: dict[str, str] = {}
     for item in error.errors(include_url=False):
+        if item["type"] == "extra_forbidden" and not unknown:
+            continue
         place = [str(part) for part in item["loc"] if isinstance(part, int) or part in fields or len(item["loc"]) == 1]
         name = ".".join([where, *place]) if where else ".".join(place)
         if item["type"] == "extra_forbidden":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.frames import as_arrow, as_pandas, as_polars, first_rows
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Column, Engine, RecordTable, RowFunction
+from larvatus.data.contracts import Array, Block, Column, Engine, ManyGroupsFunction, RecordTable, RowFunction
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.sub_groups import Groups, GroupSettlement
 
@@ -69,9 +70,17 @@ class Microdata:
         """Replace or add columns by a function that treats each row on its own."""
         return self.holding(self.table.map_rows(function, names, made))
 
-    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> Microdata:
-        """Replace or add columns by a function of whole sub-groups."""
-        return self.holding(self.table.map_groups(function, names, made))
+    def map_groups(
+        self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = (),
+        together: ManyGroupsFunction | None = None,
+    ) -> Microdata:
+        """Replace or add columns by a function of whole sub-groups.
+
+        `together` does the same for many sub-groups in one call; an engine may use it where sub-groups are small.
+        """
+        if together is None or "together" not in signature(self.table.map_groups).parameters:  # an engine from elsewhere
+            return self.holding(self.table.map_groups(function, names, made))
+        return self.holding(self.table.map_groups(function, names, made, together))
 
     def reduce(
         self, names: Sequence[str], function: Callable[[int, Block], _T], combine: Callable[[_T, _T], _T]

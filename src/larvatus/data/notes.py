@@ -10,7 +10,8 @@ from typing import Literal
 class Note:
     """One sentence: information, a warning, or the status of a column in a sub-group. Internal unless `public` is true.
 
-    A note with `promise` states a guarantee. It is removed if a later step could break the guarantee.
+    A note with `promise` states a guarantee. It is removed if a later step could break the guarantee. `code` names the fact
+    for code that acts on it. `figures` are values of the data in the text, as written there; the public edition rounds them.
     """
 
     text: str
@@ -18,6 +19,8 @@ class Note:
     step: str = ""
     public: bool = False
     promise: bool = False
+    code: Literal["", "pooled"] = ""
+    figures: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         head = f"{self.step}: " if self.step else ""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 from larvatus.stats.linear.moments import SampleMoments
@@ -14,7 +15,8 @@ from larvatus.stats.linear.moments import SampleMoments
 Pairs = dict[tuple[int, int], float]
 NEARLY = 1e-9
 _ENOUGH = 10
-_COMPLETE, RANKS_TOGETHER = (" complete one", " complete other"), (" rank together one", " rank together other")
+_COMPLETE = scratch("complete", "one"), scratch("complete", "other")
+RANKS_TOGETHER = scratch("rank together", "one"), scratch("rank together", "other")
 
 
 def agreeing(data: Microdata, names: Sequence[str], moments: Sequence[SampleMoments]) -> list[Pairs]:

@@ -6,6 +6,13 @@ from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.microdata import Microdata
 
 
+def take_share(data: Microdata, share: float, random: RecordRandom, purpose: str = "sample") -> Microdata:
+    """About this share of the records, drawn by record id; all of them for a share of 1 or more."""
+    if share >= 1:
+        return data
+    return data.take(lambda group, block: random.uniform(block.record, purpose=purpose)[0] < share, ())
+
+
 def sample_records(data: Microdata, records: int, secret: bytes) -> Microdata:
     """About `records` of the records, with equal expected shares in all sub-groups (all records if 0, or if there are fewer).
 
@@ -13,6 +20,4 @@ def sample_records(data: Microdata, records: int, secret: bytes) -> Microdata:
     """
     if not 0 < records < data.rows:
         return data
-    random = RecordRandom(stream_key(secret, "sample"))
-    share = records / data.rows
-    return data.take(lambda g, b: random.uniform(b.record, purpose="sample")[0] < share, ())
+    return take_share(data, records / data.rows, RecordRandom(stream_key(secret, "sample")))

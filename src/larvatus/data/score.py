@@ -113,7 +113,8 @@ class Score:
     `decides` is false for scores that are shown but not used to choose between releases: risks that every useful release has,
     and losses that repeat another one. `worst_value` is the loss if everything is lost;
     `square_root_scale` is true for mean
-    squares.
+    squares. `unit`
+    says what the value of a risk is: a share of records, values or variance, or a correlation.
     """
 
     method: str
@@ -136,6 +137,7 @@ class Score:
     decides: bool = True
     worst_value: float | None = None
     square_root_scale: bool = False
+    unit: Literal["share", "correlation"] = "share"
 
     @property
     def relative_loss(self) -> float:

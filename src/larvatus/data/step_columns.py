@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from larvatus.core.scratch_names import scratch
 from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Column, Mask
 from larvatus.data.microdata import Microdata
 from larvatus.data.record_selection import record_numbers
 from larvatus.data.roles import has_order
 
-TAKEN = " taken"
+TAKEN = scratch("taken")
 
 
 def taken_by(step: Mask, data: Microdata) -> tuple[str, ...]:
@@ -65,8 +66,8 @@ def chosen_by(masks: Sequence[Mask], original: Microdata) -> Microdata | None:
         return None
     table = original.table
     for i, step in enumerate(masks):
-        table = table.pair(mark_records(step, original).table, {f"{TAKEN} {i}": TAKEN})
-    names = [f"{TAKEN} {i}" for i in range(len(masks))]
+        table = table.pair(mark_records(step, original).table, {scratch("taken", str(i)): TAKEN})
+    names = [scratch("taken", str(i)) for i in range(len(masks))]
     return original.holding(table).map_rows(
         lambda g, b: {TAKEN: np.max([b[n] for n in names], axis=0)}, names, [Column(TAKEN, "number")]
     )

@@ -15,6 +15,7 @@ from typing import Any
 
 from larvatus.core.errors import StudyError
 from larvatus.core.files import check_free, moved_in_place, write_text
+from larvatus.data.contracts import engine_name
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release, copy_paths
@@ -157,7 +158,7 @@ def internal_manifest(
         **public, "name": release.name, "internal": True, "purpose": decided.purpose,
         "approved": {"by": by, "at": at} if by else None, "selection": decided.selection,
         "limits": {"stated": decided.limits, "kept": None, "verdicts": []} if decided.limits else None,
-        "row_order": decided.row_order, "engine": type(original.engine).__name__.lower(),
+        "row_order": decided.row_order, "engine": engine_name(original.engine),
         "roles": original.roles.model_dump(mode="json", exclude_defaults=True),
         "sub_groups": original.sub_groups.model_dump(mode="json"),
         "original_records": original.rows,

@@ -12,12 +12,6 @@ from larvatus.engines._memory.table import as_memory, joined_rows, lay_out_rows
 from larvatus.engines.memory import Memory
 
 
-def sample_file(data: Microdata, most: int, of: int, random: RecordRandom) -> Microdata:
-    """A sample of about `most` of every `of` records, chosen by record id: the same records in a paired release."""
-    rate = most / of
-    return data.take(lambda group, block: random.uniform(block.record, purpose="kept for the null")[0] < rate, ())
-
-
 def in_memory(data: Microdata, names: Sequence[str]) -> Microdata:
     """These columns of a file in memory, in its sub-groups."""
     table, groups = data.table, data.groups

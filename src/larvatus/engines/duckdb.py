@@ -38,6 +38,8 @@ SORTING, _HOLDING, _PER_ROW = 0.6, 0.85, 96  # shares of the rest: DuckDB while 
 class Duckdb:
     """Reads sources of any size into columns on disk; `memory` limits what is held at once, by blocks and DuckDB together."""
 
+    name, can_be_sent = "duckdb", False
+
     def __init__(self, memory: int | str | None = None, rows: int | None = None, threads: int | None = None) -> None:
         self._memory = usable_memory() // 2 if memory is None else bytes_of(memory)
         self._rows, self._threads = rows, threads or os.cpu_count() or 1

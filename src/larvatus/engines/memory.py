@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from larvatus.core.arrays import Ints
-from larvatus.core.errors import ReadError
+from larvatus.core.errors import RecordIdError
 from larvatus.data.contracts import Array, Column, RecordTable, Words
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
 from larvatus.engines._files.columns import as_array, to_arrow
@@ -39,6 +39,8 @@ class _Source:
 
 class Memory:
     """Reads all columns with a role into arrays."""
+
+    name, can_be_sent = "memory", True
 
     def names(self, source: Any) -> list[str]:
         """The columns of the source."""
@@ -173,7 +175,7 @@ def _record_ids(name: str, column: pa.ChunkedArray) -> Ints:
     """Record ids from a column of whole numbers or text; each must be unique."""
     ids = record_ids(name, column)
     if len(np.unique(ids)) != len(ids):
-        raise ReadError(f"record_id: {name!r} is missing or repeated in some records; each record needs a unique value.")
+        raise RecordIdError(f"record_id: {name!r} is missing or repeated in some records; each record needs a unique value.")
     return ids
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Column, RecordTable, RowFunction, Words
+from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, RecordTable, RowFunction, Words
 from larvatus.data.roles import Roles, SubGroups
 from larvatus.data.sub_groups import GroupLabel, Groups
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
@@ -132,7 +132,10 @@ class _PiecesTable:
     def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> _PiecesTable:
         return self._mapped(((g, rows, function(g, self._rows(rows, names))) for g, rows in self._random_pieces()), made)
 
-    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> _PiecesTable:
+    def map_groups(
+        self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = (),
+        together: ManyGroupsFunction | None = None,
+    ) -> _PiecesTable:
         slices = list(self.held.slices())
         jobs = ((slices[i][0], np.arange(slices[i][1], slices[i][2])) for i in self.rng.permutation(len(slices)))
         return self._mapped(((g, rows, function(g, self._rows(rows, names))) for g, rows in jobs), made)
@@ -208,6 +211,8 @@ def _pieces(table: RecordTable) -> _PiecesTable:
 
 class Pieces:
     """Reads and writes like engine memory; tables are handed out in random pieces."""
+
+    name, can_be_sent = "pieces", False
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed

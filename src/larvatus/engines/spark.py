@@ -37,6 +37,8 @@ class Spark:
     task holds.
     """
 
+    name, can_be_sent = "spark", False
+
     def __init__(
         self, session: SparkSession | None = None, master: str | None = None, folder: str | Path | None = None,
         memory: int | str | None = None, rows: int | None = None,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
@@ -73,7 +74,7 @@ class CopulaPerturbation(Mask):
             }
             for g in range(len(current.groups))
         ]
-        latent, share, drawn = ([f" {what} {n}" for n in names] for what in ("latent", "share", "drawn"))
+        latent, share, drawn = ([scratch(what, n) for n in names] for what in ("latent", "share", "drawn"))
 
         def draw(group: int, block: Block) -> Mapping[str, Array]:
             y = latent_values(copulas[group], block, given, random, "perturb")

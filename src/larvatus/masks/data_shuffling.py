@@ -12,15 +12,16 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.masks.copula.estimate import Copula, copula_of, rank_columns
+from larvatus.masks.copula.draw import copula_notes, latent_values
+from larvatus.masks.copula.estimate import copula_of, rank_columns
 from larvatus.masks.grouping.cell_patterns import by_zero_pattern, left_out_notes
 
 
@@ -59,12 +60,12 @@ class DataShuffling(Mask):
         data = by_zero_pattern(current, names, self.smallest(current), self.name()) if self.zeros == "sub_group" else current
         source = rank_columns(data, names, random)
         copulas, given = copula_of(source), source.given
-        latent = [f" latent {n}" for n in names]
+        latent = [scratch("latent", n) for n in names]
 
         some_missing = {n for n in names if data.table.columns[n].missing}
 
         def draw(group: int, block: Block) -> Mapping[str, Array]:
-            values = _drawn(copulas[group], block, given, random)
+            values = latent_values(copulas[group], block, given, random, "shuffle")
             return {
                 into: np.where(np.isnan(block[n]), np.nan, y) if n in some_missing else y
                 for into, n, y in zip(latent, names, values, strict=True)
@@ -72,7 +73,8 @@ class DataShuffling(Mask):
 
         drawn = source.data.map_rows(draw, [*names, *given], [Column(n, "number") for n in latent])
         placed = drawn.place({n: (order, n) for n, order in zip(names, latent, strict=True)}, random)
-        return Masked(placed, [*_notes(data, copulas), *left_out_notes(current, data, "zero")])
+        ends = Note("the smallest and the largest value of every column leave unmodified", "warning")
+        return Masked(placed, [ends, *copula_notes(data, copulas), *left_out_notes(current, data, "zero")])
 
     def altered(self) -> str:
         return ""
@@ -82,27 +84,3 @@ class DataShuffling(Mask):
             "Confidential values were exchanged between records so that each column keeps its values and the rank "
             "correlations between columns are preserved on average."
         )
-
-
-def _drawn(
-    copula: Copula, block: Block, given: Sequence[str], random: RecordRandom
-) -> NDArray[np.float64]:
-    """Latent values of every column: E(u | S) plus fresh noise; columns in perfect rank agreement share one draw."""
-    from larvatus.stats.linear.row_maps import mapped_rows
-
-    noise = random.normal(block.record, len(copula.root), purpose="shuffle")
-    parts = np.vstack([*(block[s][None] for s in given), noise])
-    latent = mapped_rows(parts, np.vstack([copula.weights, copula.root]))
-    return np.asarray(latent[copula.member] * copula.sign[:, None])
-
-
-def _notes(data: Microdata, copulas: Sequence[Copula]) -> list[Note]:
-    notes = [Note("the smallest and the largest value of every column are released unchanged", "warning")]
-    repaired = [(g, c.repaired) for g, c in enumerate(copulas) if c.repaired > 1e-6]
-    if repaired:
-        worst = max(repaired, key=lambda pair: pair[1])
-        notes.append(Note(
-            f"rank correlations of {len(repaired)} sub-groups do not fit a normal copula and were moved to the nearest that "
-            f"do (by {worst[1]:.2g} at most, in {data.groups.name(worst[0])})",
-        ))
-    return notes

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -51,7 +52,7 @@ class LatinHypercube(Mask):
         copulas = copula_of(source)
         most = max(len(c.root) for c in copulas)
         dice, order, score, latent = (
-            [f" {what} {i}" for i in range(k)]
+            [scratch(what, str(i)) for i in range(k)]
             for what, k in (("dice", most), ("order", most), ("score", most), ("latent", len(names)))
         )
         sizes = current.groups.sizes

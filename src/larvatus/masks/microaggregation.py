@@ -17,13 +17,14 @@ from pydantic import Field, model_validator
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import reserved_names, scratch
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunction
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.grouping.column_groups import column_groups, correlated_groups, rejoin_columns
 
-SIZE = " size of the group"
+SIZE = scratch("size of the group")
 HELD_ROWS = 1 << 24
 
 
@@ -162,7 +163,8 @@ class Microaggregation(Mask):
                 f"the columns are grouped in {len(parts)} sets: records of a group in one set differ in another, so an "
                 "intruder who intersects the sets may single out a record", "warning",
             )
-        apart = {n for n in data.table.columns if not n.startswith(" ")} - {*parts[0], *data.roles.identifiers}
+        columns = data.table.columns
+        apart = {*columns} - {*reserved_names(columns), *parts[0], *data.roles.identifiers}
         apart -= {data.roles.record_id, *(() if mixed else data.groups.columns)}
         if apart or self.where is not None:
             return Note(

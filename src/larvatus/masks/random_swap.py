@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -20,7 +21,7 @@ from larvatus.data.roles import has_order
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern
 from larvatus.masks.grouping.column_groups import column_groups, rejoin_columns
 
-_ORDER, _PLACE, _BACK = " swap order", " swap place", " swap back"
+_ORDER, _PLACE, _BACK = scratch("swap order"), scratch("swap place"), scratch("swap back")
 
 
 class RandomSwap(Mask):
@@ -82,8 +83,8 @@ class RandomSwap(Mask):
         moved = 2 * np.floor(self.rate * sizes / 2 + 0.5).astype(np.int64)
         moved = np.where(moved > sizes, moved - 2, moved)
         kinds = [split.table.columns[n] for n in names]
-        before = [Column(f" before {n}", c.kind, levels=c.levels) for n, c in zip(names, kinds, strict=True)]
-        after = [Column(f" after {n}", c.kind, levels=c.levels) for n, c in zip(names, kinds, strict=True)]
+        before = [Column(scratch("before", n), c.kind, levels=c.levels) for n, c in zip(names, kinds, strict=True)]
+        after = [Column(scratch("after", n), c.kind, levels=c.levels) for n, c in zip(names, kinds, strict=True)]
         down = [*before, Column(_PLACE, "number")]
         purpose = f"swap {' + '.join(names)}"
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RowFunction
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -135,11 +136,12 @@ def _placed(data: Microdata, partners: Partners, random: RecordRandom) -> Microd
     names = tuple(partners)
 
     def exchange(group: int, block: Block) -> Mapping[str, Array]:
-        return {f" partner {n}": _looked_up(partners[n][group], block[f" rank {n}"]) for n in names}
+        return {scratch("partner", n): _looked_up(partners[n][group], block[scratch("rank", n)]) for n in names}
 
-    ranked = data.ranks({f" rank {n}": n for n in names}, random)
-    aimed = ranked.map_rows(exchange, [f" rank {n}" for n in names], [Column(f" partner {n}", "number") for n in names])
-    return aimed.place({n: (f" partner {n}", n) for n in names}, random)
+    ranks, partner = {scratch("rank", n): n for n in names}, {n: scratch("partner", n) for n in names}
+    ranked = data.ranks(ranks, random)
+    aimed = ranked.map_rows(exchange, list(ranks), [Column(p, "number") for p in partner.values()])
+    return aimed.place({n: (p, n) for n, p in partner.items()}, random)
 
 
 def _looked_up(partner: NDArray[np.int64], rank: Array) -> Array:

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import design_of
 from larvatus.data.microdata import Microdata
@@ -92,7 +93,7 @@ class RestoreCovariance(Mask):
 
     def _both(self, current: Microdata, original: Microdata) -> Sequence[SampleMoments]:
         """Moments of the original columns followed by the current ones, in each sub-group."""
-        before = {f"original {n}": n for n in current.confidential}
+        before = {scratch("original", n): n for n in current.confidential}
         paired = current.holding(current.table.pair(original.table, before))
         return paired.moments([*before, *current.confidential])
 

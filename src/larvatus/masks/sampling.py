@@ -17,13 +17,14 @@ from pydantic import Field
 
 from larvatus.core.errors import MaskError, nearest_names
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.sub_groups import GroupLabel
 from larvatus.masks.grouping.outlyingness import DISTANCE, with_distance
 
-DRAW, _PLACE, _FAR = " draw", " place", " distance rank"
+DRAW, _PLACE, _FAR = scratch("draw"), scratch("place"), scratch("distance rank")
 _MOST_DRAWS = 500
 
 

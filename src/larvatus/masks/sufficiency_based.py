@@ -17,6 +17,7 @@ from pydantic import Field
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Mask, Masked
 from larvatus.data.design import Design, design_of
 from larvatus.data.laws import Law
@@ -159,12 +160,11 @@ def _held_whole(
         return dict(zip(names, y, strict=True))
 
     plain = weight is None and set(present) == {data.confidential} and not any(t.fill for t in design.terms)
-    if plain and one_similarity(betas[0]) is not None:
-        mask_block.together = mask_together  # type: ignore[attr-defined]
-    done = part.map_groups(mask_block, columns)
+    several = mask_together if plain and one_similarity(betas[0]) is not None else None
+    done = part.map_groups(mask_block, columns, together=several)
     if not large:
         return done
-    held = {f"held {n}": n for n in data.confidential}
+    held = {scratch("held", n): n for n in data.confidential}
     both = data.holding(data.table.pair(done.table, held, partly=True))
     return both.map_rows(
         lambda g, b: {n: b[n] if g in large else b[h] for h, n in held.items()}, [*held, *data.confidential]

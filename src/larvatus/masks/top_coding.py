@@ -269,6 +269,7 @@ def _tail_notes(
         Note(
             f"{cut[g, j]:,} values of {names[j]}{f' in ({data.groups.name(g)})' if len(data.groups.names) > 1 else ''} {where} "
             f"{edge[g, j]:.10g} were replaced; their {kind} is {tail.mean[g, j]:.10g}", public=True, promise=True,
+            figures=(f"{edge[g, j]:.10g}", f"{tail.mean[g, j]:.10g}"),
         )
         for g, j in places
     ]

@@ -16,13 +16,14 @@ import numpy as np
 
 from larvatus.core.arrays import Ints
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Block, Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 from larvatus.data.sub_groups import GroupLabel, Level
 
-_RELEASED = " released"
+_RELEASED = scratch("released")
 _KINDS = ("new", "negative", "outside", "not_whole", "impossible")
 
 

@@ -23,6 +23,7 @@ from larvatus.measures.scoring.correlation_pairs import (
     SHOWN,
     by_variable,
     column_pairs,
+    compared_pairs,
     in_groups,
     pair_rows,
 )
@@ -52,17 +53,18 @@ class Correlation(Measure):
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
         before, after, terms = common_terms(original, release.data)
-        labels = (*names, *(t.strip().removeprefix("term ") for t in terms))
+        labels = (*names, *terms.values())
         columns = [*names, *terms]
         moments = [self._moments(data, columns) for data in (before, after)]
-        rows = pair_rows(labels, len(names), *(SampleMoments.total(m).correlation for m in moments))
+        whole = [SampleMoments.total(m).correlation for m in moments]
+        rows, pairs = pair_rows(labels, len(names), *whole), compared_pairs(len(names), whole[0])
         groups, worst = in_groups(labels, len(names), [
             (name, original.groups.sizes[a], moments[0][a].correlation, moments[1][b].correlation)
             for name, a, b in common_groups(original, release.data)
         ], self.shown)
         return Score(
             "correlation", "loss", mean_of(rows), "mean absolute change of correlations over pairs", self.settings(),
-            by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),
+            by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows, pairs),
             details={"sub_group_pairs": worst} if len(worst) else {}, notes=() if rows else (NO_PAIRS,),
         )
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_groups, common_numbers
 from larvatus.data.contracts import Block, Measure
 from larvatus.data.microdata import Microdata
@@ -21,7 +22,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, mean_of
 from larvatus.data.sub_groups import GroupLabel
 
-_RELEASED = " released"
+_RELEASED = scratch("released")
 
 
 class _Passed(NamedTuple):

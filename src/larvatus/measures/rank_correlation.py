@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_groups, common_numbers, common_terms
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
@@ -24,6 +25,7 @@ from larvatus.measures.scoring.correlation_pairs import (
     SHOWN,
     by_variable,
     column_pairs,
+    compared_pairs,
     in_groups,
     pair_rows,
 )
@@ -59,10 +61,10 @@ class RankCorrelation(Measure):
     def score(self, original: Microdata, release: Release, random: RecordRandom) -> Score:
         names = common_numbers(original, release.data)
         before, after, terms = common_terms(original, release.data)
-        labels = (*names, *(t.strip().removeprefix("term ") for t in terms))
+        labels = (*names, *terms.values())
         columns = [*names, *terms]
         whole = [_spearman(data.ungrouped(), columns, len(names))[0] for data in (before, after)]
-        rows = pair_rows(labels, len(names), *whole)
+        rows, pairs = pair_rows(labels, len(names), *whole), compared_pairs(len(names), whole[0])
         inside = [_spearman(data, columns, len(names)) for data in (before, after)]
         groups, worst = in_groups(labels, len(names), [
             (name, original.groups.sizes[a], inside[0][a], inside[1][b])
@@ -70,14 +72,14 @@ class RankCorrelation(Measure):
         ], self.shown)
         return Score(
             "rank_correlation", "loss", mean_of(rows), "mean absolute change of rank correlations over pairs",
-            self.settings(), by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows),
+            self.settings(), by_pair=Rows.of(rows), by_group=groups, by_variable=by_variable(labels, rows, pairs),
             details={"sub_group_pairs": worst} if len(worst) else {}, notes=() if rows else (NO_PAIRS,),
         )
 
 
 def _spearman(data: Microdata, columns: Sequence[str], masked: int) -> list[NDArray[np.float64]]:
     """Rank correlations per sub-group; pairs with values missing in different records are ranked again, pair by pair."""
-    ranks = {f" rank {c}": c for c in columns}
+    ranks = {scratch("rank", c): c for c in columns}
     moments = _moments(data.ranks(ranks), list(ranks))
     out = [m.correlation for m in moments]
     for i, j in _missing_apart(moments, masked):

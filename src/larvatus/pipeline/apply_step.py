@@ -9,6 +9,7 @@ import numpy as np
 
 from larvatus.core.errors import MaskError, SubGroupError, nearest_names
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -27,7 +28,7 @@ from larvatus.data.step_columns import (
 from larvatus.data.sub_groups import GroupSettlement, settle
 from larvatus.data.text_columns import texts
 
-_KEPT = " kept"
+_KEPT = scratch("kept")
 _NOTABLE, ALIKE = 0.1, 1e-7
 
 
@@ -112,7 +113,8 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
         notes.append(Note(f"{lost:,} records of {few} small sub-groups are not released", "warning", "sub_groups"))
         notes.append(Note("records of small sub-groups are not released", step="sub_groups", public=True))
     if notes and any(m.scope == "sub_group" for m in masks) and any(len(held) > 1 for held in outcome.declared):
-        notes.append(Note(_pooled(after.groups.columns, [len(x) for x in after.groups.labels]), step="sub_groups", public=True))
+        said = _pooled(after.groups.columns, [len(x) for x in after.groups.labels])
+        notes.append(Note(said, step="sub_groups", public=True, code="pooled"))
     return after, notes
 
 
@@ -207,7 +209,7 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
     if marked is None:
         joined = current.table.pair(kept.table, {_KEPT: _KEPT}, partly=True).take(lambda g, b: b[_KEPT] == 1, [_KEPT])
         return current.holding(joined.pair(masked.table, {n: n for n in names}))
-    new = {f"masked {n}": n for n in names}
+    new = {scratch("masked", n): n for n in names}
     joined = current.table.pair(kept.table, {**new, _KEPT: _KEPT}, partly=True).pair(marked.table, {TAKEN: TAKEN})
     joined = joined.take(lambda g, b: (b[_KEPT] == 1) | (b[TAKEN] == 0), [_KEPT, TAKEN])
 
@@ -216,7 +218,7 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
     def choose(group: int, block: Block) -> Mapping[str, Array]:
         out = {}
         for n in names:
-            before, after = block[n], block[f"masked {n}"]
+            before, after = block[n], block[scratch("masked", n)]
             if merged[n].levels != current.table.columns[n].levels:
                 before = codes_in(current.table.columns[n], merged[n])[before]
                 after = codes_in(masked.table.columns[n], merged[n])[after]
@@ -233,7 +235,7 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
 def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
     """Notes on the share of values that are unchanged (to seven digits). A release equal to the original is refused."""
     names = released.confidential
-    joined = released.table.pair(original.table, {f"original {n}": n for n in names})
+    joined = released.table.pair(original.table, {scratch("original", n): n for n in names})
     now_columns, was_columns = released.table.columns, original.table.columns
 
     from larvatus.stats.ranks.ranks import alike
@@ -241,7 +243,7 @@ def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
     def count(group: int, block: Block) -> np.ndarray[Any, Any]:
         out = []
         for n in names:
-            now, was = block[n], block[f"original {n}"]
+            now, was = block[n], block[scratch("original", n)]
             if now_columns[n].kind != was_columns[n].kind:
                 out.append((0, int(np.count_nonzero(~np.isnan(was) if was.dtype.kind == "f" else was >= 0))))
             elif was.dtype.kind == "f":
@@ -251,7 +253,7 @@ def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
                 out.append((int(np.count_nonzero((now == was) & (was >= 0))), int(np.count_nonzero(was >= 0))))
         return np.array(out)
 
-    tables = joined.reduce([*names, *(f"original {n}" for n in names)], count, np.add)
+    tables = joined.reduce([*names, *(scratch("original", n) for n in names)], count, np.add)
     same, there = np.sum(tables, axis=0).T
     if there.sum() and (same == there).all() and released.rows == original.rows:
         raise MaskError(

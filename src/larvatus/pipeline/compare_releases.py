@@ -17,7 +17,7 @@ from larvatus.core.errors import LarvatusError, RiskError, RolesError
 from larvatus.core.progress import Clock, Progress, silent
 from larvatus.core.randomness import checked_secret, stream_key
 from larvatus.data.accepted_types import AttackLike, IntruderLike, MeasureLike, ReleaseLike, SettingsTable
-from larvatus.data.contracts import Attack, Mask, Measure
+from larvatus.data.contracts import Attack, Mask, Measure, sendable
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import all_of, canonical
 from larvatus.data.microdata import Microdata
@@ -33,7 +33,7 @@ from larvatus.measures.scoring.domains import domains_of
 from larvatus.measures.scoring.null_placement import checked_resamples
 from larvatus.pipeline.attack_release import attack_random, check_known, others_of, run_attacks
 from larvatus.pipeline.candidates.cache import FILES, SECRET, CandidateCache, cache_key, data_digest, file_digest, kept_in
-from larvatus.pipeline.candidates.parallel import CandidateRunner, Job, Outcome, can_be_sent, not_made, room_for_two
+from larvatus.pipeline.candidates.parallel import CandidateRunner, Job, Outcome, not_made, room_for_two
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import run_measures
 from larvatus.pipeline.null_distributions import Nulls
@@ -172,7 +172,7 @@ def compare_candidates(
     left = [j for j in planned if j.place not in ready]
     here = _Here(work, progress, len(left))
     runner = CandidateRunner(
-        here.candidate, _candidate_there, work, jobs if can_be_sent(data) else 1, room_for_two(data), here.clock.done
+        here.candidate, _candidate_there, work, jobs if sendable(data.engine) else 1, room_for_two(data), here.clock.done
     )
     with closing(runner):
         outcomes: dict[int, Outcome] = {**ready, **{j.place: o for j, o in zip(left, runner.results(left), strict=True)}}

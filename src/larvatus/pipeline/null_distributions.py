@@ -16,8 +16,9 @@ from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Measure
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
+from larvatus.data.sampling import take_share
 from larvatus.data.score import Score
-from larvatus.engines._resampling import drawn_again, in_memory, sample_file
+from larvatus.engines._resampling import drawn_again, in_memory
 from larvatus.measures.scoring.null_placement import place_in_null, without_null
 
 MOST_ROWS = 100_000
@@ -43,9 +44,9 @@ class Nulls:
         key = (tuple(names), original.groups.labels, release.data.rows)
         whole, copies, cut = original.with_confidential(names), release.copies, original.rows > MOST_ROWS
         if cut:
-            chosen = RecordRandom(stream_key(b"scores are not secret", "null"))
-            whole = sample_file(whole, MOST_ROWS, original.rows, chosen)
-            copies = tuple(sample_file(c, MOST_ROWS, original.rows, chosen) for c in copies)
+            chosen, rate = RecordRandom(stream_key(b"scores are not secret", "null")), MOST_ROWS / original.rows
+            whole, *part = (take_share(d, rate, chosen, "kept for the null") for d in (whole, *copies))
+            copies = tuple(part)
         rows = copies[0].rows
         held = in_memory(whole, whole.released)
         if key not in self.known:

@@ -111,7 +111,8 @@ def _write(
     chosen = study.with_release(release.name, found.chosen.candidate.steps, output_dir.absolute())
     chosen.write(folder / "study.toml", False)
     compared_, keys = _compared(chosen, study, data, release, secret, kept, progress)
-    told = replace(compared_, warnings=warnings_of(compared_, None, release.name if approved_by else None, approved_by))
+    warned = warnings_of(compared_, None, release.name if approved_by else None, approved_by)
+    told = replace(compared_, warnings=tuple(warned.values()))
     target = folder / "releases" / f"chosen{suffix}"
     for inner, mode in (("releases", 0o777), (INSIDE, 0o700)):
         (folder / inner).mkdir(mode=mode)
@@ -119,7 +120,7 @@ def _write(
     decided = decided_for(study, row_order, approved_by, found.selection())
     write_beside(release, data, target, decided=decided, labels=study.labels, inside=folder / INSIDE)
     reason = "; ".join(found.notes)
-    decision = decision_on(told, told.candidates[0], study.intruder_here(), release.name, None, reason, told.warnings)
+    decision = decision_on(told, told.candidates[0], study.intruder_here(), release.name, None, reason, warned)
     complete(*manifest_paths(target, folder / INSIDE), decision | _approved_before(target, folder, output_dir, approved_by))
     write_text(folder / "scores.json", json.dumps(told.plain(), indent=1, ensure_ascii=False), False)
     write_text(folder / "scores.csv", csv_text(told.tidy()), False)

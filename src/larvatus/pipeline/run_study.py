@@ -71,7 +71,7 @@ def run(
 
     if output_dir is None:
         found = compare_candidates(work, study.release, asked, study, secret, how.jobs, how.progress)
-        return _told_loudly(replace(found, warnings=warnings_of(found, public, approved, approved_by)))
+        return _told_loudly(replace(found, warnings=tuple(warnings_of(found, public, approved, approved_by).values())))
     folder = Path(output_dir)
     targets = _targets(folder, study, f".{files.format}")
     with kept_in(folder / KEPT, folder) as kept:
@@ -90,7 +90,8 @@ def run(
         if forward is None and (earlier := _decided_before(comparison, folder, targets)) is not None:
             forward = approved = earlier.release
             public, reason, by = earlier.release if earlier.published else None, earlier.reason, earlier.by
-        comparison = replace(comparison, warnings=warnings_of(comparison, public, approved, by))
+        warned = warnings_of(comparison, public, approved, by)
+        comparison = replace(comparison, warnings=tuple(warned.values()))
         with moved_into(folder) as temporary:
             (temporary / "releases").mkdir()
             for key in made:
@@ -98,7 +99,7 @@ def run(
             _write_scores(comparison, temporary, public, forward, reason)
             written = [str(p.relative_to(temporary)) for p in sorted(temporary.rglob("*")) if p.is_file()]
         for candidate in comparison.candidates:
-            told = decision_on(comparison, candidate, work.who, forward, public, reason, comparison.warnings)
+            told = decision_on(comparison, candidate, work.who, forward, public, reason, warned)
             manifests = manifest_paths(folder / targets[candidate.name], folder / INSIDE)
             complete(*manifests, told, approved_by if candidate.name == approved else "")
         before = [f for f in kept.written()["files"] if f not in written and (folder / f).is_file()]

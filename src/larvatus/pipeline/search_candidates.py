@@ -12,7 +12,7 @@ from larvatus.constraints.settings import constraints_of
 from larvatus.core.errors import DiscoveryError, LarvatusError, StudyError
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import stream_key
-from larvatus.data.contracts import Attack, Measure
+from larvatus.data.contracts import Attack, Measure, sendable
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import all_of, canonical
 from larvatus.data.microdata import Microdata
@@ -22,7 +22,7 @@ from larvatus.data.score import Scores
 from larvatus.measures.analyses.spec import analyses_of
 from larvatus.pipeline.attack_release import risk
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, file_digest
-from larvatus.pipeline.candidates.parallel import CandidateRunner, can_be_sent, room_for_two
+from larvatus.pipeline.candidates.parallel import CandidateRunner, room_for_two
 from larvatus.pipeline.make_release import mask
 from larvatus.pipeline.measure_release import utility
 from larvatus.searching.search import Draw, ScoredDraw
@@ -93,7 +93,7 @@ class Draws:
     def __init__(self, work: Drawing, jobs: int | None) -> None:
         self.work, self.keys = work, list[str]()
         self.heavier = work.data.rows / max(work.explored.rows, 1)
-        sent = can_be_sent(work.data)
+        sent = sendable(work.data.engine)
         self.runner = CandidateRunner(work.scored, _scored_there, work, jobs if sent else 1, room_for_two(work.data))
 
     def scored(self, draws: Sequence[Draw], left: int) -> Iterator[ScoredDraw]:

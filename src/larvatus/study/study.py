@@ -103,12 +103,18 @@ class Study(BaseModel):
     def of(cls, raw: Mapping[str, Any], folder: Path | None = None, where: str = "study") -> Study:
         """A study from plain values. Roles are checked against the columns of the source if it can be found."""
         problems: list[str] = []
-        parts = {name: part(name, raw[name], problems) for name in raw if name in cls.model_fields and name not in LATER}
+        parts, wrong = {}, []
+        for name in raw:
+            if name in cls.model_fields and name not in LATER:
+                before = len(problems)
+                parts[name] = part(name, raw[name], problems)
+                wrong += [name] if len(problems) > before else []
         parts |= decisions(raw, problems)
         problems += [f"goal.{p}" for p in objective_problems(parts.get("goal", Goal()).objective, parts.get("combine", ()))]
         known = [n for n in cls.model_fields if n != "folder"]
-        problems += [f"{n}: a study has no such part; {MEANT.get(n) or nearest_names(n, known)}" for n in raw if n not in known]
-        if not any(p.startswith(("roles", "sub_groups")) for p in problems):
+        unknown = [n for n in raw if n not in known]
+        problems += [f"{n}: a study has no such part; {MEANT.get(n) or nearest_names(n, known)}" for n in unknown]
+        if not any(n.startswith(("roles", "sub_groups")) for n in (*wrong, *unknown)):
             roles, groups = parts.get("roles", Roles()), parts.get("sub_groups", SubGroups())
             try:
                 parts["roles"] = roles = with_taxonomies(roles, folder)

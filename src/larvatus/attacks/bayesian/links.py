@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.attacks.bayesian.pools import Candidates, RecordColumns, candidates
-from larvatus.attacks.scoring.credits import OUTLYING_SHARE, Credits
+from larvatus.attacks.scoring.credits import Credits, outlying_tenth
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.progress import tell
@@ -63,8 +63,7 @@ class RecordLinks:
         """Credits of the targets in the file, with their baselines."""
         there, k = self.there, np.array(guesses)
         by_x = np.array([_credit(self.x_alone, kernel, threshold, g)[: self._in_file][there] for g in guesses]).T
-        distance = self.all_.distance
-        far = (distance > np.quantile(distance, 1 - OUTLYING_SHARE)) & (np.ptp(distance) > 0)
+        far = outlying_tenth(self.all_.distance)
         return Credits(
             self.all_.group[there], np.array([self.success(kernel, threshold, g)[there] for g in guesses]).T,
             chance=np.minimum(k / self.pool_size[: self._in_file][there][:, None], 1.0),

@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
+
+_VALUES = scratch("values")
 
 
 def with_class_size(data: Microdata, names: Sequence[str], size: str, random: RecordRandom) -> Microdata:
@@ -19,7 +22,7 @@ def with_class_size(data: Microdata, names: Sequence[str], size: str, random: Re
     """
     from larvatus.stats.linkage.row_hash import combination
 
-    key, rank = f" key {size}", f" rank {size}"
+    key, rank = scratch("key", size), scratch("rank", size)
     keyed = data.map_rows(
         lambda group, block: {key: combination([block[n] for n in names], len(block))}, names, [Column(key, "number")]
     )
@@ -39,7 +42,7 @@ def with_class_size(data: Microdata, names: Sequence[str], size: str, random: Re
 
 def first_of(size: str) -> str:
     """The column that identifies the classes of `with_class_size`."""
-    return f" first {size}"
+    return scratch("first", size)
 
 
 def diversity(data: Microdata, size: str, name: str, random: RecordRandom) -> list[NDArray[np.int64]]:
@@ -50,7 +53,7 @@ def diversity(data: Microdata, size: str, name: str, random: RecordRandom) -> li
     from larvatus.stats.linkage.row_hash import combination
 
     most = 21
-    order = f" order {name}"
+    order = scratch("order", name)
 
     def place(group: int, block: Block) -> Mapping[str, Array]:
         inside = np.floor(combination([block[name]], len(block)) / 2.0**29) / 2.0**24
@@ -70,14 +73,14 @@ def diversity(data: Microdata, size: str, name: str, random: RecordRandom) -> li
         different = np.where(there, total - total[begins] + 1, values + total)
         held = np.where(there, row - begins + 1, seen + row + 1)
         last = held == block[size]
-        result = {"values": np.where(last, different, np.nan)}
+        result = {_VALUES: np.where(last, different, np.nan)}
         return (float(at[-1]), int(different[-1]), int(held[-1])), result
 
-    counted = placed.table.scan(order, [order, size], (-1.0, 0, 0), count, random, [Column("values", "number")])
+    counted = placed.table.scan(order, [order, size], (-1.0, 0, 0), count, random, [Column(_VALUES, "number")])
 
     def tally(group: int, block: Block) -> NDArray[np.int64]:
-        known = ~np.isnan(block["values"])
-        place = np.minimum(block["values"][known], most).astype(np.int64)
+        known = ~np.isnan(block[_VALUES])
+        place = np.minimum(block[_VALUES][known], most).astype(np.int64)
         return np.bincount(place, weights=block[size][known], minlength=most + 1).astype(np.int64)
 
-    return counted.reduce(["values", size], tally, np.add)
+    return counted.reduce([_VALUES, size], tally, np.add)

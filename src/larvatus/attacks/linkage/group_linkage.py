@@ -6,24 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from larvatus.attacks.linkage.linkage_keys import IN_FILE, TARGET, Keys, keys_of, linkage_score
+from larvatus.attacks.linkage.linkage_keys import IN_FILE, TARGET, Keys, keys_of
+from larvatus.attacks.linkage.nearest_credits import linkage_score
 from larvatus.attacks.scoring.credits import (
     CHANCE,
     OUTLYING,
-    OUTLYING_SHARE,
     S_ALONE,
     SUCCESS,
     X_ALONE,
     Credits,
     distance_from_centre,
+    outlying_tenth,
     outlyingness,
     risk_score,
 )
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Attack, Block, Column
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
@@ -96,18 +97,20 @@ class GroupKeys:
 
     def sides(self, block: Block) -> LinkedGroup:
         """Known and released values of a whole sub-group."""
+        from larvatus.stats.linkage.coordinates import same_rows
+
         n = len(block)
         names = (*self.masked, *self.soft)
         pairs = [self.keys.both(name, block) for name in names]
         x, y = (np.array([_plain(pair[side]) for pair in pairs]).reshape(len(names), n).T for side in (0, 1))
-        same = same_code([block[c] for c in self.keys.exact], n)
+        same = same_rows([block[c] for c in self.keys.exact], n)
         holds = np.flatnonzero(block[IN_FILE] == 1) if self.keys.own_file else np.arange(n)
         return LinkedGroup(x, y, same, np.flatnonzero(block[TARGET] == 1), holds, names, len(self.soft))
 
     def measured(self, of: Callable[[LinkedGroup], Floats]) -> Floats:
         """The values of a function of whole sub-groups, columns × records of the file."""
         names = (*self.masked, *self.soft)
-        made = [f" measured {i}" for i in range(len(names))]
+        made = [scratch("measured", str(i)) for i in range(len(names))]
 
         def run(group: int, block: Block) -> Mapping[str, Array]:
             return dict(zip(made, of(self.sides(block)), strict=True))
@@ -170,7 +173,7 @@ def link_groups(
     best = int(np.argmax(means)) if pick is None else pick
     credits = Credits(
         group[tried], success[best].T, chance=found_credits[CHANCE].T, s_alone=found_credits[S_ALONE].T,
-        x_alone=x_alone[best].T, outlying=outlying(values[OUTLYING])[tried], record=record[tried],
+        x_alone=x_alone[best].T, outlying=outlying_tenth(values[OUTLYING])[tried], record=record[tried],
     )
     more = [*notes, *(f"{n} is not used: this attack cannot link records by it" for n in by.unused)]
     if one_guess and max(guesses) > 1:
@@ -226,25 +229,11 @@ def credits_to_score(
         raise RiskError(f"{attack.name()}: the sample (targets = {targets} of {back.rows:,} records) contains no target. "
                         "Increase targets.")
     success, s_alone, chance, x_alone = (values[n][tried][:, None] for n in (SUCCESS, S_ALONE, CHANCE, X_ALONE))
-    credits = Credits(group[tried], success, chance, s_alone, x_alone, outlying(values[OUTLYING])[tried])
+    credits = Credits(group[tried], success, chance, s_alone, x_alone, outlying_tenth(values[OUTLYING])[tried])
     sampled = targets is not None and bool((~tried).any())
     sample = [f"{int(tried.sum()):,} of {back.rows:,} records were attacked as targets"] if sampled else []
     score = risk_score(attack.name(), meaning, attack.settings(), back.groups, (1,), credits, [*notes, *sample])
     return replace(score, by_record=values[SUCCESS], sampled=sampled)
-
-
-def outlying(distance: Floats) -> NDArray[np.bool_]:
-    """Marks the tenth of the records furthest from the centre; none if all are equally far."""
-    if not len(distance) or float(distance.max()) == float(distance.min()):
-        return np.zeros(len(distance), dtype=bool)
-    return np.asarray(distance > np.quantile(distance, 1 - OUTLYING_SHARE))
-
-
-def same_code(columns: Sequence[Array], n: int) -> Ints:
-    """One code for each combination of values; a missing value counts as a value."""
-    from larvatus.stats.linkage.coordinates import same_rows
-
-    return same_rows(columns, n)
 
 
 def _plain(values: Array) -> Floats:

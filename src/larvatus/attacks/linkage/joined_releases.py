@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from larvatus.core.errors import PairingError
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.copies import average
 from larvatus.data.microdata import Microdata
@@ -15,7 +16,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.step_columns import codes_in, merged_column
 
-HERE = " in other"
+HERE = scratch("in other")
 
 
 def joined_with(data: Microdata, release: Release, others: Sequence[Release]) -> tuple[Microdata, Release]:
@@ -32,6 +33,8 @@ def joined_with(data: Microdata, release: Release, others: Sequence[Release]) ->
         label = other.name if [release.name, *(o.name for o in others)].count(other.name) == 1 else f"{other.name} ({i})"
         shown = average(other.copies) if len(other.copies) > 1 else other.data
         mine = data.table.columns
+        while any(f"{n} in {label}" in mine for n in shown.confidential):
+            label = f"{label}*"
         names = {f"{n} in {label}": n for n in shown.confidential if n in mine and shown.table.columns[n].kind == mine[n].kind
                  and n in release.data.confidential and release.data.table.columns[n].kind == mine[n].kind}
         copies = [_with_columns(copy, shown, names) for copy in copies]

@@ -1,45 +1,29 @@
-"""Columns that link known values of targets to released records, and the credits of a link by distance."""
+"""The columns an intruder links a release by: the known values of each target next to the released ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.attacks.scoring.credits import (
-    CHANCE,
-    OUTLYING,
-    OUTLYING_SHARE,
-    S_ALONE,
-    SUCCESS,
-    X_ALONE,
-    Credits,
-    distance_from_centre,
-    outlyingness,
-    risk_score,
-)
-from larvatus.core.arrays import Floats, Ints
-from larvatus.core.errors import ReadError, RiskError
+from larvatus.core.errors import RecordIdError, RiskError
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.intruder import Intruder
-from larvatus.data.microdata import Microdata, collect
+from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.roles import Roles, SubGroups
-from larvatus.data.score import Row, Rows, Score
 
-Linker: TypeAlias = Callable[[Ints, Ints, Sequence[int]], Floats]
-Part: TypeAlias = tuple[NDArray[np.bool_], Floats, Floats] | tuple[NDArray[np.bool_], Linker]
-TARGET = " target"
-IN_FILE = " in own file"
+TARGET = scratch("target")
+IN_FILE = scratch("in own file")
 
 
 def held_column(name: str) -> str:
     """The column with the values that the intruder knows of a released column."""
-    return f" held {name}"
+    return scratch("held", name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +95,7 @@ def keys_of(
                         "leave intruder.known empty for all.")
     wanted = dict.fromkeys(base.get(n, n) for n in usable)
     joined = pool.holding(pool.table.pair(source.table, {held_column(n): n for n in wanted}, partly=own is not None))
-    joined, sampled, more = _mark_targets(joined, own, random, targets)
+    joined, more, sampled = _mark_targets(joined, own, random, targets)
     joined = remembered_columns(joined, {held_column(n): n for n in wanted if source.table.columns[n].kind == "number"},
                                 intruder)
     return Keys(
@@ -172,18 +156,16 @@ def _own_file(method: str, original: Microdata, intruder: Intruder) -> Microdata
     roles = Roles(confidential=shared, record_id=intruder.truth, nominal=named)
     try:
         return Microdata(original.engine.read(intruder.file, roles, SubGroups()), roles, SubGroups(), original.engine)
-    except ReadError as error:
-        if not str(error).startswith("record_id:"):
-            raise
+    except RecordIdError as error:
         raise RiskError(f"{method}: intruder.truth: {str(error).removeprefix('record_id: ')}") from None
 
 
 def _mark_targets(
     joined: Microdata, own: Microdata | None, random: RecordRandom, targets: int | None
-) -> tuple[Microdata, bool, list[str]]:
+) -> tuple[Microdata, list[str], bool]:
     """Add a column that is 1 for targets: all records, or those of the intruder's file, or a keyed sample of `targets` of them.
 
-    Also returns whether the targets are a sample, and notes.
+    Also returns notes, and whether the targets are a sample.
     """
     notes: list[str] = []
     table = joined.table
@@ -215,7 +197,7 @@ def _mark_targets(
         return {TARGET: chosen.astype(np.float64)}
 
     marked = table.map_rows(mark, [here] if own is not None else (), [Column(TARGET, "number")])
-    return joined.holding(marked), limit is not None, notes
+    return joined.holding(marked), notes, limit is not None
 
 
 def remembered_columns(joined: Microdata, columns: Mapping[str, str], intruder: Intruder) -> Microdata:
@@ -242,116 +224,8 @@ def _codes(mine: Column, theirs: Column) -> tuple[Array, Array]:
     return out[0], out[1]
 
 
-def credit_by_nearness(
-    keys: Keys, data: Microdata, guesses: Sequence[int], parts: Callable[[int, Block], Sequence[Part]],
-    columns: Sequence[str], power: int = 2, soft: Callable[[Block], tuple[Floats, Floats]] | None = None,
-    alone: Callable[[int, Block], Sequence[Part]] | None = None,
-) -> Credits:
-    """Credits of every target for a link to the nearest points, arg min_j ‖u_i − v_j‖ (norm of `power`).
-
-    `parts` gives the points u (known) and v (released) for each set of rows of a sub-group. Instead of points a part may bring
-    its own link: a function of target rows, codes of S and guesses. `alone` gives the parts without S known with error, for
-    the baseline X alone; `soft` gives the points of S known with error, for the baseline S alone.
-    """
-    from larvatus.stats.linkage.coordinates import link_nearest, same_rows
-
-    numbers = list(dict.fromkeys(keys.held(n) for n in keys.numbers))
-    centres = outlyingness(keys.joined, numbers)
-    names = {figure: [f"{figure} {g}" for g in guesses] for figure in (SUCCESS, S_ALONE, CHANCE, X_ALONE)}
-    made = [*(n for own in names.values() for n in own), OUTLYING]
-    k = np.array(guesses)[:, None]
-    m = len(guesses)
-
-    def link(group: int, block: Block) -> Mapping[str, Array]:
-        n = len(block)
-        same = same_rows([block[c] for c in keys.exact], n)
-        everywhere = np.zeros(n, dtype=np.int64)
-        wanted = block[TARGET] == 1
-        success, x_alone = np.full((m, n), np.nan), np.full((m, n), np.nan)
-        s_alone = np.minimum(k / np.bincount(same)[same], 1.0)
-        chance = np.minimum(k / n, 1.0) * np.ones(n)
-        if soft is not None and keys.soft and wanted.any():
-            own = np.flatnonzero(wanted)
-            x, y = soft(block)
-            s_alone[:, own] = link_nearest(x[own], y, own, same, guesses, power)
-        for part in parts(group, block) if wanted.any() else ():
-            own = np.flatnonzero(part[0] & wanted)
-            success[:, own] = _linked(part, own, same, guesses, power)
-            if alone is None or not keys.soft:
-                x_alone[:, own] = _linked(part, own, everywhere, guesses, power) if keys.exact else success[:, own]
-        for part in alone(group, block) if alone is not None and keys.soft and wanted.any() else ():
-            own = np.flatnonzero(part[0] & wanted)
-            x_alone[:, own] = _linked(part, own, everywhere, guesses, power)
-        out: dict[str, Array] = {OUTLYING: distance_from_centre(*centres[group], block, numbers)}
-        for figure, credit in ((SUCCESS, success), (S_ALONE, s_alone), (CHANCE, chance), (X_ALONE, x_alone)):
-            out |= dict(zip(names[figure], credit, strict=True))
-        return out
-
-    read = list(dict.fromkeys([*columns, *numbers, *keys.exact, TARGET]))
-    done = keys.joined.map_groups(link, read, [Column(n, "number") for n in made])
-    back = data.holding(data.table.pair(done.table, {n: n for n in made}))
-    record, group, values = collect(back, made)
-    outlying = _outlying(values[OUTLYING])
-    chosen = ~np.isnan(values[names[SUCCESS][0]])
-    credit = {figure: np.array([values[n][chosen] for n in own]).T for figure, own in names.items()}
-    return Credits(
-        group[chosen], credit[SUCCESS], chance=credit[CHANCE], s_alone=credit[S_ALONE], x_alone=credit[X_ALONE],
-        outlying=outlying[chosen], record=record[chosen],
-    )
-
-
-def _linked(part: Part, own: Ints, same: Ints, guesses: Sequence[int], power: int) -> Floats:
-    """Credits, guesses × targets, by the part's own link or by the nearest points."""
-    from larvatus.stats.linkage.coordinates import link_nearest
-
-    return part[1](own, same, guesses) if len(part) == 2 else link_nearest(part[1][own], part[2], own, same, guesses, power)
-
-
-def _outlying(distance: Floats) -> NDArray[np.bool_]:
-    if float(distance.max()) == float(distance.min()):
-        return np.zeros(len(distance), dtype=bool)
-    return np.asarray(distance > np.quantile(distance, 1 - OUTLYING_SHARE))
-
-
 def guesses_of(within: tuple[int, ...] | int, stated: bool, intruder: Intruder) -> tuple[int, ...]:
     """The attack's numbers of guesses if the user set them, otherwise the intruder's, otherwise the attack's defaults."""
     if intruder.guesses and not stated:
         return intruder.guesses
     return (within,) if isinstance(within, int) else within
-
-
-def linkage_score(
-    method: str, meaning: str, settings: Mapping[str, object], original: Microdata, release: Release, intruder: Intruder,
-    guesses: Sequence[int], credits: Credits, keys: Keys, notes: Sequence[str] = (),
-) -> Score:
-    """The score; if the intruder does not know which records a sample contains, over all records of the original."""
-    data = release.data
-    every_note = (*keys.notes, *notes)
-    if intruder.error:
-        every_note = (*every_note, f"the intruder's numbers have a relative error of {intruder.error:.3g}")
-    score = risk_score(method, meaning, settings, data.groups, guesses, credits, every_note)
-    score = replace(score, sampled=keys.sampled)
-    if original.rows == data.rows or intruder.presence == "known":
-        return score
-    grown = _with_absent(credits, original, data)
-    whole = replace(risk_score(method, meaning, settings, original.groups, guesses, grown, every_note),
-                    by_record=score.by_record, records=score.records, sampled=keys.sampled)
-    rows: list[Row] = [
-        {"targets": "known to be in the file", "value": score.value, "chance": score.chance, "s_alone": score.s_alone},
-        {"targets": "any record of the original", "value": whole.value, "chance": whole.chance, "s_alone": whole.s_alone},
-    ]
-    note = f"the intruder does not know which {data.rows:,} of {original.rows:,} records are in the file"
-    return replace(whole, details={**whole.details, "presence": Rows.of(rows)}, notes=(*whole.notes, note))
-
-
-def _with_absent(credits: Credits, original: Microdata, data: Microdata) -> Credits:
-    """The credits with targets that are not in the file added (credit 0), in proportion if only a sample is attacked."""
-    there = np.array([*data.groups.sizes, *[0] * (len(original.groups) - len(data.groups))], dtype=np.float64)
-    absent = (np.array(original.groups.sizes) - there) * (len(credits.group) / data.rows)
-    group = np.repeat(np.arange(len(there)), np.rint(absent).astype(np.int64))
-    none = np.zeros((len(group), credits.success.shape[1]))
-    return Credits(
-        np.concatenate([credits.group, group]), np.vstack([credits.success, none]), np.vstack([credits.chance, none]),
-        np.vstack([credits.s_alone, none]), np.vstack([credits.x_alone, none]),
-        np.concatenate([credits.outlying, np.zeros(len(group), dtype=bool)]),
-    )

@@ -12,11 +12,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, Linker, Part, credit_by_nearness
+from larvatus.attacks.linkage.linkage_keys import TARGET, Keys
+from larvatus.attacks.linkage.nearest_credits import Linker, Part, credit_by_nearness
 from larvatus.attacks.linkage.release_law import ReleaseLaw
 from larvatus.attacks.scoring.credits import Credits
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block
 from larvatus.data.design import MOST_LEVELS, Design, design_of
 from larvatus.data.microdata import Microdata
@@ -188,14 +190,14 @@ class PosteriorLink:
     def _true(self) -> tuple[str, ...]:
         """The true values of the known columns: originals, and S as released."""
         own = {self.keys.held(n): n for n in self._soft}
-        base = {self.keys.held(n): f" true {self.keys.base.get(n, n)}" for n in self.keys.numbers}
+        base = {self.keys.held(n): scratch("true", self.keys.base.get(n, n)) for n in self.keys.numbers}
         return tuple(own.get(x) or base[x] for x in self._x)
 
     def _table(self) -> Microdata:
         """The joined table with the true original values: the law is learnt from true pairs of all records."""
         joined = self.keys.joined
         names = self.original.numeric(self.original.confidential)
-        return joined.holding(joined.table.pair(self.original.table, {f" true {n}": n for n in names}))
+        return joined.holding(joined.table.pair(self.original.table, {scratch("true", n): n for n in names}))
 
     def _moments(
         self, names: Sequence[str], given: Design, extra: Sequence[Design], folds: int
@@ -275,7 +277,7 @@ class PosteriorLink:
         from larvatus.stats.linkage.gaussian_match import after
 
         soft = self._soft
-        x, y, true = self._true, self._y, tuple(f" true {n}" for n in law.original)
+        x, y, true = self._true, self._y, tuple(scratch("true", n) for n in law.original)
         names = (*x, *y, *soft, *true)
         a, b, c, d = len(x), len(x) + len(y), len(x) + len(y) + len(soft), len(names) + len(law.design.terms)
         place = [law.released.index(n) for n in y[: len(y) - len(soft)]]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,7 +82,7 @@ def _alone(release: Release, original: Microdata, design: Design) -> tuple[list[
         if law is None or len(law.groups) != groups or not set(law.given) <= set(terms):
             return None
         at = [names.index(n) for n in law.confidential]
-        s = [terms.index(n) for n in law.given]
+        s = _places(law.given, terms)
         copies = release.averaged if i >= start else 1
         for g, here in enumerate(law.groups):
             x, own = np.eye(p), np.zeros((p, q))
@@ -95,6 +96,12 @@ def _alone(release: Release, original: Microdata, design: Design) -> tuple[list[
         if i > 0 and {n for s in release.steps[:i] for n in seen_by(s, original).confidential} & set(law.confidential):
             noise = None
     return on, noise
+
+
+def _places(given: Sequence[str], terms: Sequence[str]) -> list[int]:
+    """Where each term stands among all; terms of the same name, which follow each other in the same order, one by one."""
+    found = {n: [i for i, t in enumerate(terms) if t == n] for n in set(given)}
+    return [found[n].pop(0) for n in given]
 
 
 def _beside(parts: list[Matrix]) -> Matrix:

@@ -14,15 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Block, Column
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.sub_groups import Groups
 from larvatus.stats.estimates.intervals import wilson
 
-SUCCESS, S_ALONE, CHANCE, X_ALONE = "success", "s alone", "chance", "x alone"  # scratch columns with the credits of records
-OUTLYING = "outlying"  # scratch column with the distance of each record from the centre
+SUCCESS, S_ALONE, CHANCE, X_ALONE = (scratch(kind) for kind in ("success", "s alone", "chance", "x alone"))  # credits
+OUTLYING = scratch("outlying")  # distance of each record from the centre
 OUTLYING_SHARE = 0.1
+RANK_KEPT, PREDICTED = "rank kept within 1 %", "predicted within a tenth of a standard deviation"
+_CREDIT, _FAR = scratch("credit"), scratch("far")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,13 @@ def distance_from_centre(centre: Floats, whitening: Floats, block: Block, names:
     return np.asarray(((d @ whitening) ** 2).sum(axis=1))
 
 
+def outlying_tenth(distance: Floats) -> NDArray[np.bool_]:
+    """The tenth of the records furthest from the centre; none where all are equally far."""
+    if not len(distance) or float(distance.max()) == float(distance.min()):
+        return np.zeros(len(distance), dtype=bool)
+    return np.asarray(distance > np.quantile(distance, 1 - OUTLYING_SHARE))
+
+
 def risk_score(
     method: str, meaning: str, settings: Mapping[str, Any], groups: Groups, guesses: Sequence[float], credits: Credits,
     notes: Sequence[str] = (),
@@ -101,13 +111,13 @@ def by_outlyingness(
     centres = outlyingness(data, names)
 
     def of(group: int, block: Block) -> dict[str, Floats]:
-        return {" credit": credit(group, block), " far": distance_from_centre(*centres[group], block, names)}
+        return {_CREDIT: credit(group, block), _FAR: distance_from_centre(*centres[group], block, names)}
 
-    made = [Column(" credit", "number"), Column(" far", "number")]
-    _, _, values = collect(data.map_rows(of, list(dict.fromkeys([*names, *columns])), made), [" credit", " far"])
-    found, far = values[" credit"], values[" far"]
+    made = [Column(_CREDIT, "number"), Column(_FAR, "number")]
+    _, _, values = collect(data.map_rows(of, list(dict.fromkeys([*names, *columns])), made), [_CREDIT, _FAR])
+    found, far = values[_CREDIT], values[_FAR]
     there = ~np.isnan(found)
-    tenth = far > np.quantile(far, 1 - OUTLYING_SHARE) if len(far) and far.max() > far.min() else np.zeros(len(far), dtype=bool)
+    tenth = outlying_tenth(far)
     rows: list[Row] = [
         {"records": name, "count": int(part.sum()), what: float(found[part].mean())}
         for name, part in (("outlying tenth", tenth & there), ("interior", ~tenth & there)) if part.any()

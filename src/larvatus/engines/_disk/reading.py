@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from larvatus.core.arrays import Ints
-from larvatus.core.errors import LarvatusError, ReadError
+from larvatus.core.errors import LarvatusError, ReadError, RecordIdError
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
 from larvatus.engines._disk.layout import DiskLayout, PlacedColumn, Room, RowPlaces
@@ -122,7 +123,7 @@ def read_to_disk(
     record = _records(room, record, rows, roles.record_id, pairing)
     held: dict[str, PlacedColumn] = {n: RowPlaces(c.stored) for n, c in taken.items()}
     exact = {n: c.exact for n, c in taken.items() if isinstance(c, _Numbers) and c.exact is not None}
-    held |= {f" exact {n}": RowPlaces(c) for n, c in exact.items()}
+    held |= {scratch("exact", n): RowPlaces(c) for n, c in exact.items()}
     code, labels = _crossed(room, {n: taken[n].stored for n in sub_groups.columns}, columns, rows)
     layout = DiskLayout(RowPlaces(record), RowPlaces(_counted(room, rows)), rows)
     start = DiskTable(columns, _no_groups(), layout, held, np.array([0, rows]), room,
@@ -201,7 +202,7 @@ def _counted(room: Room, rows: int) -> StoredColumn:
 
 def _check_each_once(room: Room, record: StoredColumn, name: str) -> None:
     """Raise an error if two record ids are equal."""
-    repeated = ReadError(f"record_id: {name!r} is missing or repeated in some records; each record needs a unique value.")
+    repeated = RecordIdError(f"record_id: {name!r} is missing or repeated in some records; each record needs a unique value.")
     if record.rows <= room.rows:
         if len(np.unique(record.read())) != record.rows:
             raise repeated

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Ints
 from larvatus.core.kernels import one_blas_thread
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Column, RecordTable, RowFunction
+from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, RecordTable, RowFunction
 from larvatus.data.sub_groups import GroupLabel, Groups
 from larvatus.engines._disk import sorting
 from larvatus.engines._disk.layout import (
@@ -156,7 +156,10 @@ class DiskTable(LaidOut):
     def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> DiskTable:
         return self._mapped(function, names, made, CHUNK)
 
-    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> DiskTable:
+    def map_groups(
+        self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = (),
+        together: ManyGroupsFunction | None = None,
+    ) -> DiskTable:
         self.refuse_larger(self.room, len(names) + len(made) + 1, "may be used")
         return self._mapped(function, names, made, None)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Column, Words
 from larvatus.engines._disk.layout import ColumnBlocks, rechunk
 from larvatus.engines._disk.reading import Origin
@@ -58,7 +59,7 @@ def ways_of(table: Any, names: Sequence[str], over: Callable[[Any, str, Callable
         like = origin.types.get(name) if as_read(column, origin.columns) else None
         if like is not None and hasattr(like, "value_type") and hasattr(like, "index_type"):
             like = like.value_type
-        exact = f" exact {name}" in table.held
+        exact = scratch("exact", name) in table.held
         whole = column.kind == "number" and column.integer and not exact
         if whole:
             blocks = over(table, name, partial(fits_integer_type, like=like))
@@ -79,7 +80,7 @@ def _same_in(block: Array, kind: str) -> bool:
 
 def _in_order(table: Any, names: Sequence[str], order: Words | None) -> ColumnBlocks:
     """Stored values and record ids, in keyed order or in the order of the source."""
-    ways = [*names, *(f" exact {n}" for n in names if f" exact {n}" in table.held)]
+    ways = [*names, *(scratch("exact", n) for n in names if scratch("exact", n) in table.held)]
     columns = {f"column_{i}": table.held[n] for i, n in enumerate(ways)}
     kinds = {c: h.stored().dtype.name for c, h in columns.items()}
     if order is None and _ascending(table):
@@ -122,7 +123,7 @@ def _batches(table: Any, names: Sequence[str], order: Words | None) -> Iterator[
 
     ways = ways_of(table, names, _streamed)
     for block in _in_order(table, names, order):
-        arrays = [ways[n].array(block[n], block.get(f" exact {n}")) for n in names]
+        arrays = [ways[n].array(block[n], block.get(scratch("exact", n))) for n in names]
         yield pa.record_batch(arrays, names=list(names)), block["record"]
 
 

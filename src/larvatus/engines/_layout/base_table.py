@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from larvatus.core.arrays import Ints
 from larvatus.core.errors import EngineError
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Block
 from larvatus.data.sub_groups import Groups
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
@@ -64,4 +65,5 @@ class LaidOut:
 
 def replace_columns(held: Mapping[str, H], new: Mapping[str, H]) -> dict[str, H]:
     """Columns with new ones added; the exact form of a replaced column is dropped."""
-    return {**{n: h for n, h in held.items() if n.removeprefix(" exact ") not in new}, **new}
+    gone = {*new, *(scratch("exact", n) for n in new)}
+    return {**{n: h for n, h in held.items() if n not in gone}, **new}

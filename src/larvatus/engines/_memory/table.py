@@ -17,7 +17,8 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import PairingError
 from larvatus.core.kernels import one_blas_thread
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Column, RecordTable, RowFunction, Words
+from larvatus.core.scratch_names import stream_text
+from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, RecordTable, RowFunction, Words
 from larvatus.data.sub_groups import GroupLabel, Groups, Level
 from larvatus.engines._layout.chunks import CHUNK, pieces_of
 from larvatus.stats.ranks import grouped_ranks as group_ranks
@@ -134,17 +135,17 @@ class MemoryTable:
     def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> MemoryTable:
         return self._mapped(function, names, made, CHUNK)
 
-    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> MemoryTable:
-        # A function may have an attribute `together` that handles many small sub-groups in one call: (first, starts, rows).
-        together = getattr(function, "together", None)
+    def map_groups(
+        self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = (),
+        together: ManyGroupsFunction | None = None,
+    ) -> MemoryTable:
         if together is None or self.rows > WORTH_A_JOB * len(self.groups):
             return self._mapped(function, names, made, None)
         batches = self._batches()
 
         def run(batch: int, block: Block) -> Mapping[str, Array]:
             first, last = batches[batch]
-            result: Mapping[str, Array] = together(first, self.starts[first : last + 1] - self.starts[first], block)
-            return result
+            return together(first, self.starts[first : last + 1] - self.starts[first], block)
 
         jobs = [(i, int(self.starts[first]), int(self.starts[last])) for i, (first, last) in enumerate(batches)]
         return self._mapped(run, names, made, None, jobs)
@@ -288,7 +289,7 @@ def carried_along(
 
 def ties(random: RecordRandom, name: str) -> Words:
     """The random words that break ties of a column."""
-    return lambda record: random.words(record, purpose=f"ties {name}")[0]
+    return lambda record: random.words(record, purpose=f"ties {stream_text(name)}")[0]
 
 
 def matched_rows(record: Ints, among: Ints) -> tuple[Ints, NDArray[np.bool_]]:

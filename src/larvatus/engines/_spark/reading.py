@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from larvatus.core.arrays import Ints
-from larvatus.core.errors import ReadError
+from larvatus.core.errors import ReadError, RecordIdError
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Column
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
 from larvatus.data.sub_groups import Groups
@@ -27,6 +28,8 @@ from larvatus.engines._spark.sources import RECORD, Source, SourcePart, open_sou
 from larvatus.engines._spark.store import Piece, Place, SpreadColumn, new_folder, write_piece
 from larvatus.engines._spark.table import SparkTable
 from larvatus.engines._spark.tasks import sort_key
+
+_RECORD = scratch("record")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +63,15 @@ def read_to_cluster(
     if rows == 0:
         raise ReadError("the source has a header but no records.")
     columns, maps = _described(found_in.schema, wanted, named, found, roles)
-    held = {n: _spread(place, folder, n, found) for n in found[0].pieces if not n.startswith(" local ")}
-    given = held.pop(" record", None)
+    local = {scratch("local", n) for n in named}
+    held = {n: _spread(place, folder, n, found) for n in found[0].pieces if n not in local}
+    given = held.pop(_RECORD, None)
     crossed = [columns[n] for n in sub_groups.columns]
     named_ids = given if pairing is None and roles.record_id else None
     named_columns, seen, once = _second_look(cluster, folder, maps, found, crossed, named_ids)
     if not once or (named_ids is not None and rows > cluster.rows and not _each_once(cluster, named_ids)):
         named_by = repr(roles.record_id)
-        raise ReadError(f"record_id: {named_by} is missing or repeated in some records; each record needs a unique value.")
+        raise RecordIdError(f"record_id: {named_by} is missing or repeated in some records; each record needs a unique value.")
     held |= named_columns
     record = _paired(cluster, pairing, rows) if pairing is not None else given or SpreadColumn.numbers(place, rows)
     codes = partial(_code, record, [held[n] for n in sub_groups.columns], _widths(crossed), seen)
@@ -100,7 +104,7 @@ def _taken(
             if is_named:
                 there, codes = conversion.encode_levels(name, column)
                 place = np.array([*(levels[name].setdefault(v, len(levels[name])) for v in there), -1], dtype=np.int32)
-                parts.setdefault(f" local {name}", []).append(place[codes])
+                parts.setdefault(scratch("local", name), []).append(place[codes])
                 missing[name] |= bool((codes < 0).any())
                 continue
             kind = _plain(column.type)
@@ -108,9 +112,9 @@ def _taken(
             parts.setdefault(name, []).append(values)
             missing[name] |= described.missing
             if conversion.needs_exact(kind) and name not in confidential:
-                parts.setdefault(f" exact {name}", []).append(conversion.exact(column, kind))
+                parts.setdefault(scratch("exact", name), []).append(conversion.exact(column, kind))
         if ids is not None:
-            parts.setdefault(" record", []).append(record_ids(ids, batch.column(batch.schema.get_field_index(ids))))
+            parts.setdefault(_RECORD, []).append(record_ids(ids, batch.column(batch.schema.get_field_index(ids))))
     pieces = {}
     for n, p in parts.items():
         values = np.concatenate(p)
@@ -119,7 +123,7 @@ def _taken(
 
 
 def _spread(place: Place, folder: str, name: str, found: Sequence[_Read]) -> SpreadColumn:
-    dtype = np.int64 if name.startswith((" exact ", " record")) else np.float64
+    dtype = np.int64 if name == _RECORD or name.startswith(scratch("exact")) else np.float64
     return SpreadColumn.of(place, dtype, [f.pieces[name] for f in found if f.rows], f"{folder}-{sort_key(name)}")
 
 
@@ -161,7 +165,8 @@ def _second_look(
     """
     place, widths = cluster.place, _widths(crossed)
     parts: list[Any] = [
-        (i, f.rows, {n: (f.pieces[f" local {n}"][2], maps[n][i]) for n in maps}) for i, f in enumerate(found) if f.rows and maps
+        (i, f.rows, {n: (f.pieces[scratch("local", n)][2], maps[n][i]) for n in maps})
+        for i, f in enumerate(found) if f.rows and maps
     ]
     asked = [ids] if ids is not None and ids.rows <= cluster.rows else []
     work = partial(_looked_again, place, folder, [c.name for c in crossed], widths)
@@ -169,7 +174,7 @@ def _second_look(
     once = all(answers[len(parts) :])
     pieces, cells = [a for a, _ in answers[: len(parts)]], [c for _, c in answers[: len(parts)]]
     for name in maps:
-        place.remove(f"{folder}-{sort_key(f' local {name}')}")
+        place.remove(f"{folder}-{sort_key(scratch('local', name))}")
     seen = np.unique(np.concatenate(cells)) if crossed else np.zeros(1, dtype=np.int64)
     if len(seen) > MOST_GROUPS:
         raise ReadError(f"sub_groups: there are more than {MOST_GROUPS:,}. Use fewer or coarser columns.")

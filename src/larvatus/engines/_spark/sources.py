@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from larvatus.core.errors import ReadError
+from larvatus.core.scratch_names import scratch
 from larvatus.engines._disk.reading import Origin
 from larvatus.engines._files.csv import Looks, csv_texts
 from larvatus.engines._files.sources import BUFFER, ROWS_READ, Parts, _key, arrow_table, batches_of, parts_of, without_views
@@ -19,7 +20,7 @@ from larvatus.engines._spark.jobs import SparkCluster, in_arrow
 from larvatus.engines._spark.session import is_spark
 from larvatus.engines._spark.store import Place, new_folder
 
-RECORD = "record id of larvatus"
+RECORD = scratch("record id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,5 +225,7 @@ def _of_address(cluster: SparkCluster, address: str, names: Sequence[str], recor
     starts = np.cumsum([0, *(n for _, n in sizes)])
     offsets = {name: int(start) for (name, _), start in zip(sizes, starts, strict=False)}
     quoted = ["`" + n.replace("`", "``") + "`" for n in names]
-    rows = frame.selectExpr(*quoted, "_metadata.file_path as larvatus_file", "_metadata.row_index as larvatus_row")
+    rows = frame.selectExpr(
+        *quoted, f"_metadata.file_path as `{scratch('file')}`", f"_metadata.row_index as `{scratch('row')}`"
+    )
     return _of_frame(cluster, rows, names, "file", offsets)

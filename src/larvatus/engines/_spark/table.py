@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Ints
 from larvatus.core.randomness import RecordRandom
-from larvatus.data.contracts import Array, Block, Column, RecordTable, RowFunction
+from larvatus.data.contracts import Array, Block, Column, ManyGroupsFunction, RecordTable, RowFunction
 from larvatus.data.sub_groups import GroupLabel, Groups
 from larvatus.engines._layout.base_table import LaidOut, Slice, replace_columns
 from larvatus.engines._layout.chunks import CHUNK
@@ -150,7 +150,10 @@ class SparkTable(LaidOut):
     def map_rows(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> SparkTable:
         return self._mapped(function, names, made, self._batches(CHUNK))
 
-    def map_groups(self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = ()) -> SparkTable:
+    def map_groups(
+        self, function: RowFunction, names: Sequence[str], made: Sequence[Column] = (),
+        together: ManyGroupsFunction | None = None,
+    ) -> SparkTable:
         self.refuse_larger(self.room, len(names) + len(made) + 1, "a task may use")
         return self._mapped(function, names, made, self._batches(None))
 

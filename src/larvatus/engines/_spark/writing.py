@@ -13,6 +13,7 @@ import numpy as np
 
 from larvatus.core.errors import WriteError
 from larvatus.core.files import folder_in_place, moved_in_place
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Words
 from larvatus.engines._disk.writing import Way, ways_of
 from larvatus.engines._files.targets import PART, ROWS_WRITTEN, _File, write_batches
@@ -42,7 +43,7 @@ class ArrangedColumns:
     def __init__(self, table: SparkTable, names: Sequence[str], order: Words | None) -> None:
         self.names, self.rows = list(names), table.rows
         self.ways: dict[str, Way] = ways_of(table, names, _over)
-        kept = [*names, *(f" exact {n}" for n in names if f" exact {n}" in table.held)]
+        kept = [*names, *(scratch("exact", n) for n in names if scratch("exact", n) in table.held)]
         ready([table.layout.record, table.layout.position, *(table.held[n] for n in kept)])
         record, columns = table.layout.record.stored(), [table.held[n].stored() for n in kept]
         position = table.layout.position.stored()
@@ -60,7 +61,7 @@ class ArrangedColumns:
 
         for a, b in pieces_of(low, high, ROWS_WRITTEN):
             held = {n: c.read(a, b) for n, c in self.columns.items()}
-            arrays = [self.ways[n].array(held[n], held.get(f" exact {n}")) for n in self.names]
+            arrays = [self.ways[n].array(held[n], held.get(scratch("exact", n))) for n in self.names]
             yield pa.record_batch(arrays, names=self.names), self.record.read(a, b)
 
     def parts(self, parallel: int) -> list[tuple[int, int, int]]:

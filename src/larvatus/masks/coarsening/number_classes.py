@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 from larvatus.masks.coarsening.tails import SHARED_BY
@@ -26,7 +27,7 @@ class Classes:
 
 def interval_name(name: str) -> str:
     """The column that holds the class of each value."""
-    return f" class {name}"
+    return scratch("class", name)
 
 
 def by_cuts(data: Microdata, name: str, cuts: Sequence[float], weight: str | None) -> Classes:
@@ -43,7 +44,7 @@ def by_cuts(data: Microdata, name: str, cuts: Sequence[float], weight: str | Non
 
 def by_counts(data: Microdata, name: str, bins: int, weight: str | None) -> Classes:
     """Classes of about equal counts; equal values share a class, and a class with too few values joins the next."""
-    rank = f" rank {name}"
+    rank = scratch("rank", name)
     there = data.with_confidential([name]).present()[:, 0]
     ranked = data.ranks({rank: name})
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Floats
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 
@@ -34,7 +35,7 @@ class Tail:
 
 def cut_name(name: str) -> str:
     """The column that is 1 for values cut at the top, -1 at the bottom, else 0."""
-    return f" cut {name}"
+    return scratch("cut", name)
 
 
 def marked_by_bounds(data: Microdata, names: Sequence[str], bounds: Mapping[int, Floats]) -> Microdata:
@@ -55,7 +56,7 @@ def marked_by_shares(data: Microdata, names: Sequence[str], shares: Mapping[int,
     With `shared`, a tail of one or two values is widened to the third value and those equal to it. Existing marks of the
     other side are kept.
     """
-    ranks = {n: f" rank {n}" for n in names}
+    ranks = {n: scratch("rank", n) for n in names}
     ranked = data.ranks({r: n for n, r in ranks.items()})
     marks = [cut_name(n) for n in names if cut_name(n) in data.table.columns]
     there = data.with_confidential(names).present()

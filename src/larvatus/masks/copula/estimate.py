@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from larvatus.core.arrays import Matrix
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
-from larvatus.data.design import design_of, term_name, with_terms
+from larvatus.data.design import design_of, with_terms
 from larvatus.data.microdata import Microdata
 from larvatus.data.rank_agreement import Pairs, agreeing
 from larvatus.stats.copula.latent_correlation import (
@@ -56,23 +57,23 @@ class RankedColumns:
     @property
     def given(self) -> list[str]:
         """The columns that stand for S."""
-        return [*(f" score {t}" for t in self.numeric), *(term_name(t) for t in self.indicators)]
+        return [*(scratch("score", t) for t in self.numeric), *self.indicators]
 
     @property
     def ranks(self) -> list[str]:
         """Average ranks of X, then of numeric S."""
-        return [f" rank {n}" for n in (*self.names, *(term_name(t) for t in self.numeric))]
+        return [scratch("rank", n) for n in (*self.names, *self.numeric)]
 
 
 def rank_columns(data: Microdata, names: Sequence[str], random: RecordRandom) -> RankedColumns:
     """Add the columns that the copula is estimated and drawn from."""
     design = design_of(data, data.non_confidential)
-    numeric = tuple(t.name for t in design.terms if t.level is None and not t.missing)
-    indicators = tuple(t.name for t in design.terms if t.name not in numeric)
+    numeric = tuple(t.made for t in design.terms if t.level is None and not t.missing)
+    indicators = tuple(t.made for t in design.terms if t.made not in numeric)
     out = RankedColumns(with_terms(data, design), tuple(names), numeric, indicators)
-    terms = {f" rank {n}": n for n in [*names, *(term_name(t) for t in numeric)]}
+    terms = {scratch("rank", n): n for n in [*names, *numeric]}
     data = out.data.ranks(terms)
-    scored = {f" score {t}": term_name(t) for t in numeric}
+    scored = {scratch("score", t): t for t in numeric}
     return RankedColumns(_with_scores(data, scored, random), out.names, numeric, indicators)
 
 
@@ -80,7 +81,7 @@ def _with_scores(data: Microdata, scored: Mapping[str, str], random: RecordRando
     """Normal scores of columns that are already ranked; ties are broken at random, by record keys."""
     if not scored:
         return data
-    ranks = {s: f" rank {c}" for s, c in scored.items()}
+    ranks = {s: scratch("rank", c) for s, c in scored.items()}
     columns = list(ranks.values())
     sums = data.reduce(columns, lambda g, b: np.array([_present_and_squares(b[r]) for r in columns]), np.add)
     counts = [{s: m[i, 0] for i, s in enumerate(ranks)} for m in sums]

@@ -39,7 +39,7 @@ def left_out_notes(before: Microdata, after: Microdata, level: str) -> list[Note
     notes = [Note(gone, "warning")] if lost else []
     pooled = [
         size for size, held in zip(after.groups.sizes, after.groups.declared, strict=True)
-        if after.groups.columns[:1] == (level,) and len(held) > 1
+        if after.groups.columns == (level, *before.groups.columns) and len(held) > 1
     ] if after.groups.declared else []
     if pooled:
         notes.append(Note(

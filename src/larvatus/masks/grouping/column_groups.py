@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from larvatus.core.errors import MaskError, nearest_names
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Column
 from larvatus.data.microdata import Microdata
 
 Listed: TypeAlias = tuple[str, ...] | tuple[tuple[str, ...], ...]
-_KEPT = " kept by a group"
+_KEPT = scratch("kept by a group")
 
 
 def column_groups(what: str, listed: Listed, names: Sequence[str]) -> list[tuple[str, ...]]:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 
-DISTANCE = " distance"
+DISTANCE = scratch("distance")
 _THINNEST = 1e-8
 
 

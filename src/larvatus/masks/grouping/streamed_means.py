@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 
-_ORDER, LAST, _PLACE, _BACK = " order of groups", " last group", " place in order", " place from the end"
+_ORDER, LAST = scratch("order of groups"), scratch("last group")
+_PLACE, _BACK = scratch("place in order"), scratch("place from the end")
 Carried = tuple[int, NDArray[np.float64]]
 Passed = Callable[[Carried | None, Block], tuple[Carried, Mapping[str, Array]]]
 
@@ -21,7 +23,7 @@ def streamed_means(data: Microdata, names: Sequence[str], k: int, size: str, ran
 
     A single column is ordered by its own values. Missing values stay missing; `size` names the column of group sizes.
     """
-    first, total, mean = ([f" {what} {n}" for n in names] for what in ("first", "total", "mean"))
+    first, total, mean = ([scratch(what, n) for n in names] for what in ("first", "total", "mean"))
     made = [Column(n, "number") for n in (*first, *total, _PLACE)]
     table = _ordered(data, names, k).table.scan(_ORDER, [*names, LAST], None, _up(names, first, total, k), random, made)
     table = table.map_rows(lambda g, b: {_BACK: -b[_PLACE]}, [_PLACE], [Column(_BACK, "number")])

@@ -172,7 +172,7 @@ def _rows(analysis: Analysis, label: str, before: Side, after: Side, beside: Cor
             ("corrected", _not_corrected(analysis, beside, name)),
         ) if why]
         out.append({
-            "analysis": label, "quantity": name,
+            "analysis": label, "kind": analysis.kind, "quantity": name,
             "original": one[0], "original_low": one[1], "original_high": one[2],
             "released": two[0], "released_low": two[1], "released_high": two[2],
             "corrected": three[0], "corrected_low": three[1], "corrected_high": three[2],

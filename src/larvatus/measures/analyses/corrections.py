@@ -11,6 +11,7 @@ import numpy as np
 from larvatus.analysis.noise_correction import CorrectedMoments, Estimates, correct
 from larvatus.analysis.published_noise import Noise, additive, correlated, multiplicative
 from larvatus.core.errors import AnalysisError, LarvatusWarning
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Mask
 from larvatus.data.per_column import per_column
 from larvatus.data.release import Release
@@ -21,7 +22,7 @@ from larvatus.measures.analyses.formulas import Formula, FormulaPart, term_text
 from larvatus.measures.analyses.spec import Analysis
 
 _NOISES = ("additive_noise", "correlated_noise", "bias_and_noise")
-_GROUP = " sub-group"
+_GROUP = scratch("sub-group")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from larvatus.core.arrays import Ints
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Column
 from larvatus.data.microdata import Microdata
 from larvatus.measures.propensity_models.files import TwoFiles, fill_design
@@ -19,7 +20,7 @@ from larvatus.stats.models.design_terms import Recipe
 from larvatus.stats.models.logistic import LogisticFit, Newton, Sums, sums_at
 
 _STEP = 2048
-SCORE = " propensity score"
+SCORE = scratch("propensity score")
 
 
 @dataclass(frozen=True, slots=True)

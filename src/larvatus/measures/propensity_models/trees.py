@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array
-from larvatus.data.microdata import Microdata, collect
+from larvatus.data.microdata import collect
+from larvatus.data.sampling import take_share
 from larvatus.measures.propensity_models.files import TwoFiles, Variable
 from larvatus.stats.models.cart import ClassTree, grow_tree
 
@@ -38,7 +39,7 @@ class CodedFiles:
 def encode_files(files: TwoFiles, sample: int, random: RecordRandom) -> CodedFiles:
     """All records, or a random sample of about `sample` records, the same in both files."""
     share = min(1.0, sample / max(files.rows))
-    sides = [_sampled(data, share, random) for data in files.sides]
+    sides = [take_share(data, share, random) for data in files.sides]
     held = [collect(data, files.columns) for data in sides]
     codes: list[Array] = []
     variables: list[Variable] = []
@@ -51,12 +52,6 @@ def encode_files(files: TwoFiles, sample: int, random: RecordRandom) -> CodedFil
         np.array(codes, dtype=np.int32).reshape(len(codes), sum(n)), tuple(variables), np.repeat([0, 1], n),
         np.concatenate([h[0] for h in held]), np.concatenate([h[1] for h in held]), n, share < 1,
     )
-
-
-def _sampled(data: Microdata, share: float, random: RecordRandom) -> Microdata:
-    if share >= 1:
-        return data
-    return data.take(lambda g, b: random.uniform(b.record, purpose="sample")[0] < share, ())
 
 
 def _codes(v: Variable, values: Sequence[Array]) -> list[Ints]:

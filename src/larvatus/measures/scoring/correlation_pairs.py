@@ -28,15 +28,17 @@ def pair_rows(
 ) -> list[Row]:
     """One row for every pair with a masked column and an original correlation; without one in the release, it is lost."""
     rows: list[Row] = []
-    for i in range(masked):
-        for j in range(i + 1, len(labels)):
-            if np.isnan(before[i, j]):
-                continue
-            gone, was = bool(np.isnan(after[i, j])), float(before[i, j])
-            now = 0.0 if gone else float(after[i, j])
-            loss = LOST if gone else abs(now - was)
-            rows.append({"first": labels[i], "second": labels[j], "loss": loss, "original": was, "released": now})
+    for i, j in compared_pairs(masked, before):
+        gone, was = bool(np.isnan(after[i, j])), float(before[i, j])
+        now = 0.0 if gone else float(after[i, j])
+        loss = LOST if gone else abs(now - was)
+        rows.append({"first": labels[i], "second": labels[j], "loss": loss, "original": was, "released": now})
     return rows
+
+
+def compared_pairs(masked: int, before: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Places of the columns of each pair that has a row."""
+    return [(i, j) for i in range(masked) for j in range(i + 1, len(before)) if not np.isnan(before[i, j])]
 
 
 def in_groups(
@@ -50,11 +52,14 @@ def in_groups(
     return rows, Rows.of({"sub_group": name, **pair} for pairs, name, _ in worst for pair in pairs)
 
 
-def by_variable(labels: Sequence[str], rows: Sequence[Row]) -> Rows:
-    """For each column, the mean loss of its pairs."""
+def by_variable(labels: Sequence[str], rows: Sequence[Row], pairs: Sequence[tuple[int, int]] | None = None) -> Rows:
+    """For each column, the mean loss of its pairs; with `pairs`, by places, since terms may share a label."""
     out: list[Row] = []
-    for label in labels:
-        inside = [r for r in rows if label in (r["first"], r["second"])]
+    for place, label in enumerate(labels):
+        if pairs is None:
+            inside = [r for r in rows if label in (r["first"], r["second"])]
+        else:
+            inside = [r for r, pair in zip(rows, pairs, strict=True) if place in pair]
         if inside:
             out.append({"variable": label, "loss": mean_of(inside)})
     return Rows.of(out)

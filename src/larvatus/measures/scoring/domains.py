@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from larvatus.core.errors import RolesError, StudyError, UtilityError, nearest_names
 from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
 from larvatus.data.conditions import condition, names_in
 from larvatus.data.contracts import Array, Block, Column, Measure
 from larvatus.data.method_parsing import validation_problems
@@ -26,7 +27,7 @@ from larvatus.data.score import Row, Rows
 from larvatus.data.sub_groups import label_text
 from larvatus.measures.scoring.lost_columns import score_with_lost_columns
 
-_PART = " part of domain"
+_PART = scratch("part of domain")
 _MISSING = "missing"
 _MOST_VALUES, _MOST_LEVELS = 50, 200
 _Share = Annotated[float, Field(gt=0, lt=1)]

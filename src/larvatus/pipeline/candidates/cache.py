@@ -23,6 +23,7 @@ import larvatus
 from larvatus.comparison.comparison import Candidate
 from larvatus.core.errors import WriteError
 from larvatus.core.files import folder_in_place, lock, moved_in_place
+from larvatus.data.contracts import engine_name
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.score import Rows, Score, Scores
@@ -64,8 +65,8 @@ def data_digest(data: Microdata) -> str:
             digest.update(np.ascontiguousarray(block[name]).tobytes())
     held_by = {n: [c.kind, c.integer, list(map(str, c.levels))] for n in names for c in [data.table.columns[n]]}
     groups = [list(data.groups.columns), [list(map(str, label)) for label in data.groups.labels], list(data.groups.sizes)]
-    engine = type(data.engine).__name__
-    said = json.dumps([engine, held_by, groups, {n: d.hexdigest() for n, d in columns.items()}], sort_keys=True)
+    digests = {n: d.hexdigest() for n, d in columns.items()}
+    said = json.dumps([engine_name(data.engine), held_by, groups, digests], sort_keys=True)
     return cache_key(said, records.hexdigest(), data.roles.model_dump_json(), data.sub_groups.model_dump_json())
 
 
@@ -210,7 +211,8 @@ def candidate_of(plain: Mapping[str, Any]) -> Candidate:
     """A candidate from its plain values."""
     return Candidate(**{
         **plain, "steps": tuple(plain["steps"]), "sentences": tuple(plain["sentences"]),
-        "publishable": tuple(plain["publishable"]), "notes": tuple(Note(**n) for n in plain["notes"]),
+        "publishable": tuple(plain["publishable"]),
+        "notes": tuple(Note(**{**n, "figures": tuple(n.get("figures", ()))}) for n in plain["notes"]),
         "rules": Rows.of(plain["rules"]), "codebook": Rows.of(plain["codebook"]),
         "scores": Scores(_score_of(s) for s in plain["scores"]),
         "altered": tuple(plain.get("altered", ())),

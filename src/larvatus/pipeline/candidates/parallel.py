@@ -45,11 +45,6 @@ def not_made(job: Job, error: Exception) -> NotMade:
     return NotMade(job.label, tuple(redacted_settings(s) for s in getattr(job.given, "steps", ())), reason)
 
 
-def can_be_sent(data: Microdata) -> bool:
-    """Whether the data can be sent to another process. Data on disk stay with the engine that holds them."""
-    return type(data.engine).__name__ == "Memory"
-
-
 def room_for_two(data: Microdata) -> bool:
     """Whether there are enough cores and memory for two candidates at once."""
     if (os.cpu_count() or 1) < 2:

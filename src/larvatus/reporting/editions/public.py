@@ -193,9 +193,10 @@ def _regard(candidate: Candidate, about: About) -> str:
     names = list_names(about.sub_groups)
     if not candidate.steps:
         return f"It is not known here whether masking was done within sub-groups of {names}."
-    settled = [public_note(replace(n, step="")) for n in candidate.notes if n.public and n.step == SETTLED]
+    notes = [n for n in candidate.notes if n.public and n.step == SETTLED]
+    settled = [public_note(replace(n, step="")) for n in notes]
     whole = all(s.get("scope") == "file" for s in candidate.steps)
     said = [f"masking was done over the whole file, not within sub-groups of {names}"] if whole else []
-    said += [] if whole or any("masking" in s for s in settled) else [f"masking was done within sub-groups of {names}"]
+    said += [] if whole or any(n.code == "pooled" for n in notes) else [f"masking was done within sub-groups of {names}"]
     first = ". ".join(f"{s[:1].upper()}{s[1:]}" for s in (*said, *settled))
     return f"{first}. Other subsets of the records were not checked; results there may be less accurate."

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from statistics import median
 from typing import Any
 
+from larvatus.attacks.scoring.credits import PREDICTED, RANK_KEPT
 from larvatus.comparison.headline import Headline
 from larvatus.comparison.release_sentences import plain_name, plain_title
 from larvatus.core.number_format import (
@@ -45,7 +46,7 @@ NOTES = {
     "N_U_p": "U_p: mean squared distance of propensity scores from the share of released records; N·U_p: U_p times the number "
              "of records. Expected: the value for a bootstrap resample of the original.",
 }
-SHARES = frozenset({"value", "chance", "s_alone", "x_alone"})
+SHARES = frozenset({"value", "chance", "s_alone", "x_alone", RANK_KEPT, PREDICTED})
 
 
 def fold_table(summary: str, table: ReportTable) -> ReportBlock:
@@ -176,7 +177,7 @@ def _cell(row: Row, name: str, kind: str, both: bool, variable: bool = False) ->
     value: Cell = row.get(name)
     if both and name == "low":
         return interval_text(value, row.get("high"))
-    if kind == "risk" and (name in SHARES or (isinstance(value, float) and (variable or " within " in name))):
+    if kind == "risk" and (name in SHARES or (isinstance(value, float) and variable)):
         return share(value)
     if name == "loss" or (kind == "loss" and name == "value"):
         return loss(value)

@@ -116,7 +116,7 @@ def _word(rows: Sequence[Row]) -> str:
         return "share"
     if rows[0]["significance"] is None:
         return "estimate"
-    return "correlation" if all(str(r["quantity"]).startswith("correlation of ") for r in rows) else "coefficient"
+    return "correlation" if rows[0].get("kind") == "correlation" else "coefficient"
 
 
 def _better(rows: Sequence[Row]) -> str:

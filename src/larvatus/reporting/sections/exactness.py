@@ -46,10 +46,15 @@ def _word(score: Score | None) -> str:
     value = finite_number(score.value) if score else None
     if score is None or value is None:
         return NONE
-    if abs(value) < EXACT:
+    if _is_exact(score):
         inside = len(score.by_group) > 1 and all(abs(finite_number(r.get("value")) or 0.0) < EXACT for r in score.by_group)
         return "exact, also within every sub-group" if inside else "exact"
     return f"nearly exact ({loss(value)})" if value < NEARLY_KEPT else f"changed ({loss(value)})"
+
+
+def _is_exact(score: Score | None) -> bool:
+    value = finite_number(score.value) if score else None
+    return value is not None and abs(value) < EXACT
 
 
 def _table(heads: Sequence[Headline], measured: dict[str, list[Score | None]]) -> ReportTable:
@@ -65,7 +70,7 @@ def _table(heads: Sequence[Headline], measured: dict[str, list[Score | None]]) -
 
 def _sentence(heads: Sequence[Headline], measured: dict[str, list[Score | None]]) -> str:
     """Which properties are exact in every release, and which in none."""
-    exact = {n: sum(_word(s).startswith("exact") for s in scores) for n, scores in measured.items()}
+    exact = {n: sum(map(_is_exact, scores)) for n, scores in measured.items()}
     every = [property_name(n) for n, k in exact.items() if k == len(heads)]
     never = [property_name(n) for n, k in exact.items() if k == 0]
     parts = [f"Exact{'' if len(heads) == 1 else f' in all {count(len(heads))} releases'}: {', '.join(every)}."] if every else []

@@ -1,7 +1,7 @@
 """Notes of steps for the public, with figures rounded: an exact bound or mean may be the value of one person.
 
-Promises state bounds and means of the data. These always lose a digit and are marked as approximate, because even a short
-figure may be somebody's value. In other notes only long figures are treated as values.
+The figures that a note names as values of the data always lose a digit and are marked as approximate, because even a short
+figure may be somebody's value. In a promise that names none, every figure is rounded. In other notes only long figures are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from larvatus.data.notes import Note
 
 _NUMBER = r"[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w,]|\.\d)"
 _FIGURE = re.compile(rf"(?<![\w.,]){_NUMBER}")
-STATED = re.compile(rf"(?<=\babove |\bbelow )({_NUMBER})|(?<=\bis )({_NUMBER})")
 _DIGITS = 3
 _LEAST = 2
 _LONG = 5  # digits that a figure needs to be taken for a value
@@ -20,8 +19,13 @@ _LONG = 5  # digits that a figure needs to be taken for a value
 
 def public_note(note: Note) -> str:
     """The text of the note; counts have separators and do not change."""
-    said = _FIGURE.sub(lambda found: _rounded(found.group()) if _digits(found.group()) >= _LONG else found.group(), str(note))
-    return STATED.sub(lambda found: _rounded(found.group()), said) if note.promise else said
+
+    def shown(found: re.Match[str]) -> str:
+        figure = found.group()
+        stated = figure in note.figures if note.figures else note.promise
+        return _rounded(figure) if stated or _digits(figure) >= _LONG else figure
+
+    return _FIGURE.sub(shown, str(note))
 
 
 def _digits(figure: str) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
-from larvatus.stats.linkage.paired_points import blocks_along, row_codes, with_indicators
+from larvatus.stats.linkage.coordinates import same_rows
+from larvatus.stats.linkage.paired_points import blocks_along, with_indicators
 
 _FAR = 100.0  # squared standard deviations
 BLANK = 0.25  # cost of a missing value of y if not every row of y is assigned
@@ -24,7 +25,7 @@ def assignment_credit(x: Floats, y: Floats, most: int, own: Ints | None = None) 
     from scipy.optimize import linear_sum_assignment
 
     own = np.arange(len(x)) if own is None else own
-    mine, theirs = row_codes(x), row_codes(y)
+    mine, theirs = (same_rows(v.T, len(v)) for v in (x, y))
     tries = 1 if _varied(x) and _varied(y) else TIES if len(y) <= _FEW else FEWER_TIES
     out = np.zeros(len(x))
     width = int(theirs.max()) + 1

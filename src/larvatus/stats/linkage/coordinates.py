@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +59,7 @@ def whiten(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return (x - centre) @ turn, (y - centre) @ turn
 
 
-def same_rows(columns: Sequence[NDArray[np.generic]], n: int) -> Ints:
+def same_rows(columns: Iterable[NDArray[Any]], n: int) -> Ints:
     """One code for each combination of values; missing is a value."""
     code = np.zeros(n, dtype=np.int64)
     for column in columns:

@@ -52,11 +52,3 @@ def blocks_along(x: Floats, y: Floats, most: int) -> Iterator[tuple[Ints, Ints]]
 def canonical_order(values: Floats) -> Ints:
     """Rows sorted by all columns, so that results do not depend on the input order."""
     return np.lexsort(values.T[::-1]) if values.shape[1] else np.arange(len(values))
-
-
-def row_codes(values: Floats) -> Ints:
-    """One code for each distinct row; missing is a value."""
-    if not values.shape[1]:
-        return np.zeros(len(values), dtype=np.int64)
-    whole = with_indicators(values, np.isnan(values).any(axis=0))
-    return np.asarray(np.unique(whole, axis=0, return_inverse=True)[1].reshape(-1), dtype=np.int64)

@@ -1,0 +1,135 @@
+"""Credits for links to the nearest released records, arg min_j ‖u_i − v_j‖, and their score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.attacks.linkage.linkage_keys import TARGET, Keys
+from larvatus.attacks.scoring.credits import (
+    CHANCE,
+    OUTLYING,
+    S_ALONE,
+    SUCCESS,
+    X_ALONE,
+    Credits,
+    distance_from_centre,
+    outlying_tenth,
+    outlyingness,
+    risk_score,
+)
+from larvatus.core.arrays import Floats, Ints
+from larvatus.data.contracts import Array, Block, Column
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata, collect
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Score
+
+Linker: TypeAlias = Callable[[Ints, Ints, Sequence[int]], Floats]
+Part: TypeAlias = tuple[NDArray[np.bool_], Floats, Floats] | tuple[NDArray[np.bool_], Linker]
+
+
+def credit_by_nearness(
+    keys: Keys, data: Microdata, guesses: Sequence[int], parts: Callable[[int, Block], Sequence[Part]],
+    columns: Sequence[str], power: int = 2, soft: Callable[[Block], tuple[Floats, Floats]] | None = None,
+    alone: Callable[[int, Block], Sequence[Part]] | None = None,
+) -> Credits:
+    """Credits of every target for a link to the nearest points, arg min_j ‖u_i − v_j‖ (norm of `power`).
+
+    `parts` gives the points u (known) and v (released) for each set of rows of a sub-group. Instead of points a part may bring
+    its own link: a function of target rows, codes of S and guesses. `alone` gives the parts without S known with error, for
+    the baseline X alone; `soft` gives the points of S known with error, for the baseline S alone.
+    """
+    from larvatus.stats.linkage.coordinates import link_nearest, same_rows
+
+    numbers = list(dict.fromkeys(keys.held(n) for n in keys.numbers))
+    centres = outlyingness(keys.joined, numbers)
+    names = {figure: [f"{figure} {g}" for g in guesses] for figure in (SUCCESS, S_ALONE, CHANCE, X_ALONE)}
+    made = [*(n for own in names.values() for n in own), OUTLYING]
+    k = np.array(guesses)[:, None]
+    m = len(guesses)
+
+    def link(group: int, block: Block) -> Mapping[str, Array]:
+        n = len(block)
+        same = same_rows([block[c] for c in keys.exact], n)
+        everywhere = np.zeros(n, dtype=np.int64)
+        wanted = block[TARGET] == 1
+        success, x_alone = np.full((m, n), np.nan), np.full((m, n), np.nan)
+        s_alone = np.minimum(k / np.bincount(same)[same], 1.0)
+        chance = np.minimum(k / n, 1.0) * np.ones(n)
+        if soft is not None and keys.soft and wanted.any():
+            own = np.flatnonzero(wanted)
+            x, y = soft(block)
+            s_alone[:, own] = link_nearest(x[own], y, own, same, guesses, power)
+        for part in parts(group, block) if wanted.any() else ():
+            own = np.flatnonzero(part[0] & wanted)
+            success[:, own] = _linked(part, own, same, guesses, power)
+            if alone is None or not keys.soft:
+                x_alone[:, own] = _linked(part, own, everywhere, guesses, power) if keys.exact else success[:, own]
+        for part in alone(group, block) if alone is not None and keys.soft and wanted.any() else ():
+            own = np.flatnonzero(part[0] & wanted)
+            x_alone[:, own] = _linked(part, own, everywhere, guesses, power)
+        out: dict[str, Array] = {OUTLYING: distance_from_centre(*centres[group], block, numbers)}
+        for figure, credit in ((SUCCESS, success), (S_ALONE, s_alone), (CHANCE, chance), (X_ALONE, x_alone)):
+            out |= dict(zip(names[figure], credit, strict=True))
+        return out
+
+    read = list(dict.fromkeys([*columns, *numbers, *keys.exact, TARGET]))
+    done = keys.joined.map_groups(link, read, [Column(n, "number") for n in made])
+    back = data.holding(data.table.pair(done.table, {n: n for n in made}))
+    record, group, values = collect(back, made)
+    outlying = outlying_tenth(values[OUTLYING])
+    chosen = ~np.isnan(values[names[SUCCESS][0]])
+    credit = {figure: np.array([values[n][chosen] for n in own]).T for figure, own in names.items()}
+    return Credits(
+        group[chosen], credit[SUCCESS], chance=credit[CHANCE], s_alone=credit[S_ALONE], x_alone=credit[X_ALONE],
+        outlying=outlying[chosen], record=record[chosen],
+    )
+
+
+def _linked(part: Part, own: Ints, same: Ints, guesses: Sequence[int], power: int) -> Floats:
+    """Credits, guesses × targets, by the part's own link or by the nearest points."""
+    from larvatus.stats.linkage.coordinates import link_nearest
+
+    return part[1](own, same, guesses) if len(part) == 2 else link_nearest(part[1][own], part[2], own, same, guesses, power)
+
+
+def linkage_score(
+    method: str, meaning: str, settings: Mapping[str, object], original: Microdata, release: Release, intruder: Intruder,
+    guesses: Sequence[int], credits: Credits, keys: Keys, notes: Sequence[str] = (),
+) -> Score:
+    """The score; if the intruder does not know which records a sample contains, over all records of the original."""
+    data = release.data
+    every_note = (*keys.notes, *notes)
+    if intruder.error:
+        every_note = (*every_note, f"the intruder's numbers have a relative error of {intruder.error:.3g}")
+    score = risk_score(method, meaning, settings, data.groups, guesses, credits, every_note)
+    score = replace(score, sampled=keys.sampled)
+    if original.rows == data.rows or intruder.presence == "known":
+        return score
+    grown = _with_absent(credits, original, data)
+    whole = replace(risk_score(method, meaning, settings, original.groups, guesses, grown, every_note),
+                    by_record=score.by_record, records=score.records, sampled=keys.sampled)
+    rows: list[Row] = [
+        {"targets": "known to be in the file", "value": score.value, "chance": score.chance, "s_alone": score.s_alone},
+        {"targets": "any record of the original", "value": whole.value, "chance": whole.chance, "s_alone": whole.s_alone},
+    ]
+    note = f"the intruder does not know which {data.rows:,} of {original.rows:,} records are in the file"
+    return replace(whole, details={**whole.details, "presence": Rows.of(rows)}, notes=(*whole.notes, note))
+
+
+def _with_absent(credits: Credits, original: Microdata, data: Microdata) -> Credits:
+    """The credits with targets that are not in the file added (credit 0), in proportion if only a sample is attacked."""
+    there = np.array([*data.groups.sizes, *[0] * (len(original.groups) - len(data.groups))], dtype=np.float64)
+    absent = (np.array(original.groups.sizes) - there) * (len(credits.group) / data.rows)
+    group = np.repeat(np.arange(len(there)), np.rint(absent).astype(np.int64))
+    none = np.zeros((len(group), credits.success.shape[1]))
+    return Credits(
+        np.concatenate([credits.group, group]), np.vstack([credits.success, none]), np.vstack([credits.chance, none]),
+        np.vstack([credits.s_alone, none]), np.vstack([credits.x_alone, none]),
+        np.concatenate([credits.outlying, np.zeros(len(group), dtype=bool)]),
+    )

@@ -1,0 +1,28 @@
+"""Names of temporary columns, from a prefix that no column of a source may have: §§kind, or §§kind§§column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+PREFIX = "§§"
+
+
+def scratch(kind: str, name: str | None = None) -> str:
+    """The name of a temporary column: its kind, and the column it belongs to.
+
+    Two different pairs of kind and column never give the same name, since a kind never contains the prefix.
+    """
+    return f"{PREFIX}{kind}" if name is None else f"{PREFIX}{kind}{PREFIX}{name}"
+
+
+def reserved_names(names: Iterable[str]) -> list[str]:
+    """Those of the names that begin as only temporary columns may."""
+    return [n for n in names if n.startswith(PREFIX)]
+
+
+def stream_text(name: str) -> str:
+    """What a column contributes to the key of a random stream: its name, with spaces for the prefix of a temporary one.
+
+    Releases made before the prefix existed have these keys, so the same secret still gives the same release.
+    """
+    return name.replace(PREFIX, " ") if name.startswith(PREFIX) else name
