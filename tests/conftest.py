@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from found import SPARK
+from catalogue import SPARK
 from sample import people
 
 # What `make test` runs on Spark, beside the tests of that engine that are not marked slow; `make check` runs every case.

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import ENGINES, engine_of
+from catalogue import ENGINES, engine_of
 from sample import SECRET, close
 
 ATTACKS = ["nearest_record", "posterior_match"]

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import larvatus as lv
-from found import ENGINES, engine_of
+from catalogue import ENGINES, engine_of
 from larvatus.core.errors import MaskError, StudyError
 from sample import SECRET
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import ATTACKS, ENGINES, engine_of
+from catalogue import ATTACKS, ENGINES, engine_of
 from sample import SECRET, close
 
 FALSE_ALARM = 1e-6

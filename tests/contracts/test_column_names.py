@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import ATTACKS, MASKS, MEASURES, SMALL, engine_of
+from catalogue import ATTACKS, MASKS, MEASURES, SMALL, engine_of
 from larvatus.core import randomness
 from larvatus.core.scratch_names import PREFIX, scratch, stream_text
 from larvatus.data.contracts import Attack

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import ENGINES, MASKS, SPARK, engine_of
+from catalogue import ENGINES, MASKS, SPARK, engine_of
 from sample import ROLES, SECRET, people, roles_for
 from shrinking import Shrunk
 

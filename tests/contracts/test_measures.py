@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import larvatus as lv
-from found import ENGINES, MEASURES, engine_of
+from catalogue import ENGINES, MEASURES, engine_of
 from sample import ROLES, SECRET, close
 
 NO_ID = {k: v for k, v in ROLES.items() if k != "record_id"}

@@ -9,7 +9,7 @@ import pydantic
 import pytest
 import tomli_w
 
-from found import ATTACKS, MASKS, MEASURES, METHODS
+from catalogue import ATTACKS, MASKS, MEASURES, METHODS
 from larvatus.core.discovery import class_name
 from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.method_help import describe_method

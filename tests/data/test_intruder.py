@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from scipy.stats import chi2
 
 import larvatus as lv
-from found import ENGINES, engine_of
+from catalogue import ENGINES, engine_of
 from larvatus.attacks.linkage.linkage_keys import held_column, keys_of
 from larvatus.cli.main import main
 from larvatus.data.contracts import Block

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import ROOT, spark_session
+from catalogue import ROOT, spark_session
 from larvatus.core.errors import EngineError, MaskError, ReadError, WriteError
 from larvatus.engines._spark import jobs, writing
 from larvatus.engines._spark import session as sessions

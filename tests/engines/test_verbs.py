@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import ENGINES, engine_of
+from catalogue import ENGINES, engine_of
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.contracts import Block, Column, engine_name, sendable
 from larvatus.engines._memory.table import MemoryTable

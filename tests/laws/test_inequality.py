@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import ENGINES, engine_of
+from catalogue import ENGINES, engine_of
 from larvatus.core.errors import UtilityError
 from larvatus.measures import Inequality
 from sample import SECRET, people

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import rankdata
 
 import larvatus as lv
-from found import ENGINES, engine_of
+from catalogue import ENGINES, engine_of
 from sample import SECRET
 
 ROLES = {"confidential": ["x", "t"], "non_confidential": ["s"], "sub_groups": ["g"]}

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import MEASURES
+from catalogue import MEASURES
 from larvatus.core.errors import UtilityError
 from sample import SECRET
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import ENGINES, engine_of
+from catalogue import ENGINES, engine_of
 from sample import SECRET
 
 MEASURES = ["ecdf_max", "ecdf_mean", "cluster", "acceptance", "table", "inequality"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import ENGINES, engine_of
+from catalogue import ENGINES, engine_of
 from larvatus.cli.main import main
 from larvatus.core.errors import StudyError, UtilityError
 from sample import ROLES, SECRET, close, people

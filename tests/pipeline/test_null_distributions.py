@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom, chi2, ks_2samp, kstwobign, norm
 
 import larvatus as lv
-from found import ENGINES, engine_of
+from catalogue import ENGINES, engine_of
 from larvatus.cli.main import main
 from larvatus.core.errors import StudyError, UtilityError
 from larvatus.core.progress import silent

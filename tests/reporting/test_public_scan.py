@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import larvatus as lv
-from found import MASKS as EVERY
+from catalogue import MASKS as EVERY
 
 GALLERY = Path(__file__).resolve().parents[2] / "docs" / "gallery"
 RARE = 10
