@@ -23,7 +23,7 @@ import pytest
 import larvatus as lv
 from catalogue import ATTACKS, MASKS, MEASURES, SMALL, engine_of
 from larvatus.core import randomness
-from larvatus.core.scratch_names import PREFIX, scratch, stream_text
+from larvatus.core.scratch_names import SCRATCH_PREFIX, scratch, stream_text
 from larvatus.data.contracts import Attack
 from larvatus.engines._memory.table import MemoryTable
 from larvatus.pipeline import make_release
@@ -118,7 +118,7 @@ def check_same_release(mask, streams, names: dict[str, str], engine: str = "memo
 def test_masks(mask, odd, plain_streams, made):
     check_same_release(mask, plain_streams, ODD[odd])
     own = {*COLUMNS, *ODD[odd].values()}
-    assert {n for n in made if not n.startswith(PREFIX)} <= own
+    assert {n for n in made if not n.startswith(SCRATCH_PREFIX)} <= own
 
 
 @pytest.mark.parametrize("mask", [m for m in MASKS if m.id.endswith("-0")])
@@ -168,7 +168,7 @@ def test_attacks_and_measures(method, odd, plain_streams, made):
     found = scored(method, ODD[odd])
     np.testing.assert_array_equal(found, expected)
     own = {*people(9).rename(columns=ODD[odd])}
-    assert {n for n in made if not n.startswith(PREFIX)} <= own
+    assert {n for n in made if not n.startswith(SCRATCH_PREFIX)} <= own
 
 
 def test_a_column_called_original_income_does_not_halve_the_disclosure_of_income():
@@ -191,7 +191,7 @@ def test_the_prefix_is_refused_in_sources(engine, role, tmp_path):
     path = tmp_path / "table.csv"
     table.to_csv(path, index=False)
     for source in (table, path):
-        with pytest.raises(lv.LarvatusError, match=re.escape(f"'{PREFIX}rank{PREFIX}x'")):
+        with pytest.raises(lv.LarvatusError, match=re.escape(f"'{SCRATCH_PREFIX}rank{SCRATCH_PREFIX}x'")):
             lv.read(source, confidential=[*table] if role else ["x"], engine=engine)
 
 

@@ -83,7 +83,7 @@ def test_rare_levels_and_extremes_are_not_listed():
     table = codebook_table(rows)
     shown = str((table, rows.rows))
     assert not any(text in shown for text in ("103", "191", "200", repr(float(frame.pay.max())), repr(float(frame.pay.min()))))
-    assert table.columns == ("Column", "Label", "Type", "Missing values", "Masked", "How", "Levels")
+    assert table.columns == ("Column", "Label", "Type", "Missing values", "Masked", "How", "Categories")
     assert codebook_table([]) is None
 
 

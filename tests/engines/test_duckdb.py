@@ -215,7 +215,7 @@ def test_what_would_not_fit_goes_to_disk_and_says_so(tmp_path, frame, monkeypatc
     assert isinstance(lv.read(frame, **ROLES).engine, Memory)
 
 
-@pytest.mark.parametrize(("amount", "said"), [("lots", "cannot be read"), ("5MB", "is less than the 400 MB")])
+@pytest.mark.parametrize(("amount", "said"), [("lots", "cannot be read"), ("5MB", "is less than the minimum of 400 MB")])
 def test_amounts_of_memory_that_make_no_sense(frame, amount, said):
     with pytest.raises(EngineError, match=said):
         lv.read(frame, **ROLES, engine="duckdb", memory=amount)

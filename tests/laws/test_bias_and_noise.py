@@ -80,7 +80,7 @@ def test_settings_by_column_and_by_name(frame):
     assert stats.kstest(after.x / frame.x, laws(0.1)["normal"].cdf).pvalue > FALSE_ALARM
     e = (after.y - frame.y) / frame.groupby("g").y.transform("std") / 0.3
     assert stats.kstest(e, stats.norm.cdf).pvalue > FALSE_ALARM
-    with pytest.raises(lv.LarvatusError, match=r"bias_sd: has 1 values for 2 confidential columns"):
+    with pytest.raises(lv.LarvatusError, match=r"bias_sd: 1 values for 2 confidential columns"):
         masked(frame, bias_sd=(0.1,))
 
 

@@ -132,3 +132,11 @@ def test_probabilistic_linkage_is_not_led_astray_by_cells_that_are_missing_on_bo
         frame = people(seed=seed)
         released = blanked(noisy(frame, 0.25, seed + 100), 0.05, seed + 200)
         assert value(frame.mask(released.isna()), released, "probabilistic_linkage") > 0.05
+
+
+def test_cells_blanked_in_values_that_did_not_move_are_no_error():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": rng.integers(0, 4, 160), "b": rng.integers(0, 3, 160), "x": rng.normal(size=160)})
+    data = lv.read(frame, confidential=["a", "b"], non_confidential=["x"])
+    release = lv.mask(data, lv.masks.LocalSuppression(k=5), secret=b"for this test alone")
+    assert 0 < lv.risk(data, release, ["nearest_record"])[0].value <= 1

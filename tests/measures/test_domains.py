@@ -45,8 +45,8 @@ def test_a_mask_that_protects_its_sub_groups_moves_means_by_half_a_deviation_els
     assert 0.5 < 1.0 < top["mean_shift"] < 1.5
     page = comparison.html()
     assert "Inside domains" in page
-    assert f"moved by up to {max(r['mean_shift'] for r in score.by_domain):.3f} SD" in page
-    assert "Means inside “INCOME: " in page
+    assert f"change by up to {max(r['mean_shift'] for r in score.by_domain):.3f} SD" in page
+    assert "Means within “INCOME: " in page
     assert "although they are exact in every sub-group" in page
     assert "domain parts as a table" in page
     assert "Inside domains" not in lv.compare(data, [release], ["nearest_record"], ["moments"]).html()
@@ -132,7 +132,7 @@ def test_a_file_that_is_not_paired_has_domains_of_what_is_released_as_it_is():
     assert [r["records"] for r in score.by_domain] == [*table.region.value_counts().sort_index(),
                                                        *table.region.value_counts().sort_index()]
     assert score.by_domain[0]["mean_shift"] > 0.5
-    with pytest.raises(UtilityError, match="'INCOME' is not released as it is, and the release is not paired"):
+    with pytest.raises(UtilityError, match="'INCOME' is not released unchanged, and the release is not paired"):
         lv.utility(data, fewer, ["moments"], domains=["INCOME: 0.5"])
 
 
@@ -163,11 +163,11 @@ def test_problems_are_named(domain, said):
 
 def test_columns_of_too_many_values_and_twice_the_same_name_are_refused():
     data = read(firms(100))
-    with pytest.raises(UtilityError, match=r"more than 50 different values\. Cut it by quantiles"):
+    with pytest.raises(UtilityError, match=r"more than 50 distinct values\. Cut it at quantiles"):
         lv.utility(data, data.frame(), domains=["AGE"])
-    with pytest.raises(UtilityError, match="holds names, which have no quantiles"):
+    with pytest.raises(UtilityError, match="is categorical and has no quantiles"):
         lv.utility(data, data.frame(), domains=["region: 0.5"])
-    with pytest.raises(StudyError, match="two domains are called 'AGE'"):
+    with pytest.raises(StudyError, match="two domains are named 'AGE'"):
         lv.utility(data, data.frame(), domains=["AGE: 0.5", "AGE: 0.2"])
 
 

@@ -88,7 +88,8 @@ def test_whole_papers_bring_their_claims(folder, capsys):
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
-    (["000/99"], "no table '000/99'"), (["--seeds", "0"], "--seeds: at least 1"), (["--data", "nowhere"], "is no folder"),
+    (["000/99"], "no table '000/99'"), (["--seeds", "0"], "--seeds: must be at least 1"),
+    (["--data", "nowhere"], "is not a folder"),
 ])
 def test_wrong_input_is_one_message(folder, capsys, arguments, said):
     assert main(["reproduce", *arguments]) == 2

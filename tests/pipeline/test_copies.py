@@ -153,7 +153,7 @@ def test_a_report_on_many_releases_says_how_many_copies_each_has(data):
     many = [lv.mask(data, f"additive_noise(variance={v})", secret=SECRET) for v in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)]
     two = lv.mask(data, "multiple_imputation(copies=2)", secret=SECRET)
     page = lv.compare(data, [*many, two], "nearest_record", "moments").html()
-    assert page.replace("\N{NO-BREAK SPACE}", " ").count("200 records, in 2 copies") == 1
+    assert page.replace("\N{NO-BREAK SPACE}", " ").count("200 records, 2 copies") == 1
 
 
 def test_pooled_sub_groups_are_shown_as_declared_too():
@@ -252,7 +252,7 @@ def test_a_study_writes_every_copy_scores_and_a_report_that_says_so(folder):
     tidy = pd.read_csv(folder / "out" / "scores.csv").query("level == 'copy' and score == 'nearest_record'")
     assert tidy.of.tolist() == ["1", "2", "average"]
     report = (folder / "out" / "report.html").read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
-    assert "150 records, in 2 copies: risk is that of the worst copy or of their average" in report
+    assert "150 records, 2 copies. Risk is that of the worst copy or of their average" in report
     public = (folder / "out" / "report_public.html").read_text(encoding="utf-8")
     assert "The release has 2 copies of the same records" in public
     data = lv.read(folder / "in.csv", study.roles, sub_groups=study.sub_groups)

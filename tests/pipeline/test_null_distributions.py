@@ -163,7 +163,7 @@ def test_paired_measures_have_none_and_say_so():
     data = lv.read(one_column(), confidential=["x"])
     score = lv.utility(data, lv.mask(data, "additive_noise", secret=SECRET), [ByRecord()], null_resamples=20)[0]
     assert "null" not in score.details
-    assert score.notes[-1].startswith("no null distribution: a resample is not paired")
+    assert score.notes[-1].startswith("no null distribution: this measure compares record by record")
 
 
 def test_draws_are_made_once_for_all_releases_and_the_report_shows_them(monkeypatch):
@@ -181,11 +181,11 @@ def test_draws_are_made_once_for_all_releases_and_the_report_shows_them(monkeypa
     page = comparison.html().replace("\N{NO-BREAK SPACE}", " ")
     assert "Null 95 %" in page
     assert "null 95 %: " in page
-    assert "Beyond what a fresh draw of the records would change: " in page
+    assert "Losses larger than resampling the records alone would cause: " in page
     of = [r["of"] for r in comparison.tidy() if r["level"] == "null"]
     assert of == ["median", "p95", "share_below"] * 4
     public = comparison.html("public", "noise")
-    assert "fresh draw" not in public
+    assert "resampling the records" not in public
     assert "resamples of the original" not in public
 
 

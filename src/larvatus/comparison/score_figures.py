@@ -12,7 +12,7 @@ from larvatus.data.score import Row, Score
 UPPER = "upper"
 UPPER_END = ", upper end"
 LIMITED = {  # what a limit may be on, and what tables call it
-    "at_most": "value", "above_chance": "above chance", "above_baseline": "above chance and S alone",
+    "at_most": "value", "above_chance": "above chance", "above_baseline": "above baseline",
     "times_chance": "times chance", "worst_group": "worst sub-group",
 }
 OF_ATTACKS = ("above_chance", "above_baseline", "times_chance")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-PREFIX = "§§"
+SCRATCH_PREFIX = "§§"
 
 
 def scratch(kind: str, name: str | None = None) -> str:
@@ -12,12 +12,12 @@ def scratch(kind: str, name: str | None = None) -> str:
 
     Two different pairs of kind and column never give the same name, since a kind never contains the prefix.
     """
-    return f"{PREFIX}{kind}" if name is None else f"{PREFIX}{kind}{PREFIX}{name}"
+    return f"{SCRATCH_PREFIX}{kind}" if name is None else f"{SCRATCH_PREFIX}{kind}{SCRATCH_PREFIX}{name}"
 
 
 def reserved_names(names: Iterable[str]) -> list[str]:
     """Those of the names that begin as only temporary columns may."""
-    return [n for n in names if n.startswith(PREFIX)]
+    return [n for n in names if n.startswith(SCRATCH_PREFIX)]
 
 
 def stream_text(name: str) -> str:
@@ -25,4 +25,4 @@ def stream_text(name: str) -> str:
 
     Releases made before the prefix existed have these keys, so the same secret still gives the same release.
     """
-    return name.replace(PREFIX, " ") if name.startswith(PREFIX) else name
+    return name.replace(SCRATCH_PREFIX, " ") if name.startswith(SCRATCH_PREFIX) else name

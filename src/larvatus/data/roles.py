@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from larvatus.core.errors import RolesError, nearest_names
-from larvatus.core.scratch_names import PREFIX, reserved_names
+from larvatus.core.scratch_names import SCRATCH_PREFIX, reserved_names
 
 
 def _names(value: Any) -> Any:
@@ -120,7 +120,7 @@ def _missing(spoken: dict[str, tuple[str, ...]], existing: Sequence[str]) -> Ite
 def check_roles(roles: Roles, sub_groups: SubGroups, existing: Sequence[str]) -> None:
     """Raise an error that lists every problem of the roles with the existing columns."""
     problems = [
-        f"column {n!r}: no name may begin with {PREFIX!r}, which temporary columns begin with. Rename it."
+        f"column {n!r}: no name may begin with {SCRATCH_PREFIX!r}, which temporary columns begin with. Rename it."
         for n in reserved_names(existing)
     ]
     problems += role_problems(roles, sub_groups, existing)

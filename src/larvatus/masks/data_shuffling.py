@@ -73,7 +73,7 @@ class DataShuffling(Mask):
 
         drawn = source.data.map_rows(draw, [*names, *given], [Column(n, "number") for n in latent])
         placed = drawn.place({n: (order, n) for n, order in zip(names, latent, strict=True)}, random)
-        ends = Note("the smallest and the largest value of every column leave unmodified", "warning")
+        ends = Note("the smallest and the largest value of every column are released unchanged", "warning")
         return Masked(placed, [ends, *copula_notes(data, copulas), *left_out_notes(current, data, "zero")])
 
     def altered(self) -> str:

@@ -102,6 +102,8 @@ class MissingCells:
 
     @staticmethod
     def _constant(spread: float, lost: NDArray[np.int64], missing: Floats) -> Floats:
+        if spread <= 0:  # values that did not move: the limit of the line below
+            return np.zeros(np.broadcast_shapes(lost.shape, missing.shape))
         return np.asarray(spread * np.log(2 / spread) * lost + spread * missing)
 
 
