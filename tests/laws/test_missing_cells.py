@@ -134,9 +134,10 @@ def test_probabilistic_linkage_is_not_led_astray_by_cells_that_are_missing_on_bo
         assert value(frame.mask(released.isna()), released, "probabilistic_linkage") > 0.05
 
 
-def test_cells_blanked_in_values_that_did_not_move_are_no_error():
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame({"a": rng.integers(0, 4, 160), "b": rng.integers(0, 3, 160), "x": rng.normal(size=160)})
-    data = lv.read(frame, confidential=["a", "b"], non_confidential=["x"])
-    release = lv.mask(data, lv.masks.LocalSuppression(k=5), secret=b"for this test alone")
-    assert 0 < lv.risk(data, release, ["nearest_record"])[0].value <= 1
+def test_a_blanked_cell_costs_nothing_if_no_value_moved():
+    """spread · log(2 / spread) tends to 0 with the spread."""
+    from larvatus.attacks.linkage.missing_cells import MissingCells
+
+    lost, missing = np.array([[1], [2]]), np.array([[0.5, 1.0]])
+    assert np.array_equal(MissingCells._constant(0.0, lost, missing), np.zeros((2, 2)))
+    assert np.allclose(MissingCells._constant(1e-12, lost, missing), 0, atol=1e-10)
