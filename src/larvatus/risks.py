@@ -12,6 +12,8 @@ warnings.warn("larvatus.risks is now larvatus.attacks; the old name goes in the 
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # no path of its own: a file of attacks must not be loaded under two names
+        raise AttributeError(name)
     return getattr(attacks, name)
 
 

@@ -12,6 +12,8 @@ warnings.warn("larvatus.utilities is now larvatus.measures; the old name goes in
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # no path of its own: a file of measures must not be loaded under two names
+        raise AttributeError(name)
     return getattr(measures, name)
 
 

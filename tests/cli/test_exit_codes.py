@@ -139,3 +139,13 @@ def test_an_interruption(folder, capsys, monkeypatch):
 def test_force_overwrites(folder, capsys):
     assert main(mask("in.csv", "--overwrite", output="taken.csv")) == 0
     assert (folder / "taken.csv").read_text(encoding="utf-8").startswith('"income"\n')
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["run", "study.toml", "-o", "out", "--force"], "--force is now called --overwrite."),
+    (["risk", "a.csv", "b.csv", "--also=c.csv"], "--also is now called --other-release."),
+    (["intruder", "study.toml"], "intruder is now called publish-noise."),
+])
+def test_options_and_commands_under_their_former_names(capsys, arguments, said):
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == f"larvatus: {said}\n"

@@ -45,13 +45,13 @@ def test_a_mark_changes_with_the_own_module_the_package_and_the_hurry_alone(tmp_
     assert set(ResultCache.at(None, Where(), made).marks.values()).isdisjoint(after.values())
 
 
-def test_as_kept_runs_nothing_and_says_what_is_not_there(tmp_path, monkeypatch):
+def test_stored_only_runs_nothing_and_says_what_is_not_there(tmp_path, monkeypatch):
     done = reproduce_tables(["001/text"], 1, Where(), tmp_path, 1)
     monkeypatch.setattr(runner, "run_task", lambda *_: pytest.fail("something was run"))
-    kept = reproduce_tables(["001"], 5, Where(), tmp_path, 1, as_kept=True)
+    kept = reproduce_tables(["001"], 5, Where(), tmp_path, 1, stored_only=True)
     assert [t for t in kept.tables if t.table.number == "text"] == list(done.tables)
     assert {str(c.evidence) for c in kept.claims if c.verdict == "not measured"} == {NOT_YET}
-    other = reproduce_tables(["004/9"], 5, Where(), tmp_path, 1, as_kept=True).tables[0]
+    other = reproduce_tables(["004/9"], 5, Where(), tmp_path, 1, stored_only=True).tables[0]
     assert {(r.verdict, r.because) for r in other.rows} == {("not run", NOT_YET)}
 
 

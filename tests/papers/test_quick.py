@@ -20,7 +20,7 @@ def quick(tmp_path, monkeypatch, capsys, request):
     monkeypatch.setattr("larvatus.cli.output.terminal.PATIENCE", 600.0)
 
     def run(number: str) -> tuple[dict, str]:
-        assert main(["reproduce", number, "--quick", "--jobs", "1", "--kept", "kept", "-o", "out.html", "--json"]) == 0
+        assert main(["reproduce", number, "--quick", "--jobs", "1", "--cache-dir", "kept", "-o", "out.html", "--json"]) == 0
         return json.loads(capsys.readouterr().out), (tmp_path / "out.html").read_text(encoding="utf-8")
 
     return run

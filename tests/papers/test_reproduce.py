@@ -23,7 +23,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 def told(capsys, *arguments: str) -> dict:
     capsys.readouterr()
-    assert main(["reproduce", *arguments, "--quick", "--jobs", "1", "--kept", "kept", "--json"]) == 0
+    assert main(["reproduce", *arguments, "--quick", "--jobs", "1", "--cache-dir", "kept", "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 

@@ -76,7 +76,7 @@ class AggregateDisclosure(Attack):
         value = float(np.mean([bool(c["kept"]) for c in cells]))
         unsafe = [c for c in cells if c["rule"]]
         given = sum(bool(c["kept"]) for c in unsafe)
-        notes = [f"{len(unsafe):,} of {len(cells):,} totals break a rule, and the release preserves {given:,} of these",
+        notes = [f"{len(unsafe):,} of {len(cells):,} totals are unsafe to publish, and the release preserves {given:,} of them",
                  *intruder.unused("file", "error", "presence", "guesses")]
         p = len(names)
         return Score(

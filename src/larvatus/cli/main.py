@@ -29,6 +29,11 @@ from larvatus.cli.commands.verify import verify
 from larvatus.core.discovery import file_names, own_names
 from larvatus.core.errors import DiscoveryError, LarvatusError, LarvatusWarning
 
+_NOW_CALLED = {
+    "--force": "--overwrite", "--at-once": "--jobs", "--null": "--null-resamples", "--why": "--reason",
+    "--also": "--other-release", "--also-pairing": "--other-pairing", "--kept": "--cache-dir", "--afresh": "--fresh",
+    "--as-kept": "--stored-only",
+}
 WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4
 
 app = App(
@@ -87,11 +92,21 @@ def _end_tidily() -> None:
             signal.signal(number, lambda received, _: sys.exit(128 + received))
 
 
+def _former(given: Sequence[str]) -> list[tuple[str, str]]:
+    """Options and commands under the names of the version before, with their new names."""
+    command = [("intruder", "publish-noise")] if given[:1] == ["intruder"] else []
+    return command + [(name, _NOW_CALLED[name]) for name in (g.partition("=")[0] for g in given) if name in _NOW_CALLED]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; expected errors become one message and exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.showwarning = _shown
     _end_tidily()
+    former = _former(given)
+    if former:
+        print("\n".join(f"larvatus: {old} is now called {new}." for old, new in former), file=sys.stderr)
+        return WRONG_INPUT
     try:
         code = app(given, exit_on_error=False, result_action="return_value")
         if given[:1] == ["mask"] and "--method" in given[:-1] and {"--help", "-h"} & set(given):

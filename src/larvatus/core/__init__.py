@@ -1,1 +1,1 @@
-"""Code that does not depend on data: errors, discovery, randomness, kernels, files, progress, arrays, number formats."""
+"""Errors, discovery, keyed randomness, kernels, files, progress, array types, number formats: nothing here knows data."""

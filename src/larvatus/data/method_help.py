@@ -89,7 +89,7 @@ def allowed_values(part: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
         return f"a list, each {allowed_values(inner, defs)}"
     if kind == "object":
         inner = part.get("additionalProperties")
-        return f"by name, each {allowed_values(inner, defs)}" if isinstance(inner, Mapping) else "by name"
+        return f"by column, each {allowed_values(inner, defs)}" if isinstance(inner, Mapping) else "by column"
     words = {"number": "a number", "integer": "a whole number", "string": "text", "boolean": "true | false"}
     return words.get(str(kind), "anything") + _limits(part)
 

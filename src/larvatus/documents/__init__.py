@@ -1,1 +1,4 @@
-"""Documents that accompany a release: manifests, codebook, file digests, and their verification."""
+"""What is written beside a release: manifest, codebook, file digests, and their verification.
+
+The report belongs to reporting.
+"""

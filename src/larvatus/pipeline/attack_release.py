@@ -78,7 +78,7 @@ def run_attacks(
     if not out:
         raise RiskError(left_out[0] if left_out else "risk: the list of attacks is empty. Name one, or omit it for all.")
     scores = Scores(with_record_ids(out, candidate.data))
-    scores.not_run = tuple(f"not run, because it does not apply: {why}" for why in left_out)
+    scores.not_run = tuple(f"not run: {why}" for why in left_out)
     return scores
 
 

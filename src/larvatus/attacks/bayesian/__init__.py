@@ -1,1 +1,1 @@
-"""Links of the Bayesian intruder, and the pools of candidates in which they are made."""
+"""Links of the Bayesian intruder and the pools of candidates they are made in. Its densities belong to stats."""

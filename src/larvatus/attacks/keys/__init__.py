@@ -1,1 +1,1 @@
-"""Equivalence classes of key variables."""
+"""Equivalence classes of key variables: their sizes and diversity. Linkage by distance belongs to linkage."""

@@ -1,1 +1,1 @@
-"""Build a risk score and its baselines from the credits of single records."""
+"""From credits per record to a risk score with its baselines. Limits and verdicts belong to comparison."""

@@ -28,7 +28,7 @@ def publish_noise(
     output: Written = None,
     known_records: Annotated[int | None, Parameter(help="number of other records the intruder knows (L); runs chains")] = None,
     threshold: Annotated[float | None, Parameter(help="probability above which a link is made (default: 0)")] = None,
-    kernel: Annotated[str | None, Parameter(help="likelihood: paper or coherent (default: the stronger)")] = None,
+    kernel: Annotated[str | None, Parameter(help="likelihood, paper, coherent or strongest (default: strongest)")] = None,
     targets: Annotated[int | None, Parameter(help="number of records to attack, drawn at random (default: all)")] = None,
     bias_centre: Centre = None, bias_cv: Variation = None,
     noise_centre: Annotated[float | None, Parameter(help="centre of the prior for the noise SD, over the range of z")] = None,

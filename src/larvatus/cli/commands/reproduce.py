@@ -21,9 +21,9 @@ def reproduce(
     quick: Annotated[bool, Parameter(negative=(), show_default=False, help="a few seeds only")] = False,
     data: Annotated[Path | None, Parameter(help="folder with real files such as census.csv (default: LARVATUS_DATA)")] = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="write a report with figures to this file")] = None,
-    kept: Annotated[Path | None, Parameter(help="folder for results, so that an interrupted run can resume")] = None,
-    afresh: Annotated[bool, Parameter(negative=(), show_default=False, help="ignore earlier results and store none")] = False,
-    as_kept: Annotated[bool, Parameter(
+    cache_dir: Annotated[Path | None, Parameter(help="folder for results, so that an interrupted run can resume")] = None,
+    fresh: Annotated[bool, Parameter(negative=(), show_default=False, help="ignore earlier results and store none")] = False,
+    stored_only: Annotated[bool, Parameter(
         negative=(), show_default=False, help="run nothing; show the stored results of an interrupted run")] = False,
     jobs: Annotated[int | None, Parameter(help="parallel processes (default: number of cores)")] = None,
     write_docs: Annotated[bool, Parameter(negative=(), show_default=False, help=f"also write {DOCS}")] = False,
@@ -43,13 +43,13 @@ def reproduce(
         if target is not None:
             check_free(target, over)
     terminal, where = Terminal(quiet, json), where_of(data, quick)
-    folder = None if afresh else kept or usual_folder()
+    folder = None if fresh else cache_dir or usual_folder()
     with terminal.progress() as progress:
         try:
-            found = reproduce_tables(tables, seeds, where, folder, jobs, progress, as_kept)
+            found = reproduce_tables(tables, seeds, where, folder, jobs, progress, stored_only)
         except KeyboardInterrupt:
-            terminal.hint(f"Results so far are stored in {folder}. Rerunning resumes; --as-kept shows them."
-                          if folder else "No results are stored with --afresh.")
+            terminal.hint(f"Results so far are stored in {folder}. Rerunning resumes; --stored-only shows them."
+                          if folder else "No results are stored with --fresh.")
             raise
         if output is not None:
             from larvatus.reporting.page.html import render

@@ -1,1 +1,1 @@
-"""What commands print: tables, summaries, progress."""
+"""What commands print: tables, summaries, progress. Options belong to commands."""

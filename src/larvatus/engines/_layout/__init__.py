@@ -1,1 +1,4 @@
-"""Parts shared by the disk and Spark engines: row order in chunks, stored columns, the private work folder."""
+"""What the disk and Spark engines share: row order in chunks, stored columns, the private work folder.
+
+Reading files belongs to _files.
+"""

@@ -1,1 +1,1 @@
-"""The table of the memory engine."""
+"""The table of the memory engine. Its reader is in engines/memory.py."""

@@ -1,1 +1,4 @@
-"""The table of the Spark engine: session, jobs, exchange, sorting, reading and writing."""
+"""The table of the Spark engine: session, jobs, exchange, sorting, reading and writing.
+
+What the disk shares belongs to _layout.
+"""

@@ -1,1 +1,1 @@
-"""Classes of numbers and tails, for recoding and top coding."""
+"""Classes of numbers and tails, for recoding and top coding. Categories belong to categories."""

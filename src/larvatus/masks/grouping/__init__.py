@@ -1,1 +1,4 @@
-"""Groups of columns and of records: columns masked together, patterns of missing values and zeros, streamed group means."""
+"""Columns masked together, patterns of missing cells and zeros, group means in one pass.
+
+Forming groups of records belongs to stats.
+"""

@@ -1,1 +1,1 @@
-"""Shared by linear masks: similarity matrices, rotations, and masking of large sub-groups in chunks."""
+"""What linear masks share: similarity matrices, rotations, and large sub-groups in chunks. Plain noise belongs to noise."""

@@ -1,1 +1,4 @@
-"""Shared by masks that add noise: covariance factors, redrawing until positive, notes."""
+"""What masks that add noise share: covariance factors, redrawing until positive, notes.
+
+Laws of noise on plain arrays belong to stats.
+"""

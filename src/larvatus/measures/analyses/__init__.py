@@ -1,1 +1,4 @@
-"""Analyses chosen by the user: their formulas, their estimates on both files, and corrections for noise."""
+"""Analyses that the user names: formulas, estimates on both files, corrections for noise.
+
+Functions for users of a release belong to analysis.
+"""

@@ -1,1 +1,1 @@
-"""Bins of histograms and grids that never reveal a minimum or maximum."""
+"""Bins of histograms and grids that never show a minimum or maximum. Drawing them belongs to reporting."""

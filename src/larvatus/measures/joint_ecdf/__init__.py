@@ -1,1 +1,4 @@
-"""Records of both files as points, and the difference of their joint distribution functions."""
+"""Records of both files as points, and the differences of their joint distribution functions.
+
+Single columns belong to the measures.
+"""

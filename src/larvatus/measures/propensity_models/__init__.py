@@ -1,1 +1,1 @@
-"""Models that predict which file a record belongs to, for the measure `propensity`."""
+"""Models that predict which file a record came from, for `propensity`. General models belong to stats."""

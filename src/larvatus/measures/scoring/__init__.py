@@ -1,1 +1,4 @@
-"""Shared by all measures: domains, columns that are not released, null distributions, rows by pair of columns."""
+"""What every score of a measure goes through: domains, lost columns, null distributions, rows by pair.
+
+Comparing releases belongs to comparison.
+"""

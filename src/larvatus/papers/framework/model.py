@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from larvatus.reporting.page.blocks import ReportBlock
 
 Figures = Mapping[str, float]
-NOT_YET = "the same command without --as-kept runs it"
+NOT_YET = "the same command without --stored-only runs it"
 FEWEST_SEEDS = 10  # with fewer seeds a random figure is neither in band nor outside, and has no band
 Holds = Literal["holds", "holds in part", "does not hold", "cannot tell", "slip"]
 

@@ -48,9 +48,9 @@ def where_of(data: Path | None, quick: bool) -> Where:
 
 def reproduce_tables(
     names: Sequence[str], seeds: int, where: Where, folder: Path | None = None, jobs: int | None = None,
-    progress: Progress = silent, as_kept: bool = False,
+    progress: Progress = silent, stored_only: bool = False,
 ) -> Reproduction:
-    """Run what the tables need, or with `as_kept` use stored results only; claims are judged if a whole paper is requested."""
+    """Run what the tables need, or use stored results only; claims are judged if a whole paper is requested."""
     asked = select_tables(names)
     whole = {n for n in names if "/" not in n} if names else {p.number for p, _ in asked}
     needed: list[tuple[Paper, Experiment]] = []
@@ -64,7 +64,7 @@ def reproduce_tables(
                 missing[paper.number, experiment.name] = lacking
             elif experiment.name in used:
                 needed.append((paper, experiment))
-    results = run_experiments(needed, seeds, where, folder, jobs, progress, as_kept)
+    results = run_experiments(needed, seeds, where, folder, jobs, progress, stored_only)
     missing |= {key: NOT_YET for key, seen in results.items() if not seen}
     out_tables: list[CheckedTable] = []
     out_claims: list[JudgedClaim] = []

@@ -25,9 +25,9 @@ def run_task(task: Task, where: Where) -> dict[str, float]:
 
 def run_experiments(
     asked: Sequence[tuple[Paper, Experiment]], seeds: int, where: Where, folder: Path | None = None, jobs: int | None = None,
-    progress: Progress = silent, as_kept: bool = False,
+    progress: Progress = silent, stored_only: bool = False,
 ) -> dict[tuple[str, str], list[dict[str, float]]]:
-    """Results by paper and experiment, in the order of seeds; stored ones are used, and with `as_kept` nothing is run."""
+    """Results by paper and experiment, in the order of seeds; stored ones are used, and with `stored_only` nothing is run."""
     kept = ResultCache.at(folder, where, asked)
     out: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
     waiting: list[tuple[float, Task]] = []
@@ -35,7 +35,7 @@ def run_experiments(
         every = [Task(paper.number, experiment.name, s) for s in range(experiment.asked(seeds, where.quick))]
         before = kept.results(every[0])
         out[paper.number, experiment.name] = {t.seed: before[t.seed] for t in every if t.seed in before}
-        waiting += [(t.seed / len(every), t) for t in every if t.seed not in before and not as_kept]
+        waiting += [(t.seed / len(every), t) for t in every if t.seed not in before and not stored_only]
     waiting.sort(key=lambda pair: pair[0])  # all experiments advance in proportion, in case the run is interrupted
     done = sum(map(len, out.values()))
     total = done + len(waiting)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from larvatus.core.scratch_names import scratch
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.datasets import households
@@ -106,10 +107,10 @@ def tables_2_to_4(seed: int, where: Where) -> dict[str, float]:
 def _value_disclosure(data: Microdata, release: Release) -> dict[str, float]:
     """The share of home values of the first sub-group within k standard deviations; correlations of X and Y."""
     def of(group: int, block: Any) -> Any:
-        return [block.matrix([*MONEY, *(f"masked {n}" for n in MONEY)])]
+        return [block.matrix([*MONEY, *(scratch("masked", n) for n in MONEY)])]
 
-    both = data.holding(data.table.pair(release.data.table, {f"masked {n}": n for n in MONEY}))
-    parts = [np.vstack(p) for p in both.reduce([*MONEY, *(f"masked {n}" for n in MONEY)], of, lambda a, b: a + b)]
+    both = data.holding(data.table.pair(release.data.table, {scratch("masked", n): n for n in MONEY}))
+    parts = [np.vstack(p) for p in both.reduce([*MONEY, *(scratch("masked", n) for n in MONEY)], of, lambda a, b: a + b)]
     home = parts[0][:, 0]
     away = np.abs(home - home.mean()) / home.std(ddof=1)
     out = {f"within {k}": float((away <= k).mean()) for k in (1.5, 3)}

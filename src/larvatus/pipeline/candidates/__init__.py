@@ -1,1 +1,1 @@
-"""Making and scoring many candidates, one or two at a time, with a cache to resume from."""
+"""Many candidates: worked through one or two at a time, and resumed from a cache. What a candidate is belongs to study."""

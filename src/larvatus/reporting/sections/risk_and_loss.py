@@ -91,7 +91,8 @@ def _meaning(scores: Sequence[Score | None]) -> Paragraph:
     """The definition of the figure, its method and settings, and whether it is based on a sample."""
     there = [s for s in scores if s]
     first = there[0]
-    settings = ", ".join(f"{words(k)} = {setting_text(k, v)}" for k, v in first.settings.items())
+    settings = ", ".join(f"{words(k)} = {setting_text(k, v)}" for k, v in first.settings.items()
+                         if v not in ("", [], (), {}, None))
     said = f"{first.meaning[:1].upper()}{first.meaning[1:]}".rstrip(".")
     parts = [f"{said}." if said else "", f"Method: {first.method}{f' ({settings})' if settings else ''}."]
     parts.append("Estimated from a sample of the records." if any(s.sampled for s in there) else "")

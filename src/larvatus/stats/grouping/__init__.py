@@ -1,1 +1,1 @@
-"""Groups of records: MDAV, k-groups, average linkage, BIRCH, local suppression."""
+"""Groups of records: MDAV, k-groups, average linkage, BIRCH, local suppression. Declared sub-groups belong to data."""

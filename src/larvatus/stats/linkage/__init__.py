@@ -1,1 +1,4 @@
-"""Distances and weights by which records are linked: k-d trees, Fellegi–Sunter, Gaussian matching, assignment."""
+"""Distances and weights by which records are linked: k-d trees, Fellegi–Sunter, Gaussian matching, assignment.
+
+Roles and intruders belong to attacks.
+"""

@@ -1,1 +1,4 @@
-"""Predictive models: logistic regression, CART, design terms, attribute predictors."""
+"""Predictive models: logistic regression, CART, the terms of a design, attribute predictors.
+
+Least squares belongs to linear.
+"""

@@ -1,1 +1,1 @@
-"""Laws of noise and of factors, rounding, and transition matrices."""
+"""Laws of noise and of factors, rounding, and transition matrices. Covariances belong to linear."""

@@ -1,1 +1,1 @@
-"""Ranks, windows of ranks, swap partners and joint empirical distribution functions."""
+"""Ranks, windows of ranks, swap partners, joint empirical distribution functions. Copulas belong to copula."""
