@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, ClassVar, Self
 
+import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
@@ -22,6 +23,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Score
 
 FEWEST = 3
+SHARED = ("shared by all", "shared by those with the most equal values")
 
 
 class SwapChain(Attack):
@@ -29,10 +31,10 @@ class SwapChain(Attack):
 
     If a row belongs to a record, then in each column the record whose value is in the row owns the row that holds the
     record's value. One guess so leads to others in every column. Wrong guesses soon contradict themselves, and the right one
-    links nearly the whole file. Neither the window nor any distance is needed. The attack uses values that occur once. If
-    several rows are possible, they share the credit: all of them, or those with the most values equal to the known ones,
-    whichever finds more. If no row is possible, values were not exchanged in pairs, and the intruder guesses among the
-    records with the same S.
+    links nearly the whole file. The window of the exchange is not needed; an intruder who knows the parameters also drops
+    guesses that move a value farther than any was moved. The attack uses values that occur once. If several rows are
+    possible, they share the credit: all of them, or those with the most values equal to the known ones, whichever finds more.
+    If no row is possible, values were not exchanged in pairs, and the intruder guesses among the records with the same S.
 
     Parameters:
         targets: approximate number of records to attack, a random sample of larger files; each is compared with all others.
@@ -56,10 +58,33 @@ class SwapChain(Attack):
         if len(by.masked) < FEWEST:
             raise RiskError(f"swap_chain: needs at least {FEWEST} confidential columns that the intruder knows, and there are "
                             f"{len(by.masked)}. With fewer columns no guess leads to a contradiction.")
+        told = intruder.told([s for r in (release, *release.others) for s in r.steps])
+        farthest = np.nan_to_num(by.measured(_moves)).max(axis=1) if told else None
         return link_groups(
             self, "share of records linked by following exchanges of values from column to column", original, release,
-            intruder, by, _link, trials=("several possible rows", ("shared by all", "shared by those with most equal values")),
+            intruder, by, _linker(farthest), trials=("several possible rows", SHARED if farthest is None else (
+                *(f"{how}, none too far" for how in SHARED), *SHARED)),
         )
+
+
+def _moves(sides: LinkedGroup) -> Floats:
+    """How far each value moved, as a share of the ranks; columns × records."""
+    from larvatus.stats.linkage.swap_chains import moves_in_release
+
+    return np.asarray((moves_in_release(sides.originals, sides.y) / len(sides.y)).T)
+
+
+def _linker(farthest: Floats | None) -> Callable[[LinkedGroup], Floats]:
+    def link(sides: LinkedGroup) -> Floats:
+        from larvatus.stats.linkage.swap_chains import chain_credit
+
+        given = sides.originals, sides.y, sides.same, sides.own, sides.holds
+        plain = chain_credit(*given)[0]
+        if farthest is None:
+            return plain
+        return np.concatenate([chain_credit(*given, np.floor(farthest * len(sides.y) + 1e-9))[0], plain])
+
+    return link
 
 
 def _pairwise(step: Mask) -> bool:
@@ -74,8 +99,3 @@ def _exchanged(release: Release, names: Sequence[str]) -> tuple[str, ...]:
     stated = {n for s in steps for n in s.columns or ()}
     return tuple(n for n in names if release.joined.get(n, n) in stated)
 
-
-def _link(sides: LinkedGroup) -> Floats:
-    from larvatus.stats.linkage.swap_chains import chain_credit
-
-    return chain_credit(sides.originals, sides.y, sides.same, sides.own, sides.holds)[0]
