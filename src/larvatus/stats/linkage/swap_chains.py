@@ -44,6 +44,9 @@ def chain_credit(
     mine, theirs = _codes(x, y)
     src, row = _maps(mine, theirs, holds)
     src, row = _distinct(src, row)
+    guess = 1.0 / np.bincount(same)[same[own]]
+    if not (row >= 0).any():
+        return np.array([guess, guess]), True
     limits = _limits(x, y, np.full(x.shape[1], np.inf) if reach is None else reach)
     order = np.argsort(same, kind="stable")
     start = np.searchsorted(same[order], np.arange(int(same.max(initial=0)) + 2))
@@ -54,7 +57,6 @@ def chain_credit(
         src, row, np.ascontiguousarray(mine.T), np.ascontiguousarray(theirs.T), same, *limits, order,
         start, np.concatenate([first, targets]), len(first), len(holds) // 2, steps,
     )
-    guess = 1.0 / np.bincount(same)[same[own]]
     out = np.empty((2, len(own)))
     for k in range(2):
         n, inside = count[k][own], truth[k][own]
