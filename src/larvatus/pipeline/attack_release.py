@@ -50,8 +50,9 @@ def risk(
     """Attack a release (a Release, a data frame, a path, or a list of these for its copies).
 
     By default every attack that applies is run, those that know the masks best among them. Every copy is attacked, and so is
-    the average of the copies; the score is that of the worst. `intruder` is an Intruder or the name of a preset. `other_releases` lists other releases of the same
-    records that the intruder has (default: those of the intruder); `other_pairings` are their pairing files, in the same order.
+    the average of the copies; the score is that of the worst. `intruder` is an Intruder or the name of a preset.
+    `other_releases` lists other releases of the same records that the intruder has (default: those of the intruder);
+    `other_pairings` are their pairing files, in the same order.
     """
     methods, who = all_of(Attack, attacks), intruder_of(intruder)
     must = [] if attacks is None else methods
