@@ -48,6 +48,9 @@ def _page(page: Description, word: str, source: str, is_mask: bool) -> Iterator[
         yield f"{page.text}\n"
     if page.assumes:
         yield f"**What it assumes.** {page.assumes}\n"
+    if page.nemesis:
+        links = ", ".join(f"[{n}]({n}.md)" for n in page.nemesis)
+        yield f"**Attacks that know this mask:** {links}. They are among the attacks that run by default.\n"
     yield "## Parameters\n"
     if page.settings:
         yield "| name | may be | default | meaning |\n|---|---|---|---|"

@@ -1,4 +1,4 @@
-"""What theory says of random swapping: values kept, a stated share moved in pairs, correlations by the factor 1 - rate."""
+"""What theory says of random swapping: values kept, a stated share moved, correlations by the factor 1 - rate."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sources(before: pd.Series, after: pd.Series) -> np.ndarray:
 @pytest.mark.parametrize(("rate", "moved"), [(0.1, 4), (0.3, 12), (0.34, 14), (1.0, 40), (0.025, 2)])
 def test_the_stated_share_is_moved_in_pairs(rate, moved):
     small = pd.DataFrame({"x": np.arange(41.0) ** 2, "y": np.sqrt(np.arange(41.0)), "s": 0.0})
-    after = swap(small, sub_groups=(), rate=rate)
+    after = swap(small, sub_groups=(), rate=rate, pairs=True)
     for name in ("x", "y"):
         source = sources(small[name], after[name])
         assert (source != np.arange(41)).sum() == moved
@@ -43,21 +43,68 @@ def test_the_stated_share_is_moved_in_pairs(rate, moved):
         assert not np.array_equal(sources(small.x, after.x), sources(small.y, after.y))
 
 
+@pytest.mark.parametrize(("rate", "moved"), [(0.1, 4), (0.3, 12), (0.34, 14), (0.5, 21), (1.0, 41), (0.025, 2)])
+def test_the_stated_share_is_moved_and_no_drawn_value_stays(rate, moved):
+    small = pd.DataFrame({"x": np.arange(41.0) ** 2, "y": np.sqrt(np.arange(41.0)), "s": 0.0})
+    after = swap(small, sub_groups=(), rate=rate)
+    found = [sources(small[name], after[name]) for name in ("x", "y")]
+    assert [(source != np.arange(41)).sum() for source in found] == [moved, moved]
+    assert moved == 2 or not np.array_equal(*found)
+
+
+def test_every_permutation_without_a_fixed_point_is_equally_likely():
+    """4,000 sub-groups of four records, all moved: nine such permutations, in both columns apart."""
+    many = pd.DataFrame({"g": np.repeat(np.arange(4000), 4), "x": np.arange(16_000.0), "y": np.arange(16_000.0), "s": 0.0})
+    after = swap(many, rate=1.0)
+    seen = [(after[c].to_numpy().reshape(-1, 4) % 4) @ [64, 16, 4, 1] for c in ("x", "y")]
+    counts = np.unique(seen[0], return_counts=True)[1]
+    assert len(counts) == 9
+    assert stats.chisquare(counts).pvalue > FALSE_ALARM
+    assert stats.binomtest(int((seen[0] == seen[1]).sum()), 4000, 1 / 9).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("engine", ["memory", "pieces", "duckdb"])
+def test_sub_groups_beyond_memory_are_permuted_alike(monkeypatch, engine, together):
+    import larvatus.masks.random_swap as module
+
+    rng = np.random.default_rng(3)
+    holes = pd.DataFrame({
+        "g": rng.integers(0, 2, 600), "x": np.where(rng.random(600) < 0.2, np.nan, rng.normal(size=600)),
+        "n": 1.0 * rng.integers(0, 7, 600), "k": rng.choice(["a", "b", "c"], 600),
+    })
+
+    def swapped(held: int, engine: str) -> pd.DataFrame:
+        monkeypatch.setattr(module, "HELD", held)
+        data = lv.read(holes, confidential=["x", "n", "k"], sub_groups=["g"], engine=engine)
+        return lv.mask(data, lv.masks.RandomSwap(rate=0.6, together=together), secret=SECRET).frame()
+
+    pd.testing.assert_frame_equal(swapped(50, engine), swapped(1 << 24, "memory"))
+
+
+def test_pairs_are_warned_of():
+    data = lv.read(pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40.0) ** 2}), confidential=["x", "y"])
+    for pairs in (False, True):
+        notes = lv.mask(data, lv.masks.RandomSwap(pairs=pairs), secret=SECRET).notes
+        assert any("swap_chain" in n.text and n.kind == "warning" for n in notes) == pairs
+
+
 def test_every_pairing_is_equally_likely():
     """3,000 sub-groups of four records, all moved: the first record's partner is any of the three others."""
     many = pd.DataFrame({"g": np.repeat(np.arange(3000), 4), "x": np.arange(12_000.0), "y": np.arange(12_000.0), "s": 0.0})
-    after = swap(many, rate=1.0)
+    after = swap(many, rate=1.0, pairs=True)
     first = (after.x.to_numpy()[::4] - many.x.to_numpy()[::4]).astype(int)
     assert stats.chisquare(np.bincount(first, minlength=4)[1:]).pvalue > FALSE_ALARM
     both = after.x.to_numpy()[::4] == after.y.to_numpy()[::4]
     assert stats.binomtest(int(both.sum()), 3000, 1 / 3).pvalue > FALSE_ALARM
 
 
+@pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
-def test_correlations_fall_by_one_minus_rate_and_its_square(table, rate):
+def test_correlations_fall_by_one_minus_rate_and_its_square(table, rate, pairs):
     """A mean of n products with variance 1 + 2r² at most, each pair counted twice."""
     limit = stats.norm.isf(FALSE_ALARM / 2) * np.sqrt(6 / N)
-    before, after = table.corr(), swap(table, rate=rate).corr()
+    before, after = table.corr(), swap(table, rate=rate, pairs=pairs).corr()
     assert abs(after.x.y - (1 - rate) ** 2 * before.x.y) < limit
     assert abs(after.x.s - (1 - rate) * before.x.s) < limit
     assert abs(after.y.s - (1 - rate) * before.y.s) < limit

@@ -41,4 +41,4 @@ def test_a_release_in_which_all_is_changed_says_so():
 def test_rank_swap_counts_what_it_exchanged():
     notes = said(M.RankSwap(window=0.1), ["x"])
     stay = next((int(t.split()[0]) for t in notes if "have no free partner" in t), 0)
-    assert f"{60 - stay} of 60 values of x were exchanged with another record" in notes
+    assert f"{60 - stay} of 60 values of x were moved to another record" in notes

@@ -33,6 +33,7 @@ class Description:
     publishable: tuple[str, ...] = ()
     public_sentence: str = ""
     assumes: str = ""
+    nemesis: tuple[str, ...] = ()
 
 
 def describe_method(method: type[Method]) -> Description:
@@ -50,7 +51,8 @@ def describe_method(method: type[Method]) -> Description:
         assumes = method.assumes if issubclass(method, Attack) else ""
         return Description(method.name(), summary, text, settings, assumes=assumes)
     return Description(
-        method.name(), summary, text, settings, tuple(sorted(method.publishable)), method().public_sentence()
+        method.name(), summary, text, settings, tuple(sorted(method.publishable)), method().public_sentence(),
+        nemesis=method.nemesis,
     )
 
 

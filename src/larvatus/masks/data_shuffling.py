@@ -42,6 +42,7 @@ class DataShuffling(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     permutes: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"zeros"})
+    nemesis: ClassVar[tuple[str, ...]] = ("value_disclosure", "rank_disclosure", "optimal_assignment")
 
     zeros: Literal["latent", "sub_group"] = Field(
         default="latent", description="treat zeros as tied values, or use the zero pattern as one more sub-group level"

@@ -38,6 +38,7 @@ class LatinHypercube(Mask):
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     permutes: ClassVar[bool] = True
+    nemesis: ClassVar[tuple[str, ...]] = ("rank_disclosure", "optimal_assignment")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

@@ -43,6 +43,7 @@ class NormalModel(Mask):
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
     publishable: ClassVar[frozenset[str]] = frozenset({"moments"})
+    nemesis: ClassVar[tuple[str, ...]] = ("value_disclosure", "aggregate_disclosure")
 
     moments: Literal["exact", "random"] = Field(
         default="exact", description="keep means and covariances exactly, or on average"

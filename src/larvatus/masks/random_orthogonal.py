@@ -44,6 +44,7 @@ class RandomOrthogonal(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
+    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "aggregate_disclosure")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

@@ -1,8 +1,9 @@
-"""Exchange values between records of nearby rank, column by column (Moore 1996; 000 §3.6, 003, 004).
+"""Permute values between records of nearby rank, column by column (Moore 1996; 000 §3.6, 003, 004).
 
-    swap x_(r) and x_(s),      |r − s| ≤ p n,      each value at most once
+    z_(r) = x_(σ(r)),      σ a random permutation of the ranks with |σ(r) − r| ≤ p n and σ(r) ≠ r
 
-with p the window. The option distance = "distribution" is due to Nin, Herranz and Torra (2008).
+with p the window. Moore exchanges values in pairs, σ(σ(r)) = r, which the attack swap_chain undoes in three columns or more;
+pairs = true does the same. The option distance = "distribution" is due to Nin, Herranz and Torra (2008).
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from larvatus.masks.categories.ordered_levels import numbers_to_levels, placed_l
 _Share = Annotated[float, Field(gt=0, le=1)]
 Partners = dict[str, list[NDArray[np.int64]]]
 HELD = 1 << 24
+IN_PAIRS = "values were exchanged in pairs, which the attack swap_chain can undo"
 
 
 class RankSwap(Mask):
-    """Exchange every value with one of nearby rank in its sub-group, each value at most once.
+    """Move every value to a record of nearby rank in its sub-group, by a random permutation.
 
     Every column keeps exactly its values. Correlations shrink as the window grows. Values stay near their original ranks. An
     intruder who knows the window can intersect the candidates of several columns until one record is left. Drawing the
@@ -38,10 +40,12 @@ class RankSwap(Mask):
     taxonomy.
 
     Parameters:
-        window: greatest distance of a swap, as a share of the ranks; one value, a list in role order, or by column name.
-        tails: "one_sided" visits ranks from the lowest and looks upwards; "two_sided" visits them at random, looking both ways.
-        distance: "window" draws evenly from the free ranks in the window; "distribution" draws a normal distance, with mean and
-            SD of half the window, and takes the nearest free rank, so that no distance is excluded.
+        window: greatest move of a value, as a share of the ranks; one value, a list in role order, or by column name.
+        distance: "window" draws the permutation evenly from those within the window; "distribution" draws normal distances, with
+            mean and SD of half the window, and puts the ranks in the order that they give, so that no distance is excluded.
+        pairs: exchange values in pairs, as in the literature; the attack swap_chain undoes it in three columns or more.
+        tails: for pairs: "one_sided" visits ranks from the lowest and looks upwards for a partner; "two_sided" visits them at
+            random and looks both ways.
         columns: confidential columns to mask (default: all that the mask can handle).
         where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
         scope: mask within each sub-group, or the whole file at once.
@@ -50,21 +54,25 @@ class RankSwap(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     permutes: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "ordered"})
-    publishable: ClassVar[frozenset[str]] = frozenset({"tails", "distance"})
+    publishable: ClassVar[frozenset[str]] = frozenset({"tails", "distance", "pairs"})
+    nemesis: ClassVar[tuple[str, ...]] = ("swap_chain", "rank_window")
 
     window: _Share | tuple[_Share, ...] | dict[str, _Share] = Field(
-        default=0.05, description="greatest distance of a swap, as a share of the ranks"
+        default=0.05, description="greatest move of a value, as a share of the ranks"
     )
     tails: Literal["one_sided", "two_sided"] = Field(
-        default="one_sided", description="search partners upwards from the lowest rank, or both ways in random order"
+        default="one_sided", description="for pairs: search partners upwards from the lowest rank, or both ways in random order"
     )
     distance: Literal["window", "distribution"] = Field(
-        default="window", description="draw partners evenly from the window, or at normal distances without a limit"
+        default="window", description="draw moves evenly from the window, or normal distances without a limit"
     )
+    pairs: bool = Field(default=False, description="exchange values in pairs, which the attack swap_chain undoes")
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        return cls(), cls(window=0.15, tails="two_sided"), cls(window=0.1, distance="distribution"), cls(scope="file")
+        return (
+            cls(), cls(window=0.15, tails="two_sided", pairs=True), cls(window=0.1, distance="distribution"), cls(scope="file"),
+        )
 
     def smallest(self, data: Microdata) -> int:
         return max(2, math.ceil(1 / float(self._windows(data.confidential).min()) - 1e-9))
@@ -77,38 +85,50 @@ class RankSwap(Mask):
         swapped = _exchanged(numbers, partners, random) if held else _placed(numbers, partners, random)
         left = {n: sum(int(np.count_nonzero(p == np.arange(len(p)))) for p in partners[n]) for n in names}
         there = {n: sum(map(len, partners[n])) for n in names}
-        notes = [
-            Note(f"{there[n] - left[n]:,} of {there[n]:,} values of {n} were exchanged with another record") for n in names
-        ]
+        done = "exchanged with another record" if self.pairs else "moved to another record"
+        notes = [Note(f"{there[n] - left[n]:,} of {there[n]:,} values of {n} were {done}") for n in names]
         notes += [Note(f"{count:,} values of {n} have no free partner and stay") for n, count in left.items() if count]
         notes.append(Note("the smallest and the largest value of every column are released unchanged", "warning"))
+        if self.pairs:
+            notes.append(Note(IN_PAIRS, "warning"))
+        elif self.distance == "window" and self._neighbours_only(numbers):
+            notes.append(Note(f"the window is a single rank in some sub-groups, where {IN_PAIRS}", "warning"))
         return Masked(numbers_to_levels(swapped, current, original, names), notes)
 
     def altered(self) -> str:
         return "correlations are weaker than in the collected data"
 
     def public_sentence(self) -> str:
-        return "Each confidential value was exchanged with the value of another record of similar rank."
+        return "Each confidential value was moved to another record of similar rank."
 
     def _windows(self, names: Sequence[str]) -> NDArray[np.float64]:
         return per_column("rank_swap.window", self.window, names)
 
+    def _neighbours_only(self, data: Microdata) -> bool:
+        """Whether the window is a single rank in some column of some sub-group."""
+        from larvatus.stats.ranks.swap_partners import reach_of
+
+        windows, counts = self._windows(data.confidential), data.present()
+        return any(reach_of(w, n) == 1 for w, column in zip(windows, counts.T, strict=True) for n in column.tolist())
+
     def _partners(self, data: Microdata, random: RecordRandom) -> Partners:
-        """The swap partner of each rank, by column and sub-group; it depends on the number of values, not on the values."""
-        from larvatus.stats.ranks.swap_partners import distance_partners, reach_of, window_partners
+        """The rank whose value each rank receives, by column and sub-group; it depends on the number of values alone."""
+        from larvatus.stats.ranks import swap_partners as ranks
 
         counts, both = data.present(), self.tails == "two_sided"
         out: Partners = {}
         for j, (name, window) in enumerate(zip(data.confidential, self._windows(data.confidential), strict=True)):
             out[name] = []
             for group, n in enumerate(counts[:, j].tolist()):
-                rank, reach, purpose = np.arange(n), reach_of(window, n), f"partners {name} in {group}"
+                rank, reach, purpose = np.arange(n), ranks.reach_of(window, n), f"partners {name} in {group}"
                 words = random.words(rank[: n // 2 + 1], 4, purpose).reshape(2, -1)[:, :n]
                 if self.distance == "window":
-                    out[name].append(window_partners(n, reach, words, both))
-                else:
-                    normal = random.normal(rank, purpose=f"distance of {purpose}")[0]
-                    out[name].append(distance_partners(n, reach, words, normal, both))
+                    out[name].append(ranks.window_partners(n, reach, words, both) if self.pairs else
+                                     ranks.window_permutation(n, reach, words))
+                    continue
+                normal = random.normal(rank, purpose=f"distance of {purpose}")[0]
+                out[name].append(ranks.distance_partners(n, reach, words, normal, both) if self.pairs else
+                                 ranks.distance_permutation(n, reach, words, normal))
         return out
 
 

@@ -41,6 +41,7 @@ class ReverseMap(Mask):
     permutes: ClassVar[bool] = True
     keeps_promises: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "ordered"})
+    nemesis: ClassVar[tuple[str, ...]] = ("rank_disclosure", "rank_window")
 
     allow_reversible: bool = Field(default=False, description="run even after masks that keep ranks, which it nearly undoes")
 

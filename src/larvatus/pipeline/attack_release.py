@@ -14,7 +14,7 @@ from larvatus.core.progress import Progress, heard_by, silent
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
-from larvatus.data.contracts import Attack, Measure
+from larvatus.data.contracts import Attack, Mask, Measure
 from larvatus.data.copies import single, worst_of
 from larvatus.data.intruder import Intruder, intruder_of
 from larvatus.data.method_parsing import all_of, canonical
@@ -29,6 +29,18 @@ def attack_random(method: Attack | Measure) -> RecordRandom:
     return RecordRandom(stream_key(b"scores are not secret", canonical([method])))
 
 
+def nemesis_of(steps: Sequence[Mask]) -> tuple[str, ...]:
+    """The attacks that know the steps of a release best, as their masks name them."""
+    return tuple(dict.fromkeys(name for step in steps for name in step.nemesis))
+
+
+def attacks_under_tier(named: Sequence[Attack], steps: Sequence[Mask]) -> tuple[Attack, ...]:
+    """The attacks named and all others. Those that know the steps also run with their defaults, however they were set."""
+    have, needed = [a.name() for a in named], nemesis_of(steps)
+    more = [a for a in all_of(Attack, None) if a.name() not in have or (a.name() in needed and a not in named)]
+    return (*named, *more)
+
+
 def risk(
     data: Microdata, release: ReleaseLike, attacks: AttackLike | Sequence[AttackLike] | None = None, *,
     intruder: IntruderLike | None = None, other_releases: ReleaseLike | None = None,
@@ -37,12 +49,13 @@ def risk(
 ) -> Scores:
     """Attack a release (a Release, a data frame, a path, or a list of these for its copies).
 
-    By default every attack that applies is run. Every copy is attacked, and so is the average of the copies; the score is
-    that of the worst. `intruder` is an Intruder or the name of a preset. `other_releases` lists other releases of the same
-    records that the intruder has (default: those of the intruder); `other_pairings` are their pairing files, in the same order.
+    By default every attack that applies is run, those that know the masks best among them. Every copy is attacked, and so is
+    the average of the copies; the score is that of the worst. `intruder` is an Intruder or the name of a preset.
+    `other_releases` lists other releases of the same records that the intruder has (default: those of the intruder);
+    `other_pairings` are their pairing files, in the same order.
     """
     methods, who = all_of(Attack, attacks), intruder_of(intruder)
-    must = [] if attacks is None else [m.name() for m in methods]
+    must = [] if attacks is None else methods
     check_known(data, who)
     candidate = as_release(data, release, pairing, row_order=row_order)
     others = others_of(data, who.other_releases if other_releases is None else other_releases, other_pairings, row_order)
@@ -54,7 +67,7 @@ def risk(
 
 def run_attacks(
     data: Microdata, candidate: Release, methods: Sequence[Attack], who: Intruder, others: Sequence[Release] = (),
-    must: Sequence[str] = (), progress: Progress = silent,
+    must: Sequence[Attack] = (), progress: Progress = silent,
 ) -> Scores:
     """Run the attacks that apply; those in `must` raise an error if they do not."""
     if not candidate.paired:
@@ -70,7 +83,7 @@ def run_attacks(
             with heard_by(progress):
                 found = [_once(method, view, who) for view in views]
         except (RiskError, UtilityError, EngineError) as error:
-            if method.name() in must:
+            if method in must:
                 raise
             left_out.append(f"{method.name()}: {str(error).removeprefix(method.name() + ': ')}")
             continue

@@ -31,7 +31,7 @@ from larvatus.documents.manifest import INSIDE, DecisionFacts, write_beside
 from larvatus.measures.analyses.spec import analyses_of
 from larvatus.measures.scoring.domains import domains_of
 from larvatus.measures.scoring.null_placement import checked_resamples
-from larvatus.pipeline.attack_release import attack_random, check_known, others_of, run_attacks
+from larvatus.pipeline.attack_release import attack_random, attacks_under_tier, check_known, others_of, run_attacks
 from larvatus.pipeline.candidates.cache import FILES, SECRET, CandidateCache, cache_key, data_digest, file_digest, kept_in
 from larvatus.pipeline.candidates.parallel import CandidateRunner, Job, Outcome, not_made, room_for_two
 from larvatus.pipeline.make_release import mask
@@ -103,17 +103,15 @@ class Work:
     decided: DecisionFacts | None = None
     tier: bool = False
 
-    @property
-    def methods(self) -> tuple[Attack, ...]:
+    def methods(self, steps: Sequence[Mask]) -> tuple[Attack, ...]:
         """The attacks named, or all; under an access tier, which limits every attack, the others follow those named."""
-        named = all_of(Attack, self.attacks)
-        have = [a.name() for a in named]
-        return (*named, *(a for a in all_of(Attack, None) if a.name() not in have)) if self.tier else tuple(named)
+        named = tuple(all_of(Attack, self.attacks))
+        return attacks_under_tier(named, steps) if self.tier else named
 
     @property
-    def must(self) -> list[str]:
+    def must(self) -> Sequence[Attack]:
         """The attacks that must be run."""
-        return [] if self.attacks is None else [a.name() for a in all_of(Attack, self.attacks)]
+        return () if self.attacks is None else all_of(Attack, self.attacks)
 
     def key(self, given: Any, label: str, secret: bytes | None, digest: str) -> str | None:
         """Cache key of a candidate; a key that never recurs if it cannot be determined whether the candidate is unchanged."""
@@ -129,7 +127,7 @@ class Work:
         files = [file_digest(f) for f in held]
         others = [canonical(_with_ids(self.beside[n].steps, self.folder, self.data.roles.record_id)) for n in within]
         scored = [
-            canonical(self.methods), canonical(self.nulls.methods), str(self.nulls.resamples),
+            canonical(self.methods(given.steps)), canonical(self.nulls.methods), str(self.nulls.resamples),
             self.who.model_dump_json(), repr(domains_of(self.domains, self.data)), repr(analyses_of(self.analyses)),
             constraints_of(self.constraints).model_dump_json(),
         ]
@@ -213,7 +211,7 @@ def _candidate(work: Work, job: Job, progress: Progress) -> Candidate:
     release = _made(work, job, progress)
     beside = [work.beside.get(n, n) for n in work.who.other_releases if n != job.label]
     others = others_of(work.data, beside, (), "checked")
-    risks = run_attacks(work.data, release, work.methods, work.who, others, work.must, progress)
+    risks = run_attacks(work.data, release, work.methods(release.steps), work.who, others, work.must, progress)
     losses = run_measures(work.data, release, work.nulls, work.domains, work.analyses, progress=progress, named=work.named)
     told = replace(release, notes=(*release.notes, *(
         Note(why, step=step) for step, made in (("attacks", risks), ("measures", losses)) for why in made.not_run

@@ -18,7 +18,7 @@ from larvatus.data.method_parsing import all_of, canonical
 from larvatus.data.microdata import Microdata
 from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release
-from larvatus.data.score import Scores
+from larvatus.data.score import Score, Scores
 from larvatus.measures.analyses.spec import analyses_of
 from larvatus.pipeline.attack_release import risk
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, file_digest
@@ -44,6 +44,7 @@ class Drawing:
     kept: CandidateCache | None = None
     given: bool = False
     digest: tuple[str, ...] = ()
+    tier: bool = False
 
     def key(self, draw: Draw) -> str | None:
         """Cache key of a draw. Without a secret, a fresh draw cannot be made again and has no key."""
@@ -54,7 +55,7 @@ class Drawing:
         drawn = stream_key(self.secret, "kept").hex() if self.given else "fresh"
         named = ["every one"] if self.measures is None else [canonical(all_of(Measure, self.measures))]
         return cache_key(
-            "search", *self.digest, draw.which, steps, drawn, canonical(all_of(Attack, self.attacks)), *named,
+            "search", *self.digest, draw.which, steps, drawn, canonical(all_of(Attack, self.attacks)), str(self.tier), *named,
             repr(analyses_of(self.analyses)), self.who.model_dump_json(), constraints_of(self.constraints).model_dump_json(),
             *(file_digest(f) for f in files),
         )
@@ -71,9 +72,7 @@ class Drawing:
         try:
             made = self.release(draw)
             of = self.data if draw.whole else self.explored
-            scores = [
-                *risk(of, made, self.attacks, intruder=self.who), *utility(of, made, self.measures, analyses=self.analyses)
-            ]
+            scores = [*self._risks(of, made), *utility(of, made, self.measures, analyses=self.analyses)]
         except LarvatusError as error:
             return ScoredDraw(problem=str(error), fatal=isinstance(error, StudyError | DiscoveryError))
         candidate, key = Candidate.of(draw.name, made, Scores(scores)), self.key(draw)
@@ -81,6 +80,16 @@ class Drawing:
             with self.kept.adding(key) as place:
                 self.kept.write(place, candidate)
         return ScoredDraw(candidate.scores)
+
+
+    def _risks(self, of: Microdata, made: Release) -> list[Score]:
+        """The attacks named, or all; under an access tier, which limits every attack, those named and all others."""
+        if not self.tier or self.attacks is None:
+            return list(risk(of, made, self.attacks, intruder=self.who))
+        found = list(risk(of, made, None, intruder=self.who))
+        run = [s.method for s in found]
+        own = [a for a in all_of(Attack, self.attacks) if a.name() not in run or a != type(a)()]
+        return [*found, *(risk(of, made, own, intruder=self.who) if own else ())]
 
 
 def _scored_there(work: Drawing, draw: Draw) -> ScoredDraw:

@@ -79,6 +79,7 @@ def search_kept(
     work = Drawing(
         data, explored, attacks, used, analyses if analysed else None, scoring.intruder, constraints, folder, own,
         kept, secret is not None, (data_digest(data), str(goal.sample)) if kept is not None else (),
+        isinstance(judge, LimitsJudge) and judge.limits.tier is not None,
     )
     run = Draws(work, jobs)
     try:

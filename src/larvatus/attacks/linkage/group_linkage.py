@@ -80,9 +80,9 @@ class GroupKeys:
     @classmethod
     def of(
         cls, attack: Attack, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom,
-        targets: int | None = None, categorical_too: bool = False, soft_too: bool = True,
+        targets: int | None = None, categorical_too: bool = False, soft_too: bool = True, whole_file: bool = False,
     ) -> GroupKeys:
-        keys = keys_of(attack.name(), original, release, intruder, random, targets)
+        keys = keys_of(attack.name(), original, release, intruder, random, targets, whole_file=whole_file)
         masked = (*keys.numbers, *(keys.categorical if categorical_too else ()))
         if not masked:
             raise RiskError(f"{attack.name()}: the intruder knows no numeric confidential column of the release. List one in "
@@ -90,6 +90,11 @@ class GroupKeys:
         soft = tuple(n for n in keys.soft if soft_too and (categorical_too or n not in keys.codes))
         unused = tuple(n for n in (*keys.categorical, *keys.soft) if n not in (*masked, *soft))
         return cls(keys, masked, soft, unused)
+
+    def limited_to(self, names: Sequence[str]) -> GroupKeys:
+        """The same keys with only these of the confidential columns."""
+        kept = tuple(n for n in self.masked if n in names)
+        return replace(self, masked=kept, unused=(*self.unused, *(n for n in self.masked if n not in kept)))
 
     @property
     def columns(self) -> list[str]:

@@ -66,9 +66,12 @@ class Keys:
 
 def keys_of(
     method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, targets: int | None = None,
-    needed: bool = True,
+    needed: bool = True, whole_file: bool = False,
 ) -> Keys:
-    """The columns to link by; an error if one is `needed` and the intruder knows no confidential column of the release."""
+    """The columns to link by; an error if one is `needed` and the intruder knows no confidential column of the release.
+
+    The intruder searches each sub-group, or the `whole_file`, with the sub-group columns as part of S.
+    """
     data = release.data
     own = _own_file(method, original, intruder) if intruder.file else None
     there = set(own.table.columns) if own else set(original.table.columns)
@@ -80,7 +83,7 @@ def keys_of(
     blurred = tuple(n for n in beside if intruder.error and data.table.columns[n].kind == "number")
     wrong = _disagreeing(data, own, [n for n in beside if n not in blurred]) if own is not None else ()
     sure = set(beside) - set(wrong)
-    pool = data if set(data.sub_groups.columns) <= sure else data.ungrouped()
+    pool = data if set(data.sub_groups.columns) <= sure and not whole_file else data.ungrouped()
     given = tuple(n for n in beside if n in (*_merged(data, pool), *data.known))
     soft = tuple(n for n in given if n in blurred or n in wrong)
     exact = tuple(n for n in given if n not in soft)

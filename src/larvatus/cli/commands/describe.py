@@ -37,6 +37,8 @@ def _show(terminal: Terminal, page: Description) -> None:
         terminal.say(page.text + "\n")
     if page.assumes:
         terminal.say(f"Assumes: {page.assumes}\n")
+    if page.nemesis:
+        terminal.say(f"Attacks that know this mask: {', '.join(page.nemesis)}\n")
     terminal.table([
         {"setting": s.name, "default": s.default, "meaning": s.meaning, "allowed": s.allowed} for s in page.settings
     ])
@@ -51,5 +53,5 @@ def _plain(page: Description) -> dict[str, Any]:
     return {
         "name": page.name, "summary": page.summary, "text": page.text, "settings": settings,
         "publishable": list(page.publishable), "public_sentence": page.public_sentence,
-        "assumes": page.assumes,
+        "assumes": page.assumes, "nemesis": list(page.nemesis),
     }

@@ -25,7 +25,7 @@ def link_small_file(seed: int, where: Where) -> dict[str, float]:
     data = read(four_fields(100, seed), confidential=_FIELDS)
     two = Intruder(known=("x1", "x3"))
     out: dict[str, float] = {}
-    masks: dict[str, Any] = {f"rank swap {w:g}": {"method": "rank_swap", "window": w} for w in WINDOWS}
+    masks: dict[str, Any] = {f"rank swap {w:g}": {"method": "rank_swap", "window": w, "pairs": True} for w in WINDOWS}
     masks["microaggregation"] = {"method": "microaggregation", "k": 3, "grouping": "fixed"}
     for name, release in make_releases(data, masks, seed).items():
         out[f"clusters/{name}"] = attack_once(data, release, "cluster_match").value
@@ -46,7 +46,7 @@ def _alone(score: Score) -> float:
 def attack_swaps(seed: int, where: Where) -> dict[str, float]:
     """Share of records found after swapping a tenth of the values of three fields, n = 1,000."""
     data = read(four_fields(1000, seed), confidential=_FIELDS[:3], non_confidential="x4")
-    release = make_releases(data, {"s": {"method": "random_swap", "rate": 0.1}}, seed)["s"]
+    release = make_releases(data, {"s": {"method": "random_swap", "rate": 0.1, "pairs": True}}, seed)["s"]
     return {
         "swap/nearest": attack_once(data, release, {"method": "nearest_record", "within": 1}).value,
         "swap/probabilistic": attack_once(data, release, "probabilistic_linkage").value,
@@ -117,7 +117,7 @@ def limited_swaps(seed: int, where: Where) -> dict[str, float]:
     data = read(households(20_000, seed), confidential=_MONEY, sub_groups=["gender", "marital"], non_confidential="age_group",
                 engine="memory")
     bound = float(np.quantile(data.frame()["home_value"].to_numpy(), 0.995))
-    swap: dict[str, Any] = {"method": "random_swap", "together": True}
+    swap: dict[str, Any] = {"method": "random_swap", "together": True, "pairs": True}
     masks = {"at random": {**swap, "rate": 0.005}, "outliers": {**swap, "rate": 1.0, "where": f"home_value > {bound!r}"}}
     out: dict[str, float] = {}
     for name, release in make_releases(data, masks, seed).items():

@@ -20,13 +20,13 @@ _FIRST = _FIELDS[:3]
 THREE: Mapping[str, Any] = {  # x4 is not masked
     "2a": {"method": "random_blanking", "rate": 0.05},
     "2b": {"method": "random_blanking", "rate": 0.25},
-    "7a": {"method": "random_swap", "rate": 0.1}, "7b": {"method": "random_swap", "rate": 1.0},
+    "7a": {"method": "random_swap", "rate": 0.1, "pairs": True}, "7b": {"method": "random_swap", "rate": 1.0, "pairs": True},
 }
 _FOUR: Mapping[str, Any] = {
     "6a": {"method": "rounding", "base": 10.0}, "6b": {"method": "rounding", "base": 50.0},
     "6c": {"method": "rounding", "base": 100.0},
-    "8a": {"method": "rank_swap", "window": 0.05}, "8b": {"method": "rank_swap", "window": 0.1},
-    "8c": {"method": "rank_swap", "window": 0.2},
+    "8a": {"method": "rank_swap", "window": 0.05, "pairs": True}, "8b": {"method": "rank_swap", "window": 0.1, "pairs": True},
+    "8c": {"method": "rank_swap", "window": 0.2, "pairs": True},
 }
 
 

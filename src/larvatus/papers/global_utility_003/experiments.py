@@ -20,7 +20,7 @@ CORRELATIONS: dict[str, tuple[float, bool]] = {
     "high positive": (0.75, False), "high negative": (0.75, True), "none": (0.0, False), "none, mirrored": (0.0, True),
 }
 MICRO = {"method": "microaggregation", "k": 3, "grouping": "projection"}
-SWAP: dict[str, Any] = {"method": "rank_swap", "window": 0.05, "tails": "two_sided"}
+SWAP: dict[str, Any] = {"method": "rank_swap", "window": 0.05, "tails": "two_sided", "pairs": True}
 UTILITY_MASKS: Mapping[str, list[Any]] = {
     "Incor. Simul.": ["normal_model"], "Micro": [MICRO], "Micro + Noise": [MICRO, "restore_covariance"], "Swap": [SWAP],
 }

@@ -23,7 +23,7 @@ SCHOOLS: tuple[Mapping[str, Any], ...] = (
 
 
 def _swap(name: str, percent: float) -> dict[str, Any]:
-    return {"method": "random_swap", "rate": percent / 100, "columns": [name]}
+    return {"method": "random_swap", "rate": percent / 100, "columns": [name], "pairs": True}
 
 
 def head_steps(label: str) -> list[Mapping[str, Any]]:

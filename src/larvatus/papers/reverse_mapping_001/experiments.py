@@ -21,7 +21,7 @@ _OWN: Mapping[str, list[Any]] = {
     "ADD": [{"method": "additive_noise", "variance": 0.25}, "reverse_map"],
     "IMP": [{"method": "multiple_imputation", "copies": 1}, "reverse_map"],
     "MIC": [{"method": "microaggregation", "k": 5, "grouping": "fixed"}, "reverse_map"],
-    "SWP": [{"method": "rank_swap", "window": 0.2, "tails": "two_sided"}],
+    "SWP": [{"method": "rank_swap", "window": 0.2, "tails": "two_sided", "pairs": True}],
 }
 
 

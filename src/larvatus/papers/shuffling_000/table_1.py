@@ -26,7 +26,7 @@ TECHNIQUES: Mapping[str, Any] = {
     "SBLM": {"method": "sufficiency_based", "similarity": 0.0},
     "multiple imputation": {"method": "multiple_imputation", "copies": 1},
     "micro-aggregation": {"method": "microaggregation", "k": 100},
-    "swapping": {"method": "rank_swap", "window": 0.2, "tails": "two_sided"},
+    "swapping": {"method": "rank_swap", "window": 0.2, "tails": "two_sided", "pairs": True},
     "shuffling": "data_shuffling",
 }
 

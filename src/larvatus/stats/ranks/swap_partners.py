@@ -1,4 +1,9 @@
-"""Swap partners within a window of ranks: |partner(r) − r| ≤ reach = ⌊window · n⌋, each rank used once."""
+"""Permutations of ranks: within a window, |σ(r) − r| ≤ reach = ⌊window · n⌋, or over all ranks; random ones, or in pairs.
+
+A random permutation within the window is drawn by a Markov chain that starts with pairs. In each step two ranks exchange
+their values if both stay within reach and neither returns to its own place. A step is as likely as its reverse, so that the
+permutations without a rank in its own place become equally likely.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,8 @@ from larvatus.core.kernels import kernel
 _TO_UNIT = 2.0**-53
 _BLOCK = 4096
 _TRIES = 6
+SWEEPS, MORE_SWEEPS, _NARROW = 6, 24, 32  # steps of the chain for each rank; more if the reach is narrow
+_GOLDEN, _MIX, _MORE = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 MULTIPLIER, INCREMENT = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
 
 
@@ -198,6 +205,87 @@ def distance_partners(n: int, reach: int, words: UInts, normal: Floats, two_side
         distance *= np.where(words[0] >> np.uint64(63) == 1, 1, -1)
     _paired_at(_shuffled(words[1]) if two_sided else into.copy(), into + distance, into)
     return into
+
+
+@kernel(inline="always")
+def _below(word: np.uint64, limit: int) -> Any:
+    """A number from 0 to limit - 1 from a mixed word (Steele, Lea and Flood 2014)."""
+    word = (word ^ (word >> np.uint64(30))) * _MIX
+    word = (word ^ (word >> np.uint64(27))) * _MORE
+    word = word ^ (word >> np.uint64(31))
+    return np.int64(float(word >> np.uint64(11)) * _TO_UNIT * limit)
+
+
+@kernel()
+def _mixed(into: Ints, reach: int, states: UInts, sweeps: int) -> None:
+    n = len(into)
+    for _ in range(sweeps):
+        for i in range(n):
+            states[i] += _GOLDEN
+            low, high = max(i - reach, 0), min(i + reach + 1, n)
+            j = low + _below(states[i], high - low)
+            a, b = into[i], into[j]
+            if i != j and b != i and a != j and abs(b - i) <= reach and abs(a - j) <= reach:
+                into[i], into[j] = b, a
+
+
+@kernel()
+def _without_fixed(into: Ints) -> None:
+    """Exchange each value that is in its own place with the next one; then neither of both is."""
+    n = len(into)
+    for i in range(n):
+        if into[i] == i and n > 1:
+            j = i + 1 if i + 1 < n else i - 1
+            into[i], into[j] = into[j], into[i]
+
+
+@kernel()
+def _deranged(words: UInts) -> Any:
+    """A permutation drawn evenly from those that leave no place its own value (Martínez, Panholzer and Prodinger 2008)."""
+    n = len(words)
+    order, states = np.arange(n), words.copy()
+    if n < 2:
+        return order
+    while True:
+        done = True
+        for i in range(n):
+            order[i] = i
+        for i in range(n - 1, -1, -1):
+            states[i] += _GOLDEN
+            j = _below(states[i], i + 1)
+            order[i], order[j] = order[j], order[i]
+            if order[i] == i:
+                done = False
+                break
+        if done:
+            return order
+
+
+def window_permutation(n: int, reach: int, words: UInts) -> Ints:
+    """The rank whose value each rank 0…n-1 receives, at most `reach` away, in cycles of any length. Words are 2 × n.
+
+    With a reach of one rank only pairs of neighbours can exchange their values.
+    """
+    narrow = reach < _NARROW
+    into = window_partners(n, reach, words, narrow)
+    _mixed(into, reach, words[0].copy(), MORE_SWEEPS if narrow else SWEEPS)
+    return into
+
+
+def distance_permutation(n: int, reach: int, words: UInts, normal: Floats) -> Ints:
+    """The same without a bound: ranks in the order of rank ± a normal distance with mean and SD `reach`/2, at least one.
+
+    Values end near rank ± distance, since about as many others pass them on either side.
+    """
+    distance = np.maximum(np.abs(0.5 * reach * (1 + normal)), 1.0) * np.where(words[0] >> np.uint64(63) == 1, 1, -1)
+    into = np.asarray(np.lexsort((words[1], np.arange(n) + distance)))
+    _without_fixed(into)
+    return into
+
+
+def random_permutation(words: UInts) -> Ints:
+    """The place whose value each place 0…n-1 receives, never its own; every such permutation is equally likely."""
+    return np.asarray(_deranged(words))
 
 
 def reach_of(window: float, n: int) -> int:

@@ -1,0 +1,262 @@
+"""Undo pairwise exchanges: a guess "row r belongs to record a" is followed through all columns until it contradicts itself.
+
+    src_j(r)  the record whose value of column j is in row r;      row_j(a)  the row that holds record a's value of column j
+    if values were exchanged in pairs and r is the row of a, then row_j(a) is the row of src_j(r), for every column j
+
+Only values that occur once among the known records and once in the release are used. A guess that leads two rows to one
+record, or two records to one row, is wrong, and so is one that moves a value farther than any was moved, if that is known.
+The true guess is never contradicted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from larvatus.core.arrays import Floats, Ints
+from larvatus.core.kernels import kernel
+
+UNKNOWN, UNHELD = -1, -2  # no use can be made of the value; its owner is not among the known records
+SEEDS = 10  # records tried before it is concluded that values were not exchanged in pairs
+PASSES = 5  # unresolved targets are tried again with the rows that are left
+MOST_STEPS = 1_000_000_000  # pairs followed in one sub-group
+_LONG, _CONFIRMED = 20, 6  # a chain of this many pairs, met again this often, is not accidental (both ends count)
+
+
+def moves_in_release(x: Floats, y: Floats) -> Floats:
+    """How many ranks each value moved, among the released values; NaN if the known value or the released one is missing."""
+    (first, last), (from_, to) = _ranks(x, y), _ranks(y, y)
+    return np.asarray(np.maximum(np.maximum(from_ - last, first - to), 0.0))
+
+
+def chain_credit(
+    x: Floats, y: Floats, same: Ints, own: Ints, holds: Ints, reach: Floats | None = None, steps: int = MOST_STEPS
+) -> tuple[Floats, bool]:
+    """Credits of the targets, 2 × targets, and whether all guesses could be followed within `steps`.
+
+    x and y hold the known and the released values (records × columns), with the own row of each record in the same position.
+    Rows and records are linked only if `same` is equal. A target has credit 1 if the chain gives it its own row and 0 if it
+    gives it another row. If several rows are possible, the first credit is shared by all of them and the second by those with
+    the most values equal to the target's. If no row is possible, the intruder guesses among all with the same code. `reach`
+    holds the largest move of a rank in each column, if the intruder knows it.
+    """
+    mine, theirs = _codes(x, y)
+    src, row = _maps(mine, theirs, holds)
+    src, row = _distinct(src, row)
+    guess = 1.0 / np.bincount(same)[same[own]]
+    if not (row >= 0).any():
+        return np.array([guess, guess]), True
+    limits = _limits(x, y, np.full(x.shape[1], np.inf) if reach is None else reach)
+    order = np.argsort(same, kind="stable")
+    start = np.searchsorted(same[order], np.arange(int(same.max(initial=0)) + 2))
+    usable = (row >= 0).sum(axis=0)
+    first = holds[np.argsort(-usable[holds], kind="stable")][:SEEDS]
+    targets = own[np.argsort(-usable[own], kind="stable")]
+    link, count, truth, finished = _search(
+        src, row, np.ascontiguousarray(mine.T), np.ascontiguousarray(theirs.T), same, *limits, order,
+        start, np.concatenate([first, targets]), len(first), len(holds) // 2, steps,
+    )
+    out = np.empty((2, len(own)))
+    for k in range(2):
+        n, inside = count[k][own], truth[k][own]
+        out[k] = np.where(n > 0, np.divide(inside, n, out=np.zeros(len(own)), where=n > 0), guess)
+        out[k] = np.where(link[own] >= 0, link[own] == own, out[k])
+    return out, bool(finished)
+
+
+def _codes(x: Floats, y: Floats) -> tuple[Ints, Ints]:
+    """Both tables, columns × records, with a code for each different value and -1 for a missing one."""
+    out = np.empty((2, x.shape[1], len(x)), dtype=np.int64)
+    for j in range(x.shape[1]):
+        both = np.concatenate([x[:, j], y[:, j]])
+        codes = np.unique(both, return_inverse=True)[1]
+        out[:, j] = np.where(np.isnan(both), -1, codes).reshape(2, -1)
+    return out[0], out[1]
+
+
+def _maps(mine: Ints, theirs: Ints, holds: Ints) -> tuple[Ints, Ints]:
+    """src and row, columns × records, from values that occur once on both sides."""
+    p, n = mine.shape
+    src, row = np.full((p, n), UNKNOWN), np.full((p, n), UNKNOWN)
+    partly = len(holds) < n
+    for j in range(p):
+        size = int(max(mine[j].max(initial=0), theirs[j].max(initial=0))) + 1
+        known = holds[mine[j][holds] >= 0]
+        there = np.flatnonzero(theirs[j] >= 0)
+        held, released = (np.bincount(c, minlength=size) for c in (mine[j][known], theirs[j][there]))
+        owner, place = np.full(size, UNKNOWN), np.full(size, UNKNOWN)
+        owner[mine[j][known]], place[theirs[j][there]] = known, there
+        once = (held == 1) & (released == 1)
+        owner[~once] = UNKNOWN
+        if partly:
+            owner[(held == 0) & (released == 1)] = UNHELD
+        place[~once] = UNKNOWN
+        src[j, there], row[j, known] = owner[theirs[j][there]], place[mine[j][known]]
+    return src, row
+
+
+def _ranks(values: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """First and last rank of each value among the released ones, column by column; NaN if missing."""
+    first, last = np.full(values.shape, np.nan), np.full(values.shape, np.nan)
+    for j in range(values.shape[1]):
+        there, ordered = ~np.isnan(values[:, j]), np.sort(y[~np.isnan(y[:, j]), j])
+        first[there, j] = np.searchsorted(ordered, values[there, j], "left")
+        last[there, j] = np.maximum(np.searchsorted(ordered, values[there, j], "right") - 1, first[there, j])
+    return first, last
+
+
+def _limits(x: Floats, y: Floats, reach: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """The lowest and the highest rank that a record's value may have moved to, and the ranks of the released values."""
+    (first, last), (from_, to) = _ranks(x, y), _ranks(y, y)
+    low, high = np.nan_to_num(first - reach, nan=-np.inf), np.nan_to_num(last + reach, nan=np.inf)
+    return low, high, np.nan_to_num(from_, nan=-np.inf), np.nan_to_num(to, nan=np.inf)
+
+
+def _distinct(src: Ints, row: Ints) -> tuple[Ints, Ints]:
+    """Columns that were exchanged together are one column for the chain: merge those that never disagree."""
+    found: list[tuple[Ints, Ints]] = []
+    for s, r in zip(src, row, strict=True):
+        for t, q in found:
+            both = (s >= 0) & (t >= 0)
+            if 2 * both.sum() > max((s >= 0).sum(), 1) and (s == t)[both].all():
+                t[:], q[:] = np.where(t >= 0, t, s), np.where(q >= 0, q, r)
+                break
+        else:
+            found.append((s.copy(), r.copy()))
+    return np.array([s for s, _ in found]), np.array([r for _, r in found])
+
+
+@kernel()
+def _possible(a: Any, r: Any, low: Floats, high: Floats, first: Floats, last: Floats) -> Any:
+    """Whether no value of the record would have moved too far, were the row its own."""
+    for j in range(low.shape[1]):
+        if first[r, j] > high[a, j] or last[r, j] < low[a, j]:
+            return False
+    return True
+
+
+@kernel()
+def _follow(
+    a: Any, r: Any, src: Ints, row: Ints, same: Ints, low: Floats, high: Floats, first: Floats, last: Floats, link: Ints,
+    taken: Ints, own: Ints, rev: Ints, own_at: Ints, rev_at: Ints, stamp: Any, queue: Ints,
+) -> Any:
+    """The number of pairs that a guess implies, how often they were met again, and the steps; no pair if contradicted."""
+    p = len(src)
+    if not _possible(a, r, low, high, first, last):
+        return 0, 0, 1
+    own[a], rev[r], own_at[a], rev_at[r] = r, a, stamp, stamp
+    queue[0, 0], queue[0, 1], queue[0, 2] = a, r, -1
+    head, tail, again, steps = 0, 1, 0, 0
+    while head < tail:
+        x, y, parent = queue[head, 0], queue[head, 1], queue[head, 2]
+        head += 1
+        for j in range(p):
+            b, q = src[j, y], row[j, x]
+            steps += 1
+            if q < 0 or b == UNKNOWN or (b == x and q == y):
+                continue
+            if b == UNHELD:
+                if taken[q] >= 0 or (rev_at[q] == stamp and rev[q] >= 0):
+                    return 0, 0, steps
+                rev[q], rev_at[q] = UNHELD, stamp
+                continue
+            if same[b] != same[q] or (link[b] >= 0 and link[b] != q) or (taken[q] != UNKNOWN and taken[q] != b):
+                return 0, 0, steps
+            if own_at[b] == stamp or rev_at[q] == stamp:
+                if own_at[b] != stamp or rev_at[q] != stamp or own[b] != q or rev[q] != b:
+                    return 0, 0, steps
+                if parent >= 0 and queue[parent, 0] == b and queue[parent, 1] == q:
+                    continue
+                new = True
+                for k in range(j):
+                    if src[k, y] == b and row[k, x] == q:
+                        new = False
+                again += new
+                continue
+            if not _possible(b, q, low, high, first, last):
+                return 0, 0, steps
+            own[b], rev[q], own_at[b], rev_at[q] = q, b, stamp, stamp
+            queue[tail, 0], queue[tail, 1], queue[tail, 2] = b, q, head - 1
+            tail += 1
+    return tail, again, steps
+
+
+@kernel()
+def _settle(tail: Any, src: Ints, row: Ints, link: Ints, taken: Ints, queue: Ints) -> None:
+    """Accept all pairs of a chain, and mark the rows of records that the intruder does not hold."""
+    for i in range(tail):
+        link[queue[i, 0]], taken[queue[i, 1]] = queue[i, 1], queue[i, 0]
+    for i in range(tail):
+        for j in range(len(src)):
+            q = row[j, queue[i, 0]]
+            if q >= 0 and src[j, queue[i, 1]] == UNHELD:
+                taken[q] = UNHELD
+
+
+@kernel()
+def _search(
+    src: Ints, row: Ints, mine: Ints, theirs: Ints, same: Ints, low: Floats, high: Floats, first: Floats, last: Floats,
+    order: Ints, start: Ints, tried: Ints, seeds: Any, half: Any, most: Any,
+) -> Any:
+    p, n = src.shape
+    link, taken = np.full(n, UNKNOWN), np.full(n, UNKNOWN)
+    own, rev = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    own_at, rev_at = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    queue = np.empty((n + 1, 3), dtype=np.int64)
+    count, truth = np.zeros((2, n), dtype=np.int64), np.zeros((2, n), dtype=np.int64)
+    stamp, steps, survived, finished = 0, 0, False, True
+    for _ in range(PASSES):
+        settled = False
+        for t in range(len(tried)):
+            a = tried[t]
+            if link[a] >= 0:
+                continue
+            blind = steps > most or (t >= seeds and not survived)
+            finished = finished and not steps > most
+            found = -1
+            n_all, n_best, in_all, in_best, level = 0, 0, 0, 0, -1
+            strong = False
+            for i in range(start[same[a]], start[same[a] + 1]):
+                r = order[i]
+                if taken[r] != UNKNOWN:
+                    continue
+                equal = 0
+                for j in range(mine.shape[1]):
+                    equal += mine[a, j] >= 0 and mine[a, j] == theirs[r, j]
+                long = False
+                if not blind:
+                    stamp += 1
+                    tail, again, used = _follow(
+                        a, r, src, row, same, low, high, first, last, link, taken, own, rev, own_at, rev_at, stamp, queue
+                    )
+                    steps += used
+                    if tail == 0:
+                        continue
+                    long = tail >= _LONG and again >= _CONFIRMED
+                    if strong and not long:
+                        continue
+                    if long and not strong:
+                        strong, n_all, n_best, in_all, in_best, level = True, 0, 0, 0, 0, -1
+                n_all += 1
+                in_all += r == a
+                found = r
+                if equal > level:
+                    level, n_best, in_best = equal, 0, 0
+                if equal == level:
+                    n_best += 1
+                    in_best += r == a
+                if long and tail > half:
+                    break
+            survived = survived or n_all > 0
+            count[0, a], count[1, a], truth[0, a], truth[1, a] = n_all, n_best, in_all, in_best
+            if n_all == 1 and not blind:
+                stamp += 1
+                tail, again, used = _follow(
+                    a, found, src, row, same, low, high, first, last, link, taken, own, rev, own_at, rev_at, stamp, queue
+                )
+                _settle(tail, src, row, link, taken, queue)
+                settled = True
+        if not settled or not survived:
+            break
+    return link, count, truth, finished
