@@ -26,11 +26,12 @@ from larvatus.data.score import Score
 class Rerun(Attack):
     """The intruder holds the whole original file and applies the same steps to it, which gives the released values of a target.
 
-    Microaggregation, rounding, recoding, top coding and local suppression draw no random numbers, so nothing but ties is hidden
-    from this intruder: a microaggregated record is hidden among k, and no better. After reverse mapping the values inside a
-    group are in random order, but the group is known. Columns that a random step masked are not used; if there are no others, the
-    attack does not apply. Candidates share the credit. If no released record has the computed values (ties were broken
-    otherwise, or rules changed values), the nearest ones share it.
+    Microaggregation, rounding, recoding, top coding and local suppression draw no random numbers, so nothing but ties is
+    hidden from this intruder: a microaggregated record is hidden among k, and no better. After reverse mapping the values
+    inside a group are in random order, but the group is known. Candidates share the credit. In columns that a random step
+    masked as well, the intruder prefers the candidates nearest to the values before that step. If no released record has the
+    computed values (ties were broken otherwise, or rules changed values), the nearest ones share the credit. The attack does
+    not apply if every step is random.
 
     Parameters:
         targets: approximate number of records to attack, a random sample of larger files. The steps are applied to the whole
@@ -60,4 +61,4 @@ def _link(sides: LinkedGroup) -> Floats:
     from larvatus.stats.linkage.rerun_boxes import rerun_credit
 
     assert isinstance(sides, RerunGroup)
-    return rerun_credit(sides.low, sides.high, sides.y, sides.equal, sides.same, sides.own)
+    return rerun_credit(sides.boxes, sides.same, sides.own)

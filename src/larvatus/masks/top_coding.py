@@ -68,6 +68,7 @@ class TopCoding(Mask):
     keeps_ranks: ClassVar[bool] = True
     random: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset({"tail", "side", "replacement", "period"})
+    nemesis: ClassVar[tuple[str, ...]] = ("rerun",)
 
     tail: _Share | tuple[_Share, ...] | dict[str, _Share] | None = Field(
         default=None, description="share of the values to cut at each side (default: 0.03 if no bound is given)"

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup
 from larvatus.attacks.linkage.linkage_keys import TARGET, keys_of
-from larvatus.core.arrays import Floats, Ints
+from larvatus.core.arrays import Floats
 from larvatus.core.errors import LarvatusError, RiskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
@@ -27,32 +28,39 @@ from larvatus.data.step_application import apply_step
 from larvatus.data.step_columns import codes_in, taken_by, taken_in_turn
 from larvatus.data.sub_groups import settle
 
+if TYPE_CHECKING:
+    from larvatus.stats.linkage.rerun_boxes import Boxes
+
 _TIE, _HERE = scratch("tie"), scratch("here")
 _LOW, _HIGH, _WAS = "rerun from", "rerun to", "before the rerun"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerunGroup(LinkedGroup):
-    """One sub-group with the box of every record, `low` to `high`, and a code of its original values."""
+    """One sub-group with the box of every record."""
 
-    low: Floats
-    high: Floats
-    equal: Ints
+    boxes: Boxes
 
 
 @dataclass(frozen=True, slots=True)
 class RerunKeys(GroupKeys):
-    """The released columns that the intruder can compute (`masked`), with the codes of categorical ones."""
+    """The released columns that the intruder can compute (`masked`), with the codes of categorical ones.
+
+    In columns that a random step masked (`noisy`), the intruder knows the values before that step.
+    """
 
     codes: Mapping[str, Array]
+    noisy: tuple[str, ...]
 
     @property
     def columns(self) -> list[str]:
         made = [scratch(kind, n) for kind in (_LOW, _HIGH, _WAS) for n in self.masked]
-        return list(dict.fromkeys([*self.masked, *made, *self.keys.exact, TARGET]))
+        made += [scratch(_LOW, n) for n in self.noisy]
+        return list(dict.fromkeys([*self.masked, *self.noisy, *made, *self.keys.exact, TARGET]))
 
     def sides(self, block: Block) -> RerunGroup:
         from larvatus.stats.linkage.coordinates import same_rows
+        from larvatus.stats.linkage.rerun_boxes import Boxes
 
         n = len(block)
         low, high = (self._matrix([self._coded(kind, c, block) for c in self.masked], n) for kind in (_LOW, _HIGH))
@@ -60,7 +68,8 @@ class RerunKeys(GroupKeys):
         equal = same_rows([block[scratch(_WAS, c)] for c in self.masked], n)
         same = same_rows([block[c] for c in self.keys.exact], n)
         own = np.flatnonzero(block[TARGET] == 1)
-        return RerunGroup(low, y, same, own, np.arange(n), self.masked, low=low, high=high, equal=equal)
+        near, z = block.matrix([scratch(_LOW, c) for c in self.noisy]), block.matrix(self.noisy)
+        return RerunGroup(low, y, same, own, np.arange(n), self.masked, boxes=Boxes(low, high, y, near, z, equal))
 
     def _coded(self, kind: str, name: str, block: Block) -> Array:
         values = block[scratch(kind, name)]
@@ -86,21 +95,25 @@ def rerun_keys(
             found.append(more)
             shown.append({n: b for n, b in other.joined.items() if b in more.exact + tuple(more.ranked)})
     keys = keys_of(attack.name(), original, release, intruder, random, targets, needed=False)
-    table, codes = keys.joined.table, dict[str, Array]()
+    table, columns, codes = keys.joined.table, release.data.table.columns, dict[str, Array]()
     for rerun, names in zip(found, shown, strict=True):
         limits = rerun.limits()
         for kind in (_LOW, _HIGH):
             table = table.pair(limits.table, {scratch(kind, n): scratch(kind, b) if b in rerun.ranked else b
                                               for n, b in names.items()})
         table = table.pair(original.table, {scratch(_WAS, n): b for n, b in names.items()})
-        columns = release.data.table.columns
         codes |= {n: codes_in(limits.table.columns[b], columns[n]) for n, b in names.items() if columns[n].kind == "nominal"}
+    noisy = tuple(n for n in release.data.numeric(found[0].noisy))
+    table = table.pair(found[0].data.table, {scratch(_LOW, n): n for n in noisy})
     masked = tuple(n for n in release.data.confidential if any(n in names for names in shown))
-    notes = tuple(n for n in keys.notes if "different type" not in n)
-    keys = replace(keys, joined=keys.joined.holding(table), notes=notes, numbers=tuple(n for n in keys.numbers if n in masked))
-    lost = [n for n in release.data.confidential if n not in masked]
-    said = [f"{', '.join(lost)}: not used, because the released values cannot be computed from the original"] if lost else []
-    return RerunKeys(keys, masked, (), (), codes), said
+    keys = replace(
+        keys, joined=keys.joined.holding(table), numbers=tuple(n for n in keys.numbers if n in (*masked, *noisy)),
+        notes=tuple(n for n in keys.notes if "different type" not in n),
+    )
+    unused = [n for n in release.data.confidential if n not in (*masked, *noisy)]
+    said = [f"{', '.join(noisy)}: the nearest values are used, because a random step masked them"] if noisy else []
+    said += [f"{', '.join(unused)}: not used, because they cannot be computed from the original"] if unused else []
+    return RerunKeys(keys, masked, (), (), codes, noisy), said
 
 
 def check_knowledge(method: str, release: Release, intruder: Intruder) -> None:
@@ -120,17 +133,21 @@ def check_knowledge(method: str, release: Release, intruder: Intruder) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """The original after the steps: columns known `exact`, and `ranked` ones with the data before reverse mapping."""
+    """The original after the steps: columns known `exact`, and `ranked` ones with the data before reverse mapping.
+
+    `noisy` columns are masked by a random step too; their values are those before it.
+    """
 
     data: Microdata
     exact: tuple[str, ...]
+    noisy: tuple[str, ...]
     ranked: Mapping[str, tuple[Microdata, str]]  # by column, and the scope of reverse mapping
 
     @classmethod
     def of(cls, method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Rerun:
         data = _as_masked(original, release)
         current, steps = data, release.steps
-        exact, masked = set(data.confidential), set[str]()
+        exact, masked, computed = set(data.confidential), set[str](), set[str]()
         ranked: dict[str, tuple[Microdata, str]] = {}
         why = ""
         for i, step in enumerate(steps):
@@ -150,14 +167,16 @@ class Rerun:
                 continue
             if not exact & set(taken) and not ranked.keys() & set(taken):
                 continue
+            computed |= set(taken) & (exact | ranked.keys())
             before, current = current, _again(method, step, current, data, random.child("rerun", str(i)))
             if _reverses(step):
                 ranked |= {n: (before, step.scope) for n in current.numeric(taken) if n in exact}
                 exact -= set(taken)
         here = [n for n in data.confidential if n in masked and n in release.data.confidential]
-        if not any(n in exact or n in ranked for n in here):
+        if not computed & set(here):
             raise RiskError(f"{method}: {why or 'no step masks a column of the release'}, so the steps cannot be rerun.")
-        return cls(current, tuple(n for n in here if n in exact), {n: ranked[n] for n in here if n in ranked})
+        noisy = (n for n in current.numeric(here) if n not in exact and n not in ranked)
+        return cls(current, tuple(n for n in here if n in exact), tuple(noisy), {n: ranked[n] for n in here if n in ranked})
 
     def limits(self) -> Microdata:
         """The data with the smallest and the largest value of the records with the same masked value, for ranked columns."""
