@@ -21,7 +21,7 @@ ROLES = {"confidential": ["a", "b", "c"], "sub_groups": ["g"]}
 
 
 # Attacks that need to know the steps of a release: steps to state for a file from elsewhere, and a mask that they attack.
-KNOWS_STEPS = {"rerun": ("rounding(base=1e-9)", "microaggregation")}
+KNOWS_STEPS = {"rerun": ("rounding(base=1e-9, columns=['a', 'b'])", "microaggregation(k=2)")}
 
 
 def stated(attack: lv.Attack, data: lv.Microdata, table: pd.DataFrame) -> lv.Release:

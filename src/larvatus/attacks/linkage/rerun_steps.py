@@ -152,26 +152,27 @@ class Rerun:
         why = ""
         for i, step in enumerate(steps):
             taken = taken_by(step, current)
+            reason, lost = "", set[str]()
             if step.drops:
-                current, whole = _in_release(current, release), intruder.presence == "known"
-                if not whole or any(s.drops for s in steps[i + 1 :]):
-                    why = why or f"it is not known which records {step.name()} kept"
-                    later = {n for names in taken_in_turn(data, steps[i + 1 :]) for n in names}
-                    exact, ranked = exact - later, {n: r for n, r in ranked.items() if n not in later}
-                continue
-            masked |= set(taken)
-            reason = _obstacle(step, taken, exact, ranked)
-            if reason:
-                why = why or reason
-                exact, ranked = exact - set(taken), {n: r for n, r in ranked.items() if n not in taken}
-                continue
-            if not exact & set(taken) and not ranked.keys() & set(taken):
-                continue
-            computed |= set(taken) & (exact | ranked.keys())
-            before, current = current, _again(method, step, current, data, random.child("rerun", str(i)))
-            if _reverses(step):
-                ranked |= {n: (before, step.scope) for n in current.numeric(taken) if n in exact}
-                exact -= set(taken)
+                current = _in_release(current, release)
+                if intruder.presence == "unknown" or any(s.drops for s in steps[i + 1 :]):
+                    reason = f"it is not known which records {step.name()} kept"
+                    lost = {n for names in taken_in_turn(data, steps[i + 1 :]) for n in names}
+            else:
+                masked |= set(taken)
+                known = set(taken) & (exact | ranked.keys())
+                reason = _obstacle(step, taken, exact, ranked)
+                after = _again(step, current, data, random.child("rerun", str(i))) if known and not reason else None
+                if after is not None:
+                    computed |= known
+                    if _reverses(step):
+                        ranked |= {n: (current, step.scope) for n in current.numeric(taken) if n in exact}
+                        exact -= set(taken)
+                    current = after
+                elif known:
+                    reason, lost = reason or f"{step.name()} fails when it is applied to the original again", set(taken)
+            why = why or reason
+            exact, ranked = exact - lost, {n: r for n, r in ranked.items() if n not in lost}
         here = [n for n in data.confidential if n in masked and n in release.data.confidential]
         if not computed & set(here):
             raise RiskError(f"{method}: {why or 'no step masks a column of the release'}, so the steps cannot be rerun.")
@@ -267,8 +268,9 @@ def _obstacle(step: Mask, taken: Sequence[str], exact: Collection[str], ranked: 
     return f"{step.name()} follows a step that moves the values of {unknown[0]} {how}"
 
 
-def _again(method: str, step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Microdata:
+def _again(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Microdata | None:
+    """The data after the step; None if it fails, because columns masked at random lack the values it had."""
     try:
         return apply_step(step, current, original, random).data
     except LarvatusError:
-        raise RiskError(f"{method}: {step.name()} fails when it is applied to the original again.") from None
+        return None
