@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from found import ATTACKS, ENGINES, engine_of
+from found import ATTACKS, ENGINES, KNOWS_STEPS, attacked_mask, engine_of
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import all_of
 from larvatus.data.pairing import as_release
@@ -20,19 +20,10 @@ WIDER = 2.5  # a 95 % interval, widened to one that leaves out the truth once in
 ROLES = {"confidential": ["a", "b", "c"], "sub_groups": ["g"]}
 
 
-# Attacks that need to know the steps of a release: steps to state for a file from elsewhere, and a mask that they attack.
-KNOWS_STEPS = {"rerun": ("rounding(base=1e-9, columns=['a', 'b'])", "microaggregation(k=2)")}
-
-
 def stated(attack: lv.Attack, data: lv.Microdata, table: pd.DataFrame) -> lv.Release:
     """A file from elsewhere, with the steps that the attack needs."""
     release = as_release(data, table)
     return replace(release, steps=all_of(Mask, [KNOWS_STEPS[attack.name()][0]])) if attack.name() in KNOWS_STEPS else release
-
-
-def masked(attack: lv.Attack, data: lv.Microdata) -> lv.Release:
-    """A release that the attack applies to."""
-    return lv.mask(data, KNOWS_STEPS.get(attack.name(), ("", "additive_noise"))[1], secret=SECRET)
 
 
 def untied(n: int = 3000, seed: int = 2) -> pd.DataFrame:
@@ -81,7 +72,7 @@ def test_engines_agree(attack, engine, frame):
     values = []
     for name in ("memory", engine):
         data = lv.read(frame, **roles, engine=engine_of(name))
-        values.append(lv.risk(data, masked(attack, data), [attack])[0])
+        values.append(lv.risk(data, lv.mask(data, attacked_mask(attack), secret=SECRET), [attack])[0])
     assert close(values[0].plain(), values[1].plain())
 
 
@@ -102,7 +93,7 @@ def test_is_not_fooled_by_constants_duplicates_and_missing_cells(attack):
 def test_scores_say_everything_they_must(attack):
     table = untied(200)
     data = lv.read(table, **ROLES)
-    score = lv.risk(data, masked(attack, data), [attack])[0]
+    score = lv.risk(data, lv.mask(data, attacked_mask(attack), secret=SECRET), [attack])[0]
     assert score.meaning
     assert score.chance is not None
     assert score.s_alone is not None
