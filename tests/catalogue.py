@@ -26,8 +26,15 @@ MASKS = examples("larvatus.masks")
 ATTACKS = examples("larvatus.attacks")
 MEASURES = examples("larvatus.measures")
 METHODS = [*MASKS, *ATTACKS, *MEASURES]
+# Attacks that need to know the steps of a release: steps to state for a file from elsewhere, and a mask that they attack.
+KNOWS_STEPS = {"rerun": ("rounding(base=1e-9, columns=['a', 'b'])", "microaggregation(k=2)")}
 SMALL = "duckdb with room for 60 rows"
 ENGINES = [*file_names("larvatus.engines"), SMALL]
+
+
+def attacked_mask(method: object) -> str:
+    """A mask that an attack applies to; any file has what a measure needs."""
+    return KNOWS_STEPS.get(method.name(), ("", "additive_noise"))[1]
 
 
 SPARK = "spark"

@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from catalogue import ATTACKS, MASKS, MEASURES, SMALL, engine_of
+from catalogue import ATTACKS, MASKS, MEASURES, SMALL, attacked_mask, engine_of
 from larvatus.core import randomness
 from larvatus.core.scratch_names import SCRATCH_PREFIX, scratch, stream_text
 from larvatus.data.contracts import Attack
@@ -145,13 +145,13 @@ def figures(value: object) -> list[float]:
 def scored(method, names: dict[str, str]) -> list[float]:
     table = people(160).rename(columns=names)
     data = lv.read(table, **renamed(ROLES, names))
-    score = (lv.risk if isinstance(method, Attack) else lv.utility)(data, noisy(names), [method])[0]
+    score = (lv.risk if isinstance(method, Attack) else lv.utility)(data, a_release(attacked_mask(method), names), [method])[0]
     return [*figures(score.plain()), *([] if score.by_record is None else score.by_record)]
 
 
-def noisy(names: dict[str, str]) -> lv.Release:
+def a_release(mask: str, names: dict[str, str]) -> lv.Release:
     data = lv.read(people(160).rename(columns=names), **renamed(ROLES, names))
-    return lv.mask(data, lv.masks.AdditiveNoise(), secret=SECRET)
+    return lv.mask(data, mask, secret=SECRET)
 
 
 @cache

@@ -53,7 +53,7 @@ class Microaggregation(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
     random: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset({"k", "grouping", "centre", "together"})
-    nemesis: ClassVar[tuple[str, ...]] = ("group_intersection", "nearest_record", "cluster_match")
+    nemesis: ClassVar[tuple[str, ...]] = ("rerun", "group_intersection", "nearest_record", "cluster_match")
 
     k: Annotated[int, Field(ge=2)] = Field(default=3, description="smallest size of a group")
     grouping: Literal["mdav", "fixed", "optimal", "projection"] = Field(

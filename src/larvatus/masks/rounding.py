@@ -42,7 +42,7 @@ class Rounding(Mask):
     keeps_ranks: ClassVar[bool] = True
     random: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset({"base"})
-    nemesis: ClassVar[tuple[str, ...]] = ("interval_match", "interval_disclosure")
+    nemesis: ClassVar[tuple[str, ...]] = ("rerun", "interval_match", "interval_disclosure")
 
     base: Base | tuple[Base, ...] | dict[str, Base] = Field(default=10.0, description="values become multiples of it")
     scope: Literal["sub_group", "file"] = Field(default="file", description="has no effect on this mask")

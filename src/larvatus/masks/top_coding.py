@@ -68,7 +68,7 @@ class TopCoding(Mask):
     keeps_ranks: ClassVar[bool] = True
     random: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset({"tail", "side", "replacement", "period"})
-    nemesis: ClassVar[tuple[str, ...]] = ("interval_match", "nearest_record", "aggregate_disclosure")
+    nemesis: ClassVar[tuple[str, ...]] = ("rerun", "interval_match", "nearest_record", "aggregate_disclosure")
 
     tail: _Share | tuple[_Share, ...] | dict[str, _Share] | None = Field(
         default=None, description="share of the values to cut at each side (default: 0.03 if no bound is given)"

@@ -18,6 +18,15 @@ def counts_inside(low: Floats, high: Floats, y: Floats) -> Ints:
     low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
     if p == 0:
         return np.full(len(low), n, dtype=np.int64)
+    return np.asarray(_count(low, high, np.ascontiguousarray(y), *narrowest_intervals(low, high, y)))
+
+
+def narrowest_intervals(low: Floats, high: Floats, y: Floats) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """The rows of y in the order of each column, where each interval starts and stops there, and its narrowest column.
+
+    The fourth result is the number of values present in each column; rows without a value come after them in the order.
+    """
+    n, p = y.shape
     order = np.argsort(y, axis=0, kind="stable")
     present = (~np.isnan(y)).sum(axis=0)
     start, stop = np.empty((p, len(low)), dtype=np.int64), np.empty((p, len(low)), dtype=np.int64)
@@ -25,8 +34,7 @@ def counts_inside(low: Floats, high: Floats, y: Floats) -> Ints:
         there = y[order[: present[j], j], j]
         start[j], stop[j] = np.searchsorted(there, low[:, j], "left"), np.searchsorted(there, high[:, j], "right")
     length = np.maximum(stop - start, 0) + (n - present)[:, None]
-    return np.asarray(_count(low, high, np.ascontiguousarray(y), np.ascontiguousarray(order.T), start, stop, present,
-                             np.argmin(length, axis=0)))
+    return np.ascontiguousarray(order.T), start, stop, present, np.asarray(np.argmin(length, axis=0))
 
 
 @kernel()

@@ -1,0 +1,276 @@
+"""Apply the deterministic steps of a release to the original again, as an intruder who holds the whole file can.
+
+A column is known exactly if every step that masked it draws no random numbers. Ties that a step breaks by the secret are broken
+by a key of the intruder. After reverse mapping, a record has one of the values that records with its masked value share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup
+from larvatus.attacks.linkage.linkage_keys import TARGET, keys_of
+from larvatus.core.arrays import Floats
+from larvatus.core.errors import LarvatusError, RiskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
+from larvatus.data.contracts import Array, Attack, Block, Column, Mask
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata
+from larvatus.data.record_selection import MARK
+from larvatus.data.release import Release
+from larvatus.data.step_application import apply_step
+from larvatus.data.step_columns import codes_in, taken_by, taken_in_turn
+from larvatus.data.sub_groups import settle
+
+if TYPE_CHECKING:
+    from larvatus.stats.linkage.rerun_boxes import Boxes
+
+_TIE, _HERE = scratch("tie"), scratch("here")
+_LOW, _HIGH, _WAS = "rerun from", "rerun to", "before the rerun"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerunGroup(LinkedGroup):
+    """One sub-group with the box of every record."""
+
+    boxes: Boxes
+
+
+@dataclass(frozen=True, slots=True)
+class RerunKeys(GroupKeys):
+    """The released columns that the intruder can compute (`masked`), with the codes of categorical ones.
+
+    In columns that a random step masked (`noisy`), the intruder knows the values before that step.
+    """
+
+    codes: Mapping[str, Array]
+    noisy: tuple[str, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        made = [scratch(kind, n) for kind in (_LOW, _HIGH, _WAS) for n in self.masked]
+        made += [scratch(_LOW, n) for n in self.noisy]
+        return list(dict.fromkeys([*self.masked, *self.noisy, *made, *self.keys.exact, TARGET]))
+
+    def sides(self, block: Block) -> RerunGroup:
+        from larvatus.stats.linkage.coordinates import same_rows
+        from larvatus.stats.linkage.rerun_boxes import Boxes
+
+        n = len(block)
+        low, high = (self._matrix([self._coded(kind, c, block) for c in self.masked], n) for kind in (_LOW, _HIGH))
+        y = self._matrix([block[c] for c in self.masked], n)
+        equal = same_rows([block[scratch(_WAS, c)] for c in self.masked], n)
+        same = same_rows([block[c] for c in self.keys.exact], n)
+        own = np.flatnonzero(block[TARGET] == 1)
+        near, z = block.matrix([scratch(_LOW, c) for c in self.noisy]), block.matrix(self.noisy)
+        return RerunGroup(low, y, same, own, np.arange(n), self.masked, boxes=Boxes(low, high, y, near, z, equal))
+
+    def _coded(self, kind: str, name: str, block: Block) -> Array:
+        values = block[scratch(kind, name)]
+        return self.codes[name][values] if name in self.codes else values
+
+    @staticmethod
+    def _matrix(columns: Sequence[Array], n: int) -> Floats:
+        numbers = [c if c.dtype.kind == "f" else np.where(c >= 0, c.astype(np.float64), np.nan) for c in columns]
+        return np.array(numbers, dtype=np.float64).reshape(len(columns), n).T
+
+
+def rerun_keys(
+    attack: Attack, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom, targets: int | None
+) -> tuple[RerunKeys, list[str]]:
+    """The columns that can be computed from the original, and notes; an error if the attack does not apply."""
+    check_knowledge(attack.name(), release, intruder)
+    original = original.with_confidential([n for n in original.roles.confidential if n not in release.joined])
+    found = [Rerun.of(attack.name(), original, release, intruder, random)]
+    shown = [{n: n for n in found[0].exact + tuple(found[0].ranked)}]
+    for other in release.others:
+        more = _other_rerun(attack.name(), original, release, other, intruder, random)
+        if more is not None:
+            found.append(more)
+            shown.append({n: b for n, b in other.joined.items() if b in more.exact + tuple(more.ranked)})
+    keys = keys_of(attack.name(), original, release, intruder, random, targets, needed=False)
+    table, columns, codes = keys.joined.table, release.data.table.columns, dict[str, Array]()
+    for rerun, names in zip(found, shown, strict=True):
+        limits = rerun.limits()
+        for kind in (_LOW, _HIGH):
+            table = table.pair(limits.table, {scratch(kind, n): scratch(kind, b) if b in rerun.ranked else b
+                                              for n, b in names.items()})
+        table = table.pair(original.table, {scratch(_WAS, n): b for n, b in names.items()})
+        codes |= {n: codes_in(limits.table.columns[b], columns[n]) for n, b in names.items() if columns[n].kind == "nominal"}
+    noisy = tuple(n for n in release.data.numeric(found[0].noisy))
+    table = table.pair(found[0].data.table, {scratch(_LOW, n): n for n in noisy})
+    masked = tuple(n for n in release.data.confidential if any(n in names for names in shown))
+    keys = replace(
+        keys, joined=keys.joined.holding(table), numbers=tuple(n for n in keys.numbers if n in (*masked, *noisy)),
+        notes=tuple(n for n in keys.notes if "different type" not in n),
+    )
+    unused = [n for n in release.data.confidential if n not in (*masked, *noisy)]
+    said = [f"{', '.join(noisy)}: the nearest values are used, because a random step masked them"] if noisy else []
+    said += [f"{', '.join(unused)}: not used, because they cannot be computed from the original"] if unused else []
+    return RerunKeys(keys, masked, (), (), codes, noisy), said
+
+
+def check_knowledge(method: str, release: Release, intruder: Intruder) -> None:
+    """Raise an error unless the intruder knows all columns of all records, and how they were masked."""
+    first = [n for n in release.data.confidential if n not in release.joined]
+    known = intruder.known and not set(release.data.released) - set(release.joined) <= set(intruder.known)
+    if known or (not intruder.known and intruder.keys is not None and intruder.keys < len(first)):
+        raise RiskError(f"{method}: the steps can be rerun only by an intruder who knows every released column.")
+    if intruder.file is not None or intruder.error:
+        what = "the original values, not an own file" if intruder.file is not None else "the original values without error"
+        raise RiskError(f"{method}: the steps can be rerun only by an intruder who knows {what}.")
+    if not release.steps:
+        raise RiskError(f"{method}: how the file was masked is not known, so the steps cannot be rerun.")
+    if not intruder.told(release.steps):
+        raise RiskError(f"{method}: the intruder does not know all settings of the steps (intruder.published).")
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """The original after the steps: columns known `exact`, and `ranked` ones with the data before reverse mapping.
+
+    `noisy` columns are masked by a random step too; their values are those before it.
+    """
+
+    data: Microdata
+    exact: tuple[str, ...]
+    noisy: tuple[str, ...]
+    ranked: Mapping[str, tuple[Microdata, str]]  # by column, and the scope of reverse mapping
+
+    @classmethod
+    def of(cls, method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Rerun:
+        data = _as_masked(original, release)
+        current, steps = data, release.steps
+        exact, masked, computed = set(data.confidential), set[str](), set[str]()
+        ranked: dict[str, tuple[Microdata, str]] = {}
+        why = ""
+        for i, step in enumerate(steps):
+            taken = taken_by(step, current)
+            reason, lost = "", set[str]()
+            if step.drops:
+                current = _in_release(current, release)
+                if intruder.presence == "unknown" or any(s.drops for s in steps[i + 1 :]):
+                    reason = f"it is not known which records {step.name()} kept"
+                    lost = {n for names in taken_in_turn(data, steps[i + 1 :]) for n in names}
+            else:
+                masked |= set(taken)
+                known = set(taken) & (exact | ranked.keys())
+                reason = _obstacle(step, taken, exact, ranked)
+                after = _again(step, current, data, random.child("rerun", str(i))) if known and not reason else None
+                if after is not None:
+                    computed |= known
+                    if _reverses(step):
+                        ranked |= {n: (current, step.scope) for n in current.numeric(taken) if n in exact}
+                        exact -= set(taken)
+                    current = after
+                elif known:
+                    reason, lost = reason or f"{step.name()} fails when it is applied to the original again", set(taken)
+            why = why or reason
+            exact, ranked = exact - lost, {n: r for n, r in ranked.items() if n not in lost}
+        here = [n for n in data.confidential if n in masked and n in release.data.confidential]
+        if not computed & set(here):
+            raise RiskError(f"{method}: {why or 'no step masks a column of the release'}, so the steps cannot be rerun.")
+        noisy = (n for n in current.numeric(here) if n not in exact and n not in ranked)
+        return cls(current, tuple(n for n in here if n in exact), tuple(noisy), {n: ranked[n] for n in here if n in ranked})
+
+    def limits(self) -> Microdata:
+        """The data with the smallest and the largest value of the records with the same masked value, for ranked columns."""
+        current = self.data
+        for name, (before, scope) in self.ranked.items():
+            low, high = scratch(_LOW, name), scratch(_HIGH, name)
+            tied = self.data.holding(self.data.table.pair(before.table, {_TIE: name}))
+
+            def share(group: int, block: Block, name: str = name, low: str = low, high: str = high) -> Mapping[str, Array]:
+                _, code = np.unique(block[_TIE], return_inverse=True)
+                least, most = np.full(len(block), np.inf), np.full(len(block), -np.inf)
+                np.minimum.at(least, code, block[name])
+                np.maximum.at(most, code, block[name])
+                return {low: least[code], high: most[code]}
+
+            made = [Column(low, "number"), Column(high, "number")]
+            done = (tied.ungrouped() if scope == "file" else tied).map_groups(share, [name, _TIE], made)
+            current = current.holding(current.table.pair(done.table, {low: low, high: high}))
+        return current
+
+
+def _other_rerun(
+    method: str, original: Microdata, release: Release, other: Release, intruder: Intruder, random: RecordRandom
+) -> Rerun | None:
+    """The rerun of another release of the same records in the same sub-groups, if it is possible."""
+    if not other.steps or not intruder.told(other.steps) or other.data.groups.labels != release.data.groups.labels:
+        return None
+    try:
+        return Rerun.of(method, original, other, intruder, random)
+    except RiskError:
+        return None
+
+
+def _as_masked(original: Microdata, release: Release) -> Microdata:
+    """The original as the first step had it: without columns that rules derive, in the sub-groups in which it was masked."""
+    derived = _derived(release)
+    data = original.with_confidential([n for n in original.confidential if n not in derived])
+    seen = zip(release.steps, taken_in_turn(data, release.steps), strict=True)
+    needs = [s.smallest(data.with_confidential(names)) for s, names in seen if s.scope == "sub_group"]
+    limit = max([data.sub_groups.smallest, *needs])
+    outcome = settle(data.groups, data.present().tolist(), limit, data.sub_groups.small, "rerun")
+    return data if outcome.target == tuple(range(len(data.groups))) else data.settled(outcome)
+
+
+def _derived(release: Release) -> set[str]:
+    """Columns that a rule of the release computes from others after the steps."""
+    from larvatus.constraints.rules import Rule, RuleProblem, parse_rule
+    from larvatus.constraints.settings import derived_order
+
+    rules: list[Rule] = []
+    for row in release.rules:
+        with suppress(RuleProblem):
+            rules.append(parse_rule(str(row["rule"])))
+    return set(derived_order(rules))
+
+
+def _in_release(data: Microdata, release: Release) -> Microdata:
+    """The records that the release contains, with its weight."""
+    marked = release.data.table.map_rows(lambda g, b: {_HERE: np.ones(len(b))}, (), [Column(_HERE, "number")])
+    table = data.table.pair(marked, {_HERE: _HERE}, partly=True).take(lambda g, b: b[_HERE] == 1, [_HERE])
+    weight = data.roles.weight
+    if weight and weight in release.data.table.columns:
+        table = table.pair(release.data.table, {weight: weight})
+    return data.holding(table)
+
+
+def _reverses(step: Mask) -> bool:
+    return step.name() == "reverse_map"
+
+
+def _obstacle(step: Mask, taken: Sequence[str], exact: Collection[str], ranked: Collection[str]) -> str:
+    """Why the intruder cannot compute what the step does; empty if nothing prevents it.
+
+    Masks that keep the order of values and blank none treat each column on its own: a column that is not known does not matter.
+    """
+    if isinstance(step.where, str) and step.where.startswith(MARK):
+        return f"the records of {step.name()} are listed in a file"
+    if _reverses(step):
+        return f"{step.name()} maps some records only" if step.where is not None else ""
+    if step.random:
+        return f"{step.name()} draws random numbers"
+    if step.keeps_ranks and not step.blanks:
+        return ""
+    unknown = [n for n in taken if n not in exact]
+    if not unknown:
+        return ""
+    how = "by rank" if unknown[0] in ranked else "at random"
+    return f"{step.name()} follows a step that moves the values of {unknown[0]} {how}"
+
+
+def _again(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Microdata | None:
+    """The data after the step; None if it fails, because columns masked at random lack the values it had."""
+    try:
+        return apply_step(step, current, original, random).data
+    except LarvatusError:
+        return None
