@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.attacks.linkage.exact_law import ExactLaw
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys
 from larvatus.attacks.linkage.nearest_credits import Linker, Part, credit_by_nearness
 from larvatus.attacks.linkage.release_law import ReleaseLaw
@@ -94,6 +96,7 @@ class PosteriorLink:
         """Credits under the stated law, or under a law learnt from records."""
         given = self._given()
         errors = self._errors()
+        exact = self.exact(law, errors)
         if law is not None:
             fits = self._stated(law, given, errors)
             folds = 1
@@ -109,6 +112,9 @@ class PosteriorLink:
             fold = self._fold(block, folds)
             wanted = block[TARGET] == 1
             whole = not (np.isnan(block.matrix(x)[wanted]).any() or np.isnan(block.matrix(y)).any())
+            match = exact.match(group, block) if exact is not None else None
+            if match is not None:
+                return [(np.ones(len(block), dtype=bool), partial(match.credit, posterior=self.rule == "posterior"))]
             out: list[Part] = []
             for f in range(folds):
                 fit = fits[group][f]
@@ -125,10 +131,16 @@ class PosteriorLink:
             return parts(group, block, [[f.without(p, k) for f in fits[g]] for g in range(len(fits))], p - k, x[: p - k],
                          y[: len(y) - k])
 
-        columns = list(dict.fromkeys([*x, *y, *given.columns, *self.keys.columns]))
+        columns = list(dict.fromkeys([*x, *y, *given.columns, *self.keys.columns, *(exact.columns if exact else ())]))
         return credit_by_nearness(
             self.keys, self.release.data, self.guesses, parts, columns, 2, _soft_points(self.keys, self._soft), alone
         )
+
+    def exact(self, law: ReleaseLaw | None, errors: Sequence[Floats] | None = None) -> ExactLaw | None:
+        """The law if its noise is not normal and the intruder knows all that enters it; otherwise noise is taken as normal."""
+        if law is None or any(e.any() for e in (self._errors() if errors is None else errors)):
+            return None
+        return ExactLaw.of(law, self.keys)
 
     def _by_patterns(self, fit: _Fitted, away: Floats, wanted: NDArray[np.bool_], missing: Sequence[Floats]) -> Linker:
         """A link on the cells that both target and candidate have, with the costs of missing cells."""
