@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +11,9 @@ from larvatus.attacks.linkage.linkage_keys import Keys
 from larvatus.attacks.linkage.release_law import Draws, ReleaseLaw
 from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Block
-from larvatus.stats.linkage.noise_match import CODES, NoiseMatch
+
+if TYPE_CHECKING:
+    from larvatus.stats.linkage.noise_match import NoiseMatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class ExactLaw:
         If the intruder does not know all original records, released records take their place in the background density.
         """
         from larvatus.stats.linkage.noise_coordinates import unmixing
+        from larvatus.stats.linkage.noise_match import CODES, NoiseMatch
 
         draws, law = self.draws[group], self.law
         y, x = block.matrix(law.released), block.matrix(self.known)
