@@ -1,17 +1,22 @@
 """Link all records of a sub-group at once, each released record to one original record (Domingo-Ferrer and Torra 2003).
 
-    π* = arg min_π Σ_i ‖(x_i − y_π(i)) / sd(y)‖²  over the permutations π that leave S unchanged;
-    target i succeeds if π*(i) = i.
+    π* = arg min_π Σ_i c(x_i, y_π(i))  over the permutations π that leave S unchanged;  target i succeeds if π*(i) = i.
+
+    by distance   c(x, y) = ‖(x − y) / sd(y)‖²
+    by law        c(x, y) = −log f(y | x, s), the density of the released values under the law of the mask
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
+from larvatus.attacks.linkage.posterior_links import PairCosts, PosteriorLink
+from larvatus.attacks.linkage.release_law import ReleaseLaw, law_of
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
@@ -20,13 +25,18 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
 
+_TRIALS = ("distance", "law", "law, most probable")
+
 
 class OptimalAssignment(Attack):
-    """The intruder knows every record of the sub-group and assigns a released record to each, at the least total distance.
+    """The intruder knows every record of the sub-group and assigns a released record to each, at the least total cost.
 
     Knowing all targets helps: a released record assigned to one target is not available for another, which a search for
-    nearest records ignores. Distances are squared, in standard deviations of the released values. Records that differ in S
-    are never linked. Assignments of equal cost share the credit: several are found, in keyed random order.
+    nearest records ignores. The cost is squared distance, in standard deviations of the released values. If the mask has a
+    linear law and the intruder knows its settings, two further trials use −log f(y | x) under that law: the best assignment,
+    and the most probable record of each target given that every released record belongs to one original record. The most
+    successful trial is scored. Records that differ in S are never linked. Assignments of equal cost share the credit: several
+    are found, in keyed random order.
 
     Parameters:
         largest: largest number of records assigned at once; larger sets are cut into blocks along the direction of largest
@@ -34,7 +44,8 @@ class OptimalAssignment(Attack):
     """
 
     assumes: ClassVar[str] = (
-        "The intruder knows the original values of all records in the file, and that each has exactly one released record."
+        "The intruder knows the original values of all records in the file, and that each has exactly one released record. "
+        "The law of the mask is used if it has one and its settings are known."
     )
 
     largest: Annotated[int, Field(ge=2, le=20_000)] = Field(
@@ -45,21 +56,49 @@ class OptimalAssignment(Attack):
         by = GroupKeys.of(self, original, release, intruder, random)
         cut = sum(n > self.largest for n in by.keys.joined.groups.sizes)
         notes = [f"{cut} sub-groups of more than {self.largest:,} records may have been assigned in blocks"] if cut else []
+        law = _law(by, original, release, intruder)
+        meaning = "share of records that are assigned their own released record"
+        if law is None:
+            return link_groups(self, meaning, original, release, intruder, by, self._linker(None), notes=notes, one_guess=True)
+        link = PosteriorLink(by.keys, original, release, (1,), "posterior" if by.keys.own_file else "likelihood", random)
+        notes.append(f"the score is the largest of {len(_TRIALS)} trials: {'; '.join(_TRIALS)}")
         return link_groups(
-            self, "share of records that are assigned their own released record", original, release, intruder, by,
-            self._link, notes=notes, one_guess=True,
+            self, meaning, original, release, intruder, by, self._linker(link.pair_costs(law)), notes=notes, one_guess=True,
+            trials=("cost", _TRIALS), columns=[*link.law_columns, *law.design.columns],
         )
 
-    def _link(self, sides: LinkedGroup) -> Floats:
-        from larvatus.stats.linkage.assignment import assignment_credit
+    def _linker(self, pairs: PairCosts | None) -> Callable[[LinkedGroup], Floats]:
+        from larvatus.stats.linkage.assignment import assignment_credit, law_credits
         from larvatus.stats.linkage.paired_points import in_same_units, rows_by_code
 
-        x, y = in_same_units(sides.originals, sides.y)
-        out = np.empty(len(y))
-        holds = np.zeros(len(y), dtype=bool)
-        holds[sides.holds] = True
-        for rows in rows_by_code(sides.same):
-            mine = np.flatnonzero(holds[rows])
-            if len(mine):
-                out[rows[mine]] = assignment_credit(x[rows[mine]], y[rows], self.largest, mine)
-        return out[sides.own]
+        def link(sides: LinkedGroup) -> Floats:
+            x, y = in_same_units(sides.originals, sides.y)
+            out = np.zeros((1 if pairs is None else len(_TRIALS), len(y)))
+            holds = np.zeros(len(y), dtype=bool)
+            holds[sides.holds] = True
+            under = None
+            if pairs is not None and sides.block is not None:
+                under = pairs(sides.group, sides.block, without_soft=sides.soft == 0)
+            for rows in rows_by_code(sides.same):
+                mine = np.flatnonzero(holds[rows])
+                if not len(mine):
+                    continue
+                held = rows[mine]
+                out[0, held] = assignment_credit(x[held], y[rows], self.largest, mine)
+                if under is not None:
+                    costs, points = under.costs, (under.left[held], under.right[rows])
+                    out[1:, held] = law_credits(
+                        x[held], y[rows], mine, points, lambda a, b, h=held, r=rows, c=costs: c(h[a], r[b]),
+                        self.largest, under.level,
+                    )
+            return out[:, sides.own]
+
+        return link
+
+
+def _law(by: GroupKeys, original: Microdata, release: Release, intruder: Intruder) -> ReleaseLaw | None:
+    """The law of the release, if the intruder knows it and searches within the sub-groups in which it holds."""
+    steps = [s for r in (release, *release.others) for s in r.steps]
+    if not steps or not intruder.told(steps) or by.keys.joined.groups.labels != release.data.groups.labels:
+        return None
+    return law_of(release, original)

@@ -93,12 +93,19 @@ def with_error(law: FactorLaw, error: float) -> FactorLaw:
 
 @dataclass(frozen=True, slots=True)
 class GroupLaw:
-    """In one sub-group: E(Y | X, S) = intercept + on_x X + on_s S, and Cov(Y | X, S)."""
+    """In one sub-group: E(Y | X, S) = intercept + on_x X + on_s S, and Cov(Y | X, S).
+
+    The noise is rootᵀ u, with independent draws u of variance 1 and distribution `shape`; `root` is draws × columns. It is
+    needed unless the draws are normal. `blur` is the SD of small changes to the draws, for masks that make them orthogonal.
+    """
 
     intercept: Matrix
     on_x: Matrix
     on_s: Matrix
     covariance: Matrix
+    shape: NoiseLaw = "normal"
+    root: Matrix | None = None
+    blur: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class AdditiveNoise(Mask):
         p = len(names)
         spread, _ = self._spread(original.ungrouped() if self.scope == "file" else original)
         spread = np.repeat(spread, len(original.groups), axis=0) if self.scope == "file" else spread
-        groups = [GroupLaw(np.zeros(p), np.eye(p), np.zeros((p, 0)), np.diag(s**2)) for s in spread]
+        groups = [GroupLaw(np.zeros(p), np.eye(p), np.zeros((p, 0)), np.diag(s**2), self.noise, np.diag(s)) for s in spread]
         return Law(names, (), tuple(groups))
 
     def factor_law(self, original: Microdata) -> Mapping[str, FactorLaw] | None:

@@ -78,7 +78,10 @@ class CorrelatedNoise(Mask):
         p = len(original.confidential)
         roots = roots_of(original.ungrouped() if self.scope == "file" else original)
         roots = roots * len(original.groups) if self.scope == "file" else roots
-        groups = [GroupLaw(np.zeros(p), np.eye(p), np.zeros((p, 0)), self.variance * r.covariance) for r in roots]
+        groups = [
+            GroupLaw(np.zeros(p), np.eye(p), np.zeros((p, 0)), self.variance * r.covariance, self.noise,
+                     np.sqrt(self.variance) * r.weights) for r in roots
+        ]
         return Law(original.confidential, (), tuple(groups))
 
     def altered(self) -> str:

@@ -101,7 +101,7 @@ class LinearModel(Mask):
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":
             return None
-        return linear_law(original, self._beta(original.confidential))
+        return linear_law(original, self._beta(original.confidential), shape=self.noise)
 
     def altered(self) -> str:
         return ""

@@ -110,7 +110,8 @@ class SufficiencyBased(Mask):
         if self.where is not None or self.scope == "file":
             return None
         weight = checked_weight(original, self.name(), MaskError) if self.weighted else None
-        return linear_law(original, self._beta(original.confidential), weight)
+        shape = "normal" if self.weighted else self.noise
+        return linear_law(original, self._beta(original.confidential), weight, shape, orthogonal=True)
 
     def altered(self) -> str:
         return ""

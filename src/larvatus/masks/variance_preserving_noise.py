@@ -100,7 +100,10 @@ class VariancePreservingNoise(Mask):
         names, p = original.confidential, len(original.confidential)
         roots = roots_of(original.ungrouped() if self.scope == "file" else original)
         maps = [self._map(r, names) for r in roots] * (len(original.groups) if self.scope == "file" else 1)
-        groups = [GroupLaw(m.shift, np.diag(m.shrink), np.zeros((p, 0)), m.weights.T @ m.weights) for m in maps]
+        groups = [
+            GroupLaw(m.shift, np.diag(m.shrink), np.zeros((p, 0)), m.weights.T @ m.weights, self.noise, m.weights)
+            for m in maps
+        ]
         return Law(names, (), tuple(groups))
 
     def altered(self) -> str:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from larvatus.attacks.linkage.exact_law import ExactLaw
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys
 from larvatus.attacks.linkage.nearest_credits import Linker, Part, credit_by_nearness
 from larvatus.attacks.linkage.release_law import ReleaseLaw
@@ -25,6 +27,11 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.stats.linear.moments import SampleMoments
 from larvatus.stats.linkage.gaussian_match import Coordinates, Joint, coordinates, semi_definite, slope
+
+if TYPE_CHECKING:
+    from larvatus.stats.linkage.assignment import Costs
+    from larvatus.stats.linkage.missing_patterns import PatternedPoints
+    from larvatus.stats.linkage.noise_match import NoiseMatch
 
 MatchRule = Literal["posterior", "likelihood"]
 LawOf = Literal["mask", "cross_fit", "in_sample"]
@@ -61,6 +68,26 @@ class _Fitted:
 
 
 @dataclass(frozen=True, slots=True)
+class PairsUnderLaw:
+    """Points of both sides of a sub-group, and −log f(y | x) of pairs of rows, up to a constant for each row of x.
+
+    If the intruder does not know all originals, the cost is relative to the density of y. `level` says that many costs are
+    equal although values differ.
+    """
+
+    left: Floats
+    right: Floats
+    costs: Costs
+    level: bool = False
+
+
+class PairCosts(Protocol):
+    """Gives the pairs of a sub-group; without S known with error if asked."""
+
+    def __call__(self, group: int, block: Block, without_soft: bool = False) -> PairsUnderLaw: ...
+
+
+@dataclass(frozen=True, slots=True)
 class PosteriorLink:
     """One attack: its keys, its data, and the rule by which it links."""
 
@@ -94,6 +121,7 @@ class PosteriorLink:
         """Credits under the stated law, or under a law learnt from records."""
         given = self._given()
         errors = self._errors()
+        exact = self.exact(law, errors)
         if law is not None:
             fits = self._stated(law, given, errors)
             folds = 1
@@ -109,6 +137,9 @@ class PosteriorLink:
             fold = self._fold(block, folds)
             wanted = block[TARGET] == 1
             whole = not (np.isnan(block.matrix(x)[wanted]).any() or np.isnan(block.matrix(y)).any())
+            match = exact.match(group, block) if exact is not None else None
+            if match is not None:
+                return [(np.ones(len(block), dtype=bool), partial(match.credit, posterior=self.rule == "posterior"))]
             out: list[Part] = []
             for f in range(folds):
                 fit = fits[group][f]
@@ -125,13 +156,58 @@ class PosteriorLink:
             return parts(group, block, [[f.without(p, k) for f in fits[g]] for g in range(len(fits))], p - k, x[: p - k],
                          y[: len(y) - k])
 
-        columns = list(dict.fromkeys([*x, *y, *given.columns, *self.keys.columns]))
+        columns = list(dict.fromkeys([*x, *y, *given.columns, *self.keys.columns, *(exact.columns if exact else ())]))
         return credit_by_nearness(
             self.keys, self.release.data, self.guesses, parts, columns, 2, _soft_points(self.keys, self._soft), alone
         )
 
+    def pair_costs(self, law: ReleaseLaw) -> PairCosts:
+        """For whole sub-groups, −log f(y | x) of every pair of records under a stated law; see `PairsUnderLaw`."""
+        from larvatus.stats.linkage.missing_patterns import squared_distances
+
+        given, errors = self._given(), self._errors()
+        exact = self.exact(law, errors)
+        fits = [f[0] for f in self._stated(law, given, errors)]
+        x, y, soft = self._x, self._y, len(self._soft)
+        missing = self._missing_costs()
+
+        def of(group: int, block: Block, without_soft: bool = False) -> PairsUnderLaw:
+            match = exact.match(group, block) if exact is not None else None
+            if match is not None:
+                return _exact_pairs(match)
+            k = soft if without_soft else 0
+            p = len(x) - k
+            fit = fits[group].without(len(x), k)
+            x_here, y_here = block.matrix(x[:p]), block.matrix(y[: len(y) - k])
+            away = np.hstack([x_here, y_here]) - fit.mean - given.matrix(group, block) @ fit.on_s.T
+            u, v = np.nan_to_num(away[:, :p]) @ fit.points.of_x, np.nan_to_num(away[:, p:]) @ fit.points.of_y
+            held = ~np.isnan(x_here).all(axis=1)
+            if not (np.isnan(x_here[held]).any() or np.isnan(y_here).any()):
+                return PairsUnderLaw(u, v, lambda a, b: squared_distances(u[a], v[b]) / 2)
+            patterned = self._patterned(fit, away, held, missing[:p])
+            return PairsUnderLaw(u, v, lambda a, b: patterned.costs(a, b) / 2)
+
+        return of
+
+    @property
+    def law_columns(self) -> tuple[str, ...]:
+        """All columns that `pair_costs` reads, besides those of the law itself."""
+        return tuple(dict.fromkeys([*self._x, *self._y, *self._given().columns]))
+
+    def exact(self, law: ReleaseLaw | None, errors: Sequence[Floats] | None = None) -> ExactLaw | None:
+        """The law if its noise is not normal and the intruder knows all that enters it; otherwise noise is taken as normal."""
+        if law is None or any(e.any() for e in (self._errors() if errors is None else errors)):
+            return None
+        return ExactLaw.of(law, self.keys)
+
     def _by_patterns(self, fit: _Fitted, away: Floats, wanted: NDArray[np.bool_], missing: Sequence[Floats]) -> Linker:
         """A link on the cells that both target and candidate have, with the costs of missing cells."""
+        return self._patterned(fit, away, wanted, missing).credit
+
+    def _patterned(
+        self, fit: _Fitted, away: Floats, wanted: NDArray[np.bool_], missing: Sequence[Floats]
+    ) -> PatternedPoints:
+        """Both sides, to be compared on the cells that both have, with the costs of missing cells."""
         from larvatus.stats.linkage.gaussian_match_missing import by_pattern
 
         p = len(fit.joint.xx)
@@ -141,7 +217,7 @@ class PosteriorLink:
             places = self._shown_by(j)
             codes = (~shown[:, places]) @ (2 ** np.arange(len(places)))
             constant += cost[np.ix_((~held[:, j]).astype(np.int64), codes)]
-        return replace(points, constant=constant).credit
+        return replace(points, constant=constant)
 
     def _shown_by(self, j: int) -> list[int]:
         """Positions of the released columns that correspond to the j-th known column."""
@@ -297,6 +373,16 @@ class PosteriorLink:
             joint = Joint(left[:a, :a] + np.diag(errors[g]), left[:a, b:d] @ on.T, yy)
             out.append([_Fitted.of(mean[:b] - on_s @ mean[s], on_s, joint, self.rule)])
         return out
+
+
+def _exact_pairs(match: NoiseMatch) -> PairsUnderLaw:
+    from larvatus.stats.linkage.noise_match import CODES
+
+    level = bool((match.codes == CODES["uniform"]).any())
+    if match.known is match.left:
+        return PairsUnderLaw(match.left, match.right, match.costs, level)
+    density = match.background(np.zeros(len(match.right), dtype=np.int64))
+    return PairsUnderLaw(match.left, match.right, lambda a, b: match.costs(a, b) + density[b], level)
 
 
 def _added(a: list[Floats], b: list[Floats]) -> list[Floats]:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,9 +15,23 @@ from larvatus.core.arrays import Matrix
 from larvatus.core.errors import RolesError
 from larvatus.data.copies import copies_asked
 from larvatus.data.design import Design, design_of
+from larvatus.data.laws import GroupLaw, NoiseLaw
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.step_columns import seen_by
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """In one sub-group: the constant of E(Y | X, S), and noise rootᵀ u with independent draws u.
+
+    `shapes` and `blur` hold the distribution of each draw and the SD of small changes to it; see `GroupLaw`.
+    """
+
+    constant: Matrix
+    root: Matrix
+    shapes: tuple[NoiseLaw, ...]
+    blur: Matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +39,8 @@ class ReleaseLaw:
     """For every sub-group, the coefficients of released columns on original columns and terms of S, and the noise covariance.
 
     `noise` is None if several steps mask the same column: the noise of a later step is scaled by the output of an earlier
-    one, so the covariance of the released values, which the intruder can compute, is used instead.
+    one, so the covariance of the released values, which the intruder can compute, is used instead. `draws` tells how the
+    noise was drawn; it is None in the same case, and if copies were averaged or releases joined.
     """
 
     released: tuple[str, ...]
@@ -33,6 +48,12 @@ class ReleaseLaw:
     design: Design
     on_both: tuple[Matrix, ...]
     noise: tuple[Matrix, ...] | None
+    draws: tuple[Draws, ...] | None = None
+
+    @property
+    def normal(self) -> bool:
+        """Whether all noise is normal, as far as the law states it."""
+        return self.draws is None or all(shape == "normal" for d in self.draws for shape in d.shapes)
 
 
 def law_of(release: Release, original: Microdata) -> ReleaseLaw | None:
@@ -62,11 +83,16 @@ def law_of(release: Release, original: Microdata) -> ReleaseLaw | None:
             _beside([law[1][g][np.ix_(r, r)] for law, r in zip(laws, rows, strict=True) if law[1] is not None])
             for g in range(len(whole.groups))
         )
-    return ReleaseLaw(tuple(n for names in columns for n in names), first, design, on, noise)
+    draws: tuple[Draws, ...] | None = None
+    if noise is not None and len(laws) == 1 and laws[0][2] is not None:
+        draws = tuple(replace(d, constant=d.constant[rows[0]], root=d.root[:, rows[0]]) for d in laws[0][2])
+    return ReleaseLaw(tuple(n for names in columns for n in names), first, design, on, noise, draws)
 
 
-def _alone(release: Release, original: Microdata, design: Design) -> tuple[list[Matrix], list[Matrix] | None] | None:
-    """Coefficients [on X, on S] of one release per sub-group, and its noise covariance (None: see `ReleaseLaw`)."""
+def _alone(
+    release: Release, original: Microdata, design: Design
+) -> tuple[list[Matrix], list[Matrix] | None, list[Draws] | None] | None:
+    """Coefficients [on X, on S] of one release per sub-group, its noise covariance, and its draws (see `ReleaseLaw`)."""
     if not release.steps:
         return None
     names, terms = original.confidential, design.names
@@ -75,6 +101,7 @@ def _alone(release: Release, original: Microdata, design: Design) -> tuple[list[
     on = [np.hstack([np.eye(p), np.zeros((p, q))]) for _ in range(groups)]
     noise: list[Matrix] | None = [np.zeros((p, p)) for _ in range(groups)]
     start = copies_asked(release.steps)[1]
+    draws = [Draws(np.zeros(p), np.zeros((0, p)), (), np.zeros(0)) for _ in range(groups)]
     for i, step in enumerate(release.steps):
         if step.drops or step.where is not None:
             return None
@@ -85,6 +112,7 @@ def _alone(release: Release, original: Microdata, design: Design) -> tuple[list[
         s = _places(law.given, terms)
         copies = release.averaged if i >= start else 1
         for g, here in enumerate(law.groups):
+            draws[g] = _drawn(draws[g], here, at)
             x, own = np.eye(p), np.zeros((p, q))
             x[np.ix_(at, at)] = here.on_x
             own[np.ix_(at, s)] = here.on_s
@@ -95,7 +123,18 @@ def _alone(release: Release, original: Microdata, design: Design) -> tuple[list[
                 noise[g] = x @ noise[g] @ x.T + added
         if i > 0 and {n for s in release.steps[:i] for n in seen_by(s, original).confidential} & set(law.confidential):
             noise = None
-    return on, noise
+    return on, noise, draws if noise is not None and release.averaged == 1 else None
+
+
+def _drawn(before: Draws, law: GroupLaw, at: Sequence[int]) -> Draws:
+    """The draws with those of a further step, which masks the columns `at`; none of them was masked before."""
+    from larvatus.stats.linkage.noise_coordinates import root_of_covariance
+
+    part = law.root if law.root is not None else root_of_covariance(law.covariance)
+    constant, root = before.constant.copy(), np.zeros((len(part), len(before.constant)))
+    constant[at], root[:, at] = law.intercept, part
+    return Draws(constant, np.vstack([before.root, root]), (*before.shapes, *[law.shape] * len(part)),
+                 np.concatenate([before.blur, np.full(len(part), law.blur)]))
 
 
 def _places(given: Sequence[str], terms: Sequence[str]) -> list[int]:

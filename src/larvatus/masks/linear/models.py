@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block
 from larvatus.data.design import Design, design_of
-from larvatus.data.laws import GroupLaw, Law
+from larvatus.data.laws import GroupLaw, Law, NoiseLaw
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
@@ -22,6 +23,7 @@ from larvatus.masks.noise.drawing import column_matrix
 if TYPE_CHECKING:
     from larvatus.stats.linear.fit_on_s import FitOnS
 
+MOST_BLUR = 0.3  # change of the draws, in SDs, above which their distribution is taken as normal
 
 
 def similarity_matrix(what: str, value: Any, names: Sequence[str]) -> Matrix:
@@ -100,8 +102,14 @@ def rotate_residuals(
     return data.map_groups(rotate, list(dict.fromkeys([*names, *design.columns]))), outcomes
 
 
-def linear_law(original: Microdata, beta: Matrix, weight: str | None = None) -> Law | None:
-    """The law of Y = β₀ + β₁S + β₂X + ε with the (weighted) moments of (X, S) kept; None if values are missing."""
+def linear_law(
+    original: Microdata, beta: Matrix, weight: str | None = None, shape: NoiseLaw = "normal", orthogonal: bool = False
+) -> Law | None:
+    """The law of Y = β₀ + β₁S + β₂X + ε with the (weighted) moments of (X, S) kept; None if values are missing.
+
+    `shape` is the distribution of the draws that make ε. If they are made `orthogonal` to [1, S, X] and to each other, each
+    draw changes by about √(m / n), with m the number of directions; where that is much, the noise counts as normal.
+    """
     from larvatus.stats.linear.moments import SampleMoments
 
     names = original.confidential
@@ -125,7 +133,23 @@ def linear_law(original: Microdata, beta: Matrix, weight: str | None = None) -> 
         on_s = (np.eye(p) - beta) @ fit
         intercept = (np.eye(p) - beta) @ m.mean[:p] - on_s @ m.mean[p:]
         out.append(GroupLaw(intercept, beta, on_s, inside - beta @ inside @ beta.T))
+    if shape != "normal":
+        out = _with_roots(original, beta, design, out, shape, orthogonal)
     return Law(names, design.names, tuple(out))
+
+
+def _with_roots(
+    original: Microdata, beta: Matrix, design: Design, laws: Sequence[GroupLaw], shape: NoiseLaw, orthogonal: bool
+) -> list[GroupLaw]:
+    """The laws with the distribution of the draws and the factor that mixes them."""
+    names, q = original.confidential, len(design.terms)
+    out = []
+    fits = fits_of(original, [names] * len(laws), design)
+    for law, fit, n in zip(laws, fits, original.groups.sizes, strict=True):
+        blur = np.sqrt((1 + q + 2 * len(names)) / n) if orthogonal else 0.0
+        root = fit.noise_weights(beta) * fit.scale[q:]
+        out.append(replace(law, shape=shape, root=root, blur=float(blur)) if blur <= MOST_BLUR else law)
+    return out
 
 
 def unmoved_notes(data: Microdata, fixed: Mapping[int, Sequence[str]]) -> list[Note]:

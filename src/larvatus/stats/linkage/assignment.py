@@ -1,6 +1,13 @@
-"""One-to-one linkage: π = arg min Σᵢ |xᵢ − y_π(i)|² over all assignments of released records to originals."""
+"""One-to-one linkage: π = arg min Σᵢ c(xᵢ, y_π(i)) over all assignments of released records to originals.
+
+The cost c is squared distance, or −log f(y | x) under the law of the mask. A second rule for the law links each original to
+its most probable record, with probabilities scaled so that each released record has one original in all (Sinkhorn and Knopp
+1967). It finds more than the single best assignment where many assignments are almost as good.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -13,6 +20,12 @@ BLANK = 0.25  # cost of a missing value of y if not every row of y is assigned
 TIES, FEWER_TIES, _FEW = 12, 3, 400  # assignments tried among those of equal cost, and rows above which fewer are tried
 NUDGE = 1e-9
 VARIED = 0.9
+_IMPOSSIBLE = 1e6  # cost of a pair of density zero: as few as possible are assigned
+_SWEEPS = 30
+_SAME = 1e-9
+_BOUND = 1e100
+Costs = Callable[[Ints, Ints], Floats]
+_Blocks = Iterator[tuple[Ints, Ints, Floats]]
 
 
 def assignment_credit(x: Floats, y: Floats, most: int, own: Ints | None = None) -> Floats:
@@ -22,28 +35,90 @@ def assignment_credit(x: Floats, y: Floats, most: int, own: Ints | None = None) 
     x. Other assignments of equal cost are sampled by small perturbations of the costs. A missing value of y is equally far
     from every x. A missing value of x is far from every present value of y. More than `most` rows are assigned in blocks.
     """
+    own = np.arange(len(x)) if own is None else own
+    gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
+    cut = list(blocks_along(with_indicators(x, gone), with_indicators(y, gone), most))
+    return _assigned(x, y, own, ((a, b, _costs(x[a], y[b])) for a, b in cut))[0]
+
+
+def law_credits(
+    x: Floats, y: Floats, own: Ints, points: tuple[Floats, Floats], costs: Costs, most: int, level: bool = False
+) -> Floats:
+    """Credits, 2 × rows of x: of the best assignment, and of the most probable record if each record has one original.
+
+    `costs(a, b)` gives −log f(y | x) for rows a of x and b of y. If not all rows of y are assigned, it must be relative to the
+    density of y. `points` are coordinates of both sides along which blocks are cut. `level` says that many costs are equal
+    although values differ. Equal rows of x and of y are exchangeable.
+    """
+    shares = np.zeros(len(x))
+
+    def blocks() -> _Blocks:
+        for a, b in blocks_along(*points, most):
+            cost = costs(a, b)
+            shares[a] = _balanced_credit(cost, a, b, own)
+            yield a, b, cost
+
+    return np.array([_assigned(x, y, own, blocks(), level)[0], shares])
+
+
+def _assigned(x: Floats, y: Floats, own: Ints, blocks: _Blocks, level: bool = False) -> tuple[Floats, int]:
+    """The credit of each row of x under the best assignments within blocks, and the number of assignments tried."""
     from scipy.optimize import linear_sum_assignment
 
-    own = np.arange(len(x)) if own is None else own
     mine, theirs = (same_rows(v.T, len(v)) for v in (x, y))
-    tries = 1 if _varied(x) and _varied(y) else TIES if len(y) <= _FEW else FEWER_TIES
-    out = np.zeros(len(x))
+    tries = 1 if _varied(x) and _varied(y) and not level else TIES if len(y) <= _FEW else FEWER_TIES
     width = int(theirs.max()) + 1
     wanted = mine * width + theirs[own]
     same_x, same_y = np.bincount(mine)[mine], np.bincount(theirs)[theirs[own]]
-    gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
-    whole = with_indicators(x, gone), with_indicators(y, gone)
-    blocks = [(a, b, _costs(x[a], y[b])) for a, b in blocks_along(*whole, most)]
-    for k in range(tries):
-        given = np.full(len(x), -1, dtype=np.int64)
-        for a, b, cost in blocks:
-            size = NUDGE * (1.0 + float(cost.max(initial=0.0)))
+    given = np.full((tries, len(x)), -1, dtype=np.int64)
+    for a, b, cost in blocks:
+        possible = np.isfinite(cost)
+        size = NUDGE * (1.0 + float(np.abs(cost).max(initial=0.0, where=possible)))
+        cost = np.where(possible, cost, _IMPOSSIBLE)
+        for k in range(tries):
             rows, columns = linear_sum_assignment(cost + size * _nudges(len(a), len(b), k) if tries > 1 else cost)
-            given[a[rows]] = theirs[b[columns]]
-        pairs, times = np.unique((mine * width + given)[given >= 0], return_counts=True)
+            given[k, a[rows]] = theirs[b[columns]]
+    out = np.zeros(len(x))
+    for chosen in given:
+        pairs, times = np.unique((mine * width + chosen)[chosen >= 0], return_counts=True)
         spot = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
         out += np.where(pairs[spot] == wanted, times[spot], 0) / same_x / same_y
-    return np.asarray(out / tries)
+    return np.asarray(out / tries), tries
+
+
+def _balanced_credit(cost: Floats, a: Ints, b: Ints, own: Ints) -> Floats:
+    """The credit of rows a for the most probable of rows b, with ties broken at random; none if the own one is elsewhere."""
+    share = balanced_shares(cost, max(len(b) - len(a), 0))
+    order = np.argsort(b)
+    spot = order[np.minimum(np.searchsorted(b, own[a], sorter=order), len(b) - 1)]
+    mine = share[np.arange(len(a)), spot]
+    top = share.max(axis=1)
+    best = (b[spot] == own[a]) & (mine >= top * (1 - _SAME))
+    return np.where(best, 1.0 / (share >= (top * (1 - _SAME))[:, None]).sum(axis=1), 0.0)
+
+
+def balanced_shares(cost: Floats, spare: int) -> Floats:
+    """exp(−cost) with rows and columns scaled towards sum one; each row is proportional to its probabilities.
+
+    `spare` columns belong to none of the rows: one further row of cost 0 takes them.
+    """
+    low = np.where(np.isfinite(cost.min(axis=1)), cost.min(axis=1), 0.0)
+    left = cost - low[:, None]
+    lower = np.where(np.isfinite(left.min(axis=0)), left.min(axis=0), 0.0)
+    weight = np.exp(-(left - lower))
+    rest = np.exp(np.minimum(lower, 200.0))
+    by_column = np.ones(cost.shape[1])
+    for _ in range(_SWEEPS):
+        by_row = _inverse(weight @ by_column)
+        taken = by_row @ weight
+        if spare:
+            taken += rest * spare * _inverse(np.atleast_1d(rest @ by_column))
+        by_column = _inverse(taken)
+    return np.asarray(weight * by_column)
+
+
+def _inverse(values: Floats) -> Floats:
+    return np.asarray(np.clip(1.0 / np.clip(values, 1.0 / _BOUND, _BOUND), 1.0 / _BOUND, _BOUND))
 
 
 def _varied(values: Floats) -> bool:

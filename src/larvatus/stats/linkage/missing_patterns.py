@@ -42,6 +42,18 @@ class PatternedPoints:
         nearer, tied = self._dense(own, same, mine) if dense else self._by_trees(own, same, mine, max(guesses))
         return np.array([credit_within(nearer, np.maximum(tied, 1.0), k) for k in guesses])
 
+    def costs(self, a: Ints, b: Ints) -> Floats:
+        """The cost of every pair of rows a of `left` and b of `right`."""
+        out = np.empty((len(a), len(b)))
+        for i in np.unique(self.mine[a]):
+            rows = np.flatnonzero(self.mine[a] == i)
+            for j in np.unique(self.theirs[b]):
+                there = np.flatnonzero(self.theirs[b] == j)
+                turn = self.turn[i if len(self.turn) > 1 else 0, j]
+                x, y = (v * turn if turn.ndim == 1 else v @ turn.T for v in (self.left[a[rows]], self.right[b[there]]))
+                out[np.ix_(rows, there)] = self.constant[i, j] + squared_distances(x, y)
+        return out
+
     def _costs_of_own(self, own: Ints) -> Floats:
         turn = self.turn[self.mine[own] if len(self.turn) > 1 else 0, self.theirs[own]]
         apart = self.left[own] - self.right[own]
@@ -148,6 +160,14 @@ def _stretched(
                 out[0, i] += 1
             elif cost <= limit[i] + slack:
                 out[1, i] += 1
+    return out
+
+
+def squared_distances(x: Floats, y: Floats) -> Floats:
+    """Squared Euclidean distances of all rows of x from all rows of y."""
+    out = np.zeros((len(x), len(y)))
+    for u, v in zip(x.T, y.T, strict=True):
+        out += (u[:, None] - v) ** 2
     return out
 
 
