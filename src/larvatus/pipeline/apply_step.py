@@ -87,16 +87,17 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
     seen = [data.with_confidential(names) for names in taken_in_turn(data, masks)]
     needs = [(m.smallest(d) if m.scope == "sub_group" else 1, m.name()) for m, d in zip(masks, seen, strict=True)]
     limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
+    reason = next((m.smallest_reason() for m in masks if m.name() == asked_by), "")
     present = data.present().tolist()
     for m, d in zip(masks, seen, strict=True):
         counts, least = d.present().sum(axis=0).tolist(), m.smallest(d)
         lacking = [f"{n!r} has {there} values" for n, there in zip(d.confidential, counts, strict=True) if 0 < there < least]
         if lacking:
             raise SubGroupError(
-                f"{m.name()}: {', '.join(lacking)} in the whole file, and {least} are needed. Use settings that need fewer (a "
-                "larger window or rate, a smaller k), or leave the column out."
+                f"{m.name()}: {', '.join(lacking)} in the whole file, and {least} are needed. {_spaced(m.smallest_reason())}Use "
+                "settings that need fewer (a larger window or rate, a smaller k), or leave the column out."
             )
-    outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by)
+    outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by, reason)
     if outcome.target == tuple(range(len(data.groups))):
         return data, []
     after = data.settled(outcome)
@@ -116,6 +117,10 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
         said = _pooled(after.groups.columns, [len(x) for x in after.groups.labels])
         notes.append(Note(said, step="sub_groups", public=True, code="pooled"))
     return after, notes
+
+
+def _spaced(sentence: str) -> str:
+    return f"{sentence} " if sentence else ""
 
 
 def _pooled(columns: Sequence[str], told_by: Sequence[int]) -> str:
@@ -177,7 +182,7 @@ def _workable(taken: Microdata, step: Mask) -> Microdata:
     """The selected records in sub-groups large enough for the step: pooled if the study allows it, else refused."""
     small: Small = "pool" if taken.sub_groups.small == "pool" else "refuse"
     asked_by = f"{step.name()} with where"
-    outcome = settle(taken.groups, taken.present().tolist(), step.smallest(taken), small, asked_by)
+    outcome = settle(taken.groups, taken.present().tolist(), step.smallest(taken), small, asked_by, step.smallest_reason())
     return taken if outcome.target == tuple(range(len(taken.groups))) else taken.settled(outcome)
 
 
