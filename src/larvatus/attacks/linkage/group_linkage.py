@@ -37,7 +37,8 @@ class LinkedGroup:
     """One sub-group: known and released values (records × columns), S as a code (`same`), and the targets (`own`).
 
     Categories are codes shared by both sides; missing values are NaN. The last `soft` columns are columns of S known with
-    error. `holds` lists the records the intruder knows anything about: all, or those in the intruder's own file.
+    error. `holds` lists the records the intruder knows anything about: all, or those in the intruder's own file. `group` and
+    `block` are the number of the sub-group and its rows, for attacks that read further columns.
     """
 
     originals: Floats
@@ -47,6 +48,8 @@ class LinkedGroup:
     holds: Ints
     names: tuple[str, ...]
     soft: int = 0
+    group: int = 0
+    block: Block | None = None
 
     @property
     def x(self) -> Floats:
@@ -129,13 +132,13 @@ def pool_of(data: Microdata, intruder: Intruder) -> Microdata:
 def link_groups(
     attack: Attack, meaning: str, original: Microdata, release: Release, intruder: Intruder, by: GroupKeys, link: Link, *,
     notes: Sequence[str] = (), trials: tuple[str, Sequence[object]] = ("", (0.0,)), pick: int | None = None,
-    one_guess: bool = False,
+    one_guess: bool = False, also: Sequence[str] = (),
 ) -> Score:
     """Run a linkage within every sub-group, and score its credits with the baselines chance, S alone and X alone.
 
     The linkage returns the credits of the targets, one row for each trial. The most successful trial, or the trial `pick`, is
     scored; the details give the success of each. With k guesses a credit is multiplied by k (at most 1), unless the linkage
-    returns trials × guesses × targets itself, or makes only one guess.
+    returns trials × guesses × targets itself, or makes only one guess. `also` names further columns of the release to read.
     """
     data, keys = release.data, by.keys
     guesses = intruder.guesses or (1,)
@@ -150,7 +153,7 @@ def link_groups(
         n = len(block)
         out = {name: np.full(n, np.nan) for name in made}
         out[OUTLYING] = distance_from_centre(*centres[group], block, numbers)
-        sides = by.sides(block)
+        sides = replace(by.sides(block), group=group, block=block)
         if len(sides.own):
             success = _by_guesses(link(sides), guesses, t, one_guess)
             x_alone = _by_guesses(link(sides.without_s()), guesses, t, one_guess) if keys.exact or by.soft else success
@@ -162,7 +165,7 @@ def link_groups(
                     out[name][sides.own] = row
         return out
 
-    read = list(dict.fromkeys([*by.columns, *numbers]))
+    read = list(dict.fromkeys([*by.columns, *numbers, *also]))
     found = keys.joined.map_groups(run, read, [Column(n, "number") for n in made])
     back = data.holding(data.table.pair(found.table, {n: n for n in made}))
     record, group, values = collect(back, made)
