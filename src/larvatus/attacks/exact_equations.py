@@ -85,7 +85,11 @@ class ExactEquations(Attack):
         )
         if step is None or design is None:
             return score
-        return replace(score, details={**score.details, "insiders": _insiders(release.data, step, design)})
+        found = _insiders(release.data, step, design)
+        least = min((int(str(r["insiders"])) for r in found), default=None)
+        said = () if least is None else (f"insiders who suffice to compute the other records of their sub-group: {least} in the "
+                                         "weakest sub-group",)
+        return replace(score, details={**score.details, "insiders": found}, notes=(*score.notes, *said))
 
 
 def _exact_step(release: Release) -> _ExactStep | None:

@@ -14,12 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from larvatus.core.arrays import Floats, Ints, Matrix
+from larvatus.core.errors import RolesError
+from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Block
-from larvatus.data.design import Design, Term
-from larvatus.data.microdata import Microdata
+from larvatus.data.design import Design, Term, design_of
+from larvatus.data.microdata import Microdata, collect
 
 RARE = 2  # categories with at most this number of records are too rare
-_SHOWN, _ABSENT = 5, -1
+_SHOWN, _ABSENT, _SAME = 5, -1, 1e-6
 
 
 class _Candidates(NamedTuple):
@@ -161,6 +163,36 @@ def joined_levels(counts: Counter[int]) -> list[tuple[int, ...]]:
         (n, one), (m, other), *rest = classes
         classes = sorted([(n + m, one + other), *rest], key=lambda pair: (pair[0], pair[1]))
     return [tuple(sorted(k, key=lambda level: (level == _ABSENT, level))) for _, k in classes]
+
+
+def released_held(original: Microdata, released: Microdata) -> list[Held]:
+    """Held records, or pairs, whose confidential numbers (or the combination that S fixes) are released unmasked.
+
+    Both files are in the same sub-groups. Columns that do not vary are not counted.
+    """
+    names = [n for n in original.numeric(original.confidential) if n in released.numeric(released.confidential)]
+    try:
+        held = held_records(original, design_of(original, original.non_confidential))
+    except RolesError:
+        return []
+    if not held or not names:
+        return []
+    ids = np.unique([r for h in held for r in h.records])
+    both = released.table.pair(original.table, {scratch("original", n): n for n in names}, partly=True)
+    few = released.holding(both.take(lambda g, b: np.isin(b.record, ids), ()))
+    record, _, values = collect(few, [*names, *(scratch("original", n) for n in names)])
+    place = {int(r): i for i, r in enumerate(record)}
+    spread = [np.sqrt(np.nan_to_num(m.variance)) for m in original.moments(names)]
+    out = []
+    for h in held:
+        rows = [place[r] for r in h.records if r in place]
+        if len(rows) < len(h.records):
+            continue
+        moved = [float(h.combination @ (values[n][rows] - values[scratch("original", n)][rows])) for n in names]
+        seen = [abs(d) <= _SAME * sd for d, sd in zip(moved, spread[h.group], strict=True) if sd > 0 and not np.isnan(d)]
+        if seen and all(seen):
+            out.append(h)
+    return out
 
 
 def held_text(data: Microdata, held: Sequence[Held]) -> str:

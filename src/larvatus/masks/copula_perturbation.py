@@ -44,6 +44,7 @@ class CopulaPerturbation(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    scale_free: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"smooth"})
 
     smooth: Annotated[int, Field(ge=1, le=1000)] = Field(

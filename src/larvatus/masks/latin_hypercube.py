@@ -37,6 +37,7 @@ class LatinHypercube(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    scale_free: ClassVar[bool] = True
     permutes: ClassVar[bool] = True
 
     @classmethod

@@ -30,6 +30,7 @@ from larvatus.data.text_columns import texts
 
 _KEPT = scratch("kept")
 _NOTABLE, ALIKE = 0.1, 1e-7
+_LARGEST, _SMALLEST = 1e150, 1e-150
 
 
 
@@ -80,6 +81,36 @@ def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
                 "as missing), or do not declare it confidential.")
     return (f"{step.name()}: needs categorical columns (text, or numeric codes declared nominal), and {name!r} is numeric. "
             "Add a step for numbers, declare it nominal, or do not declare it confidential.")
+
+
+def check_magnitudes(data: Microdata, masks: Sequence[Mask]) -> None:
+    """Raise an error if squares of a column's values, or of their differences in a sub-group, would overflow or vanish.
+
+    The variance of such a column would be infinite or zero, and a mask would give no number or change nothing.
+    """
+    used = [m for m in masks if not m.scale_free]
+    names = list(dict.fromkeys(n for m in used for n in (*taken_by(m, data), *data.non_confidential)))
+    names = list(data.numeric(names))
+    if not names:
+        return
+
+    def ends(group: int, block: Block) -> np.ndarray[Any, Any]:
+        values = np.array([block[n] for n in names])
+        return np.array([np.fmin.reduce(values, axis=1), -np.fmax.reduce(values, axis=1)])
+
+    found = np.array(data.reduce(names, ends, np.fmin))
+    low, high = found[:, 0], -found[:, 1]
+    largest = np.nan_to_num(np.fmax(np.abs(low), np.abs(high)))
+    spread = np.nan_to_num(high / 2 - low / 2)
+    wide = [n for j, n in enumerate(names) if (largest[:, j] > _LARGEST).any()]
+    thin = [n for j, n in enumerate(names) if ((spread[:, j] > 0) & (spread[:, j] < _SMALLEST)).any()]
+    problems = [f"{', '.join(which)} {what}" for which, what in (
+        (wide, f"has values beyond {_LARGEST:g}, whose squares are too large for floating-point numbers"),
+        (thin, f"varies by less than {_SMALLEST:g} in a sub-group, and squares of that are too small for floating-point "
+               "numbers"),
+    ) if which]
+    if problems:
+        raise MaskError(f"{used[0].name()}: {'; '.join(problems)}. Multiply the column by a constant first.")
 
 
 def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdata, list[Note]]:
