@@ -109,8 +109,8 @@ def test_something_is_masked_and_missing_stays_missing(mask, frame):
 
 @pytest.mark.parametrize("mask", MASKS)
 def test_only_the_chosen_records_change(mask, frame):
-    chosen = frame.age > 60
-    release = masked(frame, mask.model_copy(update={"where": "age > 60"}))
+    chosen = frame.age > 40
+    release = masked(frame, mask.model_copy(update={"where": "age > 40"}))
     moved = changed(release, frame, confidential(mask))
     assert not moved[~chosen].any()
     assert moved[chosen].sum() > chosen.sum() / 20
@@ -118,9 +118,9 @@ def test_only_the_chosen_records_change(mask, frame):
 
 @pytest.mark.parametrize("mask", MASKS)
 def test_where_takes_record_ids(mask, frame):
-    ids = tuple(int(i) for i in frame["id"][::2])
+    ids = tuple(int(i) for i in frame["id"][np.arange(len(frame)) % 4 > 0])
     by_id = masked(frame, mask.model_copy(update={"where": ids}))
-    assert not changed(by_id, frame, confidential(mask))[1::2].any()
+    assert not changed(by_id, frame, confidential(mask))[::4].any()
 
 
 @pytest.mark.parametrize("mask", MASKS)

@@ -22,7 +22,7 @@ from larvatus.core.randomness import RecordRandom
 
 if TYPE_CHECKING:
     from larvatus.data.intruder import Intruder
-    from larvatus.data.laws import FactorLaw, Law
+    from larvatus.data.laws import ExactNoise, FactorLaw, Law
     from larvatus.data.microdata import Microdata
     from larvatus.data.notes import Note
     from larvatus.data.release import Release
@@ -247,6 +247,8 @@ class Mask(Method):
     - `random`: false if it draws no random numbers
     - `drops`, `blanks`: true if it removes records, or makes values missing
     - `handles`: kinds of columns that it can mask: "number", "nominal", and "ordered" for categorical columns with an order
+    - `scale_free`: true if it works with numbers of any magnitude; other masks refuse a column if squares of its values would
+      overflow or vanish
     - `publishable`: fields whose values may be published
     - `nemesis`: attacks that know exactly how this mask works; they are run on every release that it made
     """
@@ -262,7 +264,9 @@ class Mask(Method):
     drops: ClassVar[bool] = False
     blanks: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number"})
+    scale_free: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset()
+    checks: ClassVar[frozenset[str]] = frozenset()
     nemesis: ClassVar[tuple[str, ...]] = ()
 
     columns: tuple[str, ...] | None = Field(
@@ -284,6 +288,10 @@ class Mask(Method):
         """Smallest number of records in a sub-group with which the mask works."""
         return 1
 
+    def smallest_reason(self) -> str:
+        """A sentence on why fewer records are too few, for errors; empty if there is nothing to add."""
+        return ""
+
     def made_kind(self, kind: str) -> str:
         """The kind ("number" or "nominal") of a masked column after the step, given its kind before."""
         return kind
@@ -297,6 +305,10 @@ class Mask(Method):
 
     def law(self, original: Microdata) -> Law | None:
         """E(Y | X, S) and Cov(Y | X, S) if the mask has a linear law. Attacks that know the mask use it."""
+        return None
+
+    def exact_noise(self, names: Sequence[str]) -> ExactNoise | None:
+        """What holds exactly between original and masked values of these columns, if something does. Attacks solve for X."""
         return None
 
     def factor_law(self, original: Microdata) -> Mapping[str, FactorLaw] | None:
@@ -328,6 +340,10 @@ class Attack(Method):
 
     paired: ClassVar[bool] = True
     assumes: ClassVar[str] = ""
+
+    def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
+        """Why the attack can find nothing in this release; empty if it can. It is then run only if asked for by name."""
+        return ""
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         """Attack the release; the score is the success rate, with its baselines and an interval."""

@@ -22,7 +22,8 @@ MOST_LEVELS = 50
 class Term:
     """One column of the design matrix: a number, a rank, an indicator of a level, or an indicator of missing values.
 
-    `name` is for people. Another column may be called the same, such as `age missing`; `made` is unique.
+    `name` is for people. Another column may be called the same, such as `age missing`; `made` is unique. `pooled` lists, by
+    sub-group, the levels that an indicator stands for if rare levels were joined; an empty list means an indicator of nothing.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Term:
     level: int | None = None
     missing: bool = False
     fill: tuple[float, ...] = ()
+    pooled: tuple[tuple[int, ...], ...] = ()
 
     @property
     def made(self) -> str:
@@ -40,6 +42,10 @@ class Term:
 
     def of(self, group: int, block: Block) -> NDArray[np.float64]:
         values = block[self.column]
+        if self.pooled and not self.pooled[group]:
+            return np.zeros(len(values))
+        if self.pooled and self.level is not None:
+            return np.asarray(np.isin(values, self.pooled[group]), dtype=np.float64)
         if self.level is not None:
             return np.asarray(values == self.level, dtype=np.float64)
         if not self.missing and not self.fill and values.dtype.kind == "f":

@@ -30,6 +30,18 @@ class FactorLaw:
     zeros_kept: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ExactNoise:
+    """Masked values whose means and covariances with each other and with S are those of X exactly, in every sub-group.
+
+    If `similarity` β is given, the noise is also orthogonal to X: given S, Cov(Y, X) = β Cov(X). If not, the residuals of X on
+    S are rotated at random. With `weighted`, sums are weighted by the survey weight.
+    """
+
+    similarity: Matrix | None = None
+    weighted: bool = False
+
+
 def spreads(data: Microdata, ratio: Floats, zeros: Literal["mask", "keep"], scope: str) -> Floats:
     """Sub-groups × columns: `ratio` times the standard deviation of each column, in the sub-group or over the file."""
 

@@ -99,8 +99,14 @@ def parsed_call(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def canonical(methods: Sequence[Method]) -> str:
-    """A canonical text of methods: every field, sorted. Equal methods give equal texts."""
-    return json.dumps([{"method": m.name(), **m.settings()} for m in methods], sort_keys=True)
+    """A canonical text of methods: every field that affects results, sorted. Equal methods give equal texts."""
+    return json.dumps([{"method": m.name(), **_effective(m)} for m in methods], sort_keys=True)
+
+
+def _effective(method: Method) -> dict[str, Any]:
+    """The settings without those that only decide whether a mask raises an error."""
+    checks: frozenset[str] = getattr(method, "checks", frozenset())
+    return {k: v for k, v in method.settings().items() if k not in checks}
 
 
 def short_text(method: Method) -> str:

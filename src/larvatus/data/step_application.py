@@ -65,7 +65,7 @@ def _workable(taken: Microdata, step: Mask) -> Microdata:
     """The selected records in sub-groups large enough for the step: pooled if the study allows it, else refused."""
     small: Small = "pool" if taken.sub_groups.small == "pool" else "refuse"
     asked_by = f"{step.name()} with where"
-    outcome = settle(taken.groups, taken.present().tolist(), step.smallest(taken), small, asked_by)
+    outcome = settle(taken.groups, taken.present().tolist(), step.smallest(taken), small, asked_by, step.smallest_reason())
     return taken if outcome.target == tuple(range(len(taken.groups))) else taken.settled(outcome)
 
 

@@ -61,23 +61,28 @@ def usable(present: Sequence[int], limit: int) -> int:
     return min((n for n in present if n), default=limit)
 
 
-def settle(groups: Groups, present: Sequence[Sequence[int]], limit: int, small: Small, asked_by: str) -> GroupSettlement:
-    """Refuse, pool or suppress sub-groups in which some column has too few values. This is done once, before the first step."""
+def settle(
+    groups: Groups, present: Sequence[Sequence[int]], limit: int, small: Small, asked_by: str, reason: str = ""
+) -> GroupSettlement:
+    """Refuse, pool or suppress sub-groups in which some column has too few values. This is done once, before the first step.
+
+    `reason` is a sentence on why that number of values is needed, for the error.
+    """
     workable = [usable(counts, limit) for counts in present]
     too_small = [g for g in range(len(groups)) if workable[g] < limit]
     labels = list(groups.labels)
     if too_small and small == "refuse":
-        raise SubGroupError(_refusal(groups, workable, too_small, limit, asked_by))
+        raise SubGroupError(_refusal(groups, workable, too_small, limit, asked_by, reason))
     if too_small and small == "suppress" and len(too_small) == len(groups):
         raise SubGroupError(f"{asked_by}: every sub-group has fewer than {limit} records, so suppressing them would release "
-                            "nothing. Pool them (small = \"pool\"), or drop a sub-group column.")
+                            f"nothing. {_spaced(reason)}Pool them (small = \"pool\"), or drop a sub-group column.")
     if small == "suppress":
         dropped = set(too_small)
         kept = [g for g in range(len(groups)) if g not in dropped]
         place = {g: i for i, g in enumerate(kept)}
         target = tuple(place.get(g, -1) for g in range(len(groups)))
         return GroupSettlement(target, tuple(labels[g] for g in kept), tuple((labels[g],) for g in kept))
-    pooled = _pool(groups, labels, present, limit, asked_by) if too_small else labels
+    pooled = _pool(groups, labels, present, limit, asked_by, reason) if too_small else labels
     held: dict[GroupLabel, list[GroupLabel]] = {}
     for effective, label in zip(pooled, labels, strict=True):
         held.setdefault(effective, []).append(label)
@@ -86,7 +91,8 @@ def settle(groups: Groups, present: Sequence[Sequence[int]], limit: int, small: 
 
 
 def _pool(
-    groups: Groups, labels: Sequence[GroupLabel], present: Sequence[Sequence[int]], limit: int, asked_by: str
+    groups: Groups, labels: Sequence[GroupLabel], present: Sequence[Sequence[int]], limit: int, asked_by: str,
+    reason: str,
 ) -> list[GroupLabel]:
     """Shorten labels from the end, for all sub-groups that share the shortened label, until every pool is large enough."""
     pooled = list(labels)
@@ -94,7 +100,7 @@ def _pool(
     if whole < limit:
         raise SubGroupError(
             f"{asked_by}: the whole file has {whole} usable records, and {limit} are needed, so pooling cannot help. "
-            "Use a mask that needs fewer records, or fewer confidential columns."
+            f"{_spaced(reason)}Use a mask that needs fewer records, or fewer confidential columns."
         )
     for length in range(len(groups.columns) - 1, -1, -1):
         held: dict[GroupLabel, list[Sequence[int]]] = {}
@@ -111,15 +117,21 @@ def _added(present: Sequence[Sequence[int]]) -> list[int]:
     return [sum(column) for column in zip(*present, strict=True)]
 
 
-def _refusal(groups: Groups, workable: Sequence[int], too_small: Sequence[int], limit: int, asked_by: str) -> str:
+def _refusal(groups: Groups, workable: Sequence[int], too_small: Sequence[int], limit: int, asked_by: str,
+             reason: str) -> str:
     named = "; ".join(f"({groups.name(g)}) has {workable[g]}" for g in too_small[:_SHOWN])
     more = f"; and {len(too_small) - _SHOWN} more" if len(too_small) > _SHOWN else ""
     if not groups.columns:
-        return f"{asked_by}: the file has {workable[0]} usable records, and {limit} are needed. Use a mask that needs fewer."
+        return (f"{asked_by}: the file has {workable[0]} usable records, and {limit} are needed. {_spaced(reason)}Use a mask "
+                "that needs fewer.")
     return (
         f"{asked_by}: {len(too_small)} of {len(groups)} sub-groups have fewer than {limit} usable records: {named}{more}. "
-        f"Pool them (small = \"pool\"), suppress their records (small = \"suppress\"), or drop a sub-group column."
+        f"{_spaced(reason)}Pool them (small = \"pool\"), suppress their records (small = \"suppress\"), or drop a sub-group column."
     )
+
+
+def _spaced(sentence: str) -> str:
+    return f"{sentence} " if sentence else ""
 
 
 def settings_of(columns: Sequence[str] | SubGroups | None) -> SubGroups:

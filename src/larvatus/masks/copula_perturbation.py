@@ -44,6 +44,7 @@ class CopulaPerturbation(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    scale_free: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"smooth"})
     nemesis: ClassVar[tuple[str, ...]] = ("value_disclosure", "rank_disclosure", "optimal_assignment")
 

@@ -40,6 +40,7 @@ class DataShuffling(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    scale_free: ClassVar[bool] = True
     permutes: ClassVar[bool] = True
     publishable: ClassVar[frozenset[str]] = frozenset({"zeros"})
     nemesis: ClassVar[tuple[str, ...]] = ("value_disclosure", "rank_disclosure", "optimal_assignment")

@@ -37,6 +37,7 @@ class LatinHypercube(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    scale_free: ClassVar[bool] = True
     permutes: ClassVar[bool] = True
     nemesis: ClassVar[tuple[str, ...]] = ("rank_disclosure", "optimal_assignment")
 

@@ -23,6 +23,7 @@ from larvatus.data.laws import Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
+from larvatus.masks.linear.leverage import movable_records
 from larvatus.masks.linear.models import feasible, fits_of, linear_law, similarity_matrix, unmoved_notes
 from larvatus.masks.noise.drawing import column_matrix
 
@@ -38,7 +39,8 @@ class LinearModel(Mask):
 
     Linear relations among X and with S are kept on average, more closely in larger sub-groups. Distribution shapes and
     non-linear relations are lost. At similarity 0 the values tell an intruder nothing beyond S and the fitted model. A larger
-    similarity reveals more of each record's own deviation.
+    similarity reveals more of each record's own deviation. The fit of a record that S holds in place (the only one of a
+    category, or with an extreme value of S) is its own value, so it is treated like a sub-group that is too small.
 
     Parameters:
         similarity: share of a record's own deviation from its fit on S that Y keeps; one value, a list in role order, by
@@ -74,8 +76,9 @@ class LinearModel(Mask):
 
         names = current.confidential
         beta = self._beta(names)
-        data, present = by_missing_pattern(current, names, self.smallest(current), self.name())
-        design = design_of(data, data.non_confidential)
+        smallest = self.smallest(current)
+        split, present = by_missing_pattern(current, names, smallest, self.name())
+        data, design, held_notes = movable_records(split, present, self.name(), smallest)
         fits = fits_of(data, present, design)
         betas = [beta[np.ix_(rows, rows)] for rows in ([names.index(n) for n in there] for there in present)]
         weights: list[NDArray[np.float64]] = []
@@ -96,7 +99,7 @@ class LinearModel(Mask):
         masked = data.map_rows(mask_block, list(dict.fromkeys([*names, *design.columns])))
         fixed = {g: [n for n, moves in zip(present[g], f.free, strict=True) if not moves] for g, f in enumerate(fits)}
         notes = [*unmoved_notes(data, fixed), Note("means and covariances are kept on average, not exactly")]
-        return Masked(masked, [*notes, *left_out_notes(current, data, "missing")])
+        return Masked(masked, [*notes, *left_out_notes(current, split, "missing"), *held_notes])
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":

@@ -51,6 +51,7 @@ class Microaggregation(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
+    scale_free: ClassVar[bool] = True
     random: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset({"k", "grouping", "centre", "together"})
     nemesis: ClassVar[tuple[str, ...]] = ("rerun", "group_intersection", "nearest_record", "cluster_match")

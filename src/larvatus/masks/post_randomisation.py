@@ -44,6 +44,7 @@ class PostRandomisation(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    scale_free: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"stay", "invariant", "matrix"})
     nemesis: ClassVar[tuple[str, ...]] = ("probabilistic_linkage", "attribute_inference")

@@ -40,6 +40,7 @@ class RandomBlanking(Mask):
     """
 
     record_wise: ClassVar[bool] = True
+    scale_free: ClassVar[bool] = True
     alone: ClassVar[bool] = True
     keeps_ranks: ClassVar[bool] = True
     blanks: ClassVar[bool] = True

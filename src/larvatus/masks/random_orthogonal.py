@@ -8,18 +8,20 @@ where P projects onto [1, S] and Q is an orthonormal basis of the space orthogon
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import Field
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask, Masked
-from larvatus.data.design import design_of
-from larvatus.data.laws import Law
+from larvatus.data.laws import ExactNoise, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
+from larvatus.masks.linear.insiders import insiders_notes, insiders_reason, smallest_for
+from larvatus.masks.linear.leverage import movable_records
 from larvatus.masks.linear.models import linear_law, rotate_residuals, unmoved_notes
 
 _Outcome = tuple[str, tuple[str, ...]]
@@ -34,31 +36,49 @@ class RandomOrthogonal(Mask):
 
     The rotation leaves the constant and every non-confidential column in place, so covariances with S are exact too.
     Distribution shapes are lost: columns come out closer to normal and may get negative values. All rotations are equally
-    likely, so the values tell an intruder nothing beyond S and the moments. The link between a record and its own values is
-    lost; this mask has no similarity setting.
+    likely. The link between a record and its own values is lost; this mask has no similarity setting. The moments are exact, and
+    that is known too: in a small sub-group, persons who know their own records can solve the equations for the records of the
+    others. The smallest sub-group follows from `insiders`. A record that S holds in place (the only one of a category, or with
+    an extreme value of S) is treated like a sub-group that is too small.
 
     Parameters:
+        insiders: number of persons in a sub-group who, with their own records, must not be able to compute those of the
+            others. With r confidential columns and m residual dimensions, m − (r + 1)/2 must exceed it. 0 sets no such limit.
         columns: confidential columns to mask (default: all that the mask can handle).
         where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
         scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "sub_group"
-    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "aggregate_disclosure")
+    publishable: ClassVar[frozenset[str]] = frozenset({"insiders"})
+    checks: ClassVar[frozenset[str]] = frozenset({"insiders"})
+    nemesis: ClassVar[tuple[str, ...]] = ("exact_equations", "posterior_match", "optimal_assignment", "aggregate_disclosure")
+
+    insiders: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=3, description="number of persons in a sub-group who must not be able to compute the records of the others"
+    )
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
         return cls(), cls(scope="file")
 
     def smallest(self, data: Microdata) -> int:
-        return len(design_of(data, data.non_confidential).terms) + 3
+        return smallest_for(data, self.insiders, rotated=True)
+
+    def smallest_reason(self) -> str:
+        return insiders_reason(self.insiders)
+
+    def exact_noise(self, names: Sequence[str]) -> ExactNoise | None:
+        return ExactNoise()
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
-        data, present = by_missing_pattern(current, names, self.smallest(current), self.name())
-        design = design_of(data, data.non_confidential)
+        smallest = self.smallest(current)
+        split, present = by_missing_pattern(current, names, smallest, self.name())
+        data, design, held_notes = movable_records(split, present, self.name(), smallest)
         masked, outcomes = rotate_residuals(data, present, design, random)
-        return Masked(masked, [*_settled(data, outcomes, len(design.terms)), *left_out_notes(current, data, "missing")])
+        notes = [*_settled(data, outcomes, len(design.terms)), *left_out_notes(current, split, "missing"), *held_notes]
+        return Masked(masked, [*notes, *insiders_notes(self.insiders)])
 
     def law(self, original: Microdata) -> Law | None:
         if self.where is not None or self.scope == "file":

@@ -48,6 +48,7 @@ class RandomSwap(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    scale_free: ClassVar[bool] = True
     permutes: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"together", "pairs"})

@@ -52,6 +52,7 @@ class RankSwap(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    scale_free: ClassVar[bool] = True
     permutes: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "ordered"})
     publishable: ClassVar[frozenset[str]] = frozenset({"tails", "distance", "pairs"})

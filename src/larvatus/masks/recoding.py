@@ -47,6 +47,7 @@ class Recoding(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    scale_free: ClassVar[bool] = True
     keeps_ranks: ClassVar[bool] = True
     random: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})

@@ -37,6 +37,7 @@ class ReverseMap(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    scale_free: ClassVar[bool] = True
     follows: ClassVar[bool] = True
     permutes: ClassVar[bool] = True
     keeps_promises: ClassVar[bool] = True

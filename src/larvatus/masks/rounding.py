@@ -38,6 +38,7 @@ class Rounding(Mask):
     """
 
     record_wise: ClassVar[bool] = True
+    scale_free: ClassVar[bool] = True
     alone: ClassVar[bool] = True
     keeps_ranks: ClassVar[bool] = True
     random: ClassVar[bool] = False

@@ -19,13 +19,15 @@ from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Block, Mask, Masked
-from larvatus.data.design import Design, design_of
-from larvatus.data.laws import Law
+from larvatus.data.design import Design
+from larvatus.data.laws import ExactNoise, Law
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.weights import checked_weight
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
 from larvatus.masks.linear.large_groups import DrawBlocks, Large, masked_large
+from larvatus.masks.linear.insiders import insiders_notes, insiders_reason, smallest_for
+from larvatus.masks.linear.leverage import movable_records
 from larvatus.masks.linear.models import feasible, linear_law, similarity_matrix, unmoved_notes
 
 if TYPE_CHECKING:
@@ -44,22 +46,29 @@ class SufficiencyBased(Mask):
     """Replace X by values with exactly the same means and covariances, among themselves and with S, in every sub-group.
 
     Every linear analysis of the file or of a sub-group gives the original result, to rounding. Distribution shapes are not
-    kept: skewed columns come out closer to normal and may get negative values. At similarity 0 the values tell an intruder
-    nothing beyond S and the moments. A larger similarity reveals more of each record's own deviation.
+    kept: skewed columns come out closer to normal and may get negative values. A larger similarity reveals more of each
+    record's own deviation. The noise is exactly orthogonal to X, and that is known too: in a small sub-group, persons who know
+    their own records can solve the equations for the records of the others, and whoever knows all records of a sub-group can
+    find their order. The smallest sub-group follows from `insiders`. A record that S holds in place (the only one of a
+    category, or with an extreme value of S) is treated like a sub-group that is too small.
 
     Parameters:
         similarity: share of a record's own deviation from its fit on S that Y keeps; one value, a list in role order, by
             column name, or a matrix in nested lists.
         noise: distribution of the noise before it is made orthogonal: normal, uniform, laplace, or a mixture of normals.
         weighted: keep means and covariances weighted by the survey weight, instead of unweighted ones.
+        insiders: number of persons in a sub-group who, with their own records, must not be able to compute those of the
+            others. With r confidential columns and m residual dimensions, m − r − (r + 1)/2 must exceed it. 0 sets no such
+            limit.
         columns: confidential columns to mask (default: all that the mask can handle).
         where: records to mask: a condition on columns, a list of record ids, or @FILE (default: all records).
         scope: mask within each sub-group, or the whole file at once.
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
-    publishable: ClassVar[frozenset[str]] = frozenset({"similarity", "noise", "weighted"})
-    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "aggregate_disclosure")
+    publishable: ClassVar[frozenset[str]] = frozenset({"similarity", "noise", "weighted", "insiders"})
+    checks: ClassVar[frozenset[str]] = frozenset({"insiders"})
+    nemesis: ClassVar[tuple[str, ...]] = ("exact_equations", "posterior_match", "optimal_assignment", "aggregate_disclosure")
 
     similarity: _Share | tuple[_Share, ...] | tuple[tuple[_Entry, ...], ...] | dict[str, _Share] = Field(
         default=0.0, description="share of a record's own deviation from its fit on S that Y keeps"
@@ -68,13 +77,22 @@ class SufficiencyBased(Mask):
         default="normal", description="distribution of the noise before it is made orthogonal"
     )
     weighted: bool = Field(default=False, description="keep means and covariances weighted by the survey weight")
+    insiders: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=3, description="number of persons in a sub-group who must not be able to compute the records of the others"
+    )
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
         return cls(), cls(similarity=0.5, noise="laplace"), cls(similarity=0.9, scope="file")
 
     def smallest(self, data: Microdata) -> int:
-        return len(design_of(data, data.non_confidential).terms) + 3
+        return smallest_for(data, self.insiders, rotated=False)
+
+    def smallest_reason(self) -> str:
+        return insiders_reason(self.insiders)
+
+    def exact_noise(self, names: Sequence[str]) -> ExactNoise | None:
+        return ExactNoise(self._beta(names), weighted=self.weighted)
 
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         from larvatus.stats.noise.laws import standard_noise
@@ -82,8 +100,9 @@ class SufficiencyBased(Mask):
         names = current.confidential
         beta = self._beta(names)
         weight = checked_weight(current, self.name(), MaskError) if self.weighted else None
-        data, present = by_missing_pattern(current, names, self.smallest(current), self.name())
-        design = design_of(data, data.non_confidential)
+        smallest = self.smallest(current)
+        split, present = by_missing_pattern(current, names, smallest, self.name())
+        data, design, held_notes = movable_records(split, present, self.name(), smallest)
 
         def draws(record: NDArray[np.int64], lanes: int) -> NDArray[np.float64]:
             return standard_noise(self.noise, random, record, lanes)
@@ -99,7 +118,8 @@ class SufficiencyBased(Mask):
             job = Large(large, {g: present[g] for g in large}, {g: betas[g] for g in large}, design, draws, weight)
             masked, more = masked_large(masked, job)
             outcomes |= more
-        notes = [*_settled(data, outcomes, present, design), *left_out_notes(current, data, "missing")]
+        notes = [*_settled(data, outcomes, present, design), *left_out_notes(current, split, "missing"), *held_notes]
+        notes += insiders_notes(self.insiders)
         if current.roles.weight is not None:
             what = "weighted" if weight else "unweighted"
             other = "unweighted" if weight else "weighted"
@@ -161,7 +181,7 @@ def _held_whole(
         outcomes.update(zip(small[first : first + len(found)], found, strict=True))
         return dict(zip(names, y, strict=True))
 
-    plain = weight is None and set(present) == {data.confidential} and not any(t.fill for t in design.terms)
+    plain = weight is None and set(present) == {data.confidential} and not any(t.fill or t.pooled for t in design.terms)
     several = mask_together if plain and one_similarity(betas[0]) is not None else None
     done = part.map_groups(mask_block, columns, together=several)
     if not large:

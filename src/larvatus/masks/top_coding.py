@@ -65,6 +65,7 @@ class TopCoding(Mask):
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
+    scale_free: ClassVar[bool] = True
     keeps_ranks: ClassVar[bool] = True
     random: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset({"tail", "side", "replacement", "period"})

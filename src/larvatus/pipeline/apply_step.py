@@ -17,6 +17,7 @@ from larvatus.data.sub_groups import settle
 from larvatus.data.text_columns import texts
 
 _NOTABLE, ALIKE = 0.1, 1e-7
+_LARGEST, _SMALLEST = 1e150, 1e-150
 
 
 def check_columns(data: Microdata, masks: Sequence[Mask]) -> None:
@@ -61,21 +62,52 @@ def _unmaskable(step: Mask, name: str, data: Microdata) -> str:
             "Add a step for numbers, declare it nominal, or do not declare it confidential.")
 
 
+def check_magnitudes(data: Microdata, masks: Sequence[Mask]) -> None:
+    """Raise an error if squares of a column's values, or of their differences in a sub-group, would overflow or vanish.
+
+    The variance of such a column would be infinite or zero, and a mask would give no number or change nothing.
+    """
+    used = [m for m in masks if not m.scale_free]
+    names = list(dict.fromkeys(n for m in used for n in (*taken_by(m, data), *data.non_confidential)))
+    names = list(data.numeric(names))
+    if not names:
+        return
+
+    def ends(group: int, block: Block) -> np.ndarray[Any, Any]:
+        values = np.array([block[n] for n in names])
+        return np.array([np.fmin.reduce(values, axis=1), -np.fmax.reduce(values, axis=1)])
+
+    found = np.array(data.reduce(names, ends, np.fmin))
+    low, high = found[:, 0], -found[:, 1]
+    largest = np.nan_to_num(np.fmax(np.abs(low), np.abs(high)))
+    spread = np.nan_to_num(high / 2 - low / 2)
+    wide = [n for j, n in enumerate(names) if (largest[:, j] > _LARGEST).any()]
+    thin = [n for j, n in enumerate(names) if ((spread[:, j] > 0) & (spread[:, j] < _SMALLEST)).any()]
+    problems = [f"{', '.join(which)} {what}" for which, what in (
+        (wide, f"has values beyond {_LARGEST:g}, whose squares are too large for floating-point numbers"),
+        (thin, f"varies by less than {_SMALLEST:g} in a sub-group, and squares of that are too small for floating-point "
+               "numbers"),
+    ) if which]
+    if problems:
+        raise MaskError(f"{used[0].name()}: {'; '.join(problems)}. Multiply the column by a constant first.")
+
+
 def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdata, list[Note]]:
     """Refuse, pool or suppress small sub-groups, as the most demanding step requires."""
     seen = [data.with_confidential(names) for names in taken_in_turn(data, masks)]
     needs = [(m.smallest(d) if m.scope == "sub_group" else 1, m.name()) for m, d in zip(masks, seen, strict=True)]
     limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
+    reason = next((m.smallest_reason() for m in masks if m.name() == asked_by), "")
     present = data.present().tolist()
     for m, d in zip(masks, seen, strict=True):
         counts, least = d.present().sum(axis=0).tolist(), m.smallest(d)
         lacking = [f"{n!r} has {there} values" for n, there in zip(d.confidential, counts, strict=True) if 0 < there < least]
         if lacking:
             raise SubGroupError(
-                f"{m.name()}: {', '.join(lacking)} in the whole file, and {least} are needed. Use settings that need fewer (a "
-                "larger window or rate, a smaller k), or leave the column out."
+                f"{m.name()}: {', '.join(lacking)} in the whole file, and {least} are needed. {_spaced(m.smallest_reason())}Use "
+                "settings that need fewer (a larger window or rate, a smaller k), or leave the column out."
             )
-    outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by)
+    outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by, reason)
     if outcome.target == tuple(range(len(data.groups))):
         return data, []
     after = data.settled(outcome)
@@ -95,6 +127,10 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
         said = _pooled(after.groups.columns, [len(x) for x in after.groups.labels])
         notes.append(Note(said, step="sub_groups", public=True, code="pooled"))
     return after, notes
+
+
+def _spaced(sentence: str) -> str:
+    return f"{sentence} " if sentence else ""
 
 
 def _pooled(columns: Sequence[str], told_by: Sequence[int]) -> str:

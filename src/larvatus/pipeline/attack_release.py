@@ -77,8 +77,13 @@ def run_attacks(
         views.append(_View.of(*joined_with(data, candidate, others)))
     out: list[Score] = []
     left_out: list[str] = []
+    unsuitable: list[str] = []  # made against other masks, so there is nothing to report
     for i, method in enumerate(methods):
         progress(f"attacking: {method.name()}", i, len(methods))
+        why = "" if method.name() in must else method.why_unsuitable(candidate, who)
+        if why:
+            unsuitable.append(f"{method.name()}: {why}")
+            continue
         try:
             with heard_by(progress):
                 found = [_once(method, view, who) for view in views]
@@ -89,7 +94,7 @@ def run_attacks(
             continue
         out.append(stronger_of(found[0], found[1], others) if others else found[0])
     if not out:
-        raise RiskError(left_out[0] if left_out else "risk: the list of attacks is empty. Name one, or omit it for all.")
+        raise RiskError([*left_out, *unsuitable][0] if left_out or unsuitable else "risk: the list of attacks is empty. Name one, or omit it for all.")
     scores = Scores(with_record_ids(out, candidate.data))
     scores.not_run = tuple(f"not run: {why}" for why in left_out)
     return scores

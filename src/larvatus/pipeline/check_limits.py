@@ -11,11 +11,14 @@ from larvatus.comparison.limits import Judgement, LimitsLike, needed_for
 from larvatus.core.errors import EngineError, RiskError, StudyError, UtilityError
 from larvatus.core.progress import listener
 from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
+from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure, Method
+from larvatus.data.leverage import held_text, released_held
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release
-from larvatus.data.score import Score
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Score
 from larvatus.measures.analyses.spec import METHOD
 from larvatus.pipeline.attack_release import risk
 from larvatus.pipeline.measure_release import utility
@@ -31,7 +34,8 @@ def check(
 
     If `scoring` names no attacks or measures, those that the limits need are run; for an access tier, every attack that
     applies. A limit on a score that was not run counts as broken. `other_releases`, `pairing` and `row_order` are those of
-    `risk`.
+    `risk`. Records that the non-confidential columns hold in place (rare categories, extreme values) and that are released
+    unmasked count as a broken limit.
     """
     how = scoring_of(scoring, {"limits": limits, "intruder": intruder})
     refuse_unused(how, "check", "domains", "null_resamples")
@@ -58,7 +62,22 @@ def check(
                 found += utility(data, given, [measure], progress=listener())
     if how.analyses:
         found += [s for s in utility(data, given, [], analyses=how.analyses, progress=listener()) if s.method == METHOD]
-    return asked.judge(found, combined, not_run)
+    judged = asked.judge(found, combined, not_run)
+    return Judgement(Rows.of([*judged.rows, *_held_rows(data, given)]))
+
+
+def _held_rows(data: Microdata, release: Release) -> list[Row]:
+    """A broken limit if records that S holds in place are released unmasked: no share of them is acceptable."""
+    if not release.paired:
+        return []
+    original = in_groups_of(data, release.data)
+    found = {h.records: h for copy in release.copies for h in released_held(original, copy)}
+    if not found:
+        return []
+    count = float(len({r for ids in found for r in ids}))
+    why = f"{held_text(original, list(found.values()))}: of two records that share a category, the sum is unmasked"
+    return [{"score": "leverage", "figure": "records unmasked because of S", "judged": count, "limit": 0.0, "kept": False,
+             "why": why}]
 
 
 @contextmanager

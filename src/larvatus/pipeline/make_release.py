@@ -21,7 +21,7 @@ from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release
 from larvatus.data.score import Rows
 from larvatus.data.step_application import apply_step
-from larvatus.pipeline.apply_step import check_columns, check_orders, in_workable_groups, unchanged_notes
+from larvatus.pipeline.apply_step import check_columns, check_magnitudes, check_orders, in_workable_groups, unchanged_notes
 from larvatus.pipeline.engine_errors import doing
 
 
@@ -49,6 +49,7 @@ def mask(
     check_columns(seen, masks)
     check_orders(seen, masks)
     original, notes = in_workable_groups(seen, masks)
+    check_magnitudes(original, masks)
     context = data.roles.model_dump_json() + original.sub_groups.model_dump_json() + (asked.model_dump_json() if rules else "")
     current, said = _stepped(masks, original, secret, context, progress)
     notes += said

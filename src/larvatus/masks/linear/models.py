@@ -15,6 +15,7 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block
 from larvatus.data.design import Design, design_of
 from larvatus.data.laws import GroupLaw, Law, NoiseLaw
+from larvatus.data.leverage import with_pooled_levels
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
@@ -115,7 +116,8 @@ def linear_law(
     names = original.confidential
     if (original.present() < np.array(original.groups.sizes)[:, None]).any():
         return None
-    design = design_of(original, original.non_confidential)
+    plain = design_of(original, original.non_confidential)
+    design = with_pooled_levels(original, plain)[0] if original.sub_groups.small == "pool" else plain
     p = len(names)
 
     def moments(group: int, block: Block) -> SampleMoments:
@@ -124,7 +126,8 @@ def linear_law(
 
     out = []
     used = list(dict.fromkeys([*names, *design.columns, *([weight] if weight else [])]))
-    for m, n in zip(original.reduce(used, moments, SampleMoments.merge), original.groups.sizes, strict=True):
+    found = original.reduce(used, moments, SampleMoments.merge)
+    for g, (m, n) in enumerate(zip(found, original.groups.sizes, strict=True)):
         if n < 2:
             return None
         covariance = m.covariance if weight is None else m.scatter / m.count
@@ -132,7 +135,7 @@ def linear_law(
         inside = covariance[:p, :p] - fit @ covariance[p:, :p]
         on_s = (np.eye(p) - beta) @ fit
         intercept = (np.eye(p) - beta) @ m.mean[:p] - on_s @ m.mean[p:]
-        out.append(GroupLaw(intercept, beta, on_s, inside - beta @ inside @ beta.T))
+        out.append(GroupLaw(intercept, beta, _on_single_levels(on_s, design, g), inside - beta @ inside @ beta.T))
     if shape != "normal":
         out = _with_roots(original, beta, design, out, shape, orthogonal)
     return Law(names, design.names, tuple(out))
@@ -149,6 +152,18 @@ def _with_roots(
         blur = np.sqrt((1 + q + 2 * len(names)) / n) if orthogonal else 0.0
         root = fit.noise_weights(beta) * fit.scale[q:]
         out.append(replace(law, shape=shape, root=root, blur=float(blur)) if blur <= MOST_BLUR else law)
+    return out
+
+
+def _on_single_levels(on_s: Matrix, design: Design, group: int) -> Matrix:
+    """Coefficients of the indicators of single levels, from those of pooled levels: each level has that of its pool."""
+    out = on_s.copy()
+    for j, term in enumerate(design.terms):
+        if term.pooled:
+            own = -1 if term.missing else term.level
+            holders = [i for i, t in enumerate(design.terms) if t.column == term.column and t.pooled
+                       and own in t.pooled[group] and t.missing == term.missing]
+            out[:, j] = on_s[:, holders[0]] if holders else 0.0
     return out
 
 

@@ -28,9 +28,9 @@ from larvatus.stats.linear.moments import SampleMoments
 
 LIKELIHOOD = {"method": "posterior_match", "rule": "likelihood", "law": "in_sample", "within": 1}
 SHUFFLING_MASKS: Mapping[str, Any] = {
-    "shuffled": "data_shuffling", "d = 0": {"method": "sufficiency_based", "similarity": 0.0},
-    "d = 0.5": {"method": "sufficiency_based", "similarity": 0.5},
-    "d = 0.9": {"method": "sufficiency_based", "similarity": 0.9},
+    "shuffled": "data_shuffling", "d = 0": {"method": "sufficiency_based", "similarity": 0.0, "insiders": 0},
+    "d = 0.5": {"method": "sufficiency_based", "similarity": 0.5, "insiders": 0},
+    "d = 0.9": {"method": "sufficiency_based", "similarity": 0.9, "insiders": 0},
 }
 HOME, MORTGAGE, ASSETS = MONEY = ("home_value", "mortgage_balance", "net_assets")
 _PAIRS = {"home, mortgage": (HOME, MORTGAGE), "home, assets": (HOME, ASSETS), "mortgage, assets": (MORTGAGE, ASSETS)}

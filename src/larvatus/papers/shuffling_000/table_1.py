@@ -23,7 +23,7 @@ TECHNIQUES: Mapping[str, Any] = {
     "Tendick and Matloff": {"method": "variance_preserving_noise", "variance": 0.25},
     "linear model (5)": {"method": "linear_model", "similarity": 0.5},
     "linear model (6)": {"method": "linear_model", "similarity": 0.0},
-    "SBLM": {"method": "sufficiency_based", "similarity": 0.0},
+    "SBLM": {"method": "sufficiency_based", "similarity": 0.0, "insiders": 0},
     "multiple imputation": {"method": "multiple_imputation", "copies": 1},
     "micro-aggregation": {"method": "microaggregation", "k": 100},
     "swapping": {"method": "rank_swap", "window": 0.2, "tails": "two_sided", "pairs": True},

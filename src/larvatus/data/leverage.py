@@ -1,0 +1,202 @@
+"""Records that the non-confidential columns hold in place: rare categories and extreme values of S, in each sub-group.
+
+A mask that keeps means and covariances with S exactly cannot move a record with leverage one. If a category has one record,
+the mean of that category is the record's value; if it has two, each of them can compute the value of the other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from larvatus.core.arrays import Floats, Ints, Matrix
+from larvatus.core.errors import RolesError
+from larvatus.core.scratch_names import scratch
+from larvatus.data.contracts import Block
+from larvatus.data.design import Design, Term, design_of
+from larvatus.data.microdata import Microdata, collect
+
+RARE = 2  # categories with at most this number of records are too rare
+_SHOWN, _ABSENT, _SAME = 5, -1, 1e-6
+
+
+class _Candidates(NamedTuple):
+    """Record ids, terms and codes of records that may be held; the last two columns × records."""
+
+    record: Ints
+    terms: Matrix
+    codes: Ints
+
+    @staticmethod
+    def merge(one: _Candidates, other: _Candidates) -> _Candidates:
+        return _Candidates(*(np.concatenate(pair, axis=-1) for pair in zip(one, other, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One record or pair that S holds in place: its sub-group, record ids, what holds it, and the combination that is kept."""
+
+    group: int
+    records: tuple[int, ...]
+    what: str
+    combination: Floats
+
+    @property
+    def count(self) -> str:
+        return "1 record" if len(self.records) == 1 else f"{len(self.records)} records"
+
+
+def held_records(data: Microdata, design: Design, groups: Collection[int] | None = None) -> list[Held]:
+    """Records with a leverage near one in [1, S], and pairs of records of which a combination is fixed, by sub-group."""
+    from larvatus.stats.linear.covariance_factors import CentredRows
+    from larvatus.stats.linear.leverage import DesignBasis
+
+    if not design.terms:
+        return []
+    wanted = range(len(data.groups)) if groups is None else groups
+    indicated = _indicated(design)
+
+    def rows(group: int, block: Block) -> CentredRows | None:
+        return CentredRows.of(design.matrix(group, block))
+
+    found = {g: r for g, r in enumerate(data.reduce(design.columns, rows, CentredRows.merge)) if r is not None}
+    basis = {g: DesignBasis.of(found[g]) for g in wanted if g in found}
+
+    def candidates(group: int, block: Block) -> _Candidates:
+        terms = np.ascontiguousarray(design.matrix(group, block).T)
+        keep = basis[group].worth_keeping(terms) if group in basis else np.zeros(len(block), dtype=bool)
+        codes = [_codes(block, c)[keep] for c in indicated]
+        return _Candidates(block.record[keep], terms[:, keep], np.array(codes).reshape(len(codes), int(keep.sum())))
+
+    out: list[Held] = []
+    counts: list[list[Counter[int]]] = []
+    for g, near in enumerate(data.reduce(design.columns, candidates, _Candidates.merge)):
+        for own in basis[g].held(near.terms) if g in basis and len(near.record) else ():
+            counts = counts or level_counts(data, indicated)
+            terms = np.ascontiguousarray(near.terms[:, own])
+            rare = [c for c, codes, n in zip(indicated, near.codes, counts[g], strict=True)
+                    if len(set(codes[own])) == 1 and n[int(codes[own][0])] <= len(own)]
+            what = _level(data, rare[0], near.codes[indicated.index(rare[0])][own[0]]) if rare else None
+            ids = tuple(int(r) for r in near.record[own])
+            holder = what or _extreme(design, basis[g].standardised(terms))
+            out.append(Held(g, ids, holder, basis[g].kept_combination(terms)))
+    return out
+
+
+def _indicated(design: Design) -> list[str]:
+    """Columns that enter as indicators of categories, or with an indicator of missing values."""
+    return list(dict.fromkeys(t.column for t in design.terms if t.level is not None or t.missing))
+
+
+def _level(data: Microdata, column: str, code: int) -> str:
+    levels = data.table.columns[column].levels
+    return f"{column} missing" if code == _ABSENT else f"{column}={levels[code]}" if levels else f"{column} not missing"
+
+
+def _extreme(design: Design, standardised: Matrix) -> str:
+    """The column in which records are furthest from the mean, in standard deviations."""
+    numeric = [j for j, t in enumerate(design.terms) if t.level is None and not t.missing]
+    if not numeric:
+        return f"the combination of {', '.join(design.columns)}"
+    far = np.abs(standardised[numeric]).min(axis=1)
+    return f"an extreme value of {design.terms[numeric[int(np.argmax(far))]].column}"
+
+
+def level_counts(data: Microdata, columns: Sequence[str]) -> list[list[Counter[int]]]:
+    """By sub-group and column, the number of records of each level."""
+
+    def count(group: int, block: Block) -> list[Counter[int]]:
+        return [Counter(_codes(block, c).tolist()) for c in columns]
+
+    return data.reduce(columns, count, lambda a, b: [x + y for x, y in zip(a, b, strict=True)])
+
+
+def with_pooled_levels(data: Microdata, design: Design) -> tuple[Design, dict[str, int]]:
+    """The design with rare categories joined to the next rarest in their sub-group, and the number of sub-groups by column.
+
+    The columns themselves do not change. An indicator of missing numbers that is rare is left out: missing numbers then count
+    as the mean of their sub-group.
+    """
+    columns = _indicated(design)
+    if not columns:
+        return design, {}
+    counts = level_counts(data, columns)
+    changed: dict[str, int] = {}
+    made: dict[Term, Term] = {}
+    for c, name in enumerate(columns):
+        classes = [joined_levels(here[c]) for here in counts]
+        touched = sum(any(len(k) > 1 for k in group) for group in classes)
+        if not touched:
+            continue
+        changed[name] = touched
+        for term in (t for t in design.terms if t.column == name and (t.level is not None or t.missing)):
+            own = _ABSENT if term.missing else term.level
+            made[term] = replace(term, pooled=tuple(_pool_of(own, group, term.missing) for group in classes))
+    return Design(tuple(made.get(t, t) for t in design.terms)), changed
+
+
+def _codes(block: Block, column: str) -> Ints:
+    """Codes of categories, -1 if missing; numbers are 0 if present."""
+    values = block[column]
+    return np.where(np.isnan(values), _ABSENT, 0) if values.dtype.kind == "f" else values.astype(np.int64)
+
+
+def _pool_of(level: int | None, classes: Sequence[tuple[int, ...]], missing: bool) -> tuple[int, ...]:
+    """The levels that an indicator stands for in a sub-group: all of its class if it comes first in it, else none."""
+    own = next((k for k in classes if level in k), (level,) if level is not None else ())
+    if missing:
+        return own if len(own) == 1 else ()
+    return tuple(k for k in own if k is not None) if own and own[0] == level else ()
+
+
+def joined_levels(counts: Counter[int]) -> list[tuple[int, ...]]:
+    """Levels in classes of more than two records: the rarest class is joined with the next rarest, as long as it is too rare.
+
+    The first level of a class is that with the lowest code, apart from missing values.
+    """
+    classes = sorted(((n, (level,)) for level, n in counts.items() if n), key=lambda pair: (pair[0], pair[1]))
+    while len(classes) > 1 and classes[0][0] <= RARE:
+        (n, one), (m, other), *rest = classes
+        classes = sorted([(n + m, one + other), *rest], key=lambda pair: (pair[0], pair[1]))
+    return [tuple(sorted(k, key=lambda level: (level == _ABSENT, level))) for _, k in classes]
+
+
+def released_held(original: Microdata, released: Microdata) -> list[Held]:
+    """Held records, or pairs, whose confidential numbers (or the combination that S fixes) are released unmasked.
+
+    Both files are in the same sub-groups. Columns that do not vary are not counted.
+    """
+    names = [n for n in original.numeric(original.confidential) if n in released.numeric(released.confidential)]
+    try:
+        held = held_records(original, design_of(original, original.non_confidential))
+    except RolesError:
+        return []
+    if not held or not names:
+        return []
+    ids = np.unique([r for h in held for r in h.records])
+    both = released.table.pair(original.table, {scratch("original", n): n for n in names}, partly=True)
+    few = released.holding(both.take(lambda g, b: np.isin(b.record, ids), ()))
+    record, _, values = collect(few, [*names, *(scratch("original", n) for n in names)])
+    place = {int(r): i for i, r in enumerate(record)}
+    spread = [np.sqrt(np.nan_to_num(m.variance)) for m in original.moments(names)]
+    out = []
+    for h in held:
+        rows = [place[r] for r in h.records if r in place]
+        if len(rows) < len(h.records):
+            continue
+        moved = [float(h.combination @ (values[n][rows] - values[scratch("original", n)][rows])) for n in names]
+        seen = [abs(d) <= _SAME * sd for d, sd in zip(moved, spread[h.group], strict=True) if sd > 0 and not np.isnan(d)]
+        if seen and all(seen):
+            out.append(h)
+    return out
+
+
+def held_text(data: Microdata, held: Sequence[Held]) -> str:
+    """The held records for people: what holds them, how many they are and in which sub-group; no confidential value."""
+    inside = (lambda h: f" in sub-group ({data.groups.name(h.group)})") if data.groups.columns else (lambda h: "")
+    parts = list(dict.fromkeys(f"{h.what} ({h.count}){inside(h)}" for h in held))
+    return "; ".join(parts[:_SHOWN]) + (f"; and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else "")

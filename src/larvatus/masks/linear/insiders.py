@@ -1,0 +1,42 @@
+"""Shared by masks that keep moments exactly: the smallest sub-group in which insiders cannot compute the other records.
+
+    c ≥ m − r − (r + 1)/2        if the noise is orthogonal to X as well,
+    c ≥ m − (r + 1)/2            if the residuals are rotated at random
+
+insiders suffice in a sub-group with m = n − 1 − q residual dimensions and rank r of X given S: each knows r numbers, and the
+residuals of X on S, given those of Y, have r (m − r) − r (r + 1)/2 or r m − r (r + 1)/2 degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from larvatus.data.design import design_of
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+
+_LEAST = 2  # residual dimensions that any release needs
+
+
+def smallest_for(data: Microdata, insiders: int, rotated: bool) -> int:
+    """Smallest sub-group in which more than this number of insiders are needed; r is the number of confidential columns."""
+    given, r = len(design_of(data, data.non_confidential).terms), len(data.confidential)
+    if insiders == 0:
+        return 1 + given + _LEAST
+    halves = 2 * insiders + (r + 1) + (0 if rotated else 2 * r)  # twice the number that m must exceed
+    return 1 + given + max(halves // 2 + 1, _LEAST)
+
+
+def insiders_reason(insiders: int) -> str:
+    """Why a smaller sub-group is refused."""
+    if insiders == 0:
+        return ""
+    who = "one person who knows the own record" if insiders == 1 else f"{insiders} persons who know their own records"
+    return (f"With fewer, {who} could compute the records of the others, because means and covariances are exact "
+            f"(insiders = {insiders}).")
+
+
+def insiders_notes(insiders: int) -> list[Note]:
+    """A warning if the limit is switched off."""
+    if insiders:
+        return []
+    return [Note("insiders = 0: in small sub-groups, persons who know their own records may be able to compute the records of "
+                 "the others", "warning")]

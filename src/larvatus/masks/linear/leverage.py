@@ -1,0 +1,75 @@
+"""Shared by masks with a linear model: records that S holds in place are treated like sub-groups that are too small."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from larvatus.core.errors import SubGroupError
+from larvatus.data.design import Design, design_of
+from larvatus.data.leverage import Held, held_records, held_text, with_pooled_levels
+from larvatus.data.microdata import Microdata
+from larvatus.data.notes import Note
+
+_ROUNDS = 20
+
+
+def movable_records(
+    data: Microdata, present: Sequence[tuple[str, ...]], method: str, smallest: int
+) -> tuple[Microdata, Design, list[Note]]:
+    """The data and its design without records that S holds in place, and notes.
+
+    As the study's setting for small sub-groups says, such records raise an error, their categories are pooled with the next
+    rarest in the design, or they are left out of the release.
+    """
+    design = design_of(data, data.non_confidential)
+    small = data.sub_groups.small
+    masked = [g for g, names in enumerate(present) if names]
+    held = held_records(data, design, masked)
+    if not held:
+        return data, design, []
+    if small == "refuse":
+        raise SubGroupError(_refusal(data, held, method, "Pool rare categories (small = \"pool\"), suppress these records "
+                                     "(small = \"suppress\"), recode the column, or leave it out."))
+    if small == "pool":
+        pooled, changed = with_pooled_levels(data, design)
+        still = held_records(data, pooled, masked)
+        if still:
+            raise SubGroupError(_refusal(data, still, method, "Pooling categories cannot help. Suppress these records (small = "
+                                         "\"suppress\"), recode or top-code the column, or leave it out."))
+        return data, pooled, [Note(
+            f"rare categories or missing values of {name} are pooled with others for masking in {n} sub-groups: relations of masked "
+            "columns with them are not preserved there", "warning",
+        ) for name, n in changed.items()]
+    return _suppressed(data, present, method, smallest, held)
+
+
+def _suppressed(
+    data: Microdata, present: Sequence[tuple[str, ...]], method: str, smallest: int, held: list[Held]
+) -> tuple[Microdata, Design, list[Note]]:
+    """The data without held records. Others may be held once these are gone, so the search is repeated."""
+    first = data.rows
+    masked = [g for g, names in enumerate(present) if names]
+    for _ in range(_ROUNDS):
+        gone = np.array(sorted({r for h in held for r in h.records}), dtype=np.int64)
+        before, data = data, data.take(lambda g, b, gone=gone: ~np.isin(b.record, gone), ())  # type: ignore[misc]
+        few = [g for g in masked if len(data.groups) < len(before.groups) or data.groups.sizes[g] < smallest]
+        if few:
+            raise SubGroupError(_refusal(before, held, method, f"Without them a sub-group has fewer than {smallest} records. "
+                                         "Recode the column, or leave it out."))
+        design = design_of(data, data.non_confidential)
+        held = held_records(data, design, masked)
+        if not held:
+            lost = first - data.rows
+            said = f"{lost:,} record{'s' * (lost > 1)} held in place by the non-confidential columns: not released"
+            return data, design, [Note(said, "warning")]
+    raise SubGroupError(_refusal(data, held, method, "Suppressing them leaves others held. Recode the column, or leave it out."))
+
+
+def _refusal(data: Microdata, held: Sequence[Held], method: str, way_out: str) -> str:
+    return (
+        f"{method}: the non-confidential columns hold records in place: {held_text(data, held)}. A category with one record "
+        "and an extreme value (leverage above 0.99) leave the record nearly unmasked; of two records that share a category, "
+        f"the sum is released exactly. {way_out}"
+    )
