@@ -3,12 +3,13 @@
     w(i, k) = Σ_j log( m_j(γ) / u_j(γ) ),  γ = the level of agreement of x_ij and y_kj,
     m_j(γ) = Pr(γ | matching pair),  u_j(γ) = Pr(γ | any pair);   k* = arg max_k w(i, k).
 
-The probabilities m are estimated by EM.
+Equality on a rare value weighs more: then u is the share of that value. The probabilities m are learnt by EM, or partly known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -23,45 +24,92 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
 
+LEARNT = ("learnt from equal and near values", "learnt from equal values")
+KNOWN = "with known shares of unchanged values"
+EQUAL = 1e-9  # standard deviations
+
 
 class ProbabilisticLinkage(Attack):
     """The intruder estimates from both files how much each level of agreement weighs, and links to the largest weight.
 
     Numeric and categorical columns are used together. Numbers agree exactly, within .01, .03, .1, .3 or one standard
-    deviation, or not at all; categories agree or not. How often matching pairs agree is estimated by EM, with columns treated
-    as independent. Columns that the mask left unchanged get a large weight, columns it destroyed get none. A blanked value
-    has no weight. Only records with the same S are candidates. Candidates of equal weight share the credit. If values were
-    swapped between records, this attack is misled by exact agreement, and attacks by distance or rank find more.
+    deviation, or not at all; categories agree or not. Exact agreement on a rare value weighs more than on a common one. How
+    often matching pairs agree is estimated by EM: once with all levels, and once with a share of unchanged values in each
+    column and the rest taken as random. If the intruder knows the settings of the mask, the share of unchanged values is
+    known, too. The most successful of these weights count. Columns are treated as independent. Columns that the mask left
+    unchanged get a large weight, columns it destroyed get none. A blanked value has no weight. Only records with the same S
+    are candidates. Candidates of equal weight share the credit.
 
     Parameters:
         targets: approximate number of records to attack, a random sample of larger files; each is compared with all others.
     """
 
     assumes: ClassVar[str] = (
-        "The intruder has a file of the targets with their original numeric and categorical values, and standard record "
-        "linkage software, but knows nothing about the mask."
+        "The intruder has a file of the targets with their original numeric and categorical values, and record linkage "
+        "software. An intruder who knows the settings of the mask also knows how many values it leaves unchanged."
     )
 
     targets: Annotated[int, Field(ge=1)] = Field(default=5000, description="approximate number of records to attack")
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         by = GroupKeys.of(self, original, release, intruder, random, self.targets, categorical_too=True)
+        steps = [s for r in (release, *release.others) for s in r.steps]
+        link = _Linker(frozenset(by.keys.codes), intruder.guesses or (1,))
+        known = link.unchanged_shares(by) if steps and intruder.told(steps) else None
+        trials = LEARNT if known is None else (*LEARNT, KNOWN)
         return link_groups(
             self, "share of records whose own released record has the largest weight", original, release, intruder, by,
-            _linker(by.keys.codes, intruder.guesses or (1,)),
+            lambda sides: link.credits(sides, known), trials=("weights", trials),
         )
 
 
-def _linker(codes: Collection[str], guesses: Sequence[int]) -> Callable[[LinkedGroup], Floats]:
-    from larvatus.stats.linkage.fellegi_sunter import linkage_credit, names_apart, weights_of
-    from larvatus.stats.linkage.paired_points import in_same_units
+@dataclass(frozen=True, slots=True)
+class _Linker:
+    """Links whole sub-groups; `codes` are the categorical columns."""
 
-    def link(sides: LinkedGroup) -> Floats:
-        named = [n in codes for n in sides.names]
+    codes: frozenset[str]
+    guesses: Sequence[int]
+
+    def credits(self, sides: LinkedGroup, known: Mapping[str, float] | None) -> Floats:
+        """Credits, trials × guesses × targets."""
+        from larvatus.stats.linkage.fellegi_sunter import PairSample, frequencies, linkage_credit
+
+        x, y = self._in_units(sides)
+        pairs = PairSample.of(x, y, sides.same, sides.holds)
+        found = [pairs.learn(), pairs.learn(near=False)]
+        if known is not None:
+            found.append(pairs.learn(np.array([known[n] for n in sides.names])))
+        own = x[sides.own]
+        often = frequencies(own, y)
+        return np.array([
+            linkage_credit(own, y, a.weights, sides.same, sides.own, self.guesses, a.equal_weights(often)) for a in found
+        ])
+
+    def unchanged_shares(self, by: GroupKeys) -> dict[str, float]:
+        """The share of unchanged values in each column of the file, without values that agree by chance."""
+        from larvatus.stats.linkage.fellegi_sunter import frequencies
+
+        def equal(sides: LinkedGroup) -> Floats:
+            x, y = self._in_units(sides)
+            there = ~(np.isnan(x) | np.isnan(y))
+            return np.where(there, (np.abs(x - y) <= EQUAL) - frequencies(x, y), np.nan).T
+
+        def possible(sides: LinkedGroup) -> Floats:
+            x, y = self._in_units(sides)
+            return np.where(np.isnan(x) | np.isnan(y), np.nan, 1.0 - frequencies(x, y)).T
+
+        more, most = (np.nansum(by.measured(of), axis=1) for of in (equal, possible))
+        share = np.clip(np.divide(more, most, out=np.zeros_like(more), where=most > 0), 0.0, 1.0)
+        return dict(zip((*by.masked, *by.soft), share.tolist(), strict=True))
+
+    def _in_units(self, sides: LinkedGroup) -> tuple[Floats, Floats]:
+        """Known and released values: numbers in standard deviations, categories as codes far apart."""
+        from larvatus.stats.linkage.fellegi_sunter import names_apart
+        from larvatus.stats.linkage.paired_points import in_same_units
+
+        named = [n in self.codes for n in sides.names]
         x, y = names_apart(sides.originals, named), names_apart(sides.y, named)
         scaled = in_same_units(x, y)
         number = ~np.array(named, dtype=bool)
         x[:, number], y[:, number] = scaled[0][:, number], scaled[1][:, number]
-        return linkage_credit(x[sides.own], y, weights_of(x[sides.holds], y), sides.same, sides.own, guesses)[None]
-
-    return link
+        return x, y

@@ -26,6 +26,7 @@ NAMES = {
     "ecdf_mean": "mean squared difference between the joint distributions", "propensity": "propensity score",
     "aggregate_disclosure": "aggregate disclosure", "attribute_inference": "attribute inference",
     "bayesian_intruder": "the Bayesian intruder", "cluster_match": "cluster matching", "every_attack": "every attack",
+    "exact_match": "exact matching",
     "group_intersection": "intersection of microaggregates", "interval_disclosure": "interval disclosure",
     "interval_match": "rounding-interval matching", "nearest_record": "nearest-record linkage",
     "optimal_assignment": "one-to-one linkage", "posterior_match": "most-probable-record linkage",

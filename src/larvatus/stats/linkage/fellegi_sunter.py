@@ -1,14 +1,19 @@
-"""Probabilistic record linkage (Fellegi and Sunter 1969), with agreement probabilities estimated by EM (Winkler 1988).
+"""Probabilistic record linkage (Fellegi and Sunter 1969), with frequency weights and probabilities learnt by EM.
 
-    weight of a pair = Σⱼ log(mⱼ(levelⱼ) / uⱼ(levelⱼ)),   P(match | levels) = p eʷ / (p eʷ + 1 − p)
+In column j a value stays unchanged with probability a_j; otherwise its level of agreement l has probability q_j(l). With u_j(l)
+the probability of level l among all pairs, and f_j(x) the share of the value x among released values,
 
-m and u are the probabilities of a level of agreement among matching pairs and among all pairs, and p the share of matching
-pairs.
+    weight of a pair = Σ_j log r_j,   r_j = a_j / f_j(x) + (1 − a_j) q_j(0) / u_j(0)   if the values are equal,
+                                      r_j = (1 − a_j) q_j(l) / u_j(l)                  at level l > 0.
+
+Exactly one candidate of each target is its match: the probability that it is candidate k is proportional to Π_j r_j. EM uses
+this rather than a mixture over all pairs, in which pairs that are alike by chance can form the class of matches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,54 +27,171 @@ _EDGES = np.array([1e-9, 0.01, 0.03, 0.1, 0.3, 1.0])  # distance of two values, 
 AGREE = len(_EDGES) + 1  # levels of agreement; then: missing on both sides, in x alone, in y alone
 AGREEMENT_LEVELS = AGREE + 3
 STARTS = (0.5, 0.8, 0.3)  # starting values: ratio of each level's probability to that of the level before, among matching pairs
-FITTED, _PAIRS, _ROUNDS, _LEAST = 400, 1_000_000, 100, 1e-9
+UNCHANGED = 0.5  # starting value of the share of unchanged values
+FITTED, _PAIRS, _LARGE, _LEAST = 400, 1_000_000, 5000, 1e-9
+_TRIED, _ROUNDS, _SETTLED = 8, 100, 1e-5
 
 
-def weights_of(x: Floats, y: Floats) -> Floats:
-    """Log of m / u, columns × levels of agreement.
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How matching pairs agree: shares of unchanged values, ratios q / u of levels for the others, weights of missing cells."""
 
-    Values are in standard deviations, categories are codes far apart. The share of matching pairs is 1 / (number of
-    candidates). m is estimated by EM over the pairs of at most 400 targets (fewer in large files), spread evenly.
+    unchanged: Floats
+    ratio: Floats
+    missing: Floats
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of every level, columns × levels; that of level 0 without the part of unchanged values."""
+        found = np.log(np.maximum((1 - self.unchanged)[:, None] * self.ratio, _LEAST))
+        return np.where(np.arange(AGREEMENT_LEVELS) < AGREE, found, self.missing)
+
+    def equal_weights(self, frequency: Floats) -> Floats:
+        """The weight of equality for each target, targets × columns, from the frequencies of its values."""
+        return np.asarray(np.log(np.maximum(self.unchanged / frequency + (1 - self.unchanged) * self.ratio[:, 0], _LEAST)))
+
+
+@dataclass(frozen=True, slots=True)
+class PairSample:
+    """The pairs of some targets with all their candidates: levels of agreement (pairs × columns), and how often each occurs.
+
+    Pairs of one target follow each other, from `first[i]` to `first[i + 1]`; `frequency` is that of its values in y.
     """
-    order = canonical_order(np.nan_to_num(x))
-    most = min(FITTED, len(order), max(20, _PAIRS // len(y)))
-    some = order[np.unique(np.linspace(0, len(order) - 1, most).round().astype(np.int64))]
-    pairs = np.array([_levels(x[some, j], y[:, j]).ravel() for j in range(y.shape[1])], dtype=np.int8)
-    _, first, times = np.unique(combination(list(pairs), pairs.shape[1]), return_index=True, return_counts=True)
-    levels = pairs[:, first]
-    u = _shares(levels, times.astype(np.float64))
-    return max((_fitted(levels, times, u, 1.0 / len(y), start) for start in STARTS), key=lambda found: found[1])[0]
+
+    levels: NDArray[np.int8]
+    times: Floats
+    first: Ints
+    frequency: Floats
+    background: Floats
+
+    @classmethod
+    def of(cls, x: Floats, y: Floats, same: Ints, known: Ints) -> PairSample:
+        """Pairs with the same code of at most 400 of the known rows of x (fewer in large files), spread evenly.
+
+        Values are in standard deviations, categories are codes far apart.
+        """
+        rows = known[canonical_order(np.nan_to_num(x[known]))]
+        most = min(FITTED, len(rows), max(20, int(_PAIRS / max(float(np.bincount(same)[same[rows]].mean()), 1.0))))
+        some = rows[np.unique(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))]
+        order = np.argsort(same, kind="stable")
+        start, stop = (np.searchsorted(same[order], same[some], side) for side in ("left", "right"))
+        parts = [_pairs(x[i], y[order[a:b]]) for i, a, b in zip(some, start, stop, strict=True)]
+        levels, times = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+        background = np.array([np.bincount(row, weights=times, minlength=AGREEMENT_LEVELS) for row in levels.T])
+        return cls(levels, times, np.cumsum([0, *(len(p[1]) for p in parts)]), frequencies(x[some], y),
+                   background / max(float(times.sum()), 1.0))
+
+    def learn(self, unchanged: Floats | None = None, near: bool = True) -> Agreement:
+        """The agreement of matching pairs by EM.
+
+        With `near`, nearness counts, too, from several starts of which the most likely is followed. Otherwise a changed value
+        may be any value. `unchanged` fixes the shares of unchanged values.
+        """
+        p = self.levels.shape[1]
+        present = _present(self.background)
+        free = np.full(p, UNCHANGED) if unchanged is None else unchanged
+        starts = [(free, present)]
+        if near and unchanged is None:
+            starts = [(free, np.repeat(_present(s ** np.arange(1.0, AGREEMENT_LEVELS + 1)[None, :]), p, axis=0)) for s in STARTS]
+        best = max((self._follow(a, q, unchanged is None, near, _TRIED) for a, q in starts), key=lambda f: f[2])
+        found = self._follow(best[0], best[1], unchanged is None, near, _ROUNDS)
+        return Agreement(found[0], _ratio(found[1], present), self._missing(found[3], found[4]))
+
+    def _follow(
+        self, unchanged: Floats, changed: Floats, learn_unchanged: bool, learn_changed: bool, rounds: int
+    ) -> tuple[Floats, Floats, float, Floats, float]:
+        """EM from one start: shares, levels of changed values, log likelihood, levels of presumed matches, their purity."""
+        present = _present(self.background)
+        likelihood, seen, pure = -np.inf, np.zeros_like(changed), 0.0
+        for _ in range(rounds):
+            stayed, seen, (likelihood, pure) = _expected(
+                self.levels, self.times, self.first, self.frequency, unchanged, _ratio(changed, present), AGREE
+            )
+            there = np.maximum(seen[:, :AGREE].sum(axis=1), _LEAST)
+            a = stayed / there if learn_unchanged else unchanged
+            left = seen.copy()
+            left[:, 0] -= stayed
+            q = _present(np.maximum(left, 0.0)) if learn_changed else changed
+            moved = max(float(np.abs(a - unchanged).max(initial=0.0)), float(np.abs(q - changed).max(initial=0.0)))
+            unchanged, changed = a, np.where(q.sum(axis=1, keepdims=True) > 0, q, changed)
+            if moved < _SETTLED:
+                break
+        return unchanged, changed, likelihood, seen / max(len(self.frequency), 1), pure
+
+    def _missing(self, seen: Floats, pure: float) -> Floats:
+        """Weights of the levels of missing cells; only some of the presumed matches are matches, the others are like any pair.
+
+        Missing cells do not contribute during EM: otherwise pairs that are both incomplete would appear to match.
+        """
+        u = self.background
+        m = np.clip((seen - (1 - pure) * u) / max(pure, _LEAST), _LEAST, 1.0)
+        return np.asarray(np.where(u > 0, np.log(m) - np.log(np.maximum(u, _LEAST)), 0.0))
 
 
-def _fitted(levels: NDArray[np.int8], times: Ints, u: Floats, share: float, start: float) -> tuple[Floats, float]:
-    """The weight of every level by EM from one start, and the log likelihood.
-
-    Missing values do not contribute during EM: otherwise pairs that are both incomplete would appear to match. The weights of
-    missing values are then estimated from the pairs that agree.
-    """
-    m = np.repeat(_present(start ** np.arange(1.0, AGREEMENT_LEVELS + 1)[None, :]), len(levels), axis=0)
-    base = np.maximum(_present(u), _LEAST)
-    match, likelihood = np.zeros(levels.shape[1]), -np.inf
-    weight = np.zeros_like(u)
-    for _ in range(_ROUNDS):
-        weight = np.where(_present(u) > 0, np.log(np.maximum(m, _LEAST)) - np.log(base), 0.0)
-        ratio = np.exp(np.clip(sum(weight[j, row] for j, row in enumerate(levels)), -600, 600))
-        match = share * ratio / (share * ratio + 1 - share)
-        likelihood = float((times * np.log(share * ratio + 1 - share)).sum())
-        new = _present(np.maximum(_shares(levels, times * match), _LEAST))
-        done, m = float(np.abs(new - m).max()) < _LEAST, new
-        if done:
-            break
-    return np.where(np.arange(AGREEMENT_LEVELS) < AGREE, weight, _of_missing(levels, times, match, u)), likelihood
+def frequencies(x: Floats, y: Floats) -> Floats:
+    """The share of each value of x among the values of its column in y; at least that of one value."""
+    out = np.ones_like(x)
+    for j in range(x.shape[1]):
+        there = np.sort(y[~np.isnan(y[:, j]), j])
+        if len(there):
+            ends = (np.searchsorted(there, np.nan_to_num(x[:, j]) + s * _EDGES[0], side) for s, side in ((1, "right"), (-1, "left")))
+            out[:, j] = np.maximum(next(ends) - next(ends), 1) / len(there)
+    return out
 
 
-def _of_missing(levels: NDArray[np.int8], times: Ints, match: Floats, u: Floats) -> Floats:
-    """Weights of the levels of missing cells; only some of the presumed matches are matches, the others are like any pair."""
-    total = max(float((times * match).sum()), _LEAST)
-    true = float((times * match**2).sum()) / total
-    seen = _shares(levels, times * match)
-    m = np.clip((seen - (1 - true) * u) / max(true, _LEAST), _LEAST, 1.0)
-    return np.asarray(np.where(u > 0, np.log(m) - np.log(np.maximum(u, _LEAST)), 0.0))
+@kernel()
+def _expected(
+    levels: NDArray[np.int8], times: Floats, first: Ints, frequency: Floats, unchanged: Floats, ratio: Floats, agree: int
+) -> tuple[Floats, Floats, tuple[float, float]]:
+    """The E step: expected numbers of unchanged values and of levels among matches, log likelihood, and purity of matches."""
+    p = levels.shape[1]
+    stayed, seen = np.zeros(p), np.zeros(ratio.shape)
+    likelihood, squares = 0.0, 0.0
+    weight = np.zeros(len(times))
+    equal = np.zeros(p)
+    from_rest = np.zeros(p)
+    for i in range(len(first) - 1):
+        total, count = 0.0, 0.0
+        for j in range(p):
+            from_rest[j] = (1.0 - unchanged[j]) * ratio[j, 0]
+            equal[j] = max(unchanged[j] / frequency[i, j] + from_rest[j], 1e-9)
+        for k in range(first[i], first[i + 1]):
+            w = 1.0
+            for j in range(p):
+                level = levels[k, j]
+                if level == 0:
+                    w *= equal[j]
+                elif level < agree:
+                    w *= max((1.0 - unchanged[j]) * ratio[j, level], 1e-9)
+            weight[k] = w
+            total += times[k] * w
+            count += times[k]
+        if total <= 0.0:
+            continue
+        likelihood += np.log(total / count)
+        for k in range(first[i], first[i + 1]):
+            r = times[k] * weight[k] / total
+            squares += r * weight[k] / total
+            for j in range(p):
+                level = levels[k, j]
+                seen[j, level] += r
+                if level == 0:
+                    stayed[j] += r * (1.0 - from_rest[j] / equal[j])
+    return stayed, seen, (likelihood, squares / max(len(first) - 1, 1))
+
+
+def _ratio(changed: Floats, present: Floats) -> Floats:
+    """q / u for every level; 1 for levels that no pair has."""
+    return np.asarray(np.divide(changed, present, out=np.ones_like(present), where=present > 0))
+
+
+def _pairs(x: Floats, y: Floats) -> tuple[NDArray[np.int8], Floats]:
+    """Levels of agreement of one target with its candidates; in large files, distinct combinations and their numbers."""
+    levels = np.array([_levels(x[j : j + 1], y[:, j])[0] for j in range(len(x))], dtype=np.int8).reshape(len(x), len(y)).T
+    if len(y) <= _LARGE:
+        return levels, np.ones(len(y))
+    _, first, times = np.unique(combination(list(levels.T), len(y)), return_index=True, return_counts=True)
+    return levels[first], times.astype(np.float64)
 
 
 def _present(shares: Floats) -> Floats:
@@ -77,11 +199,6 @@ def _present(shares: Floats) -> Floats:
     there = np.where(np.arange(AGREEMENT_LEVELS) < AGREE, shares, 0.0)
     total = there.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(there, total, out=np.zeros_like(there), where=total > 0))
-
-
-def _shares(levels: NDArray[np.int8], weight: Floats) -> Floats:
-    """Distribution of the weight over levels, columns × levels."""
-    return np.asarray(np.array([np.bincount(row, weights=weight, minlength=AGREEMENT_LEVELS) for row in levels]) / weight.sum())
 
 
 def _levels(x: Floats, y: Floats) -> Ints:
@@ -92,29 +209,36 @@ def _levels(x: Floats, y: Floats) -> Ints:
     return np.where(absent, np.where(blank, AGREE, AGREE + 1), out)
 
 
-def linkage_credit(x: Floats, y: Floats, weights: Floats, same: Ints, own: Ints, guesses: Sequence[int] = (1,)) -> Floats:
-    """Probability that the own record is among the `guesses` records of the same code with the largest weights."""
+def linkage_credit(
+    x: Floats, y: Floats, weights: Floats, same: Ints, own: Ints, guesses: Sequence[int] = (1,), equal: Floats | None = None
+) -> Floats:
+    """Probability that the own record is among the `guesses` records of the same code with the largest weights.
+
+    `weights` are those of levels, columns × levels; `equal` those of equality, targets × columns (default: those of level 0).
+    """
     from larvatus.stats.linkage.nearest_counts import credit_within
 
     order = np.argsort(same, kind="stable")
     start = np.searchsorted(same[order], same[own], "left")
     stop = np.searchsorted(same[order], same[own], "right")
-    heavier, tied = _heavier(x, np.ascontiguousarray(y), weights, _EDGES, order, start, stop, own, max(guesses))
+    equal = np.repeat(weights[:, 0][None, :], len(x), axis=0) if equal is None else equal
+    heavier, tied = _heavier(x, np.ascontiguousarray(y), weights, equal, _EDGES, order, start, stop, own, max(guesses))
     return np.array([credit_within(heavier, tied, k) for k in guesses])
 
 
 @kernel()
 def _heavier(
-    x: Floats, y: Floats, weights: Floats, edges: Floats, order: Ints, start: Ints, stop: Ints, own: Ints, deepest: int
+    x: Floats, y: Floats, weights: Floats, equal: Floats, edges: Floats, order: Ints, start: Ints, stop: Ints, own: Ints,
+    deepest: int,
 ) -> Floats:
     """Candidates with a larger weight than the own record, counted up to `deepest`, and those with equal weight."""
     out = np.zeros((2, len(own)))
     agree = len(edges) + 1
     p = y.shape[1]
     rest = np.zeros(p + 1)
-    for j in range(p - 1, -1, -1):
-        rest[j] = rest[j + 1] + weights[j].max()
     for i in range(len(own)):
+        for j in range(p - 1, -1, -1):
+            rest[j] = rest[j + 1] + max(equal[i, j], weights[j, 1:].max())
         mine = -np.inf
         for k in range(start[i] - 1, stop[i]):
             row = own[i] if k < start[i] else order[k]
@@ -130,7 +254,7 @@ def _heavier(
                     level = 0
                     while level < len(edges) and apart > edges[level]:
                         level += 1
-                total += weights[j, level]
+                total += equal[i, j] if level == 0 else weights[j, level]
                 if total + rest[j + 1] < mine - 1e-9:
                     total = -np.inf
                     break
