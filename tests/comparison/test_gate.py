@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -89,6 +92,62 @@ def test_an_unmasked_sub_group_passes_no_tier():
     scores = _scores(frame, released, non_confidential=())
     assert _tiers_that_pass(scores) == []
     assert "area=island" in limits_of("secure").judge(scores).in_words()
+
+
+def _weighted() -> lv.Microdata:
+    frame = _survey(400)
+    frame["weight"] = np.random.default_rng(5).uniform(50, 150, len(frame))
+    return lv.read(frame, confidential=MASKED, non_confidential=["job"], sub_groups=["area"], weight="weight")
+
+
+ALONE = "The unmasked columns alone let an intruder single out 100\N{NO-BREAK SPACE}% of records (weight)."
+
+
+def test_identification_by_s_alone_stands_first_wherever_a_release_is_judged():
+    data = _weighted()
+    release = lv.mask(data, "additive_noise", secret=SECRET)
+    made = lv.compare(data, [release], ["nearest_record", "uniqueness"], ["moments"], limits="secure", secret=SECRET)
+    assert made.explain()[0]["sentence"].startswith(ALONE)
+    lead = re.search(r'<p class="lead">(.*?)</p>', made.html()).group(1)
+    assert html.unescape(re.sub("<[^>]+>", "", lead)).startswith(ALONE)
+    assert limits_of("secure").judge(made.candidates[0].scores).warnings[0] == ALONE
+    assert ALONE in lv.advise(data).text()
+
+
+def test_unchanged_records_and_unmasked_sub_groups_are_counted_and_named():
+    frame = _survey(400)
+    released = _fresh(frame)
+    kept = (frame["area"] == "1") | (frame.index < 3)
+    released.loc[kept, MASKED] = frame.loc[kept, MASKED]
+    score = _scores(frame, released).uniqueness
+    rows = {r["records"]: r for r in score.details["unchanged_records"]}
+    assert rows["all"]["count"] == kept.sum()
+    assert rows["whole sub-group"]["sub_group"] == "area=1"
+    assert rows["whole sub-group"]["count"] == (frame["area"] == "1").sum()
+    assert score.notes[0].startswith(f"WARNING: {kept.sum()} records are released with all confidential values unchanged")
+    assert "area=1 (" in score.notes[1]
+
+
+def test_unchanged_is_judged_by_the_spread_of_a_column():
+    frame = _survey(400)
+    rng = np.random.default_rng(8)
+    frame["income"], frame["tax"] = (1e9 + 10 * rng.normal(size=400) for _ in range(2))
+    released = frame.assign(**{n: frame[n] + 5 * rng.normal(size=400) for n in MASKED})
+    score = _scores(frame, released).uniqueness
+    assert score.details["unchanged_records"][0]["count"] == 0
+    assert score.value == score.s_alone
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "pieces"])
+def test_the_tables_are_the_same_on_every_engine(engine):
+    frame = _with_bishop().head(300).copy()
+    frame["weight"] = np.round(np.random.default_rng(5).uniform(50, 150, len(frame)), 1)
+    released = _fresh(frame)
+    released.loc[17, MASKED] = frame.loc[17, MASKED]
+    here, there = (_scores(frame, released, weight="weight", engine=e).uniqueness for e in ("memory", engine))
+    for table in ("singled_out", "unchanged_records"):
+        assert here.details[table] == there.details[table]
+    assert here.certain == there.certain
 
 
 @pytest.mark.xfail(reason="needs the attack on pairwise exchanges", strict=False)

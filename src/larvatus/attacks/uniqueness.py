@@ -15,13 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.attacks.keys.equivalence_classes import diversity, with_class_size
-from larvatus.attacks.keys.identifying_columns import (
-    SINGLED_OUT,
-    UNCHANGED_RECORDS,
-    singled_out,
-    unchanged_notes,
-    unchanged_records,
-)
+from larvatus.attacks.keys.unchanged_records import unchanged_records
 from larvatus.attacks.linkage.group_linkage import credits_to_score, pool_of
 from larvatus.attacks.scoring.credits import (
     CHANCE,
@@ -42,7 +36,9 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.singled_out import SINGLED_OUT, singled_out
 from larvatus.data.step_columns import codes_in
+from larvatus.data.unchanged_records import UNCHANGED_RECORDS, unchanged_in_words
 
 Sizes = Annotated[int, Field(ge=2, le=1000)]
 BY_KEYS, BY_S, BY_MASKED, BY_RELEASED = (scratch(f"size by {what}") for what in ("keys", "S", "X", "all X"))  # of its class
@@ -104,9 +100,9 @@ class Uniqueness(Attack):
         classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))
         tables = {"anonymity": _anonymity(found, (self.k,) if isinstance(self.k, int) else self.k)}
         tables["diversity"] = Rows.of(_diversity(found, classes, name, random) for name in other)
-        tables[SINGLED_OUT] = singled_out(pool, names, float(alone.mean()))
+        tables[SINGLED_OUT] = singled_out(pool, names)
         tables[UNCHANGED_RECORDS] = kept
-        notes = (*unchanged_notes(kept, data.rows), *score.notes)
+        notes = (*(f"WARNING: {said}" for said in unchanged_in_words([kept])), *score.notes)
         return replace(score, details={**score.details, **tables}, notes=notes)
 
 

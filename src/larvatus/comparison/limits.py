@@ -1,7 +1,6 @@
 """Limits on scores, set beforehand, and the check of a release against them.
 
-The numbers of the access tiers are this package's own choice, as a starting point; no law or authority prescribes them.
-docs/decisions/0024-tiers-and-the-default-rule.md gives the reasons.
+The numbers of the access tiers are in `tiers`.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -19,39 +18,21 @@ from larvatus.comparison.score_figures import (
     COUNTED,
     LIMITED,
     OF_ATTACKS,
-    UNCHANGED_RECORDS,
     UPPER_END,
     figure_of,
     known_scores,
     worst_sub_group,
 )
+from larvatus.comparison.tiers import TIERS
+from larvatus.comparison.unmasked_columns import unmasked_in_words
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.unchanged_records import UNCHANGED_RECORDS
 
 Interval = Literal["upper", "value"]
 _Share = Annotated[float, Field(ge=0)]
 
-
-class Tier(NamedTuple):
-    """The limits of an access tier, as shares.
-
-    `above_baseline` limits every attack that decides, above the better of chance and S alone. The others limit attacks that
-    find records: the share found, the share found in the worst sub-group (lower end of its interval), and the share found
-    with certainty. In every tier, no record that is alone in S, and no whole sub-group, may be released unchanged.
-    """
-
-    above_baseline: float
-    at_most: float
-    worst_group: float
-    certain: float
-
-
-TIERS: Mapping[str, Tier] = {
-    "public": Tier(0.01, 1 / 11, 1 / 5, 0.01),
-    "scientific": Tier(0.05, 1 / 5, 1 / 3, 0.05),
-    "secure": Tier(0.2, 1 / 3, 1 / 2, 0.2),
-}
 _FIGURE = {name: "value" if name == "at_most" else name for name in LIMITED}
 _SLACK = 1e-12
 _OWN = ("tier", "interval", "every_attack")
@@ -152,7 +133,7 @@ class Limits(BaseModel):
             if not attacks and not limited and not failed:
                 rows.append(_not_run("every_attack", every, "no attack was run"))
         rows += self._absolute(attacks)
-        return Judgement(Rows.of(rows))
+        return Judgement(Rows.of(rows), unmasked_in_words(scores))
 
     def violation(self, scores: Sequence[Score], combinations: Sequence[Combination] = ()) -> float:
         """By how much limits are broken, summed; 0 if all are met, infinite if a figure is missing."""
@@ -187,7 +168,8 @@ class Limits(BaseModel):
                 if value is None:
                     out.append(_row(score.method, LIMITED[name], None, most, "the score has no such figure"))
                 else:
-                    within = upper and name not in COUNTED and _within(figure_of(score, _FIGURE[name]), most) and not _within(value, most)
+                    plain = value if name in COUNTED else figure_of(score, _FIGURE[name])
+                    within = upper and _within(plain, most) and not _within(value, most)
                     why = _unmasked_groups(score) if name == "unmasked" and value > most else _WIDE if within else ""
                     out.append(_row(score.method, told, value, most, why))
         return out
@@ -195,15 +177,20 @@ class Limits(BaseModel):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Judgement:
-    """One row per limit: the score, the figure, its value, the limit, and whether it is met."""
+    """One row per limit: the score, the figure, its value, the limit, and whether it is met.
+
+    `warnings` are sentences on what the unmasked columns alone reveal, and on records that are not masked.
+    """
 
     rows: Rows
+    warnings: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.kept
 
     def __repr__(self) -> str:
-        return f"{'all limits are met' if self.kept else 'limits are broken'}\n{self.rows}"
+        said = "".join(f"\n{w}" for w in self.warnings)
+        return f"{'all limits are met' if self.kept else 'limits are broken'}{said}\n{self.rows}"
 
     @property
     def kept(self) -> bool:

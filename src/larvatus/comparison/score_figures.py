@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from larvatus.comparison.headline import baseline
 from larvatus.core.discovery import file_names
 from larvatus.data.score import Row, Score
+from larvatus.data.unchanged_records import UNCHANGED_RECORDS
 
 UPPER = "upper"
 UPPER_END = ", upper end"
@@ -18,7 +19,6 @@ LIMITED = {  # what a limit may be on, and what tables call it
 }
 OF_ATTACKS = ("above_chance", "above_baseline", "times_chance", "certain", "unmasked")
 COUNTED = ("certain", "unmasked")  # figures without an interval
-UNCHANGED_RECORDS = "unchanged_records"
 FIGURES = ("value", UPPER, *OF_ATTACKS, "worst_group")
 
 
