@@ -70,7 +70,7 @@ def test_what_did_not_run_has_broken_its_limit():
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_tier_limits_every_attack_that_decides(tier):
     limits = limits_of(tier)
-    at, above = (Score("rank_window", "risk", 0.1 + TIERS[tier] + more, chance=0.1) for more in (0.0, 1e-6))
+    at, above = (Score("rank_window", "risk", 0.1 + TIERS[tier].above_baseline + more, chance=0.1) for more in (0.0, 1e-6))
     assert limits.judge((at, SHOWN))
     assert not limits.judge((above, SHOWN))
     own = limits_of({"tier": tier, "rank_window": 0.9})
@@ -96,6 +96,33 @@ def test_a_tier_and_a_rule_for_every_attack_hold_both():
 def test_tiers_are_ordered():
     assert list(TIERS) == ["public", "scientific", "secure"]
     assert sorted(TIERS.values()) == list(TIERS.values())
+    for figures in zip(*TIERS.values(), strict=True):
+        assert sorted(figures) == list(figures)
+
+
+def _found(value: float, certain: float = 0.0, low: float = 0.0) -> Score:
+    groups = Rows.of([{"sub_group": "a", "value": 1.0, "low": low, "high": 1.0}])
+    return Score("nearest_record", "risk", value, chance=0.0, s_alone=value, by_group=groups, identifies=True, certain=certain)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_tier_limits_what_s_alone_gives_too(tier):
+    limits, most = limits_of(tier), TIERS[tier]
+    assert limits.judge((_found(most.at_most, most.certain, most.worst_group),))
+    for more, figure in (
+        (_found(most.at_most + 1e-6), "value"), (_found(0.0, most.certain + 1e-6), "found with certainty"),
+        (_found(0.0, 0.0, most.worst_group + 1e-6), "worst sub-group"),
+    ):
+        assert [r["figure"] for r in limits.judge((more,)).broken] == [figure]
+    learnt = Score("value_disclosure", "risk", 0.9, chance=0.0, s_alone=0.9)
+    assert limits.judge((learnt,))
+
+
+def test_a_limit_may_be_on_records_found_with_certainty():
+    limits = limits_of({"nearest_record": {"certain": 0.1}})
+    assert limits.judge((_found(0.5, 0.1),))
+    assert not limits.judge((_found(0.5, 0.11),))
+    assert limits.judge((NEAREST,)).rows[0]["why"] == "the score has no such figure"
 
 
 def test_combined_scores_are_limited_and_shown_with_their_parts():

@@ -101,8 +101,8 @@ def test_verdict_does_not_praise_what_does_not_pass():
 
 
 def test_verdict_warns_where_only_the_interval_fails():
-    assert "no longer near the baseline" in verdict([head(1, 0.015, 0.1, high=0.03)], 1)
-    assert "no longer near the baseline" not in verdict([head(1, 0.015, 0.1, high=0.018)], 1)
+    assert "the upper end of its interval" in verdict([head(1, 0.015, 0.1, high=0.2)], 1)
+    assert "the upper end of its interval" not in verdict([head(1, 0.015, 0.1, high=0.1)], 1)
 
 
 def test_verdict_without_attacks_says_nothing_about_risk():

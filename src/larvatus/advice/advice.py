@@ -32,6 +32,7 @@ from larvatus.data.design import MOST_LEVELS
 from larvatus.data.method_parsing import method_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import has_order
+from larvatus.data.singled_out import singled_out, singled_out_in_words
 from larvatus.data.text_columns import Text, texts
 
 _WIDTH, _HARDLY, _TELLING = 110, 0.1, 0.1
@@ -94,6 +95,7 @@ def advice(data: Microdata) -> Advice:
     seen = [*_shapes(data, columns), *_related(related), *([pooling.sentence()] if pooling else [])]
     seen += _rule_sentences(rules.identities, perhaps)
     seen += _names(data, written, odd)
+    seen += _singled_out(data, running)
     seen += _telling({n: s for n, s in own_values(data, data.known).items() if s >= _TELLING and n not in running})
     seen += _left_as_they_are(running, few, many, [n for n in odd if all(c.name != n for c in columns)])
     plan = _plan(data, columns, said, maskable, odd, constraints, kept)
@@ -196,6 +198,13 @@ def _levels(data: Microdata, name: str) -> int:
     """The number of categories that masks would have to handle one by one."""
     column = data.table.columns[name]
     return 0 if column.kind == "number" or has_order(data.roles, name) else len(column.levels)
+
+
+def _singled_out(data: Microdata, running: Sequence[str]) -> list[str]:
+    """A sentence on the records that the unmasked columns single out together."""
+    names = [n for n in data.known if n not in running and n not in data.sub_groups.columns]
+    said = singled_out_in_words([singled_out(data, (*data.sub_groups.columns, *names))])
+    return [f"{said} No mask changes that: round these columns, put them into classes, or do not release them."] if said else []
 
 
 def _telling(own: Mapping[str, float]) -> list[str]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from larvatus.attacks.keys.equivalence_classes import diversity, with_class_size
+from larvatus.attacks.keys.unchanged_records import unchanged_records
 from larvatus.attacks.linkage.group_linkage import credits_to_score, pool_of
 from larvatus.attacks.scoring.credits import (
     CHANCE,
@@ -25,6 +26,7 @@ from larvatus.attacks.scoring.credits import (
     distance_from_centre,
     outlyingness,
 )
+from larvatus.core.arrays import Floats
 from larvatus.core.errors import RiskError, nearest_names
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
@@ -34,12 +36,16 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.singled_out import SINGLED_OUT, singled_out
 from larvatus.data.step_columns import codes_in
+from larvatus.data.unchanged_records import UNCHANGED_RECORDS, unchanged_in_words
 
 Sizes = Annotated[int, Field(ge=2, le=1000)]
-BY_KEYS, BY_S, BY_MASKED = (scratch(f"size by {what}") for what in ("keys", "S", "X"))  # size of each record's class
-_FIGURES = (SUCCESS, S_ALONE, CHANCE, X_ALONE, OUTLYING)
-_SAME = 1e-9
+BY_KEYS, BY_S, BY_MASKED, BY_RELEASED = (scratch(f"size by {what}") for what in ("keys", "S", "X", "all X"))  # of its class
+UNCHANGED, ALIKE = scratch("unchanged"), scratch("alike")  # all confidential values unchanged; probability by coincidence
+_FIGURES = (SUCCESS, S_ALONE, CHANCE, X_ALONE, OUTLYING, UNCHANGED, ALIKE)
+_SAME = 1e-9  # of the standard deviation of the column
+_ROUNDING = 1e-15  # of the value
 
 
 class Uniqueness(Attack):
@@ -49,7 +55,8 @@ class Uniqueness(Attack):
     record the intruder does no better than with S alone. A blanked key counts as a value of its own, which overstates the
     risk rather than understating it. The details count the records in equivalence classes of fewer than k records
     (k-anonymity), and the different values of the columns that are not keys within each class (l-diversity; if all columns
-    are keys, of all confidential columns in the classes of S).
+    are keys, of all confidential columns in the classes of S). They also give the share of records that S alone singles out
+    with the columns that do it, and count the records released with all confidential values unchanged.
 
     Parameters:
         keys: key variables (default: all known columns).
@@ -78,60 +85,84 @@ class Uniqueness(Attack):
                                 f"{nearest_names(name, known)}")
         masked, given = (tuple(n for n in names if not self.keys or n in self.keys) for names in (masked, given))
         pool = pool.ungrouped() if self.keys and any(c not in self.keys for c in data.sub_groups.columns) else pool
-        found = _found(original, pool, masked, given, random)
+        found = _found(original, pool, masked, given, first, random)
         back = data.holding(data.table.pair(found.table, {n: n for n in _FIGURES}))
         _, group, values = collect(back, _FIGURES)
         score = credits_to_score(
             self, "share of records singled out by exact agreement in the key variables", back, group, values,
             [*_changed_kinds(original, data, masked), *intruder.unused("file", "error", "presence", "guesses")],
+            identifies=True,
         )
+        alone = values[S_ALONE] >= 1
+        kept = unchanged_records(back.groups, group, values[UNCHANGED] == 1, alone, values[ALIKE])
+        names = (*pool.sub_groups.columns, *(n for n in given if n not in pool.sub_groups.columns))
         rest = [n for n in first if n not in masked]
         classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))
         tables = {"anonymity": _anonymity(found, (self.k,) if isinstance(self.k, int) else self.k)}
         tables["diversity"] = Rows.of(_diversity(found, classes, name, random) for name in other)
-        return replace(score, details={**score.details, **tables})
+        tables[SINGLED_OUT] = singled_out(pool, names)
+        tables[UNCHANGED_RECORDS] = kept
+        notes = (*(f"WARNING: {said}" for said in unchanged_in_words([kept])), *score.notes)
+        return replace(score, details={**score.details, **tables}, notes=notes)
 
 
 def _found(
-    original: Microdata, pool: Microdata, masked: Sequence[str], given: Sequence[str], random: RecordRandom
+    original: Microdata, pool: Microdata, masked: Sequence[str], given: Sequence[str], every: Sequence[str],
+    random: RecordRandom,
 ) -> Microdata:
-    """The pool with the credits of every record and the sizes of its classes."""
-    before = {scratch("original", n): n for n in masked}
+    """The pool with the credits of every record, the sizes of its classes, and whether all of `every` is unchanged."""
+    before = {scratch("original", n): n for n in every}
     sized = with_class_size(pool, [*masked, *given], BY_KEYS, random)
     sized = with_class_size(sized, given, BY_S, random)
     sized = with_class_size(sized, masked, BY_MASKED, random) if given else sized
+    by_released = (BY_MASKED if given else BY_KEYS) if set(masked) == set(every) else BY_RELEASED
+    sized = with_class_size(sized, every, BY_RELEASED, random) if by_released == BY_RELEASED else sized
     joined = sized.holding(sized.table.pair(original.table, before))
     numbers = [scratch("original", n) for n in joined.numeric(masked) if original.table.columns[n].kind == "number"]
     centres, sizes = outlyingness(joined, numbers), joined.groups.sizes
-    agree = _agreement(original, pool, masked)
+    spread = _spreads(original, joined, every)
+    agree, unchanged = _agreement(original, pool, masked, spread), _agreement(original, pool, every, spread, whole=True)
+    columns = min(len(every), 2)
 
     def credit(group: int, block: Block) -> Mapping[str, Array]:
-        same, chance = agree(block), np.full(len(block), 1.0 / sizes[group])
+        same, chance = agree(group, block), np.full(len(block), 1.0 / sizes[group])
         s_alone = 1.0 / block[BY_S]
         return {
             SUCCESS: np.where(same, 1.0 / block[BY_KEYS], s_alone), S_ALONE: s_alone, CHANCE: chance,
             X_ALONE: np.where(same, 1.0 / block[BY_MASKED if given else BY_KEYS], chance),
             OUTLYING: distance_from_centre(*centres[group], block, numbers),
+            UNCHANGED: unchanged(group, block).astype(np.float64), ALIKE: (block[by_released] / sizes[group]) ** columns,
         }
 
-    names = [*before, *masked, BY_KEYS, BY_S, *([BY_MASKED] if given else [])]
+    names = list(dict.fromkeys([*before, *every, BY_KEYS, BY_S, *([BY_MASKED] if given else []), by_released]))
     return joined.map_rows(credit, names, [Column(n, "number") for n in _FIGURES])
 
 
-def _agreement(original: Microdata, pool: Microdata, masked: Sequence[str]) -> Callable[[Block], NDArray[np.bool_]]:
-    """Whether the released keys of a record that are not blanked equal its original ones."""
+def _spreads(original: Microdata, joined: Microdata, names: Sequence[str]) -> Mapping[str, Floats]:
+    """Standard deviations of the original numbers in each sub-group."""
+    numbers = [n for n in names if original.table.columns[n].kind == "number"]
+    moments = joined.moments([scratch("original", n) for n in numbers]) if numbers else []
+    return {n: np.array([np.sqrt(np.nan_to_num(m.variance[j])) for m in moments]) for j, n in enumerate(numbers)}
+
+
+def _agreement(
+    original: Microdata, pool: Microdata, names: Sequence[str], spread: Mapping[str, Floats], whole: bool = False
+) -> Callable[[int, Block], NDArray[np.bool_]]:
+    """Whether the released values of a record that are not blanked equal its original ones; if `whole`, nothing is blanked."""
     mine, theirs = original.table.columns, pool.table.columns
 
-    def agree(block: Block) -> NDArray[np.bool_]:
+    def agree(group: int, block: Block) -> NDArray[np.bool_]:
         out = np.ones(len(block), dtype=bool)
-        for n in masked:
+        for n in names:
             now, was = block[n], block[scratch("original", n)]
             if mine[n].kind != theirs[n].kind:
-                continue
-            if theirs[n].kind == "nominal":
-                out &= (now < 0) | (codes_in(theirs[n], mine[n])[now] == was)
+                out &= not whole
+            elif theirs[n].kind == "nominal":
+                blank = (now < 0) & (was < 0) if whole else now < 0
+                out &= blank | (codes_in(theirs[n], mine[n])[now] == was)
             else:
-                out &= np.isnan(now) | (np.abs(now - was) <= _SAME * np.abs(was))
+                blank = np.isnan(now) & np.isnan(was) if whole else np.isnan(now)
+                out &= blank | (np.abs(now - was) <= _SAME * spread[n][group] + _ROUNDING * np.abs(was))
         return out
 
     return agree

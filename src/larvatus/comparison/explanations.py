@@ -16,8 +16,10 @@ from larvatus.comparison.release_sentences import (
     plain_name,
     property_name,
 )
+from larvatus.comparison.unmasked_columns import singled_out_sentence
 from larvatus.core.number_format import EXACT, Cell, count, finite_number, loss, plural, quote, share, times
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.unchanged_records import UNCHANGED_RECORDS, unchanged_in_words
 
 if TYPE_CHECKING:
     from larvatus.comparison.comparison import Candidate, Comparison
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _TOGETHER, _TELLING, _LINKS = "together", 0.1, "bayesian_intruder"
 ASIDE = "It does not decide between releases: every release that keeps relations and totals allows some of it."
+_NO_MASK = "No mask helps against that: release fewer or coarser columns; this includes the weight."
 FRONTIER = "On the frontier: no other release has both less excess risk and less loss."
 
 
@@ -65,15 +68,16 @@ def _together(comparison: Comparison, heads: tuple[Headline, ...]) -> list[Row]:
 
 
 def _without(comparison: Comparison) -> list[Row]:
-    """The attack that gains most from S alone, which no mask of confidential columns can prevent."""
+    """Records singled out by S alone, and the attack that gains most from it, which no mask can prevent."""
+    first = singled_out_sentence(s for c in comparison.candidates for s in c.scores)
+    rows = [_row(_TOGETHER, "", f"{first} {_NO_MASK}", "uniqueness", None)] if first else []
     scores = [s for c in comparison.candidates for s in c.of_kind("risk") if s.decides and finite_number(s.s_alone) is not None]
     top = max(scores, key=lambda s: (finite_number(s.s_alone) or 0.0) - (finite_number(s.chance) or 0.0), default=None)
     if top is None or (finite_number(top.s_alone) or 0.0) - (finite_number(top.chance) or 0.0) < _TELLING:
-        return []
+        return rows
     reach = f"link {share(top.s_alone)} of records" if top.method == _LINKS else f"reach {share(top.s_alone)}"
-    said = (f"The unmasked columns alone let {plain_name(top.method)} {reach}; chance gives {share(top.chance)}. No mask helps "
-            "against that: release fewer or coarser columns; this includes the weight.")
-    return [_row(_TOGETHER, "", said, top.method, top.s_alone)]
+    said = f"The unmasked columns alone let {plain_name(top.method)} {reach}; chance gives {share(top.chance)}."
+    return [*rows, _row(_TOGETHER, "", said if rows else f"{said} {_NO_MASK}", top.method, top.s_alone)]
 
 
 def _unbeaten(comparison: Comparison, heads: tuple[Headline, ...]) -> list[tuple[Headline, Score | None]]:
@@ -106,7 +110,9 @@ def _reached(score: Score | None, value: Cell) -> str:
 def _risks(candidate: Candidate) -> list[Row]:
     """The attacks that beat their baseline, furthest first, or that none does; then those that do not decide."""
     weigh, beyond, aside = _known(candidate, True), _beyond(candidate), _beyond(candidate, False)
-    rows = [_row("risk", candidate.name, _gained(s), s.method, s.value) for s in beyond]
+    tables = [s.details[UNCHANGED_RECORDS] for s in candidate.scores if UNCHANGED_RECORDS in s.details]
+    rows = [_row("risk", candidate.name, said, "uniqueness", None) for said in unchanged_in_words(tables)]
+    rows += [_row("risk", candidate.name, _gained(s), s.method, s.value) for s in beyond]
     if weigh and not beyond:
         top = max(weigh, key=lambda s: s.value - (baseline(s) or 0.0))
         gets = f"reaches {_reached(top, top.value)}; its baseline is {_reached(top, baseline(top) or 0.0)}"

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from larvatus.comparison.by_method import by_method
+from larvatus.comparison.tiers import AT_MOST_TIMES, DEFAULT, INTERVAL_ABOVE, LEAST_ABOVE, MOST_ABOVE
 from larvatus.core.number_format import finite_number
 from larvatus.data.score import Score
 
 if TYPE_CHECKING:
     from larvatus.comparison.comparison import Candidate
 
-AT_MOST_TIMES = 2.0
-AT_MOST_ABOVE = 0.1
 _EXACT = 1e-9
 
 
@@ -43,20 +42,41 @@ def baseline(score: Score) -> float | None:
 
 
 def excess(score: Score) -> float:
-    """How far an attack is above its baseline; at most 1 if it is near it."""
-    value, base = finite_number(score.value), baseline(score)
+    """How far an attack is above its baseline, in units of what the default rule allows: at most 1 if it is near it."""
+    value, base = finite_number(score.value), baseline(score) or 0.0
     if value is None:
         return float("-inf")
-    above = (value - (base or 0.0)) / AT_MOST_ABOVE
-    if base is None or value == 0:
-        return above
-    return max(above, value / (AT_MOST_TIMES * base) if base > 0 else float("inf"))
+    return (value - base) / min(max((AT_MOST_TIMES - 1) * base, LEAST_ABOVE), MOST_ABOVE)
+
+
+def near_baseline(score: Score) -> bool:
+    """Whether an attack meets the default rule: its value, the upper end of its interval, and the absolute limits."""
+    high = finite_number(score.interval[1]) if score.interval else None
+    wide = high is not None and high - (baseline(score) or 0.0) > INTERVAL_ABOVE + _EXACT
+    return excess(score) <= 1 + _EXACT and not wide and not beyond_absolute(score)
+
+
+def beyond_absolute(score: Score) -> bool:
+    """Whether an attack that finds records breaks an absolute limit of the default rule, whatever its baseline is."""
+    from larvatus.comparison.score_figures import figure_of, worst_sub_group
+
+    if (figure_of(score, "unmasked") or 0.0) > 0:
+        return True
+    if not score.identifies:
+        return False
+    worst = worst_sub_group(score)
+    figures = ((score.value, DEFAULT.at_most), (score.certain, DEFAULT.certain), (worst[1] if worst else None,
+                                                                                 DEFAULT.worst_group))
+    return any(value is not None and value > most + _EXACT for value, most in figures)
 
 
 def strongest(candidate: Candidate) -> Score | None:
-    """The attack furthest above its baseline, among those that decide between releases if there are any."""
+    """The attack furthest above its baseline, among those that break the default rule if there are any.
+
+    Attacks that do not decide between releases count only if no other was run.
+    """
     usable = [s for s in candidate.of_kind("risk") if finite_number(s.value) is not None]
-    return max([s for s in usable if s.decides] or usable, key=excess, default=None)
+    return max([s for s in usable if s.decides] or usable, key=lambda s: (not near_baseline(s), excess(s)), default=None)
 
 
 def common_measures(candidates: Sequence[Candidate]) -> dict[str, list[Score]]:

@@ -1,6 +1,6 @@
 """Limits on scores, set beforehand, and the check of a release against them.
 
-The numbers of the access tiers are this package's own choice, as a starting point; no law or authority prescribes them.
+The numbers of the access tiers are in `tiers`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,25 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from larvatus.comparison.combined_scores import Combination, with_combined
 from larvatus.comparison.limits_by_release import broken_in_words
-from larvatus.comparison.score_figures import LIMITED, OF_ATTACKS, UPPER_END, figure_of, known_scores
+from larvatus.comparison.score_figures import (
+    COUNTED,
+    LIMITED,
+    OF_ATTACKS,
+    UPPER_END,
+    figure_of,
+    known_scores,
+    worst_sub_group,
+)
+from larvatus.comparison.tiers import TIERS
+from larvatus.comparison.unmasked_columns import unmasked_in_words
 from larvatus.core.errors import StudyError, nearest_names
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.unchanged_records import UNCHANGED_RECORDS
 
 Interval = Literal["upper", "value"]
 _Share = Annotated[float, Field(ge=0)]
-# Maximum success of any attack above its baseline (the better of chance and S alone), as a share.
-TIERS: Mapping[str, float] = {"public": 0.01, "scientific": 0.05, "secure": 0.2}
+
 _FIGURE = {name: "value" if name == "at_most" else name for name in LIMITED}
 _SLACK = 1e-12
 _OWN = ("tier", "interval", "every_attack")
@@ -39,6 +49,8 @@ class Limit(BaseModel):
     above_baseline: _Share | None = Field(default=None, description="attacks only: maximum success above baseline")
     times_chance: _Share | None = Field(default=None, description="attacks only: maximum ratio of success to chance")
     worst_group: _Share | None = Field(default=None, description="maximum of the score in the worst sub-group")
+    certain: _Share | None = Field(default=None, description="attacks that find records: maximum found with certainty")
+    unmasked: _Share | None = Field(default=None, description="uniqueness only: maximum identified by S and unchanged")
     interval: Interval | None = Field(default=None, description="limit the upper end of the interval, or the value")
 
     @model_validator(mode="before")
@@ -85,12 +97,12 @@ class Limits(BaseModel):
         own = self.every_attack
         if self.tier is None:
             return (own,) if own is not None else ()
-        tier = Limit(above_baseline=TIERS[self.tier])
+        tier = Limit(above_baseline=TIERS[self.tier].above_baseline)
         if own is None:
             return (tier,)
         if own.above_baseline is None or own.interval not in (None, self.interval):
             return (tier, own)
-        return (own.model_copy(update={"above_baseline": min(own.above_baseline, TIERS[self.tier])}),)
+        return (own.model_copy(update={"above_baseline": min(own.above_baseline, TIERS[self.tier].above_baseline)}),)
 
     def plain(self) -> dict[str, Any]:
         """As a study file holds it."""
@@ -120,11 +132,31 @@ class Limits(BaseModel):
             rows += [_not_run(n, every, why[n]) for n in failed]
             if not attacks and not limited and not failed:
                 rows.append(_not_run("every_attack", every, "no attack was run"))
-        return Judgement(Rows.of(rows))
+        rows += self._absolute(attacks)
+        return Judgement(Rows.of(rows), unmasked_in_words(scores))
 
     def violation(self, scores: Sequence[Score], combinations: Sequence[Combination] = ()) -> float:
         """By how much limits are broken, summed; 0 if all are met, infinite if a figure is missing."""
         return self.judge(scores, combinations).violation
+
+    def _absolute(self, attacks: Sequence[Score]) -> list[Row]:
+        """The absolute limits of the tier, each on the attack that comes furthest."""
+        if self.tier is None:
+            return []
+        tier = TIERS[self.tier]
+        out: list[Row] = []
+        found = [s for s in attacks if s.identifies]
+        for name, most in (("at_most", tier.at_most), ("certain", tier.certain)):
+            known = [(v, s) for s in found if (v := figure_of(s, _FIGURE[name], self.interval == "upper")) is not None]
+            if known:
+                first = max(known, key=lambda pair: pair[0])[1]
+                out += self._rows([first], Limit(**{name: most}))
+        groups = [(worst[1], worst[0], s) for s in found if (worst := worst_sub_group(s)) is not None]
+        if groups:
+            low, where, score = max(groups, key=lambda g: g[0])
+            out.append(_row(score.method, LIMITED["worst_group"], low, tier.worst_group, f"lower end, {where}"))
+        unchanged = [s for s in attacks if UNCHANGED_RECORDS in s.details]
+        return out + self._rows(unchanged, Limit(unmasked=0.0))
 
     def _rows(self, scores: Iterable[Score], limit: Limit) -> list[Row]:
         upper = (limit.interval or self.interval) == "upper"
@@ -132,26 +164,33 @@ class Limits(BaseModel):
         for score in scores:
             for name, most in limit.stated().items():
                 value = figure_of(score, _FIGURE[name], upper)
-                told = LIMITED[name] + (UPPER_END if upper and score.interval else "")
+                told = LIMITED[name] + (UPPER_END if upper and score.interval and name not in COUNTED else "")
                 if value is None:
                     out.append(_row(score.method, LIMITED[name], None, most, "the score has no such figure"))
                 else:
-                    within = upper and _within(figure_of(score, _FIGURE[name]), most) and not _within(value, most)
-                    out.append(_row(score.method, told, value, most, _WIDE if within else ""))
+                    plain = value if name in COUNTED else figure_of(score, _FIGURE[name])
+                    within = upper and _within(plain, most) and not _within(value, most)
+                    why = _unmasked_groups(score) if name == "unmasked" and value > most else _WIDE if within else ""
+                    out.append(_row(score.method, told, value, most, why))
         return out
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Judgement:
-    """One row per limit: the score, the figure, its value, the limit, and whether it is met."""
+    """One row per limit: the score, the figure, its value, the limit, and whether it is met.
+
+    `warnings` are sentences on what the unmasked columns alone reveal, and on records that are not masked.
+    """
 
     rows: Rows
+    warnings: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.kept
 
     def __repr__(self) -> str:
-        return f"{'all limits are met' if self.kept else 'limits are broken'}\n{self.rows}"
+        said = "".join(f"\n{w}" for w in self.warnings)
+        return f"{'all limits are met' if self.kept else 'limits are broken'}{said}\n{self.rows}"
 
     @property
     def kept(self) -> bool:
@@ -170,6 +209,13 @@ class Judgement:
     def in_words(self) -> str:
         """The broken limits in one line."""
         return "; ".join(broken_in_words(row) for row in self.broken)
+
+
+def _unmasked_groups(score: Score) -> str:
+    """The sub-groups of which no record is masked, by name; empty if there are none."""
+    names = [str(r["sub_group"]) for r in score.details[UNCHANGED_RECORDS] if r.get("sub_group") is not None]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"not masked: {'; '.join(names[:3])}{more}" if names else ""
 
 
 def _beyond(row: Row) -> float:

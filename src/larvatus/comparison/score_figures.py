@@ -8,14 +8,17 @@ from collections.abc import Sequence
 from larvatus.comparison.headline import baseline
 from larvatus.core.discovery import file_names
 from larvatus.data.score import Row, Score
+from larvatus.data.unchanged_records import UNCHANGED_RECORDS
 
 UPPER = "upper"
 UPPER_END = ", upper end"
 LIMITED = {  # what a limit may be on, and what tables call it
     "at_most": "value", "above_chance": "above chance", "above_baseline": "above baseline",
-    "times_chance": "times chance", "worst_group": "worst sub-group",
+    "times_chance": "times chance", "worst_group": "worst sub-group", "certain": "found with certainty",
+    "unmasked": "identified and unmasked",
 }
-OF_ATTACKS = ("above_chance", "above_baseline", "times_chance")
+OF_ATTACKS = ("above_chance", "above_baseline", "times_chance", "certain", "unmasked")
+COUNTED = ("certain", "unmasked")  # figures without an interval
 FIGURES = ("value", UPPER, *OF_ATTACKS, "worst_group")
 
 
@@ -35,7 +38,11 @@ def upper_end(score: Score) -> float:
 
 
 def figure_of(score: Score, figure: str, upper: bool = False) -> float | None:
-    """One figure of a score, computed from the upper end of its interval if `upper`; None if the score lacks it."""
+    """One figure of a score, computed from the upper end of its interval if `upper`; None if the score lacks it.
+
+    `certain` is the share of records found with certainty. `unmasked` is the share of records that are alone in S, or in a
+    sub-group that is not masked, and whose confidential values are all unchanged.
+    """
     value = upper_end(score) if upper or figure == UPPER else score.value
     found: float | None
     if figure in ("value", UPPER):
@@ -49,9 +56,29 @@ def figure_of(score: Score, figure: str, upper: bool = False) -> float | None:
         found = None if base is None else value - base
     elif figure == "times_chance":
         found = None if not score.chance else value / score.chance
+    elif figure == "certain":
+        found = score.certain
+    elif figure == "unmasked":
+        found = _unmasked(score)
     else:
         raise KeyError(figure)
     return found if found is not None and _is_number(found) else None
+
+
+def worst_sub_group(score: Score) -> tuple[str, float] | None:
+    """The sub-group with the highest risk, and the lower end of its interval: the risk that is certain to be there."""
+    known = [(low, str(r["sub_group"])) for r in score.by_group if isinstance(low := r.get("low"), float) and _is_number(low)]
+    return max(known)[::-1] if known else None
+
+
+def _unmasked(score: Score) -> float | None:
+    """Share of records that are identified by S or by their sub-group, and unchanged beyond coincidence."""
+    rows = score.details.get(UNCHANGED_RECORDS)
+    if not rows:
+        return None
+    beyond = [(r.get("beyond"), r.get("share"), r.get("count")) for r in rows]
+    total = next((c / s for _, s, c in beyond if isinstance(c, int) and isinstance(s, float) and s > 0), None)
+    return max((b / total for b, _, _ in beyond if isinstance(b, int)), default=0.0) if total else 0.0
 
 
 def _worst(values: Sequence[object], otherwise: float) -> float:

@@ -111,10 +111,10 @@ class Score:
     """A risk (with its baselines, chance and S alone) or a loss (0 is best).
 
     `decides` is false for scores that are shown but not used to choose between releases: risks that every useful release has,
-    and losses that repeat another one. `worst_value` is the loss if everything is lost;
-    `square_root_scale` is true for mean
-    squares. `unit`
-    says what the value of a risk is: a share of records, values or variance, or a correlation.
+    and losses that repeat another one. `worst_value` is the loss if everything is lost; `square_root_scale` is true for mean
+    squares. `unit` says what the value of a risk is: a share of records, values or variance, or a correlation. `identifies`
+    is true if the value is a share of records found. `certain` is then the share found with certainty: records that S alone
+    singles out, and right and unique links beyond those that a random guess among the candidates would give.
     """
 
     method: str
@@ -138,6 +138,8 @@ class Score:
     worst_value: float | None = None
     square_root_scale: bool = False
     unit: Literal["share", "correlation"] = "share"
+    identifies: bool = False
+    certain: float | None = None
 
     @property
     def relative_loss(self) -> float:
@@ -165,6 +167,7 @@ class Score:
             "details": {name: _plain(rows) for name, rows in self.details.items()},
             "notes": list(self.notes), "sampled": self.sampled,
             **({"worst_value": _finite(self.worst_value)} if self.kind == "loss" else {}),
+            **({"certain": _finite(self.certain)} if self.identifies else {}),
         }
 
 

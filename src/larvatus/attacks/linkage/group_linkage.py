@@ -229,7 +229,7 @@ def _s_alone(sides: LinkedGroup, by: GroupKeys, guesses: Sequence[int]) -> Float
 
 def credits_to_score(
     attack: Attack, meaning: str, back: Microdata, group: Ints, values: Mapping[str, Floats], notes: Sequence[str],
-    targets: int | None = None,
+    targets: int | None = None, identifies: bool = False,
 ) -> Score:
     """The score of credits by record, from the columns SUCCESS, S_ALONE, CHANCE, X_ALONE and OUTLYING."""
     tried = ~np.isnan(values[SUCCESS])
@@ -240,7 +240,8 @@ def credits_to_score(
     credits = Credits(group[tried], success, chance, s_alone, x_alone, outlying_tenth(values[OUTLYING])[tried])
     sampled = targets is not None and bool((~tried).any())
     sample = [f"{int(tried.sum()):,} of {back.rows:,} records were attacked as targets"] if sampled else []
-    score = risk_score(attack.name(), meaning, attack.settings(), back.groups, (1,), credits, [*notes, *sample])
+    score = risk_score(attack.name(), meaning, attack.settings(), back.groups, (1,), credits, [*notes, *sample],
+                       identifies)
     return replace(score, by_record=values[SUCCESS], sampled=sampled)
 
 

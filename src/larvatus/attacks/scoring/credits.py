@@ -24,6 +24,7 @@ from larvatus.stats.estimates.intervals import wilson
 SUCCESS, S_ALONE, CHANCE, X_ALONE = (scratch(kind) for kind in ("success", "s alone", "chance", "x alone"))  # credits
 OUTLYING = scratch("outlying")  # distance of each record from the centre
 OUTLYING_SHARE = 0.1
+_WHOLE = 1e-9  # a credit this close to 1 is a whole one
 RANK_KEPT, PREDICTED = "rank kept within 1 %", "predicted within a tenth of a standard deviation"
 _CREDIT, _FAR = scratch("credit"), scratch("far")
 
@@ -81,9 +82,12 @@ def outlying_tenth(distance: Floats) -> NDArray[np.bool_]:
 
 def risk_score(
     method: str, meaning: str, settings: Mapping[str, Any], groups: Groups, guesses: Sequence[float], credits: Credits,
-    notes: Sequence[str] = (),
+    notes: Sequence[str] = (), identifies: bool = False,
 ) -> Score:
-    """The score of an attack with credits for several numbers of guesses; the value is that of the first number."""
+    """The score of an attack with credits for several numbers of guesses; the value is that of the first number.
+
+    `identifies` is true if a credit means that the record is found, not that a value is learnt.
+    """
     first = credits.success[:, 0]
     return Score(
         method=method, kind="risk", meaning=meaning, settings=settings, value=float(first.mean()),
@@ -97,8 +101,21 @@ def risk_score(
                 for name, rows in (("outlying tenth", credits.outlying), ("interior", ~credits.outlying)) if rows.any()
             ),
         },
-        by_record=first, records=credits.record, notes=tuple(notes),
+        by_record=first, records=credits.record, notes=tuple(notes), identifies=identifies,
+        certain=certain_share(first, credits.s_alone[:, 0]) if identifies else None,
     )
+
+
+def certain_share(success: Floats, s_alone: Floats) -> float:
+    """Share of targets found with certainty: alone in S, or linked uniquely and rightly more often than by luck.
+
+        (1/n) Σ 1{s_i = 1}  +  max(0, (1/n) Σ_{s_i < 1} (1{c_i = 1} − s_i)),   credits c of the attack and s of S alone
+    """
+    if not len(success):
+        return 0.0
+    alone = s_alone >= 1 - _WHOLE
+    linked = (success >= 1 - _WHOLE)[~alone] - s_alone[~alone]
+    return (float(alone.sum()) + max(0.0, float(linked.sum()))) / len(success)
 
 
 def by_outlyingness(

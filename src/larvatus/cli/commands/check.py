@@ -51,8 +51,10 @@ def check(
                 data, copies_of(released), scoring=scoring, other_releases=other_releases, pairing=pairing, row_order=row_order
             )
     rows: list[Row] = [{**r, "kept": "yes" if r["kept"] else "NO"} for r in found.rows]
+    for said in found.warnings:
+        terminal.say(f"WARNING: {said}")
     terminal.table(rows)
     broken = found.broken
     terminal.say(f"\nBroken: {len(broken)} of {len(rows)} limits." if broken else f"\nAll {len(rows)} limits are met.")
-    terminal.data({"kept": found.kept, "limits": [dict(r) for r in found.rows]})
+    terminal.data({"kept": found.kept, "warnings": list(found.warnings), "limits": [dict(r) for r in found.rows]})
     return 0 if found.kept else BROKEN

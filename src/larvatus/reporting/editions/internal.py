@@ -14,6 +14,7 @@ from larvatus.comparison.headline import Headline, common_measures, headlines
 from larvatus.comparison.limits_by_release import JudgedLimits, judge_limits
 from larvatus.comparison.release_sentences import plain_title
 from larvatus.comparison.subset import ComparisonLike
+from larvatus.comparison.unmasked_columns import release_warnings
 from larvatus.core.number_format import count, list_names, of_all, plural
 from larvatus.data.score import Score
 from larvatus.reporting.figures.choice import map_block
@@ -70,7 +71,8 @@ def internal(
     candidates = comparison.candidates
     measures, limits = common_measures(candidates), judge_limits(comparison)
     subject = Subject(comparison, headlines(candidates), measures, version, chosen, why, limits, warned)
-    opening: list[ReportBlock] = [Paragraph(verdict(subject.heads, len(subject.measures), limits), "lead")]
+    said = release_warnings(candidates)
+    opening: list[ReportBlock] = [Paragraph(verdict(subject.heads, len(subject.measures), limits, said), "lead")]
     if comparison.about.purpose:
         opening.append(Paragraph(f"Purpose: {comparison.about.purpose}"))
     closing = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from larvatus.comparison.comparison import Candidate
-from larvatus.comparison.headline import Headline, excess, unbeaten
+from larvatus.comparison.headline import Headline, near_baseline, unbeaten
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import plain_name, release_in_words
 from larvatus.comparison.subset import ComparisonLike
@@ -67,7 +67,7 @@ def _details(candidate: Candidate, head: Headline, limits: JudgedLimits | None) 
 def _risk(head: Headline) -> str:
     if head.attack is None or head.risk is None:
         return "No attack was run on it, so nothing is known about its disclosure risk."
-    keeps = "keeps" if excess(head.attack) <= 1 else "does not keep"
+    keeps = "keeps" if near_baseline(head.attack) else "does not keep"
     base = f"; its baseline is {share(head.base)}" if head.base is not None else ""
     return f"It {keeps} every attack {NEAR}. The strongest, {plain_name(head.attack.method)}, reaches {share(head.risk)}{base}."
 

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from larvatus.comparison.headline import AT_MOST_ABOVE, AT_MOST_TIMES, Headline, excess
+from larvatus.comparison.headline import Headline, excess, near_baseline
 from larvatus.comparison.limits_by_release import JudgedLimits
 from larvatus.comparison.release_sentences import capitalised, plain_name
+from larvatus.comparison.tiers import AT_MOST_TIMES, DEFAULT, INTERVAL_ABOVE, LEAST_ABOVE, MOST_ABOVE
 from larvatus.core.number_format import count, finite_number, loss, plural, quote, share, times
 from larvatus.data.score import Row
 
 NEAR = (
-    f"near its baseline (at most {AT_MOST_TIMES:.0f} times its success by chance or from the non-confidential columns alone, "
-    f"and at most {100 * AT_MOST_ABOVE:.0f} percentage points above it)"
+    f"near its baseline (at most {AT_MOST_TIMES:g} times its success by chance or from the non-confidential columns alone, "
+    f"and at most {100 * MOST_ABOVE:.0f} percentage points above it, where {100 * LEAST_ABOVE:.0f} point is always allowed; at "
+    f"most {share(DEFAULT.at_most)} of records found, and {share(DEFAULT.certain)} with certainty)"
 )
-ENDING = "This rule uses whole-file figures of the attacks and measures that were run. It does not replace a decision."
+ENDING = "This rule covers only the attacks and measures that were run. It does not replace a decision."
 
 
-def verdict(heads: Sequence[Headline], measures: int, limits: JudgedLimits | None = None) -> str:
-    """The result of the rule: the least loss among releases that meet the limits or, without limits, stay near baseline."""
+def verdict(heads: Sequence[Headline], measures: int, limits: JudgedLimits | None = None, warned: Sequence[str] = ()) -> str:
+    """The result of the rule: the least loss among releases that meet the limits or, without limits, stay near baseline.
+
+    `warned` are sentences to put first: what the unmasked columns alone reveal, and what is not masked.
+    """
+    return " ".join((*warned, _verdict(heads, measures, limits)))
+
+
+def _verdict(heads: Sequence[Headline], measures: int, limits: JudgedLimits | None) -> str:
     scored = [h for h in heads if h.risk is not None]
     if not scored:
         kept = f" {_counted(heads, limits)}" if limits else ""
@@ -82,7 +90,7 @@ def _beyond(head: Headline) -> float:
 
 
 def _near(head: Headline) -> bool:
-    return _beyond(head) <= 1
+    return head.attack is not None and near_baseline(head.attack)
 
 
 def _said(found: str, lead: str, head: Headline, measures: int, limits: JudgedLimits | None) -> str:
@@ -122,13 +130,14 @@ def _risk(head: Headline) -> str:
 
 
 def _upper_end(head: Headline) -> str:
-    """A warning if the figure is near the baseline but its interval is not."""
-    if head.attack is None or head.attack.interval is None or not _near(head):
+    """A warning if the figure is near the baseline but the upper end of its interval is not."""
+    if head.attack is None or head.attack.interval is None or excess(head.attack) > 1:
         return ""
     high = finite_number(head.attack.interval[1])
-    if high is None or excess(replace(head.attack, value=high)) <= 1:
+    if high is None or high - (head.base or 0.0) <= INTERVAL_ABOVE:
         return ""
-    return f"The upper end of its interval, {share(high)}, is no longer near the baseline."
+    return (f"The figure is near its baseline, but the upper end of its interval, {share(high)}, is more than "
+            f"{100 * INTERVAL_ABOVE:.0f} points above it.")
 
 
 def _worst_sub_group(head: Headline) -> str:

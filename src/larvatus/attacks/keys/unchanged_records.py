@@ -1,0 +1,42 @@
+"""Records released with all confidential values unchanged: all, those alone in S, and whole sub-groups."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from larvatus.core.arrays import Floats, Ints
+from larvatus.data.score import Row, Rows
+from larvatus.data.sub_groups import Groups
+from larvatus.data.unchanged_records import ALL, ALONE, WHOLE_GROUP
+
+_RARE = 0.01  # a record whose values are shared more often than this may be unchanged by coincidence
+_SURE = 0.99  # quantile of the number of coincidences
+_LEAST_GROUP = 5  # a sub-group with fewer records may be unchanged by coincidence
+
+
+def unchanged_records(
+    groups: Groups, group: Ints, same: NDArray[np.bool_], alone: NDArray[np.bool_], alike: Floats
+) -> Rows:
+    """Counts of records with all confidential values unchanged: all, those alone in S, and whole sub-groups.
+
+    `alike` is the probability that a record is unchanged by coincidence. `beyond` counts the records alone in S beyond the
+    number that coincidence explains, and all records of a sub-group of which every record is unchanged.
+    """
+    from scipy.stats import poisson
+
+    n = max(len(same), 1)
+    counted = alone & (alike <= _RARE)
+    lucky = float(poisson.ppf(_SURE, float(alike[counted].sum()))) if counted.any() else 0.0
+    beyond = max(0, int((same & counted).sum()) - int(lucky))
+    rows: list[Row] = [
+        {"records": ALL, "sub_group": None, "count": int(same.sum()), "share": float(same.sum() / n), "beyond": 0},
+        {"records": ALONE, "sub_group": None, "count": int((same & alone).sum()), "share": float((same & alone).sum() / n),
+         "beyond": beyond},
+    ]
+    size, kept = (np.bincount(group, weights=w, minlength=len(groups)) for w in (np.ones(len(same)), same))
+    varied = np.bincount(group, weights=alike < 1, minlength=len(groups))
+    for g in np.flatnonzero((size >= _LEAST_GROUP) & (kept == size) & (varied > 0)):
+        rows.append({"records": WHOLE_GROUP, "sub_group": groups.name(int(g)), "count": int(size[g]),
+                     "share": float(size[g] / n), "beyond": int(size[g])})
+    return Rows.of(rows)

@@ -1,0 +1,50 @@
+"""The unmasked columns that single out records: the share of records alone in them, and the columns that do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from larvatus.core.arrays import Floats
+from larvatus.core.number_format import share
+from larvatus.data.microdata import Microdata
+from larvatus.data.score import Row, Rows
+
+SINGLED_OUT = "singled_out"
+EVERY_COLUMN = "all"
+TELLING = 0.001
+_MOST_ROWS = 200_000
+
+
+def singled_out(data: Microdata, names: Sequence[str]) -> Rows:
+    """Share of records that are alone in the columns, then the columns that do it, in the order in which each adds most.
+
+    The columns are chosen from the first 200,000 records of a larger file. A missing value counts as a value.
+    """
+    from larvatus.stats.linkage.row_hash import combination
+    from larvatus.stats.linkage.separating_columns import separating_columns
+
+    joint: list[Floats] = []
+    codes: dict[str, list[Floats]] = {n: [] for n in names}
+    seen = 0
+    for _, block in data.table.blocks(names) if names else ():
+        joint.append(combination([block[n] for n in names], len(block)))
+        if seen < _MOST_ROWS:
+            for n in names:
+                codes[n].append(combination([block[n]], len(block)))
+        seen += len(block)
+    times = np.unique(np.concatenate(joint), return_counts=True)[1] if joint else np.zeros(0)
+    rows: list[Row] = [{"column": EVERY_COLUMN, SINGLED_OUT: float((times == 1).sum() / max(data.rows, 1))}]
+    chosen = separating_columns({n: np.concatenate(parts)[:_MOST_ROWS] for n, parts in codes.items()}) if joint else []
+    return Rows.of([*rows, *({"column": n, SINGLED_OUT: v} for n, v in chosen)])
+
+
+def singled_out_in_words(tables: Iterable[Rows]) -> str:
+    """The table with the largest share as one sentence; empty if hardly any record is alone."""
+    found = [(float(rows[0][SINGLED_OUT] or 0.0), rows) for rows in tables if len(rows)]
+    most, rows = max(found, key=lambda pair: pair[0], default=(0.0, Rows()))
+    if most < TELLING:
+        return ""
+    columns = ", ".join(str(r["column"]) for r in rows[1:])
+    return f"The unmasked columns alone let an intruder single out {share(most)} of records ({columns})."
