@@ -87,7 +87,8 @@ class ExactEquations(Attack):
             return score
         found = _insiders(release.data, step, design)
         least = min((int(str(r["insiders"])) for r in found), default=None)
-        said = () if least is None else (f"insiders who suffice to compute the other records of their sub-group: {least} in the "
+        said = () if least is None else (
+            f"insiders who suffice to compute the other records of their sub-group: {least} in the "
                                          "weakest sub-group",)
         return replace(score, details={**score.details, "insiders": found}, notes=(*score.notes, *said))
 

@@ -64,7 +64,8 @@ def _suppressed(
             lost = first - data.rows
             said = f"{lost:,} record{'s' * (lost > 1)} held in place by the non-confidential columns: not released"
             return data, design, [Note(said, "warning")]
-    raise SubGroupError(_refusal(data, held, method, "Suppressing them leaves others held. Recode the column, or leave it out."))
+    raise SubGroupError(_refusal(data, held, method,
+                                 "Suppressing them leaves others held. Recode the column, or leave it out."))
 
 
 def _refusal(data: Microdata, held: Sequence[Held], method: str, way_out: str) -> str:

@@ -92,7 +92,8 @@ class PairSample:
         free = np.full(p, UNCHANGED) if unchanged is None else unchanged
         starts = [(free, present)]
         if near and unchanged is None:
-            starts = [(free, np.repeat(_present(s ** np.arange(1.0, AGREEMENT_LEVELS + 1)[None, :]), p, axis=0)) for s in STARTS]
+            starts = [(free, np.repeat(_present(s ** np.arange(1.0, AGREEMENT_LEVELS + 1)[None, :]), p, axis=0))
+                      for s in STARTS]
         best = max((self._follow(a, q, unchanged is None, near, _TRIED) for a, q in starts), key=lambda f: f[2])
         found = self._follow(best[0], best[1], unchanged is None, near, _ROUNDS)
         return Agreement(found[0], _ratio(found[1], present), self._missing(found[3], found[4]))
@@ -134,7 +135,8 @@ def frequencies(x: Floats, y: Floats) -> Floats:
     for j in range(x.shape[1]):
         there = np.sort(y[~np.isnan(y[:, j]), j])
         if len(there):
-            ends = (np.searchsorted(there, np.nan_to_num(x[:, j]) + s * _EDGES[0], side) for s, side in ((1, "right"), (-1, "left")))
+            ends = (np.searchsorted(there, np.nan_to_num(x[:, j]) + s * _EDGES[0], side) for s,
+                    side in ((1, "right"), (-1, "left")))
             out[:, j] = np.maximum(next(ends) - next(ends), 1) / len(there)
     return out
 
