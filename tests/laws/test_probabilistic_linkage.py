@@ -7,19 +7,22 @@ import pandas as pd
 import pytest
 
 import larvatus as lv
-from larvatus.stats.linkage.fellegi_sunter import AGREEMENT_LEVELS, _levels, linkage_credit, weights_of
+from larvatus.stats.linkage.fellegi_sunter import AGREEMENT_LEVELS, PairSample, _levels, linkage_credit
 
 FALSE_ALARM = 1e-6
 
 
-def test_em_finds_how_often_matching_pairs_agree():
+@pytest.mark.parametrize("near", [False, True])
+def test_em_finds_how_often_matching_pairs_agree(near):
     """Three name columns kept in .9, .6 and .3 of the records; 4.9 standard errors of a share are one in a million."""
     rng = np.random.default_rng(1)
     n, kept = 2000, np.array([0.9, 0.6, 0.3])
     x = 2.0 * rng.integers(0, 20, (n, 3))
     y = np.where(rng.random((n, 3)) < kept, x, 2.0 * rng.integers(0, 20, (n, 3)))
     agree = kept + (1 - kept) / 20
-    m = np.exp(weights_of(x, y)[:, 0]) * (x[:, None] == y).mean(axis=(0, 1))
+    pairs = PairSample.of(x, y, np.zeros(n, dtype=np.int64), np.arange(n))
+    found = pairs.learn(near=near)
+    m = found.unchanged + (1 - found.unchanged) * found.ratio[:, 0] * pairs.background[:, 0]
     seen = 1.5 * 0.5 / np.sqrt(400)  # of 400 targets, and half as much again for what EM cannot see
     assert m == pytest.approx(agree, abs=4.9 * seen)
     assert m[0] > m[1] > m[2]
@@ -60,3 +63,27 @@ def test_a_destroyed_column_does_no_harm_where_distance_is_misled():
     data = lv.read(frame, confidential=list("abc"))
     scores = lv.risk(data, released, ["probabilistic_linkage", "nearest_record"])
     assert scores[0].value > 5 * scores[1].value
+
+
+def test_agreement_on_a_rare_value_weighs_more():
+    """Half of the values stay. Two records in three share one value; a search that ignores frequencies cannot tell them."""
+    rng = np.random.default_rng(5)
+    n = 900
+    x = pd.DataFrame({c: np.where(rng.random(n) < 2 / 3, "common", rng.integers(0, 300, n).astype(str)) for c in "abcd"})
+    y = x.where(rng.random(x.shape) < 0.5, x.apply(lambda c: rng.permutation(c)))
+    data = lv.read(x, confidential=list("abcd"))
+    scores = {s.method: s.value for s in lv.risk(data, y, ["probabilistic_linkage", "exact_match"])}
+    assert scores["probabilistic_linkage"] > scores["exact_match"] - 3 * np.sqrt(0.25 / n)
+    assert scores["exact_match"] > 0.2
+
+
+def test_weights_under_known_shares_stand_beside_those_that_are_learnt():
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame(rng.normal(size=(300, 4)).round(2), columns=list("abcd"))
+    data = lv.read(frame, confidential=list("abcd"))
+    release = lv.mask(data, "random_swap(rate=0.6)", secret=b"k" * 32)
+    told = lv.risk(data, release, ["probabilistic_linkage"])[0]
+    not_told = lv.risk(data, release, ["probabilistic_linkage"], intruder=lv.Intruder(published="none"))[0]
+    assert len(told.details["weights"]) == 3
+    assert len(not_told.details["weights"]) == 2
+    assert told.value == max(r["value"] for r in told.details["weights"])

@@ -78,9 +78,9 @@ class _Linker:
         pairs = PairSample.of(x, y, sides.same, sides.holds)
         found = [pairs.learn(), pairs.learn(near=False)]
         if known is not None:
-            found.append(pairs.learn(np.array([known[n] for n in sides.names])))
+            found.append(pairs.learn(np.array([known[n] for n in sides.names]), near=False))
         own = x[sides.own]
-        often = frequencies(own, y)
+        often = frequencies(own, y, x[sides.holds])
         return np.array([
             linkage_credit(own, y, a.weights, sides.same, sides.own, self.guesses, a.equal_weights(often)) for a in found
         ])
@@ -92,11 +92,11 @@ class _Linker:
         def equal(sides: LinkedGroup) -> Floats:
             x, y = self._in_units(sides)
             there = ~(np.isnan(x) | np.isnan(y))
-            return np.where(there, (np.abs(x - y) <= EQUAL) - frequencies(x, y), np.nan).T
+            return np.where(there, (np.abs(x - y) <= EQUAL) - frequencies(x, y, x[sides.holds]), np.nan).T
 
         def possible(sides: LinkedGroup) -> Floats:
             x, y = self._in_units(sides)
-            return np.where(np.isnan(x) | np.isnan(y), np.nan, 1.0 - frequencies(x, y)).T
+            return np.where(np.isnan(x) | np.isnan(y), np.nan, 1.0 - frequencies(x, y, x[sides.holds])).T
 
         more, most = (np.nansum(by.measured(of), axis=1) for of in (equal, possible))
         share = np.clip(np.divide(more, most, out=np.zeros_like(more), where=most > 0), 0.0, 1.0)

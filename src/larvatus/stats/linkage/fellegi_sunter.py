@@ -1,13 +1,14 @@
 """Probabilistic record linkage (Fellegi and Sunter 1969), with frequency weights and probabilities learnt by EM.
 
 In column j a value stays unchanged with probability a_j; otherwise its level of agreement l has probability q_j(l). With u_j(l)
-the probability of level l among all pairs, and f_j(x) the share of the value x among released values,
+the probability of level l among all pairs, and f_j(x) the share of the value x in its column,
 
     weight of a pair = Σ_j log r_j,   r_j = a_j / f_j(x) + (1 − a_j) q_j(0) / u_j(0)   if the values are equal,
                                       r_j = (1 − a_j) q_j(l) / u_j(l)                  at level l > 0.
 
-Exactly one candidate of each target is its match: the probability that it is candidate k is proportional to Π_j r_j. EM uses
-this rather than a mixture over all pairs, in which pairs that are alike by chance can form the class of matches.
+The probabilities are learnt by EM in one of two ways. If nearness counts, each pair may be a match; as columns are not
+independent, pairs that are alike by chance can then form the class of matches. If only equality counts, exactly one candidate
+of each target is its match, with a probability proportional to Π_j r_j, and q = u: a changed value may be any value.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ AGREEMENT_LEVELS = AGREE + 3
 STARTS = (0.5, 0.8, 0.3)  # starting values: ratio of each level's probability to that of the level before, among matching pairs
 UNCHANGED = 0.5  # starting value of the share of unchanged values
 FITTED, _PAIRS, _LARGE, _LEAST = 400, 1_000_000, 5000, 1e-9
-_TRIED, _ROUNDS, _SETTLED = 8, 100, 1e-5
+_TRIED, _ROUNDS, _SETTLED = 8, 60, 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +79,23 @@ class PairSample:
         parts = [_pairs(x[i], y[order[a:b]]) for i, a, b in zip(some, start, stop, strict=True)]
         levels, times = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
         background = np.array([np.bincount(row, weights=times, minlength=AGREEMENT_LEVELS) for row in levels.T])
-        return cls(levels, times, np.cumsum([0, *(len(p[1]) for p in parts)]), frequencies(x[some], y),
+        return cls(levels, times, np.cumsum([0, *(len(p[1]) for p in parts)]), frequencies(x[some], y, x[known]),
                    background / max(float(times.sum()), 1.0))
 
     def learn(self, unchanged: Floats | None = None, near: bool = True) -> Agreement:
-        """The agreement of matching pairs by EM.
+        """The agreement of matching pairs by EM, from equal and near values, or from equal values alone.
 
-        With `near`, nearness counts, too, from several starts of which the most likely is followed. Otherwise a changed value
-        may be any value. `unchanged` fixes the shares of unchanged values.
+        Nearness is learnt from several starts, of which the most likely is followed. `unchanged` are known shares of unchanged
+        values, which are then not learnt.
         """
         p = self.levels.shape[1]
         present = _present(self.background)
         free = np.full(p, UNCHANGED) if unchanged is None else unchanged
         starts = [(free, present)]
         if near and unchanged is None:
-            starts = [(free, np.repeat(_present(s ** np.arange(1.0, AGREEMENT_LEVELS + 1)[None, :]), p, axis=0))
-                      for s in STARTS]
+            shapes = [_present(s ** np.arange(1.0, AGREEMENT_LEVELS + 1)[None, :]) for s in STARTS]
+            starts = [(free, np.repeat(shape, p, axis=0))
+                      for shape in shapes]
         best = max((self._follow(a, q, unchanged is None, near, _TRIED) for a, q in starts), key=lambda f: f[2])
         found = self._follow(best[0], best[1], unchanged is None, near, _ROUNDS)
         return Agreement(found[0], _ratio(found[1], present), self._missing(found[3], found[4]))
@@ -106,7 +108,8 @@ class PairSample:
         likelihood, seen, pure = -np.inf, np.zeros_like(changed), 0.0
         for _ in range(rounds):
             stayed, seen, (likelihood, pure) = _expected(
-                self.levels, self.times, self.first, self.frequency, unchanged, _ratio(changed, present), AGREE
+                self.levels, self.times, self.first, self.frequency, unchanged, _ratio(changed, present), AGREE,
+                not learn_changed,
             )
             there = np.maximum(seen[:, :AGREE].sum(axis=1), _LEAST)
             a = stayed / there if learn_unchanged else unchanged
@@ -117,7 +120,7 @@ class PairSample:
             unchanged, changed = a, np.where(q.sum(axis=1, keepdims=True) > 0, q, changed)
             if moved < _SETTLED:
                 break
-        return unchanged, changed, likelihood, seen / max(len(self.frequency), 1), pure
+        return unchanged, changed, likelihood, seen, pure
 
     def _missing(self, seen: Floats, pure: float) -> Floats:
         """Weights of the levels of missing cells; only some of the presumed matches are matches, the others are like any pair.
@@ -129,26 +132,36 @@ class PairSample:
         return np.asarray(np.where(u > 0, np.log(m) - np.log(np.maximum(u, _LEAST)), 0.0))
 
 
-def frequencies(x: Floats, y: Floats) -> Floats:
-    """The share of each value of x among the values of its column in y; at least that of one value."""
+def frequencies(x: Floats, y: Floats, known: Floats) -> Floats:
+    """The share of each value of x among the values of its column, in `known` or in y, whichever is larger.
+
+    `known` are the rows that the intruder has, and all x are among them. A mask that removes most values makes each of the
+    others look rare in y, although another record may have had the same value.
+    """
+    from larvatus.stats.linkage.equality import value_codes
+
     out = np.ones_like(x)
     for j in range(x.shape[1]):
-        there = np.sort(y[~np.isnan(y[:, j]), j])
-        if len(there):
-            ends = (np.searchsorted(there, np.nan_to_num(x[:, j]) + s * _EDGES[0], side) for s,
-                    side in ((1, "right"), (-1, "left")))
-            out[:, j] = np.maximum(next(ends) - next(ends), 1) / len(there)
+        codes, theirs = value_codes(np.concatenate([known[:, j], x[:, j]]), y[:, j])
+        held, mine = codes[: len(known)], codes[len(known) :]
+        size = int(max(codes.max(initial=-1), theirs.max(initial=-1))) + 1
+        shares = [np.bincount(v[v >= 0], minlength=size) / max(int((v >= 0).sum()), 1) for v in (held, theirs)]
+        out[:, j] = np.where(mine >= 0, np.append(np.maximum(*shares), 1.0)[mine], 1.0)
     return out
 
 
 @kernel()
 def _expected(
-    levels: NDArray[np.int8], times: Floats, first: Ints, frequency: Floats, unchanged: Floats, ratio: Floats, agree: int
+    levels: NDArray[np.int8], times: Floats, first: Ints, frequency: Floats, unchanged: Floats, ratio: Floats, agree: int,
+    one: bool,
 ) -> tuple[Floats, Floats, tuple[float, float]]:
-    """The E step: expected numbers of unchanged values and of levels among matches, log likelihood, and purity of matches."""
+    """The E step: expected numbers of unchanged values and of levels among matches, log likelihood, and purity of matches.
+
+    With `one`, exactly one candidate of each target is a match; otherwise each pair is one with the same probability.
+    """
     p = levels.shape[1]
     stayed, seen = np.zeros(p), np.zeros(ratio.shape)
-    likelihood, squares = 0.0, 0.0
+    likelihood, squares, matches = 0.0, 0.0, 0.0
     weight = np.zeros(len(times))
     equal = np.zeros(p)
     from_rest = np.zeros(p)
@@ -170,16 +183,21 @@ def _expected(
             count += times[k]
         if total <= 0.0:
             continue
-        likelihood += np.log(total / count)
+        if one:
+            likelihood += np.log(total / count)
         for k in range(first[i], first[i + 1]):
-            r = times[k] * weight[k] / total
-            squares += r * weight[k] / total
+            each = weight[k] / (total if one else weight[k] + count - 1.0)
+            if not one:
+                likelihood += times[k] * np.log((weight[k] + count - 1.0) / count)
+            r = times[k] * each
+            squares += r * each
+            matches += r
             for j in range(p):
                 level = levels[k, j]
                 seen[j, level] += r
                 if level == 0:
                     stayed[j] += r * (1.0 - from_rest[j] / equal[j])
-    return stayed, seen, (likelihood, squares / max(len(first) - 1, 1))
+    return stayed / max(matches, 1e-9), seen / max(matches, 1e-9), (likelihood, squares / max(matches, 1e-9))
 
 
 def _ratio(changed: Floats, present: Floats) -> Floats:
