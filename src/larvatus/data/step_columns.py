@@ -1,20 +1,24 @@
-"""Which columns and records a step masks: those it names, or all of the kinds it handles."""
+"""Which columns and records a step masks (those it names, or all of the kinds it handles), and masking them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from larvatus.core.errors import MaskError
+from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.conditions import condition
-from larvatus.data.contracts import Array, Column, Mask
+from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
-from larvatus.data.record_selection import record_numbers
-from larvatus.data.roles import has_order
+from larvatus.data.notes import Note
+from larvatus.data.record_selection import record_numbers, where_text
+from larvatus.data.roles import Small, has_order
+from larvatus.data.sub_groups import GroupSettlement, settle
 
-TAKEN = scratch("taken")
+TAKEN, _KEPT = scratch("taken"), scratch("kept")
 
 
 def taken_by(step: Mask, data: Microdata) -> tuple[str, ...]:
@@ -87,3 +91,95 @@ def codes_in(column: Column, other: Column) -> Array:
     place = {level: i for i, level in enumerate(other.levels)}
     found = [place.get(level, place.get(str(level), -1)) for level in column.levels]
     return np.array([*found, -1], dtype=np.int32)
+
+
+def apply_step(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+    """Apply one mask to the records and within the sub-groups it is set to; only confidential columns may change."""
+    for name in taken_by(step, original):
+        if name in current.confidential and name not in taken_by(step, current):
+            raise MaskError(f"{step.name()}: needs numbers, and an earlier step made {name!r} categorical. Put it before that "
+                            "step, or leave the column out of its columns.")
+    whole, current = current, seen_by(step, current)
+    beside = _in_same_groups(original, current).with_confidential(current.confidential)
+    masked = _applied(step, current, beside, random)
+    return Masked(masked.data.with_confidential(whole.roles.confidential), masked.notes)
+
+
+def _applied(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
+    base, beside = current, original
+    if step.scope == "file":
+        base, beside = current.ungrouped(), original.ungrouped()
+    if step.where is None:
+        masked = step.apply(base, beside, random)
+        return Masked(_adopted(current, masked.data), masked.notes)
+    still = base.holding(base.table.pair(beside.table, {n: n for n in beside.table.columns}))
+    marked = mark_records(step, beside if beside.rows == base.rows else still)
+    chosen = sum(marked.reduce([TAKEN], lambda g, b: int(b[TAKEN].sum()), int.__add__))
+    if chosen == 0:
+        raise MaskError(f"{step.name()}: where = {where_text(step.where)} selects no record, so nothing would be masked.")
+    taken: Microdata | None = None
+    if step.record_wise and not step.alone:
+        base = base.holding(base.table.pair(marked.table, {TAKEN: TAKEN}))
+    else:
+        taken = marked.take(lambda g, b: b[TAKEN] == 1, [TAKEN])
+        taken = taken if step.alone else _workable(taken, step)
+        base, beside = (d.holding(taken.table.pair(d.table, {n: n for n in d.table.columns})) for d in (base, beside))
+    masked = step.apply(base, beside, random)
+    notes = [*masked.notes, Note(f"{chosen:,} of {current.rows:,} records selected by where")]
+    if taken is not None and any(len(held) > 1 for held in taken.groups.declared):
+        notes.append(Note("too few records were selected in some sub-groups: these were pooled, and what the step preserves is "
+                          "preserved in the pooled sub-groups only", "warning"))
+    if isinstance(step.where, tuple) and chosen < len(set(step.where)):
+        notes.append(Note(f"{len(set(step.where)) - chosen} of the record ids in where are not in the data", "warning"))
+    return Masked(_adopted(current, masked.data, marked), notes)
+
+
+def _workable(taken: Microdata, step: Mask) -> Microdata:
+    """The selected records in sub-groups large enough for the step: pooled if the study allows it, else refused."""
+    small: Small = "pool" if taken.sub_groups.small == "pool" else "refuse"
+    asked_by = f"{step.name()} with where"
+    outcome = settle(taken.groups, taken.present().tolist(), step.smallest(taken), small, asked_by)
+    return taken if outcome.target == tuple(range(len(taken.groups))) else taken.settled(outcome)
+
+
+def _in_same_groups(original: Microdata, current: Microdata) -> Microdata:
+    """The original without the sub-groups that an earlier step dropped."""
+    if original.groups.labels == current.groups.labels:
+        return original
+    place = {label: i for i, label in enumerate(current.groups.labels)}
+    target = tuple(place.get(label, -1) for label in original.groups.labels)
+    return original.settled(GroupSettlement(target, current.groups.labels, current.groups.declared))
+
+
+def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = None) -> Microdata:
+    """The current data with the confidential columns of a mask's result (for the marked records, if records are marked).
+
+    A weight that the mask replaced is taken over too. Records that the mask received and did not return are dropped.
+    """
+    names = [n for n in current.confidential if n in masked.table.columns]
+    weight = current.roles.weight
+    if weight in masked.table.columns and weight is not None and masked.table.columns[weight].replaced:
+        names.append(weight)
+    if marked is None and masked.rows == current.rows:
+        return current.holding(current.table.pair(masked.table, {n: n for n in names}))
+    kept = masked.map_rows(lambda g, b: {_KEPT: np.ones(len(b))}, (), [Column(_KEPT, "number")])
+    if marked is None:
+        joined = current.table.pair(kept.table, {_KEPT: _KEPT}, partly=True).take(lambda g, b: b[_KEPT] == 1, [_KEPT])
+        return current.holding(joined.pair(masked.table, {n: n for n in names}))
+    new = {scratch("masked", n): n for n in names}
+    joined = current.table.pair(kept.table, {**new, _KEPT: _KEPT}, partly=True).pair(marked.table, {TAKEN: TAKEN})
+    joined = joined.take(lambda g, b: (b[_KEPT] == 1) | (b[TAKEN] == 0), [_KEPT, TAKEN])
+
+    merged = {n: merged_column(current.table.columns[n], masked.table.columns[n], n) for n in names}
+
+    def choose(group: int, block: Block) -> Mapping[str, Array]:
+        out = {}
+        for n in names:
+            before, after = block[n], block[scratch("masked", n)]
+            if merged[n].levels != current.table.columns[n].levels:
+                before = codes_in(current.table.columns[n], merged[n])[before]
+                after = codes_in(masked.table.columns[n], merged[n])[after]
+            out[n] = np.where(block[TAKEN] == 1, after, before)
+        return out
+
+    return current.holding(joined.map_rows(choose, [*names, *new, TAKEN], list(merged.values())))

@@ -24,8 +24,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.record_selection import MARK
 from larvatus.data.release import Release
-from larvatus.data.step_application import apply_step
-from larvatus.data.step_columns import codes_in, taken_by, taken_in_turn
+from larvatus.data.step_columns import apply_step, codes_in, taken_by, taken_in_turn
 from larvatus.data.sub_groups import settle
 
 if TYPE_CHECKING:
@@ -87,15 +86,18 @@ def rerun_keys(
     """The columns that can be computed from the original, and notes; an error if the attack does not apply."""
     check_knowledge(attack.name(), release, intruder)
     original = original.with_confidential([n for n in original.roles.confidential if n not in release.joined])
-    found = [Rerun.of(attack.name(), original, release, intruder, random)]
+    found = [RerunSteps.of(attack.name(), original, release, intruder, random)]
     shown = [{n: n for n in found[0].exact + tuple(found[0].ranked)}]
     for other in release.others:
         more = _other_rerun(attack.name(), original, release, other, intruder, random)
         if more is not None:
             found.append(more)
             shown.append({n: b for n, b in other.joined.items() if b in more.exact + tuple(more.ranked)})
-    keys = keys_of(attack.name(), original, release, intruder, random, targets, needed=False)
-    table, columns, codes = keys.joined.table, release.data.table.columns, dict[str, Array]()
+    columns, mine = release.data.table.columns, original.table.columns
+    recoded = {n: n for n in shown[0] if columns[n].kind != mine[n].kind}  # numbers released as labels of classes
+    seen = original.holding(original.table.pair(found[0].data.table, recoded, partly=True)) if recoded else original
+    keys = keys_of(attack.name(), seen, release, intruder, random, targets, needed=False)
+    table, codes = keys.joined.table, dict[str, Array]()
     for rerun, names in zip(found, shown, strict=True):
         limits = rerun.limits()
         for kind in (_LOW, _HIGH):
@@ -108,7 +110,6 @@ def rerun_keys(
     masked = tuple(n for n in release.data.confidential if any(n in names for names in shown))
     keys = replace(
         keys, joined=keys.joined.holding(table), numbers=tuple(n for n in keys.numbers if n in (*masked, *noisy)),
-        notes=tuple(n for n in keys.notes if "different type" not in n),
     )
     unused = [n for n in release.data.confidential if n not in (*masked, *noisy)]
     said = [f"{', '.join(noisy)}: the nearest values are used, because a random step masked them"] if noisy else []
@@ -132,7 +133,7 @@ def check_knowledge(method: str, release: Release, intruder: Intruder) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Rerun:
+class RerunSteps:
     """The original after the steps: columns known `exact`, and `ranked` ones with the data before reverse mapping.
 
     `noisy` columns are masked by a random step too; their values are those before it.
@@ -144,7 +145,7 @@ class Rerun:
     ranked: Mapping[str, tuple[Microdata, str]]  # by column, and the scope of reverse mapping
 
     @classmethod
-    def of(cls, method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Rerun:
+    def of(cls, method: str, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> RerunSteps:
         data = _as_masked(original, release)
         current, steps = data, release.steps
         exact, masked, computed = set(data.confidential), set[str](), set[str]()
@@ -201,12 +202,12 @@ class Rerun:
 
 def _other_rerun(
     method: str, original: Microdata, release: Release, other: Release, intruder: Intruder, random: RecordRandom
-) -> Rerun | None:
+) -> RerunSteps | None:
     """The rerun of another release of the same records in the same sub-groups, if it is possible."""
     if not other.steps or not intruder.told(other.steps) or other.data.groups.labels != release.data.groups.labels:
         return None
     try:
-        return Rerun.of(method, original, other, intruder, random)
+        return RerunSteps.of(method, original, other, intruder, random)
     except RiskError:
         return None
 
