@@ -119,7 +119,8 @@ def test_unchanged_records_share_the_credit_and_the_others_guess():
 
 
 @pytest.mark.parametrize(("m", "r", "rotated", "c"), [
-    (7, 2, False, 4), (6, 2, False, 3), (4, 2, False, 1), (16, 8, False, 4), (15, 8, False, 3), (2, 1, True, 1), (3, 2, False, 0),
+    (7, 2, False, 4), (6, 2, False, 3), (4, 2, False, 1), (16, 8, False, 4), (15, 8, False, 3), (2, 1, True, 1),
+    (3, 2, False, 0),
 ])
 def test_number_of_insiders(m, r, rotated, c):
     assert insiders_needed(m, r, rotated) == c

@@ -117,7 +117,7 @@ def test_one_insider_among_five(source, real_files):
     data = lv.read(frame, confidential=["a", "b"], sub_groups=["g"])
     with pytest.raises(lv.LarvatusError, match=r"fewer than 8 usable records.*3 persons who know their own records"):
         lv.mask(data, "sufficiency_based", secret=SECRET)
-    with pytest.raises(lv.LarvatusError, match="persons who know their own records|one person who knows the own record"):
+    with pytest.raises(lv.LarvatusError, match="one person who knows the own record"):
         lv.mask(data, "sufficiency_based(insiders=1)", secret=SECRET)
     release = lv.mask(data, "sufficiency_based(insiders=0)", secret=SECRET)
     assert any("insiders = 0" in n.text and n.kind == "warning" for n in release.notes)

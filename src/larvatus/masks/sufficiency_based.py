@@ -25,8 +25,8 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.weights import checked_weight
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern, left_out_notes
-from larvatus.masks.linear.large_groups import DrawBlocks, Large, masked_large
 from larvatus.masks.linear.insiders import insiders_notes, insiders_reason, smallest_for
+from larvatus.masks.linear.large_groups import DrawBlocks, Large, masked_large
 from larvatus.masks.linear.leverage import movable_records
 from larvatus.masks.linear.models import feasible, linear_law, similarity_matrix, unmoved_notes
 
