@@ -131,3 +131,20 @@ def test_real_files(real_files):
     out = pd.DataFrame(lv.mask(data, "copula_perturbation", secret=SECRET).frame().to_pydict())
     for name in names:
         assert stats.ks_2samp(out[name], frame[name]).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("smooth", [1, 5, 20])
+@pytest.mark.parametrize("engine", ["memory", "pieces"])
+def test_a_lone_maximum_or_minimum_is_not_approached(table, smooth, engine):
+    """At least half of the gap to the next value is left, with every secret; the mean of the column stays near."""
+    lone = table.assign(x=np.where(np.arange(N) == 3, 1e4, table.x), y=np.where(np.arange(N) == 9, -1e4, table.y))
+    data = lv.read(lone, confidential=["x", "y"], non_confidential="s", engine=engine)
+    for k in range(20):
+        found = lv.mask(data, lv.masks.CopulaPerturbation(smooth=smooth), secret=SECRET + bytes([k])).frame()
+        assert found.x.max() < 0.51 * 1e4
+        assert found.y.min() > -0.51 * 1e4
+
+
+def test_a_maximum_that_two_records_share_is_a_value_like_others(table):
+    two = table.assign(x=np.where(np.arange(N) < 2, 50.0, table.x))
+    assert released(two).x.max() < 50.0

@@ -369,7 +369,8 @@ def test_a_sub_group_in_which_only_two_releases_keep_the_moments_is_named(table)
     """One column, one S, four records: the residuals have two dimensions, and one is the original's own."""
     small = pd.concat([table[table.g == 0].iloc[:4], table[table.g == 1].iloc[:5]])
     data = lv.read(small, confidential=["x"], non_confidential=["s"], sub_groups=["g"])
-    found = [lv.mask(data, "sufficiency_based(similarity=0.5, insiders=0)", secret=b"sixteen bytes and %5d" % k)
+    step = "sufficiency_based(similarity=0.5, insiders=0)"
+    found = [lv.mask(data, step, secret=b"sixteen bytes and %5d" % k)
              for k in range(25)]
     said = [n for n in found[0].notes if "only two sets of values" in n.text]
     assert [(n.kind, n.text.rpartition(": ")[2]) for n in said] == [("warning", "g=0")]
@@ -377,8 +378,8 @@ def test_a_sub_group_in_which_only_two_releases_keep_the_moments_is_named(table)
     assert len({tuple(f.x[f.g == 0].round(6)) for f in frames}) == 2
     assert len({tuple(f.x[f.g == 1].round(6)) for f in frames}) == len(frames)
     both = lv.read(small, confidential=["x", "y"], non_confidential=["s"], sub_groups=["g"])
-    assert not [n for n in lv.mask(both, "sufficiency_based(insiders=0)", secret=SECRET).notes
-                if "only two sets of values" in n.text]
+    notes = lv.mask(both, "sufficiency_based(insiders=0)", secret=SECRET).notes
+    assert not [n for n in notes if "only two sets of values" in n.text]
 
 
 def patchy(table: pd.DataFrame, rare: int) -> pd.DataFrame:

@@ -15,8 +15,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
-from larvatus.core.arrays import Floats, Matrix
+from larvatus.attacks.linkage.group_linkage import GroupKeys, Link, LinkedGroup, link_groups
+from larvatus.core.arrays import Floats, Ints, Matrix
 from larvatus.core.errors import RolesError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack, Block
@@ -71,8 +71,10 @@ class ExactEquations(Attack):
         by = GroupKeys.of(self, original, release, intruder, random, self.targets, soft_too=False)
         step = _exact_step(release) if intruder.told(release.steps) else None
         design = _design(release.data) if step is not None else Design(())
+        link: Link = _unchanged
+        also: Sequence[str] = ()
         if step is None or design is None or not _usable(by, step, release, intruder):
-            link, also, notes = _unchanged, (), ["only records that were released unchanged can be found by equations"]
+            notes = ["only records that were released unchanged can be found by equations"]
         else:
             order = _Orders(step, design, release.data.roles.weight, self.largest)
             link, also = order.link, order.columns
@@ -87,9 +89,8 @@ class ExactEquations(Attack):
             return score
         found = _insiders(release.data, step, design)
         least = min((int(str(r["insiders"])) for r in found), default=None)
-        said = () if least is None else (
-            f"insiders who suffice to compute the other records of their sub-group: {least} in the "
-                                         "weakest sub-group",)
+        said = [] if least is None else [
+            f"insiders who suffice to compute the other records: {least} in the weakest sub-group"]
         return replace(score, details={**score.details, "insiders": found}, notes=(*score.notes, *said))
 
 
@@ -151,21 +152,22 @@ class _Orders:
             return out[sides.own]
         absent = np.isnan(sides.y)
         for pattern in np.unique(absent, axis=0):
-            rows = np.flatnonzero((absent == pattern).all(axis=1))
+            rows = np.flatnonzero((absent == pattern).all(axis=1)).astype(np.int64)
             if 2 <= len(rows) <= self.largest:
                 credit = self._credit(sides, rows)
                 if credit is not None:
                     out[rows] = credit
         return out[sides.own]
 
-    def _credit(self, sides: LinkedGroup, rows: Floats) -> Floats | None:
+    def _credit(self, sides: LinkedGroup, rows: Ints) -> Floats | None:
         """Credits of records with the same missing values, which are masked together."""
         from larvatus.stats.linkage.exact_orders import exact_equations, order_credit
 
-        assert sides.block is not None and self.step.noise.similarity is not None
+        assert sides.block is not None
+        assert self.step.noise.similarity is not None
         places = [j for j, n in enumerate(sides.names) if n in self.step.names and not np.isnan(sides.y[rows, j]).any()]
         places, beta = _closed(places, [self.step.names.index(sides.names[j]) for j in places], self.step.noise.similarity)
-        x, y = (v[np.ix_(rows, places)] for v in (sides.originals, sides.y))
+        x, y = (v[rows][:, places] for v in (sides.originals, sides.y))
         if not places or np.isnan(x).any():
             return None
         s = self.design.matrix(sides.group, sides.block)[rows]

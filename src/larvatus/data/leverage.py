@@ -158,10 +158,11 @@ def joined_levels(counts: Counter[int]) -> list[tuple[int, ...]]:
 
     The first level of a class is that with the lowest code, apart from missing values.
     """
-    classes = sorted(((n, (level,)) for level, n in counts.items() if n), key=lambda pair: (pair[0], pair[1]))
+    alone: list[tuple[int, tuple[int, ...]]] = [(n, (level,)) for level, n in counts.items() if n]
+    classes = sorted(alone)
     while len(classes) > 1 and classes[0][0] <= RARE:
         (n, one), (m, other), *rest = classes
-        classes = sorted([(n + m, one + other), *rest], key=lambda pair: (pair[0], pair[1]))
+        classes = sorted([(n + m, one + other), *rest])
     return [tuple(sorted(k, key=lambda level: (level == _ABSENT, level))) for _, k in classes]
 
 
@@ -197,6 +198,6 @@ def released_held(original: Microdata, released: Microdata) -> list[Held]:
 
 def held_text(data: Microdata, held: Sequence[Held]) -> str:
     """The held records for people: what holds them, how many they are and in which sub-group; no confidential value."""
-    inside = (lambda h: f" in sub-group ({data.groups.name(h.group)})") if data.groups.columns else (lambda h: "")
-    parts = list(dict.fromkeys(f"{h.what} ({h.count}){inside(h)}" for h in held))
+    inside = [f" in sub-group ({data.groups.name(h.group)})" if data.groups.columns else "" for h in held]
+    parts = list(dict.fromkeys(f"{h.what} ({h.count}){where}" for h, where in zip(held, inside, strict=True)))
     return "; ".join(parts[:_SHOWN]) + (f"; and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else "")

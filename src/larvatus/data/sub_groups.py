@@ -117,8 +117,9 @@ def _added(present: Sequence[Sequence[int]]) -> list[int]:
     return [sum(column) for column in zip(*present, strict=True)]
 
 
-def _refusal(groups: Groups, workable: Sequence[int], too_small: Sequence[int], limit: int, asked_by: str,
-             reason: str) -> str:
+def _refusal(
+    groups: Groups, workable: Sequence[int], too_small: Sequence[int], limit: int, asked_by: str, reason: str
+) -> str:
     named = "; ".join(f"({groups.name(g)}) has {workable[g]}" for g in too_small[:_SHOWN])
     more = f"; and {len(too_small) - _SHOWN} more" if len(too_small) > _SHOWN else ""
     if not groups.columns:
@@ -126,7 +127,8 @@ def _refusal(groups: Groups, workable: Sequence[int], too_small: Sequence[int], 
                 "that needs fewer.")
     return (
         f"{asked_by}: {len(too_small)} of {len(groups)} sub-groups have fewer than {limit} usable records: {named}{more}. "
-        f"{_spaced(reason)}Pool them (small = \"pool\"), suppress their records (small = \"suppress\"), or drop a sub-group column."
+        f"{_spaced(reason)}Pool them (small = \"pool\"), suppress their records (small = \"suppress\"), or drop a sub-group "
+        "column."
     )
 
 

@@ -33,8 +33,9 @@ class CopulaPerturbation(Mask):
 
     Marginal distributions are kept up to sampling and smoothing; rank correlations among X and with S are kept in expectation.
     Non-monotone relations are lost. Each value is interpolated between quantiles several records apart, so it belongs to no
-    single record, except for values shared by at least one percent of a sub-group (zeros, codes). Given S the new values
-    are independent of the original ones, so an intruder learns S only.
+    single record, except for values shared by at least one percent of a sub-group (zeros, codes). New values stay at least
+    half of the gap away from a lone maximum or minimum. Given S the new values are independent of the original ones, so an
+    intruder learns S only.
 
     Parameters:
         smooth: least number of records between the quantiles used for interpolation; more records smooth the marginal more.

@@ -36,10 +36,10 @@ class RandomOrthogonal(Mask):
 
     The rotation leaves the constant and every non-confidential column in place, so covariances with S are exact too.
     Distribution shapes are lost: columns come out closer to normal and may get negative values. All rotations are equally
-    likely. The link between a record and its own values is lost; this mask has no similarity setting. The moments are exact, and
-    that is known too: in a small sub-group, persons who know their own records can solve the equations for the records of the
-    others. The smallest sub-group follows from `insiders`. A record that S holds in place (the only one of a category, or with
-    an extreme value of S) is treated like a sub-group that is too small.
+    likely. The link between a record and its own values is lost; this mask has no similarity setting. It is known that moments
+    are exact: in a small sub-group, persons who know their own records can solve the equations for the records of the others.
+    The smallest sub-group follows from `insiders`. A record that S holds in place (the only one of a category, or with an
+    extreme value of S) is treated like a sub-group that is too small.
 
     Parameters:
         insiders: number of persons in a sub-group who, with their own records, must not be able to compute those of the

@@ -104,8 +104,8 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
         lacking = [f"{n!r} has {there} values" for n, there in zip(d.confidential, counts, strict=True) if 0 < there < least]
         if lacking:
             raise SubGroupError(
-                f"{m.name()}: {', '.join(lacking)} in the whole file, and {least} are needed. {_spaced(m.smallest_reason())}Use "
-                "settings that need fewer (a larger window or rate, a smaller k), or leave the column out."
+                f"{m.name()}: {', '.join(lacking)} in the whole file, and {least} are needed. {_spaced(m.smallest_reason())}"
+                "Use settings that need fewer (a larger window or rate, a smaller k), or leave the column out."
             )
     outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by, reason)
     if outcome.target == tuple(range(len(data.groups))):

@@ -95,8 +95,8 @@ def run_attacks(
             continue
         out.append(stronger_of(found[0], found[1], others) if others else found[0])
     if not out:
-        raise RiskError([*left_out, *unsuitable][0] if left_out or unsuitable
-                        else "risk: the list of attacks is empty. Name one, or omit it for all.")
+        none = "risk: the list of attacks is empty. Name one, or omit it for all."
+        raise RiskError([*left_out, *unsuitable, none][0])
     scores = Scores(with_record_ids(out, candidate.data))
     scores.not_run = tuple(f"not run: {why}" for why in left_out)
     scores.inputs = (*data.inputs, *(p for r in (candidate, *others) for p in r.inputs), *paths_read(who.file))

@@ -39,8 +39,8 @@ def movable_records(
             raise SubGroupError(_refusal(data, still, method, "Pooling categories cannot help. Suppress these records (small = "
                                          "\"suppress\"), recode or top-code the column, or leave it out."))
         return data, pooled, [Note(
-            f"rare categories or missing values of {name} are pooled with others for masking in {n} sub-groups: relations of masked "
-            "columns with them are not preserved there", "warning",
+            f"rare categories or missing values of {name} are pooled with others for masking in {n} sub-groups: relations of "
+            "masked columns with them are not preserved there", "warning",
         ) for name, n in changed.items()]
     return _suppressed(data, present, method, smallest, held)
 
@@ -65,7 +65,7 @@ def _suppressed(
             said = f"{lost:,} record{'s' * (lost > 1)} held in place by the non-confidential columns: not released"
             return data, design, [Note(said, "warning")]
     raise SubGroupError(_refusal(data, held, method,
-                                 "Suppressing them leaves others held. Recode the column, or leave it out."))
+                                 "Without them others are held. Recode the column, or leave it out."))
 
 
 def _refusal(data: Microdata, held: Sequence[Held], method: str, way_out: str) -> str:

@@ -180,8 +180,9 @@ def _step(values: Floats) -> float:
     """The step of printed decimals, if all values have at most six; else 0."""
     for k in range(7):
         shown = values * 10.0**k
-        if np.abs(shown).max(initial=0.0) < 1e15 and (np.abs(shown - np.rint(shown)) <= 1e-9 * np.maximum(np.abs(shown),
-                                                                                                          1)).all():
+        near = np.abs(shown - np.rint(shown)) <= 1e-9 * np.maximum(np.abs(shown),
+                                                                                                          1)
+        if np.abs(shown).max(initial=0.0) < 1e15 and near.all():
             return float(10.0**-k)
     return 0.0
 
