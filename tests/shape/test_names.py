@@ -47,6 +47,7 @@ ALONE = {  # short modules with one user, and why each stays a file
     "stats/estimates/marginality.py": "one published formula",
     "stats/linear/sufficiency_chunks.py": "the exact mask by reductions, beside the one in memory",
     "stats/linear/truncated_normal.py": "one distribution",
+    "stats/linkage/separating_columns.py": "a search on plain arrays, beside the data that it names columns of",
     "stats/noise/transitions.py": "matrices of one mask, on plain arrays",
     "risks.py": "the former name of attacks, for one version",
     "utilities.py": "the former name of measures, for one version",

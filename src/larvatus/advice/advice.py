@@ -29,10 +29,10 @@ from larvatus.advice.rule_detection import DetectedRules, guessed_rules
 from larvatus.constraints.rules import parse_rule
 from larvatus.data.contracts import Mask
 from larvatus.data.design import MOST_LEVELS
+from larvatus.data.exposure.singled_out import singled_out, singled_out_in_words
 from larvatus.data.method_parsing import method_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import has_order
-from larvatus.data.singled_out import singled_out, singled_out_in_words
 from larvatus.data.text_columns import Text, texts
 
 _WIDTH, _HARDLY, _TELLING = 110, 0.1, 0.1

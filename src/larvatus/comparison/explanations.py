@@ -18,8 +18,8 @@ from larvatus.comparison.release_sentences import (
 )
 from larvatus.comparison.unmasked_columns import singled_out_sentence
 from larvatus.core.number_format import EXACT, Cell, count, finite_number, loss, plural, quote, share, times
+from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, unchanged_in_words
 from larvatus.data.score import Row, Rows, Score
-from larvatus.data.unchanged_records import UNCHANGED_RECORDS, unchanged_in_words
 
 if TYPE_CHECKING:
     from larvatus.comparison.comparison import Candidate, Comparison

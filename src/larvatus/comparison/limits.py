@@ -26,9 +26,9 @@ from larvatus.comparison.score_figures import (
 from larvatus.comparison.tiers import TIERS
 from larvatus.comparison.unmasked_columns import unmasked_in_words
 from larvatus.core.errors import StudyError, nearest_names
+from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS
 from larvatus.data.method_parsing import validation_problems
 from larvatus.data.score import Row, Rows, Score
-from larvatus.data.unchanged_records import UNCHANGED_RECORDS
 
 Interval = Literal["upper", "value"]
 _Share = Annotated[float, Field(ge=0)]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from larvatus.comparison.headline import baseline
 from larvatus.core.discovery import file_names
+from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS
 from larvatus.data.score import Row, Score
-from larvatus.data.unchanged_records import UNCHANGED_RECORDS
 
 UPPER = "upper"
 UPPER_END = ", upper end"

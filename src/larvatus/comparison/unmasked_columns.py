@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from larvatus.core.number_format import quote
+from larvatus.data.exposure.singled_out import SINGLED_OUT, singled_out_in_words
+from larvatus.data.exposure.unchanged_records import UNCHANGED_RECORDS, unchanged_in_words
 from larvatus.data.score import Score
-from larvatus.data.singled_out import SINGLED_OUT, singled_out_in_words
-from larvatus.data.unchanged_records import UNCHANGED_RECORDS, unchanged_in_words
 
 if TYPE_CHECKING:
     from larvatus.comparison.comparison import Candidate
