@@ -30,6 +30,17 @@ def one(scores: lv.Scores) -> lv.Score:
     return scores[0]
 
 
+def predicted(x: np.ndarray, s: np.ndarray) -> float:
+    """R² of predictions of each record by a regression fitted to the others."""
+    rows, full = np.arange(len(x)), np.column_stack([np.ones(len(x)), s])
+    by_s, by_mean = [], []
+    for i in rows:
+        rest = rows != i
+        by_s.append(x[i] - full[i] @ np.linalg.lstsq(full[rest], x[rest], rcond=None)[0])
+        by_mean.append(x[i] - x[rest].mean())
+    return 1 - np.sum(np.square(by_s)) / np.sum(np.square(by_mean))
+
+
 def explained(target: pd.Series, given: np.ndarray) -> float:
     a = np.column_stack([np.ones(len(target)), given])
     left = target - a @ np.linalg.lstsq(a, target, rcond=None)[0]
@@ -44,7 +55,7 @@ def test_value_disclosure_is_that_of_least_squares(pair):
         s = np.column_stack([TABLE.s[rows], TABLE.job[rows] == "b", TABLE.job[rows] == "c"])
         for n in X:
             found[n] += explained(TABLE.loc[rows, n], np.column_stack([s, released.loc[rows, X]])) * len(rows) / N
-            alone[n] += explained(TABLE.loc[rows, n], s) * len(rows) / N
+            alone[n] += predicted(TABLE.loc[rows, n].to_numpy(), s) * len(rows) / N
     by_variable = {r["variable"]: r for r in score.by_variable}
     for n in X:
         assert by_variable[n]["value"] == pytest.approx(found[n], abs=1e-9)

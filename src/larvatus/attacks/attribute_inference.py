@@ -1,7 +1,8 @@
 """Predict a confidential value of a target from its other values, with models fitted to the release.
 
     Success for column j of target i:  |m̂_j(x_i,−j , s_i) − x_ij| ≤ tolerance · sd(x_j),  with m̂_j fitted to (Y, S).
-    Baselines:  S alone  m̂_j(s_i);   X alone  m̂_j(x_i,−j);   chance  the released mean of column j.
+    Baselines:  S alone  m̂_j(s_i), fitted without record i;   X alone  m̂_j(x_i,−j);
+                chance   the released mean of column j over the other records.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class AttributeInference(Attack):
     Each confidential column is predicted in turn from S and the other known confidential columns, with a ridge regression and
     with the nearest and the five nearest released records. The most successful model is reported; models on S alone compete
     too. A prediction succeeds if it lies within `tolerance` standard deviations of the original value. The baseline S alone
-    is the best of the same models without the known confidential columns; chance is the success of the released mean. Part
+    is the best of the same models without the known confidential columns, fitted without the target; chance is the success of
+    the released mean of the others. Part
     of what a model finds is true of the population and could be learnt without the target's record, so only the gain over
     the baselines is due to the release.
 
@@ -150,10 +152,12 @@ class AttributeInference(Attack):
                 for figure, train, test in (
                     (SUCCESS, np.hstack([y, s]), np.hstack([x, held_s])), (S_ALONE, s, held_s), (X_ALONE, y, x),
                 ):
-                    predicted = predictions(train, block[n], test[tried])
+                    own = np.flatnonzero(tried) if figure == S_ALONE else None
+                    predicted = predictions(train, block[n], test[tried], own)
                     for i in range(len(MODELS)):
                         out[_cell(figure, n, i)][tried] = np.abs(predicted[i] - truth[tried]) <= near[tried]
-                mean = predictions(np.zeros((len(block), 0)), block[n], np.zeros((int(tried.sum()), 0)))[0]
+                none = np.zeros((len(block), 0))
+                mean = predictions(none, block[n], none[tried], np.flatnonzero(tried))[0]
                 out[_cell(CHANCE, n, 0)][tried] = np.abs(mean - truth[tried]) <= near[tried]
             return {**out, OUTLYING: distance_from_centre(*centres[group], block, list(originals))}
 

@@ -2,7 +2,7 @@
 
     Success for record i and column j:  |x_ij − y_ij| ≤ w,  averaged over the columns present.
     Baselines:  chance  the share of released values y_kj of the sub-group with |x_ij − y_kj| ≤ w;
-                S alone  |x_ij − x̂_ij| ≤ w  with x̂ the regression of X on S.
+                S alone  |x_ij − x̂_ij| ≤ w  with x̂ the regression of X on S, fitted without record i.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.stats.linear.leave_one_out import LeaveOneOut
 from larvatus.stats.linear.moments import SampleMoments
 from larvatus.stats.ranks.windows import WindowScale, close_limits, share_between
 
@@ -50,7 +51,8 @@ class IntervalDisclosure(Attack):
 
     The value is the share of original values inside the interval around their released value: a mean over the columns present
     in a record, then over records. Chance is the success of the released value of another record of the sub-group. S alone is
-    the success of the prediction from S. A value that does not vary counts as disclosed; a blanked value does not.
+    the success of the prediction from S, by a regression fitted without the record. A value that does not vary counts as
+    disclosed; a blanked value does not.
 
     Parameters:
         windows: half-widths of the interval; the first decides the value.
@@ -121,14 +123,12 @@ class _Beside:
     scale: WindowScale
     design: Design
     sd: Floats
-    grid: Sequence[Floats]
+    grid: Sequence[Sequence[Floats]]
     present: Floats
-    fits: Sequence[tuple[Floats, Floats]]
+    fits: Sequence[LeaveOneOut]
 
     @classmethod
     def of(cls, original: Microdata, released: Microdata, names: Sequence[str], scale: WindowScale) -> _Beside:
-        from larvatus.stats.linear.regression import slopes
-
         p = len(names)
         originals = {scratch("original", n): n for n in names}
         data = released.holding(released.table.pair(original.table, originals))
@@ -140,15 +140,12 @@ class _Beside:
         columns = list(dict.fromkeys([*before, *after, *design.columns]))
         parts = data.reduce(columns, _matrix([*before, *after], design), SampleMoments.merge)
         given = list(range(2 * p, 2 * p + len(design.terms)))
-        fits = []
-        for m in parts:
-            b = slopes(m.covariance, list(range(p)), given)
-            fits.append((np.nan_to_num(m.mean[:p]) - np.nan_to_num(m.mean[given]) @ b, b))
+        fits = [LeaveOneOut.of(m, list(range(p)), given) for m in parts]
         sizes = np.array(data.groups.sizes, dtype=np.float64)[:, None]
         return cls(
             data, tuple(originals), tuple(before), tuple(after), scale, design,
             np.array([np.sqrt(np.nan_to_num(m.variance[:p])) for m in parts]),
-            [data.table.quantiles(n, np.linspace(0, 1, _STEPS).tolist()) for n in after],
+            _released(data, after),
             np.array([m.present[p : 2 * p] for m in parts]) / sizes, fits,
         )
 
@@ -158,8 +155,7 @@ class _Beside:
 
     def cells(self, group: int, block: Block, windows: Sequence[float]) -> WindowFigures:
         """Success, chance and S alone, each windows × columns × records; NaN if there is no original value."""
-        centre, slope = self.fits[group]
-        predicted = centre + self.design.matrix(group, block) @ slope
+        predicted = self.fits[group].predict(block.matrix(self.before), self.design.matrix(group, block))
         out = {figure: np.full((len(windows), len(self.before), len(block)), np.nan) for figure in _FIGURES}
         for j, (was, now) in enumerate(zip(self.before, self.after, strict=True)):
             missing = np.isnan(block[was])
@@ -182,6 +178,24 @@ class _Beside:
         total, count = np.sum(self.data.reduce(self.columns, add, np.add), axis=0)
         mean = np.divide(total, count, out=np.zeros_like(total), where=count > 0)
         return dict(zip(_FIGURES, mean, strict=True))
+
+
+def _released(data: Microdata, names: Sequence[str]) -> list[list[Floats]]:
+    """Released values of each column and sub-group in order: all of them, or their quantiles in a large sub-group."""
+    small = [k <= _STEPS for k in data.groups.sizes]
+    grid = [list(data.table.quantiles(n, np.linspace(0, 1, _STEPS).tolist())) for n in names]
+    if not any(small):
+        return grid
+
+    def values(group: int, block: Block) -> Floats:
+        return block.matrix(names).T if small[group] else np.zeros((len(names), 0))
+
+    exact = data.reduce(names, values, lambda a, b: np.hstack([a, b]))
+    for j in range(len(names)):
+        for g in np.flatnonzero(small):
+            there = exact[g][j][~np.isnan(exact[g][j])]
+            grid[j][g] = np.sort(there) if len(there) else grid[j][g]
+    return grid
 
 
 def _positions(data: Microdata, names: Sequence[str]) -> Microdata:

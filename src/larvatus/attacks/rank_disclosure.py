@@ -1,7 +1,7 @@
 """Compare the ranks of original and released values (Muralidhar, Sarathy and Domingo-Ferrer: 001 §4).
 
     value    |r(rank(x_j), rank(y_j))|, averaged over columns, sub-groups weighted by their records
-    S alone  the multiple correlation of rank(x_j) with S
+    S alone  the correlation of rank(x_j) with its prediction from S, by a regression fitted without the record
     chance   E|r| of unrelated values ≈ √(2 / (π(n − 1)))
 """
 
@@ -26,6 +26,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score
+from larvatus.stats.linear.leave_one_out import LeaveOneOut, unexplained_share
 from larvatus.stats.linear.moments import SampleMoments
 
 _NEAR = 0.01
@@ -37,9 +38,10 @@ class RankDisclosure(Attack):
 
     The value is the absolute rank correlation between original and released values, averaged over columns and records: 1
     means that the order is known. A column that does not vary in a sub-group is not counted there. S alone is the
-    correlation of the ranks with their prediction from S. Chance is the expected absolute correlation of unrelated values in
-    the same number of records. The details count how many records moved by how many ranks. The value of a record is the
-    share of its values whose rank moved by at most 1 % of the records of the sub-group.
+    correlation of the ranks with their prediction from S, by a regression fitted without the record. Chance is the expected
+    absolute correlation of unrelated values in the same number of records. The details count how many records moved by how
+    many ranks. The value of a record is the share of its values whose rank moved by at most 1 % of the records of the
+    sub-group.
 
     Parameters: none.
     """
@@ -54,9 +56,13 @@ class RankDisclosure(Attack):
         names = common_numbers(original, release.data)
         ranked = _ranked(original, release, names)
         design = design_of(ranked, ranked.known)
-        parts = [_Agreement.of(m, names, len(design.terms)) for m in ranked.reduce(
-            list(dict.fromkeys([*_all(names), *design.columns])), _moments(names, design), SampleMoments.merge
-        )]
+        p, q = len(names), len(design.terms)
+        columns = list(dict.fromkeys([*_all(names), *design.columns]))
+        moments = ranked.reduce(columns, _moments(names, design), SampleMoments.merge)
+        fits = [LeaveOneOut.of(m, list(range(p)), list(range(2 * p, 2 * p + q))) for m in moments]
+        squares = ranked.reduce(columns, _squares(fits, names, design), np.add) if q else [np.zeros((2, p))] * len(fits)
+        shares = [np.clip(1 - unexplained_share(left), 0.0, 1.0) for left in squares]
+        parts = [_Agreement.of(m, names, by_s) for m, by_s in zip(moments, shares, strict=True)]
         sizes = np.array(ranked.groups.sizes, dtype=np.float64)
         whole = _Agreement.mean_over(parts)
         value = float(whole.value.mean())
@@ -91,19 +97,14 @@ class _Agreement:
     records: Floats
 
     @classmethod
-    def of(cls, m: SampleMoments, names: Sequence[str], q: int) -> _Agreement:
-        from larvatus.stats.linear.regression import unexplained_variance
-
+    def of(cls, m: SampleMoments, names: Sequence[str], by_s: Floats) -> _Agreement:
         p = len(names)
         r = np.nan_to_num(m.correlation)
         value = np.abs(np.array([r[j, p + j] for j in range(p)]))
-        covariance = np.nan_to_num(m.covariance)
-        variance = np.diag(covariance)[:p]
-        left = unexplained_variance(covariance, list(range(p)), list(range(2 * p, 2 * p + q)))
-        share = np.divide(variance - left, variance, out=np.zeros(p), where=variance > 0)
+        variance = np.diag(np.nan_to_num(m.covariance))[:p]
         n = np.maximum(m.present[:p], 2.0)
         chance = np.minimum(np.sqrt(2 / (np.pi * (n - 1))), 1.0)
-        return cls(value, np.sqrt(np.maximum(share, 0.0)), chance, np.where(variance > 0, m.present[:p], 0.0))
+        return cls(value, np.sqrt(by_s), chance, np.where(variance > 0, m.present[:p], 0.0))
 
     @classmethod
     def mean_over(cls, parts: Sequence[_Agreement]) -> _Agreement:
@@ -150,6 +151,11 @@ def _moments(names: Sequence[str], design: Design) -> Callable[[int, Block], Sam
         return SampleMoments.of(np.hstack([block.matrix(_all(names)), design.matrix(group, block)]))
 
     return of
+
+
+def _squares(fits: Sequence[LeaveOneOut], names: Sequence[str], design: Design) -> Callable[[int, Block], Floats]:
+    before = [_before(n) for n in names]
+    return lambda group, block: fits[group].squares(block.matrix(before), design.matrix(group, block))
 
 
 def _interval(value: float, n: float, p: int) -> tuple[float, float]:

@@ -1,8 +1,9 @@
 """Measure how well the released values predict the original ones, beyond S (Muralidhar and Sarathy: 000 §2.1 and §5.1.1).
 
     value    R²(X_j | S, Y)
-    S alone  R²(X_j | S)
-    chance   1 − (1 − R²(X_j | S)) (1 − r / (n − 1 − q)),  for r released columns unrelated to X, and q terms of S
+    S alone  R²(X_j | S) = 1 − PRESS(S) / PRESS(mean), each record predicted by a regression fitted without it
+    chance   1 − (1 − ρ²) (1 − (q + r) / (n − 1)),  1 − ρ² = (1 − R²(X_j | S)) / (1 + q / (n − 1)),
+             for r released columns unrelated to X, and q terms of S; ρ² is R² without the error of estimated coefficients
     width of a confidence interval for X_j, with the release over without:  √[(1 − R²(X_j | S, Y)) / (1 − R²(X_j | S))]
 """
 
@@ -25,6 +26,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.stats.linear.leave_one_out import LeaveOneOut, unexplained_share
 from larvatus.stats.linear.moments import SampleMoments
 
 _TOLERANCE = 0.1
@@ -33,8 +35,9 @@ _TOLERANCE = 0.1
 class ValueDisclosure(Attack):
     """The intruder regresses each confidential column on S and on all released columns, within each sub-group.
 
-    The value is the share of variance explained, R², averaged over columns and records. S alone is the R² of the regression
-    on S. Chance is the R² expected if the released columns were unrelated to X. The details give the width of a confidence
+    The value is the share of variance explained, R², averaged over columns and records. S alone is the R² of predictions
+    from S, each by a regression fitted without the record, so that a record is not its own baseline. Chance is the R²
+    expected if the released columns were unrelated to X. The details give the width of a confidence
     interval for an original value, relative to its width without the release: 1 means that nothing is learnt. The value of
     a record is the share of its values predicted to within a tenth of a standard deviation.
 
@@ -54,7 +57,13 @@ class ValueDisclosure(Attack):
         design = design_of(joined, joined.known)
         columns = list(dict.fromkeys([*before, *released, *design.columns]))
         groups = joined.reduce(columns, _moments(list(before), released, design), SampleMoments.merge)
-        parts = [_Explained.of(m, len(names), len(released), len(design.terms)) for m in groups]
+        p, r, q = len(names), len(released), len(design.terms)
+        fits = [LeaveOneOut.of(m, list(range(p)), list(range(p + r, p + r + q))) for m in groups]
+        squares = joined.reduce(columns, _squares(fits, list(before), design), np.add) if q else [np.zeros((2, p))] * len(fits)
+        parts = [
+            _Explained.of(m, p, r, q, fit.rank, unexplained_share(left))
+            for m, fit, left in zip(groups, fits, squares, strict=True)
+        ]
         whole = _Explained.total(parts)
         sizes = joined.groups.sizes
         near, outliers = by_outlyingness(
@@ -85,7 +94,7 @@ class _Explained:
     records: Floats
 
     @classmethod
-    def of(cls, m: SampleMoments, p: int, r: int, q: int) -> _Explained:
+    def of(cls, m: SampleMoments, p: int, r: int, q: int, rank: int, left: Floats) -> _Explained:
         from larvatus.stats.linear.regression import unexplained_variance
 
         covariance = np.nan_to_num(m.covariance) * ~np.logical_or.outer(m.constant, m.constant)
@@ -93,9 +102,10 @@ class _Explained:
         variance = np.diag(covariance)[:p]
         alone = unexplained_variance(covariance, targets, given)
         both = unexplained_variance(covariance, targets, [*released, *given])
-        freedom = np.maximum(m.present[:p] - 1 - q, 1.0)
-        chance = alone * np.maximum(1 - r / freedom, 0.0)
-        by_s, by_both, by_chance = (1 - _ratio(left, variance, 1.0) for left in (alone, both, chance))
+        freedom = np.maximum(m.present[:p] - 1, 1.0)
+        noise = np.minimum(left / (1 + rank / freedom), 1.0) * np.maximum(1 - (rank + r) / freedom, 0.0)
+        by_s, by_both = np.clip(1 - left, 0.0, 1.0), 1 - _ratio(both, variance, 1.0)
+        by_chance = np.where(variance > 0, 1 - noise, 0.0)
         return cls(by_s, by_both, by_chance, _ratio(both, alone, 1.0), np.where(variance > 0, m.present[:p], 0.0))
 
     @classmethod
@@ -130,6 +140,10 @@ def _moments(before: Sequence[str], names: Sequence[str], design: Design) -> Cal
         return SampleMoments.of(np.hstack([block.matrix([*before, *names]), design.matrix(group, block)]))
 
     return of
+
+
+def _squares(fits: Sequence[LeaveOneOut], before: Sequence[str], design: Design) -> Callable[[int, Block], Floats]:
+    return lambda group, block: fits[group].squares(block.matrix(before), design.matrix(group, block))
 
 
 def _near(

@@ -7,29 +7,52 @@ from __future__ import annotations
 
 import numpy as np
 
-from larvatus.core.arrays import Floats
+from larvatus.core.arrays import Floats, Ints
 
 MODELS = ("ridge", "nearest 1", "nearest 5")
 PENALTY = 1e-3  # ridge penalty, per record
 
 
-def predictions(train: Floats, values: Floats, test: Floats) -> Floats:
+def predictions(train: Floats, values: Floats, test: Floats, own: Ints | None = None) -> Floats:
     """Predictions from released features and values, models × rows of test; features may be missing.
 
     Features are in standard deviations of the released ones; missing ones become the mean and an indicator. If no feature
-    varies, every model predicts the mean.
+    varies, every model predicts the mean. `own` gives, for each row of test, the row of train that its model must not know.
     """
     there = ~np.isnan(values)
     if not there.any():
         return np.full((len(MODELS), len(test)), np.nan)
+    if own is not None:
+        place = np.cumsum(there) - 1
+        own = np.where(there[own], place[own], -1)
     train, values = train[there], values[there]
     mean = float(values.mean())
     a, b = _prepared(train, test)
     if a.shape[1] == 0:
-        return np.full((len(MODELS), len(test)), mean)
+        return np.tile(_means(values, mean, len(test), own), (len(MODELS), 1))
     gram = a.T @ a + PENALTY * len(a) * np.eye(a.shape[1])
-    ridge = mean + b @ np.linalg.solve(gram, a.T @ (values - mean))
-    return np.array([ridge, *_neighbours(a, values, b)])
+    beta = np.linalg.solve(gram, a.T @ (values - mean))
+    ridge = mean + b @ beta
+    if own is not None:
+        ridge = ridge - _own_part(a, values - mean - a @ beta, b, gram, own)
+    return np.array([ridge, *_neighbours(a, values, b, own)])
+
+
+def _means(values: Floats, mean: float, rows: int, own: Ints | None) -> Floats:
+    """The mean, or the mean of the other records."""
+    if own is None or len(values) < 2:
+        return np.full(rows, mean)
+    return np.where(own >= 0, (len(values) * mean - values[own]) / (len(values) - 1), mean)
+
+
+def _own_part(a: Floats, error: Floats, b: Floats, gram: Floats, own: Ints) -> Floats:
+    """What the own record of each target adds to its ridge prediction: (1/n + bᵀG⁻¹aᵢ) eᵢ / (1 − hᵢ), hᵢ = 1/n + aᵢᵀG⁻¹aᵢ."""
+    mine = a[own]
+    solved = np.linalg.solve(gram, mine.T).T
+    n = len(a)
+    leverage = 1 / n + (mine * solved).sum(axis=1)
+    part = (1 / n + (b * solved).sum(axis=1)) * error[own] / np.maximum(1 - leverage, 1e-12)
+    return np.where(own >= 0, part, 0.0)
 
 
 def _prepared(train: Floats, test: Floats) -> tuple[Floats, Floats]:
@@ -45,16 +68,26 @@ def _prepared(train: Floats, test: Floats) -> tuple[Floats, Floats]:
     return np.array(left).reshape(len(left), len(train)).T, np.array(right).reshape(len(right), len(test)).T
 
 
-def _neighbours(a: Floats, values: Floats, b: Floats) -> list[Floats]:
+def _neighbours(a: Floats, values: Floats, b: Floats, own: Ints | None) -> list[Floats]:
     """Means over the nearest and the five nearest distinct feature rows, weighted by their frequency."""
     from scipy.spatial import cKDTree
 
     rows, code, times = np.unique(a, axis=0, return_inverse=True, return_counts=True)
-    total = np.bincount(code.reshape(-1), weights=values)
+    code = code.reshape(-1)
+    total = np.bincount(code, weights=values)
     tree = cKDTree(rows, balanced_tree=False)
     out = []
     for k in (1, 5):
-        _, near = tree.query(b, k=min(k, len(rows)))
+        more = 0 if own is None else 1
+        _, near = tree.query(b, k=min(k + more, len(rows)))
         near = np.asarray(near).reshape(len(b), -1)
-        out.append(total[near].sum(axis=1) / times[near].sum(axis=1))
+        sums, counts = total[near], times[near].astype(np.float64)
+        if own is not None:
+            mine = (near == code[own][:, None]) & (own >= 0)[:, None]
+            sums, counts = sums - np.where(mine, values[own][:, None], 0.0), counts - mine
+            place = np.cumsum(counts > 0, axis=1)
+            used = (counts > 0) & (place <= k)
+            sums, counts = (np.where(used, v, 0.0) for v in (sums, counts))
+        found = counts.sum(axis=1)
+        out.append(np.divide(sums.sum(axis=1), found, out=np.full(len(b), float(values.mean())), where=found > 0))
     return out
