@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from pydantic import Field
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
 from larvatus.attacks.linkage.posterior_links import PairCosts, PosteriorLink
 from larvatus.attacks.linkage.release_law import ReleaseLaw, law_of
-from larvatus.core.arrays import Floats
+from larvatus.core.arrays import Floats, Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
 from larvatus.data.intruder import Intruder
@@ -87,10 +88,8 @@ class OptimalAssignment(Attack):
                 out[0, held] = assignment_credit(x[held], y[rows], self.largest, mine)
                 if under is not None:
                     costs, points = under.costs, (under.left[held], under.right[rows])
-                    out[1:, held] = law_credits(
-                        x[held], y[rows], mine, points, lambda a, b, h=held, r=rows, c=costs: c(h[a], r[b]),
-                        self.largest, under.level,
-                    )
+                    here = partial(_between, costs, held, rows)
+                    out[1:, held] = law_credits(x[held], y[rows], mine, points, here, self.largest, under.level)
             return out[:, sides.own]
 
         return link
@@ -102,3 +101,8 @@ def _law(by: GroupKeys, original: Microdata, release: Release, intruder: Intrude
     if not steps or not intruder.told(steps) or by.keys.joined.groups.labels != release.data.groups.labels:
         return None
     return law_of(release, original)
+
+
+def _between(costs: Callable[[Ints, Ints], Floats], held: Ints, rows: Ints, a: Ints, b: Ints) -> Floats:
+    """Costs between some of the known records and some of the released ones."""
+    return costs(held[a], rows[b])

@@ -81,7 +81,7 @@ def run_attacks(
     unsuitable: list[str] = []  # made against other masks, so there is nothing to report
     for i, method in enumerate(methods):
         progress(f"attacking: {method.name()}", i, len(methods))
-        why = "" if method.name() in must else method.why_unsuitable(candidate, who)
+        why = "" if method in must else method.why_unsuitable(candidate, who)
         if why:
             unsuitable.append(f"{method.name()}: {why}")
             continue

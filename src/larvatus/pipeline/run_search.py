@@ -83,7 +83,8 @@ def search_files(folder: Path, suffix: str) -> list[Path]:
     """Every file that a search writes into a folder, and the folder of finished trials."""
     target = Path("releases") / f"chosen{suffix}"
     copies = (folder / "releases").glob(f"chosen-*{suffix}")
-    return [*(folder / p for p in (*_WRITTEN, target, *paths_beside(target, Path(INSIDE)), KEPT)), *copies]
+    beside = [folder / p for p in (target, *paths_beside(target, Path(INSIDE)))]
+    return [*(folder / name for name in (*_WRITTEN, KEPT)), *beside, *copies]
 
 
 def _check_free(kept: CandidateCache, output_dir: Path, mine: str, release: str, secret: bytes | None, overwrite: bool) -> None:

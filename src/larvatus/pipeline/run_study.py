@@ -181,7 +181,7 @@ def output_files(study: Study, folder: Path, files: OutputFiles) -> list[Path]:
     targets = _targets(folder, study, f".{files.format}")
     made = [f for r in study.release for f in _made_of(targets[r.name], copies_asked(r.steps)[0])]
     pairings = [Path(PAIRINGS) / f"{target.stem}.parquet" for target in targets.values()] if files.pairings else []
-    return [folder / p for p in (*made, *pairings, *_REPORTS, KEPT)]
+    return [folder / p for p in (*made, *pairings)] + [folder / name for name in (*_REPORTS, KEPT)]
 
 
 def _made_of(target: Path, copies: int) -> list[Path]:

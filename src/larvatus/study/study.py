@@ -218,7 +218,7 @@ class Study(BaseModel):
     def input_paths(self) -> tuple[Path, ...]:
         """The files that the study reads: its source, the intruder's files and lists of records."""
         start, names = self.folder or Path(), [r.name for r in self.release]
-        steps = [s for planned in (*self.release, *self.search) for s in planned.steps]
+        steps = [*(s for r in self.release for s in r.steps), *(s for r in self.search for s in r.steps)]
         others = [n for n in self.intruder.other_releases if n not in names]
         return (*(start / p for p in (self.source, self.intruder.file, *others) if p), *lists_of(steps, start))
 

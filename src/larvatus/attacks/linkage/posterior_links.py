@@ -181,7 +181,7 @@ class PosteriorLink:
             x_here, y_here = block.matrix(x[:p]), block.matrix(y[: len(y) - k])
             away = np.hstack([x_here, y_here]) - fit.mean - given.matrix(group, block) @ fit.on_s.T
             u, v = np.nan_to_num(away[:, :p]) @ fit.points.of_x, np.nan_to_num(away[:, p:]) @ fit.points.of_y
-            held = ~np.isnan(x_here).all(axis=1)
+            held = np.asarray(~np.isnan(x_here).all(axis=1))
             if not (np.isnan(x_here[held]).any() or np.isnan(y_here).any()):
                 return PairsUnderLaw(u, v, lambda a, b: squared_distances(u[a], v[b]) / 2)
             patterned = self._patterned(fit, away, held, missing[:p])

@@ -37,7 +37,8 @@ def singled_out(data: Microdata, names: Sequence[str]) -> Rows:
     times = np.unique(np.concatenate(joint), return_counts=True)[1] if joint else np.zeros(0)
     rows: list[Row] = [{"column": EVERY_COLUMN, SINGLED_OUT: float((times == 1).sum() / max(data.rows, 1))}]
     chosen = separating_columns({n: np.concatenate(parts)[:_MOST_ROWS] for n, parts in codes.items()}) if joint else []
-    return Rows.of([*rows, *({"column": n, SINGLED_OUT: v} for n, v in chosen)])
+    rows += [{"column": n, SINGLED_OUT: v} for n, v in chosen]
+    return Rows.of(rows)
 
 
 def singled_out_in_words(tables: Iterable[Rows]) -> str:

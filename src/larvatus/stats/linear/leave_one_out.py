@@ -44,7 +44,7 @@ class LeaveOneOut:
     @property
     def rank(self) -> int:
         """Number of independent given columns."""
-        return self.root.shape[1]
+        return int(self.root.shape[1])
 
     def predict(self, x: Floats, s: Floats) -> Floats:
         """Predictions of the targets, rows × targets; NaN if the target is missing or is the only value."""

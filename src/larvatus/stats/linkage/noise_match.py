@@ -70,21 +70,22 @@ class NoiseMatch:
     def _by_trees(self, own: Ints, same: Ints, posterior: bool) -> tuple[Floats, Floats]:
         from scipy.spatial import cKDTree
 
-        apart = 4.0 * (1.0 + max(float(np.abs(v).max(initial=0.0)) for v in (self._units(w) for w in (self.left, self.right))))
-        theirs = cKDTree(self._units(self.right, apart * same), balanced_tree=False)
-        known = cKDTree(self._units(self.known, apart * same), balanced_tree=False) if posterior else None
+        apart: float = 4.0 * (1.0 + max(float(np.abs(v).max(initial=0.0))
+                                        for v in (self._units(w) for w in (self.left, self.right))))
+        theirs = cKDTree(self._units(self.right, apart * same.astype(np.float64)), balanced_tree=False)
+        known = cKDTree(self._units(self.known, apart * same.astype(np.float64)), balanced_tree=False) if posterior else None
         out = np.zeros((2, len(own)))
         weights = np.full(len(same), np.nan)
         for first in range(0, len(own), _CHUNK):
             rows = own[first : first + _CHUNK]
-            i, j = self._pairs(theirs, self._units(self.left[rows], apart * same[rows]), rows)
+            i, j = self._pairs(theirs, self._units(self.left[rows], apart * same[rows].astype(np.float64)), rows)
             if known is not None:
                 new = np.unique(j)
                 new = new[np.isnan(weights[new])]
                 for part in np.array_split(new, -(-len(new) // _CHUNK) or 1):
-                    k, l = self._pairs(known, self._units(self.right[part], apart * same[part]), None)
-                    f = _pair_costs(self.known[l], self.right[part[k]], self.codes, self.blur)
-                    f = np.where(same[l] == same[part[k]], f, np.inf)
+                    k, m = self._pairs(known, self._units(self.right[part], apart * same[part].astype(np.float64)), None)
+                    f = _pair_costs(self.known[m], self.right[part[k]], self.codes, self.blur)
+                    f = np.where(same[m] == same[part[k]], f, np.inf)
                     sums = _log_sums(-f, k, len(part))
                     weights[part] = np.where(np.isfinite(sums), sums, np.inf)
             cost = _pair_costs(self.left[rows[i]], self.right[j], self.codes, self.blur) + (weights[j] if posterior else 0.0)

@@ -130,7 +130,7 @@ def _distinct(src: Ints, row: Ints) -> tuple[Ints, Ints]:
 @kernel()
 def _possible(a: Any, r: Any, low: Floats, high: Floats, first: Floats, last: Floats) -> Any:
     """Whether no value of the record would have moved too far, were the row its own."""
-    for j in range(low.shape[1]):
+    for j in range(low.shape[1]):  # noqa: SIM110 (compiled)
         if first[r, j] > high[a, j] or last[r, j] < low[a, j]:
             return False
     return True
@@ -199,7 +199,7 @@ def _search(
     src: Ints, row: Ints, mine: Ints, theirs: Ints, same: Ints, low: Floats, high: Floats, first: Floats, last: Floats,
     order: Ints, start: Ints, tried: Ints, seeds: Any, half: Any, most: Any,
 ) -> Any:
-    p, n = src.shape
+    n = src.shape[1]
     link, taken = np.full(n, UNKNOWN), np.full(n, UNKNOWN)
     own, rev = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     own_at, rev_at = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
