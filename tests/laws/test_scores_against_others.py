@@ -38,7 +38,7 @@ def predicted(x: np.ndarray, s: np.ndarray) -> float:
         rest = rows != i
         by_s.append(x[i] - full[i] @ np.linalg.lstsq(full[rest], x[rest], rcond=None)[0])
         by_mean.append(x[i] - x[rest].mean())
-    return 1 - np.sum(np.square(by_s)) / np.sum(np.square(by_mean))
+    return max(0.0, 1 - np.sum(np.square(by_s)) / np.sum(np.square(by_mean)))
 
 
 def explained(target: pd.Series, given: np.ndarray) -> float:
