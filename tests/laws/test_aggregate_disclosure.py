@@ -60,3 +60,36 @@ def test_the_p_per_cent_rule_alone():
         for p in (8.9, 9.1)
     ]
     assert found == [[], ["p %"]]
+
+
+@pytest.mark.parametrize("engine", ["memory", "pieces", "duckdb"])
+def test_totals_by_levels_of_s_are_checked_too(engine):
+    """Values that change places within levels of S keep the total of each level, in every sub-group."""
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"g": np.repeat([1, 2], 100), "job": np.tile(["clerk"] * 98 + ["judge"] * 2, 2),
+                          "pay": np.exp(rng.normal(size=200)), "tax": np.exp(rng.normal(size=200))})
+    data = lv.read(table, confidential=["pay", "tax"], non_confidential=["job"], sub_groups=["g"], engine=engine)
+    released = table.copy()
+    for rows in table.groupby(["g", "job"]).groups.values():
+        released.loc[rows, ["pay", "tax"]] = table.loc[rows[::-1], ["pay", "tax"]].to_numpy()
+    score = lv.risk(data, released, ["aggregate_disclosure"])[0]
+    stated = {"minimum": 3, "dominant": 2, "share": 0.85, "percent": 10.0}
+    parts = {("all records" if of is None else f"g={of}", job): part for of in (1, 2, None) for job in ("clerk", "judge")
+             for part in [table[(table.job == job) & (table.g.eq(of) if of else True)]]}
+    expected = {(*cell, n): rules(part[n].to_numpy(), **stated) for cell, part in parts.items() for n in ("pay", "tax")}
+    unsafe = {cell: rule for cell, rule in expected.items() if rule}
+    levels = list(score.details["levels"])
+    assert {(r["sub_group"], r["level"], r["variable"]): r["rule"] for r in levels} == unsafe
+    assert {r["column"] for r in levels} == {"job"}
+    assert all(r["kept"] for r in levels)
+    assert len(unsafe) >= 4
+    said = f"{len(unsafe)} of 12 totals by levels of S break a rule, and the release preserves {len(unsafe)} of these"
+    assert said in score.notes
+    moved = released.assign(pay=released.pay * 1.1, tax=released.tax.to_numpy()[::-1])
+    assert not any(r["kept"] for r in lv.risk(data, moved, ["aggregate_disclosure"])[0].details["levels"])
+
+
+def test_without_categories_in_s_there_are_no_levels():
+    table = pd.DataFrame({"pay": np.arange(50.0) + 1, "age": np.arange(50)})
+    data = lv.read(table, confidential=["pay"], non_confidential=["age"])
+    assert "levels" not in lv.risk(data, table, ["aggregate_disclosure"])[0].details

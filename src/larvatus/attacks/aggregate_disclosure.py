@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
@@ -26,6 +27,8 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
+MOST_LISTED = 1000  # totals by levels of S that the details list; the note counts all
+
 
 class AggregateDisclosure(Attack):
     """The intruder adds up the released values of a sub-group and uses the sum as the original total.
@@ -34,8 +37,9 @@ class AggregateDisclosure(Attack):
     The value is the share of totals (one per sub-group and column) that the release preserves to within `precision`. Each
     total is also checked against the rules for publishing tables: enough contributors, no dominance by a few of them, and no
     close estimate of the largest contribution by the second largest contributor (p % rule). The details list the totals that
-    break a rule, and the totals of the whole file. The rules use absolute contributions. Both baselines are 0: without the
-    release no total is known.
+    break a rule, and the totals of the whole file. Totals by levels of S (categorical non-confidential columns), within
+    sub-groups and over the whole file, are checked too: masks that preserve relations with S preserve them. The rules use
+    absolute contributions. Both baselines are 0: without the release no total is known.
 
     Parameters:
         minimum: smallest number of contributors (values that are present and not zero) of a safe total.
@@ -78,6 +82,11 @@ class AggregateDisclosure(Attack):
         given = sum(bool(c["kept"]) for c in unsafe)
         notes = [f"{len(unsafe):,} of {len(cells):,} totals are unsafe to publish, and the release preserves {given:,} of them",
                  *intruder.unused("file", "error", "presence", "guesses")]
+        levels, many = self._by_levels(original, data, names)
+        if many:
+            kept = sum(bool(c["kept"]) for c in levels)
+            notes.insert(1, f"{len(levels):,} of {many:,} totals by levels of S break a rule, and the release preserves "
+                         f"{kept:,} of these")
         p = len(names)
         return Score(
             "aggregate_disclosure", "risk", value, "share of sub-group totals that the release preserves", self.settings(),
@@ -85,11 +94,32 @@ class AggregateDisclosure(Attack):
             by_group=Rows.of(_row("sub_group", data.groups.name(g), cells[g * p : (g + 1) * p], data.groups.sizes[g])
                              for g in range(len(parts))),
             by_variable=Rows.of(_row("variable", n, cells[j::p]) for j, n in enumerate(names)),
-            details={"unsafe": Rows.of([_figures(c) for c in unsafe]), "file": Rows.of([_figures(c) for c in file])},
+            details={"unsafe": Rows.of([_figures(c) for c in unsafe]), "file": Rows.of([_figures(c) for c in file]),
+                     **({"levels": Rows.of(levels[:MOST_LISTED])} if many else {})},
             decides=False,
             notes=(*notes, "a release that preserves means also preserves totals; the rules, not this share, decide which "
                    "totals may be published", "every total is checked, so the interval has zero width"),
         )
+
+    def _by_levels(self, original: Microdata, data: Microdata, names: Sequence[str]) -> tuple[list[Row], int]:
+        """The totals by levels of each categorical column of S that break a rule, and the number of totals checked."""
+        unsafe: list[Row] = []
+        many = 0
+        columns = data.table.columns
+        for column in (n for n in data.known if columns[n].kind == "nominal"):
+            before = _level_totals(original, names, column, self._deep, data)
+            after = _level_totals(data, names, column, self._deep)
+            labels = [data.groups.name(g) for g in range(len(before))]
+            if len(before) > 1:
+                labels.append("all records")
+                before, after = [*before, reduce(_merge_levels, before)], [*after, reduce(_merge_levels, after)]
+            for label, mine, theirs in zip(labels, before, after, strict=True):
+                for code in sorted(mine):
+                    level = "missing" if code < 0 else columns[column].levels[code]
+                    cells = [self._cell(n, mine[code], theirs[code], j) for j, n in enumerate(names)]
+                    many += len(cells)
+                    unsafe += [{"sub_group": label, "column": column, "level": level, **c} for c in cells if c["rule"]]
+        return unsafe, many
 
     @property
     def _deep(self) -> int:
@@ -131,15 +161,37 @@ def _totals(data: Microdata, names: Sequence[str], deep: int, only: Microdata | 
     if only is not None:
         data = only.holding(only.table.pair(data.table, {n: n for n in names}))
 
-    def add(group: int, block: Block) -> _Totals:
-        x = np.nan_to_num(block.matrix(names)).T
-        size = np.abs(x)
-        top = np.zeros((len(names), deep))
-        largest = -np.sort(-size, axis=1)[:, :deep]
-        top[:, : largest.shape[1]] = largest
-        return _Totals((size > 0).sum(axis=1).astype(np.float64), x.sum(axis=1), size.sum(axis=1), top)
+    return data.reduce(names, lambda g, b: _added(b.matrix(names), deep), _Totals.merge)
 
-    return data.reduce(names, add, _Totals.merge)
+
+def _level_totals(
+    data: Microdata, names: Sequence[str], column: str, deep: int, only: Microdata | None = None
+) -> list[dict[int, _Totals]]:
+    """Totals of each level of a categorical column in each sub-group, by code; `only` as in `_totals`."""
+    if only is not None:
+        data = only.holding(only.table.pair(data.table, {n: n for n in names}))
+
+    def add(group: int, block: Block) -> dict[int, _Totals]:
+        x, code = block.matrix(names), block[column]
+        order = np.argsort(code, kind="stable")
+        found, first = np.unique(code[order], return_index=True)
+        return {int(c): _added(x[rows], deep) for c, rows in zip(found, np.split(order, first[1:]), strict=True)}
+
+    return data.reduce([*names, column], add, _merge_levels)
+
+
+def _merge_levels(one: dict[int, _Totals], other: dict[int, _Totals]) -> dict[int, _Totals]:
+    return one | {c: one[c].merge(t) if c in one else t for c, t in other.items()}
+
+
+def _added(values: Floats, deep: int) -> _Totals:
+    """Totals of a block of records × columns."""
+    x = np.nan_to_num(values).T
+    size = np.abs(x)
+    top = np.zeros((len(x), deep))
+    largest = -np.sort(-size, axis=1)[:, :deep]
+    top[:, : largest.shape[1]] = largest
+    return _Totals((size > 0).sum(axis=1).astype(np.float64), x.sum(axis=1), size.sum(axis=1), top)
 
 
 def _row(key: str, name: str, cells: Sequence[Row], records: int | None = None) -> Row:

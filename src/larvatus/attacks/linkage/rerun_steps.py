@@ -16,7 +16,7 @@ import numpy as np
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup
 from larvatus.attacks.linkage.linkage_keys import TARGET, keys_of
 from larvatus.core.arrays import Floats
-from larvatus.core.errors import LarvatusError, RiskError
+from larvatus.core.errors import LarvatusError, RiskError, SubGroupError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Attack, Block, Column, Mask
@@ -112,7 +112,7 @@ def rerun_keys(
         keys, joined=keys.joined.holding(table), numbers=tuple(n for n in keys.numbers if n in (*masked, *noisy)),
     )
     unused = [n for n in release.data.confidential if n not in (*masked, *noisy)]
-    said = [f"{', '.join(noisy)}: the nearest values are used, because a random step masked them"] if noisy else []
+    said = [f"{', '.join(noisy)}: the nearest values are used, because they cannot be computed exactly"] if noisy else []
     said += [f"{', '.join(unused)}: not used, because they cannot be computed from the original"] if unused else []
     return RerunKeys(keys, masked, (), (), codes, noisy), said
 
@@ -219,7 +219,10 @@ def _as_masked(original: Microdata, release: Release) -> Microdata:
     seen = zip(release.steps, taken_in_turn(data, release.steps), strict=True)
     needs = [s.smallest(data.with_confidential(names)) for s, names in seen if s.scope == "sub_group"]
     limit = max([data.sub_groups.smallest, *needs])
-    outcome = settle(data.groups, data.present().tolist(), limit, data.sub_groups.small, "rerun")
+    try:
+        outcome = settle(data.groups, data.present().tolist(), limit, data.sub_groups.small, "rerun")
+    except SubGroupError:  # masked elsewhere, in sub-groups that the steps would refuse here
+        return data
     return data if outcome.target == tuple(range(len(data.groups))) else data.settled(outcome)
 
 
