@@ -13,7 +13,7 @@ import larvatus as lv
 from larvatus.cli.main import main
 from larvatus.core.errors import SubGroupError
 from larvatus.data.design import design_of
-from larvatus.data.leverage import held_records, joined_levels
+from larvatus.data.exposure.leverage import held_records, joined_levels
 from larvatus.stats.linear.sufficiency import mask_group
 from sample import SECRET
 

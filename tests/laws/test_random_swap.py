@@ -75,7 +75,7 @@ def test_sub_groups_beyond_memory_are_permuted_alike(monkeypatch, engine, togeth
     })
 
     def swapped(held: int, engine: str) -> pd.DataFrame:
-        monkeypatch.setattr(module, "HELD", held)
+        monkeypatch.setattr(module, "_HELD", held)
         data = lv.read(holes, confidential=["x", "n", "k"], sub_groups=["g"], engine=engine)
         return lv.mask(data, lv.masks.RandomSwap(rate=0.6, together=together), secret=SECRET).frame()
 

@@ -165,7 +165,7 @@ def test_sub_groups_beyond_memory_are_permuted_alike(table, monkeypatch):
     for settings in ({}, {"distance": "distribution"}, {"pairs": True}):
         plain = swap(table[:3000], **settings)
         with monkeypatch.context() as patch:
-            patch.setattr(module, "HELD", 100)
+            patch.setattr(module, "_HELD", 100)
             pd.testing.assert_frame_equal(swap(table[:3000], **settings), plain)
 
 

@@ -21,13 +21,13 @@ from larvatus.core.errors import RolesError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack, Block
 from larvatus.data.design import Design, design_of
+from larvatus.data.exposure.leverage import with_pooled_levels
 from larvatus.data.intruder import Intruder
 from larvatus.data.laws import ExactNoise
-from larvatus.data.leverage import with_pooled_levels
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.data.step_columns import seen_by
+from larvatus.data.steps import seen_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from larvatus.data.release import Release
 from larvatus.data.score import Score
 
 FEWEST = 3
-SHARED = ("shared by all", "shared by those with the most equal values")
+_SHARED = ("shared by all", "shared by those with the most equal values")
 
 
 class SwapChain(Attack):
@@ -62,8 +62,8 @@ class SwapChain(Attack):
         farthest = np.nan_to_num(by.measured(_moves)).max(axis=1) if told else None
         return link_groups(
             self, "share of records linked by following exchanges of values from column to column", original, release,
-            intruder, by, _linker(farthest), trials=("several possible rows", SHARED if farthest is None else (
-                *(f"{how}, none too far" for how in SHARED), *SHARED)),
+            intruder, by, _linker(farthest), trials=("several possible rows", _SHARED if farthest is None else (
+                *(f"{how}, none too far" for how in _SHARED), *_SHARED)),
         )
 
 

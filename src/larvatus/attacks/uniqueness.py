@@ -37,12 +37,13 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
-from larvatus.data.step_columns import codes_in
+from larvatus.data.steps import codes_in
 
 Sizes = Annotated[int, Field(ge=2, le=1000)]
 BY_KEYS, BY_S, BY_MASKED, BY_RELEASED = (scratch(f"size by {what}") for what in ("keys", "S", "X", "all X"))  # of its class
-UNCHANGED, COINCIDENCE = scratch("unchanged"), scratch("alike")  # all confidential values unchanged; probability by coincidence
-_FIGURES = (SUCCESS, S_ALONE, CHANCE, X_ALONE, OUTLYING, UNCHANGED, COINCIDENCE)
+_UNCHANGED, COINCIDENCE = scratch("unchanged"), scratch(
+    "alike")  # all confidential values unchanged; probability by coincidence
+_FIGURES = (SUCCESS, S_ALONE, CHANCE, X_ALONE, OUTLYING, _UNCHANGED, COINCIDENCE)
 _SAME = 1e-9  # of the standard deviation of the column
 _ROUNDING = 1e-15  # of the value
 
@@ -93,7 +94,7 @@ class Uniqueness(Attack):
             identifies=True,
         )
         alone = values[S_ALONE] >= 1
-        kept = unchanged_records(back.groups, group, values[UNCHANGED] == 1, alone, values[COINCIDENCE])
+        kept = unchanged_records(back.groups, group, values[_UNCHANGED] == 1, alone, values[COINCIDENCE])
         names = (*pool.sub_groups.columns, *(n for n in given if n not in pool.sub_groups.columns))
         rest = [n for n in first if n not in masked]
         classes, other = (BY_KEYS, rest) if rest else (BY_S, list(first))
@@ -130,7 +131,7 @@ def _found(
             SUCCESS: np.where(same, 1.0 / block[BY_KEYS], s_alone), S_ALONE: s_alone, CHANCE: chance,
             X_ALONE: np.where(same, 1.0 / block[BY_MASKED if given else BY_KEYS], chance),
             OUTLYING: distance_from_centre(*centres[group], block, numbers),
-            UNCHANGED: unchanged(group, block).astype(np.float64), COINCIDENCE: (block[by_released] / sizes[group]) ** columns,
+            _UNCHANGED: unchanged(group, block).astype(np.float64), COINCIDENCE: (block[by_released] / sizes[group]) ** columns,
         }
 
     names = list(dict.fromkeys([*before, *every, BY_KEYS, BY_S, *([BY_MASKED] if given else []), by_released]))

@@ -18,7 +18,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score, Scores
-from larvatus.data.step_columns import taken_by
+from larvatus.data.steps import taken_by
 from larvatus.measures.scoring.null_placement import NULL
 
 

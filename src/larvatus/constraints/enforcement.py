@@ -21,7 +21,7 @@ from larvatus.data.method_parsing import built
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.score import Row, Rows
-from larvatus.data.step_columns import TAKEN, chosen_by, taken_by
+from larvatus.data.steps import TAKEN, chosen_by, taken_by
 
 _OFF, FOR = scratch("off"), scratch("some step is for it")
 Again = Callable[[int], Sequence[Microdata]]

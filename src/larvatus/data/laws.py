@@ -73,7 +73,7 @@ def factor_laws(release: Release, original: Microdata) -> dict[str, FactorLaw] |
 
 
 def _of_steps(release: Release, original: Microdata) -> dict[str, FactorLaw] | None:
-    from larvatus.data.step_columns import seen_by
+    from larvatus.data.steps import seen_by
 
     out: dict[str, FactorLaw] = {}
     sampled = [i for i, step in enumerate(release.steps) if step.drops]

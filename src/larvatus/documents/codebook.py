@@ -23,7 +23,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.roles import has_order
 from larvatus.data.score import Row, Rows
-from larvatus.data.step_columns import taken_in_turn
+from larvatus.data.steps import taken_in_turn
 
 _SMALLEST, _MOST_LEVELS = 10, 50
 _CODES: Mapping[str, str] = {".csv": "empty cell", ".parquet": "null", ".pq": "null", "": "null"}

@@ -20,7 +20,7 @@ from larvatus.data.contracts import engine_name
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release, copy_paths
-from larvatus.data.step_columns import taken_by
+from larvatus.data.steps import taken_by
 from larvatus.documents.codebook import codebook_path, codebook_text, make_codebook
 from larvatus.documents.file_digests import describe_file, described_files
 

@@ -25,8 +25,8 @@ from larvatus.masks.grouping.cell_patterns import by_missing_pattern
 from larvatus.masks.grouping.column_groups import column_groups, rejoin_columns
 
 _ORDER, _PLACE, _BACK = scratch("swap order"), scratch("swap place"), scratch("swap back")
-HELD = 1 << 24
-IN_PAIRS = "values were exchanged in pairs, which the attack swap_chain can undo"
+_HELD = 1 << 24
+_IN_PAIRS = "values were exchanged in pairs, which the attack swap_chain can undo"
 
 
 class RandomSwap(Mask):
@@ -72,7 +72,7 @@ class RandomSwap(Mask):
         for columns in self._groups(current.confidential):
             data, said = self._swapped(data, columns, random)
             notes += said
-        return Masked(data, [*notes, *_unmodified(current), *([Note(IN_PAIRS, "warning")] if self.pairs else [])])
+        return Masked(data, [*notes, *_unmodified(current), *([Note(_IN_PAIRS, "warning")] if self.pairs else [])])
 
     def altered(self) -> str:
         return "relations with columns that were not exchanged together are weaker than in the collected data"
@@ -92,7 +92,7 @@ class RandomSwap(Mask):
         moved = self._moved(sizes)
         if self.pairs:
             swapped = _in_pairs(split, names, moved, random)
-        elif max(split.groups.sizes) <= HELD:
+        elif max(split.groups.sizes) <= _HELD:
             swapped = _permuted(split, names, moved, random)
         else:
             swapped = _placed(split, names, moved, random)

@@ -26,8 +26,8 @@ from larvatus.masks.categories.ordered_levels import numbers_to_levels, placed_l
 
 _Share = Annotated[float, Field(gt=0, le=1)]
 Partners = dict[str, list[NDArray[np.int64]]]
-HELD = 1 << 24
-IN_PAIRS = "values were exchanged in pairs, which the attack swap_chain can undo"
+_HELD = 1 << 24
+_IN_PAIRS = "values were exchanged in pairs, which the attack swap_chain can undo"
 
 
 class RankSwap(Mask):
@@ -82,7 +82,7 @@ class RankSwap(Mask):
         names = current.confidential
         numbers = placed_levels(current, original, names)
         partners = self._partners(numbers, random)
-        held = max(current.groups.sizes) <= HELD
+        held = max(current.groups.sizes) <= _HELD
         swapped = _exchanged(numbers, partners, random) if held else _placed(numbers, partners, random)
         left = {n: sum(int(np.count_nonzero(p == np.arange(len(p)))) for p in partners[n]) for n in names}
         there = {n: sum(map(len, partners[n])) for n in names}
@@ -91,9 +91,9 @@ class RankSwap(Mask):
         notes += [Note(f"{count:,} values of {n} have no free partner and stay") for n, count in left.items() if count]
         notes.append(Note("the smallest and the largest value of every column are released unchanged", "warning"))
         if self.pairs:
-            notes.append(Note(IN_PAIRS, "warning"))
+            notes.append(Note(_IN_PAIRS, "warning"))
         elif self.distance == "window" and self._neighbours_only(numbers):
-            notes.append(Note(f"the window is a single rank in some sub-groups, where {IN_PAIRS}", "warning"))
+            notes.append(Note(f"the window is a single rank in some sub-groups, where {_IN_PAIRS}", "warning"))
         return Masked(numbers_to_levels(swapped, current, original, names), notes)
 
     def altered(self) -> str:

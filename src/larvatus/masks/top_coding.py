@@ -38,7 +38,7 @@ Number = Annotated[float, Field(ge=-1e300, le=1e300)]
 _REPLACED_BY = {"bound": "a bound", "mean": "their mean"}
 _SIDES: Mapping[str, tuple[int, ...]] = {"top": (1,), "bottom": (-1,), "both": (1, -1)}
 USUAL_TAIL = 0.03
-FEWEST_LISTED, MOST_LISTED = 10, 30
+FEWEST_LISTED, _MOST_LISTED = 10, 30
 
 
 class TopCoding(Mask):
@@ -265,7 +265,7 @@ def _tail_notes(
     """
     where, kind = {1: "above", -1: "below"}[side], f"mean weighted by {weight}" if weight else "mean"
     places = [(int(g), int(j)) for g, j in zip(*np.nonzero((cut > 0) & (tail.even >= FEWEST_LISTED)), strict=True)]
-    if len(places) > MOST_LISTED:
+    if len(places) > _MOST_LISTED:
         return [Note(f"the means of {len(places):,} tails are too many to list for the public")]
     return [
         Note(

@@ -12,7 +12,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Block, Mask
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.step_columns import codes_in, is_maskable, taken_by, taken_in_turn
+from larvatus.data.steps import codes_in, is_maskable, taken_by, taken_in_turn
 from larvatus.data.sub_groups import settle
 from larvatus.data.text_columns import texts
 

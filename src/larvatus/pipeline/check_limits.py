@@ -13,7 +13,7 @@ from larvatus.core.progress import listener
 from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
 from larvatus.data.alignment import in_groups_of
 from larvatus.data.contracts import Attack, Measure, Method
-from larvatus.data.leverage import held_text, released_held
+from larvatus.data.exposure.leverage import held_text, released_held
 from larvatus.data.method_parsing import all_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.pairing import as_release

@@ -20,7 +20,7 @@ from larvatus.data.notes import Note
 from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release
 from larvatus.data.score import Rows
-from larvatus.data.step_columns import apply_step
+from larvatus.data.steps import apply_step
 from larvatus.pipeline.apply_step import check_columns, check_magnitudes, check_orders, in_workable_groups, unchanged_notes
 from larvatus.pipeline.engine_errors import doing
 

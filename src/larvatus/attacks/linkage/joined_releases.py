@@ -14,7 +14,7 @@ from larvatus.data.copies import average
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.data.step_columns import codes_in, merged_column
+from larvatus.data.steps import codes_in, merged_column
 
 HERE = scratch("in other")
 

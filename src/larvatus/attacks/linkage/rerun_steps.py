@@ -24,7 +24,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.record_selection import MARK
 from larvatus.data.release import Release
-from larvatus.data.step_columns import apply_step, codes_in, taken_by, taken_in_turn
+from larvatus.data.steps import apply_step, codes_in, taken_by, taken_in_turn
 from larvatus.data.sub_groups import settle
 
 if TYPE_CHECKING:

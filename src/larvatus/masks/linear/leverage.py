@@ -8,7 +8,7 @@ import numpy as np
 
 from larvatus.core.errors import SubGroupError
 from larvatus.data.design import Design, design_of
-from larvatus.data.leverage import Held, held_records, held_text, with_pooled_levels
+from larvatus.data.exposure.leverage import HeldRecord, held_records, held_text, with_pooled_levels
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 
@@ -46,7 +46,7 @@ def movable_records(
 
 
 def _suppressed(
-    data: Microdata, present: Sequence[tuple[str, ...]], method: str, smallest: int, held: list[Held]
+    data: Microdata, present: Sequence[tuple[str, ...]], method: str, smallest: int, held: list[HeldRecord]
 ) -> tuple[Microdata, Design, list[Note]]:
     """The data without held records. Others may be held once these are gone, so the search is repeated."""
     first = data.rows
@@ -68,7 +68,7 @@ def _suppressed(
                                  "Without them others are held. Recode the column, or leave it out."))
 
 
-def _refusal(data: Microdata, held: Sequence[Held], method: str, way_out: str) -> str:
+def _refusal(data: Microdata, held: Sequence[HeldRecord], method: str, way_out: str) -> str:
     return (
         f"{method}: the non-confidential columns hold records in place: {held_text(data, held)}. A category with one record "
         "and an extreme value (leverage above 0.99) leave the record nearly unmasked; of two records that share a category, "

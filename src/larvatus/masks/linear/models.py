@@ -14,8 +14,8 @@ from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Block
 from larvatus.data.design import Design, design_of
+from larvatus.data.exposure.leverage import with_pooled_levels
 from larvatus.data.laws import GroupLaw, Law, NoiseLaw
-from larvatus.data.leverage import with_pooled_levels
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column

@@ -13,7 +13,7 @@ from larvatus.core.errors import MaskError
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.step_columns import TAKEN
+from larvatus.data.steps import TAKEN
 
 if TYPE_CHECKING:
     from larvatus.stats.linear.covariance_factors import Root

@@ -15,7 +15,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Array, Mask
 from larvatus.data.per_column import per_column
 from larvatus.data.release import Release
-from larvatus.data.step_columns import taken_by
+from larvatus.data.steps import taken_by
 from larvatus.measures.analyses.columns import AnalysisColumns
 from larvatus.measures.analyses.estimates import Levels, by_levels, level_text
 from larvatus.measures.analyses.formulas import Formula, FormulaPart, term_text

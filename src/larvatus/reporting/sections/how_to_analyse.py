@@ -23,7 +23,7 @@ _KEPT = (
     "The masking preserves means and covariances, or values and rank correlations, so these need no correction. Analyse the "
     "file as you would analyse the collected data, and keep the losses in mind."
 )
-UNKNOWN = "variances, relations between columns and tails may differ from the collected data"
+_UNKNOWN = "variances, relations between columns and tails may differ from the collected data"
 PARTLY = (
     "A step was not applied to some values, columns or records. Relations between masked and unmasked values may have "
     "changed; so may means and variances if zeros or signs were preserved."
@@ -69,7 +69,7 @@ def _plain(candidate: Candidate, about: About, columns: tuple[str, ...]) -> list
 def _changed(candidate: Candidate, about: About) -> list[ReportBlock]:
     """What each step changes according to its method, without code to correct it; empty if nothing changes."""
     told = [str(step.get("method", "step")) for step in candidate.publishable]
-    clauses = [*candidate.altered, *[UNKNOWN] * (len(told) - len(candidate.altered))]
+    clauses = [*candidate.altered, *[_UNKNOWN] * (len(told) - len(candidate.altered))]
     items = [f"{words(name).capitalize()}: {said}." for name, said in zip(told, clauses, strict=False) if said]
     items += [PARTLY] if any(_partly(step, about) for step in candidate.steps) else []
     items += [RULES] if candidate.rules else []

@@ -21,7 +21,7 @@ from larvatus.stats.linear.covariance_factors import CentredRows
 from larvatus.stats.linear.row_maps import solved_rows
 from larvatus.stats.linear.sufficiency import THIN, independent
 
-HELD = 0.99  # the residual then has less than a tenth of the standard deviation of the others
+_HELD = 0.99  # the residual then has less than a tenth of the standard deviation of the others
 _EXACT = 1e-9
 _WORTH = 0.05  # lower leverages cannot belong to a pair that is held, unless the other is held alone
 
@@ -61,8 +61,8 @@ class DesignBasis:
         """Rows with leverage above the limit, and pairs of the others of which a combination is kept exactly."""
         basis = self.rows(terms)
         h = 1.0 / self.count + (basis**2).sum(axis=0)
-        out = [np.array([i]) for i in np.flatnonzero(h > HELD)]
-        rest = np.flatnonzero(h <= HELD)
+        out = [np.array([i]) for i in np.flatnonzero(h > _HELD)]
+        rest = np.flatnonzero(h <= _HELD)
         if len(rest) < 2:
             return out
         block = basis[:, rest].T @ basis[:, rest] + 1.0 / self.count

@@ -9,7 +9,7 @@ import numpy as np
 
 from larvatus.core.arrays import Bools, Floats
 
-SWEEPS, LOOKS = 12, (2, 6, 11)
+_SWEEPS, LOOKS = 12, (2, 6, 11)
 SAFE, SNAP = 1e-12, 1e-10
 
 
@@ -92,7 +92,7 @@ def _swept(x: Floats, ways: Floats, lines: Floats, limits: Floats, asked: Bools)
     """Hildreth's method: the rows and the multipliers of the lines after a few sweeps over all lines."""
     near, pull = x.copy(), np.zeros_like(limits)
     gain = (lines * ways).sum(axis=1)
-    for sweep in range(SWEEPS):
+    for sweep in range(_SWEEPS):
         for i in np.flatnonzero(gain > 0):
             step = np.maximum((near @ lines[i] - limits[:, i]) / gain[i], -pull[:, i])
             step[~asked[:, i]] = 0.0

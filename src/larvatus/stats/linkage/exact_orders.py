@@ -18,7 +18,7 @@ import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
 
-MOST_ROWS = 14
+_MOST_ROWS = 14
 _MOST_ORDERS = 1_000_000
 _BITS = 4
 _ROUNDING = 1e-10

@@ -28,7 +28,7 @@ _EDGES = np.array([1e-9, 0.01, 0.03, 0.1, 0.3, 1.0])  # distance of two values, 
 AGREE = len(_EDGES) + 1  # levels of agreement; then: missing on both sides, in x alone, in y alone
 AGREEMENT_LEVELS = AGREE + 3
 STARTS = (0.5, 0.8, 0.3)  # starting values: ratio of each level's probability to that of the level before, among matching pairs
-UNCHANGED = 0.5  # starting value of the share of unchanged values
+_UNCHANGED = 0.5  # starting value of the share of unchanged values
 FITTED, _PAIRS, _LARGE, _LEAST = 400, 1_000_000, 5000, 1e-9
 _TRIED, _ROUNDS, _SETTLED = 8, 60, 1e-4
 
@@ -90,7 +90,7 @@ class PairSample:
         """
         p = self.levels.shape[1]
         present = _present(self.background)
-        free = np.full(p, UNCHANGED) if unchanged is None else unchanged
+        free = np.full(p, _UNCHANGED) if unchanged is None else unchanged
         starts = [(free, present)]
         if near and unchanged is None:
             shapes = [_present(s ** np.arange(1.0, AGREEMENT_LEVELS + 1)[None, :]) for s in STARTS]

@@ -17,10 +17,10 @@ import numpy as np
 from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 
-UNKNOWN, UNHELD = -1, -2  # no use can be made of the value; its owner is not among the known records
+_UNKNOWN, UNHELD = -1, -2  # no use can be made of the value; its owner is not among the known records
 SEEDS = 10  # records tried before it is concluded that values were not exchanged in pairs
 PASSES = 5  # unresolved targets are tried again with the rows that are left
-MOST_STEPS = 1_000_000_000  # pairs followed in one sub-group
+_MOST_STEPS = 1_000_000_000  # pairs followed in one sub-group
 _LONG, _CONFIRMED = 20, 6  # a chain of this many pairs, met again this often, is not accidental (both ends count)
 
 
@@ -31,7 +31,7 @@ def moves_in_release(x: Floats, y: Floats) -> Floats:
 
 
 def chain_credit(
-    x: Floats, y: Floats, same: Ints, own: Ints, holds: Ints, reach: Floats | None = None, steps: int = MOST_STEPS
+    x: Floats, y: Floats, same: Ints, own: Ints, holds: Ints, reach: Floats | None = None, steps: int = _MOST_STEPS
 ) -> tuple[Floats, bool]:
     """Credits of the targets, 2 × targets, and whether all guesses could be followed within `steps`.
 
@@ -78,20 +78,20 @@ def _codes(x: Floats, y: Floats) -> tuple[Ints, Ints]:
 def _maps(mine: Ints, theirs: Ints, holds: Ints) -> tuple[Ints, Ints]:
     """src and row, columns × records, from values that occur once on both sides."""
     p, n = mine.shape
-    src, row = np.full((p, n), UNKNOWN), np.full((p, n), UNKNOWN)
+    src, row = np.full((p, n), _UNKNOWN), np.full((p, n), _UNKNOWN)
     partly = len(holds) < n
     for j in range(p):
         size = int(max(mine[j].max(initial=0), theirs[j].max(initial=0))) + 1
         known = holds[mine[j][holds] >= 0]
         there = np.flatnonzero(theirs[j] >= 0)
         held, released = (np.bincount(c, minlength=size) for c in (mine[j][known], theirs[j][there]))
-        owner, place = np.full(size, UNKNOWN), np.full(size, UNKNOWN)
+        owner, place = np.full(size, _UNKNOWN), np.full(size, _UNKNOWN)
         owner[mine[j][known]], place[theirs[j][there]] = known, there
         once = (held == 1) & (released == 1)
-        owner[~once] = UNKNOWN
+        owner[~once] = _UNKNOWN
         if partly:
             owner[(held == 0) & (released == 1)] = UNHELD
-        place[~once] = UNKNOWN
+        place[~once] = _UNKNOWN
         src[j, there], row[j, known] = owner[theirs[j][there]], place[mine[j][known]]
     return src, row
 
@@ -154,14 +154,14 @@ def _follow(
         for j in range(p):
             b, q = src[j, y], row[j, x]
             steps += 1
-            if q < 0 or b == UNKNOWN or (b == x and q == y):
+            if q < 0 or b == _UNKNOWN or (b == x and q == y):
                 continue
             if b == UNHELD:
                 if taken[q] >= 0 or (rev_at[q] == stamp and rev[q] >= 0):
                     return 0, 0, steps
                 rev[q], rev_at[q] = UNHELD, stamp
                 continue
-            if same[b] != same[q] or (link[b] >= 0 and link[b] != q) or (taken[q] != UNKNOWN and taken[q] != b):
+            if same[b] != same[q] or (link[b] >= 0 and link[b] != q) or (taken[q] != _UNKNOWN and taken[q] != b):
                 return 0, 0, steps
             if own_at[b] == stamp or rev_at[q] == stamp:
                 if own_at[b] != stamp or rev_at[q] != stamp or own[b] != q or rev[q] != b:
@@ -200,7 +200,7 @@ def _search(
     order: Ints, start: Ints, tried: Ints, seeds: Any, half: Any, most: Any,
 ) -> Any:
     n = src.shape[1]
-    link, taken = np.full(n, UNKNOWN), np.full(n, UNKNOWN)
+    link, taken = np.full(n, _UNKNOWN), np.full(n, _UNKNOWN)
     own, rev = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     own_at, rev_at = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     queue = np.empty((n + 1, 3), dtype=np.int64)
@@ -219,7 +219,7 @@ def _search(
             strong = False
             for i in range(start[same[a]], start[same[a] + 1]):
                 r = order[i]
-                if taken[r] != UNKNOWN:
+                if taken[r] != _UNKNOWN:
                     continue
                 equal = 0
                 for j in range(mine.shape[1]):

@@ -16,7 +16,7 @@ from larvatus.core.kernels import kernel
 CONSTANT, _COLLINEAR = 1e-12, 1e-9
 DONE, DONE_APART, _COMPLETE = 1e-9, 1e-4, 1e-6
 _FLAT, _ROUNDING = 1e-6, 1e-13
-MOST_STEPS, MOST_HALVINGS = 60, 40
+_MOST_STEPS, MOST_HALVINGS = 60, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Newton:
             if gain <= 0.0:
                 self._trial = self._at
                 self._end(sums, True)
-        elif self.steps >= MOST_STEPS:
+        elif self.steps >= _MOST_STEPS:
             self._end(sums, False)
         else:
             self._scale, self._halvings = 1.0, 0

@@ -18,7 +18,7 @@ from larvatus.core.kernels import kernel
 _TO_UNIT = 2.0**-53
 _BLOCK = 4096
 _TRIES = 6
-SWEEPS, MORE_SWEEPS, _NARROW = 6, 24, 32  # steps of the chain for each rank; more if the reach is narrow
+_SWEEPS, MORE_SWEEPS, _NARROW = 6, 24, 32  # steps of the chain for each rank; more if the reach is narrow
 _GOLDEN, _MIX, _MORE = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 MULTIPLIER, INCREMENT = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
 
@@ -268,7 +268,7 @@ def window_permutation(n: int, reach: int, words: UInts) -> Ints:
     """
     narrow = reach < _NARROW
     into = window_partners(n, reach, words, narrow)
-    _mixed(into, reach, words[0].copy(), MORE_SWEEPS if narrow else SWEEPS)
+    _mixed(into, reach, words[0].copy(), MORE_SWEEPS if narrow else _SWEEPS)
     return into
 
 

@@ -1,23 +1,96 @@
-"""Apply one step of a release to the records and within the sub-groups it is set to."""
+"""A step: which columns and records it is for, and how it is applied to them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from larvatus.core.errors import MaskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
+from larvatus.data.conditions import condition
 from larvatus.data.contracts import Array, Block, Column, Mask, Masked
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.record_selection import where_text
-from larvatus.data.roles import Small
-from larvatus.data.step_columns import TAKEN, codes_in, mark_records, merged_column, seen_by, taken_by
+from larvatus.data.record_selection import record_numbers, where_text
+from larvatus.data.roles import Small, has_order
 from larvatus.data.sub_groups import GroupSettlement, settle
 
-_KEPT = scratch("kept")
+TAKEN, _KEPT = scratch("taken"), scratch("kept")
+
+
+def taken_by(step: Mask, data: Microdata) -> tuple[str, ...]:
+    """The confidential columns that a step masks, in role order: those it names, else all of the kinds it handles."""
+    asked = step.columns or data.confidential
+    return tuple(n for n in data.confidential if n in asked and is_maskable(step, n, data))
+
+
+def is_maskable(step: Mask, name: str, data: Microdata) -> bool:
+    """Whether a step can mask a column: because of its kind, or because it is categorical with an order."""
+    kind = data.table.columns[name].kind
+    return kind in step.handles or (kind == "nominal" and "ordered" in step.handles and has_order(data.roles, name))
+
+
+def seen_by(step: Mask, data: Microdata) -> Microdata:
+    """The data as the step sees them, without the confidential columns that it does not mask."""
+    return data.with_confidential(taken_by(step, data))
+
+
+def taken_in_turn(data: Microdata, masks: Sequence[Mask]) -> list[tuple[str, ...]]:
+    """The columns that each step masks, including columns that an earlier step makes categorical."""
+    made: set[str] = set()
+    out = []
+    for step in masks:
+        now = taken_by(step, data)
+        asked = step.columns or data.confidential
+        more = {n for n in made if n in asked and "nominal" in step.handles}
+        out.append(tuple(n for n in data.confidential if n in now or n in more))
+        made |= {n for n in out[-1] if data.table.columns[n].kind == "number" and step.made_kind("number") == "nominal"}
+    return out
+
+
+def mark_records(step: Mask, original: Microdata) -> Microdata:
+    """The original with a column that is 1 for the records that the step masks."""
+    if isinstance(step.where, str):
+        wanted = condition(step.where, original.table.columns)
+        return original.map_rows(
+            lambda g, b: {TAKEN: wanted.holds(b).astype(np.float64)}, wanted.columns, [Column(TAKEN, "number")]
+        )
+    ids = record_numbers(step.where or ())
+    return original.map_rows(
+        lambda g, b: {TAKEN: np.isin(b.record, ids).astype(np.float64)}, (), [Column(TAKEN, "number")]
+    )
+
+
+def chosen_by(masks: Sequence[Mask], original: Microdata) -> Microdata | None:
+    """The original with a column that is 1 for records that some step masks; None if a step masks all records."""
+    if not masks or any(step.where is None for step in masks):
+        return None
+    table = original.table
+    for i, step in enumerate(masks):
+        table = table.pair(mark_records(step, original).table, {scratch("taken", str(i)): TAKEN})
+    names = [scratch("taken", str(i)) for i in range(len(masks))]
+    return original.holding(table).map_rows(
+        lambda g, b: {TAKEN: np.max([b[n] for n in names], axis=0)}, names, [Column(TAKEN, "number")]
+    )
+
+
+def merged_column(before: Column, after: Column, name: str) -> Column:
+    """The description of a column in which some records were masked: the levels of both, as text if their types differ."""
+    levels = tuple(dict.fromkeys(before.levels + after.levels))
+    if len({type(v) for v in levels}) > 1:
+        levels = tuple(dict.fromkeys(str(v) for v in levels))
+    missing = before.missing or after.missing
+    return replace(before, name=name, levels=levels, replaced=after.replaced, missing=missing)
+
+
+def codes_in(column: Column, other: Column) -> Array:
+    """The code of each level of a column in another column; -1 if it has none and, as the last entry, for missing values."""
+    place = {level: i for i, level in enumerate(other.levels)}
+    found = [place.get(level, place.get(str(level), -1)) for level in column.levels]
+    return np.array([*found, -1], dtype=np.int32)
 
 
 def apply_step(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
@@ -110,3 +183,6 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
         return out
 
     return current.holding(joined.map_rows(choose, [*names, *new, TAKEN], list(merged.values())))
+
+
+_KEPT = scratch("kept")

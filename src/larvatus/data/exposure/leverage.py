@@ -20,7 +20,7 @@ from larvatus.data.contracts import Block
 from larvatus.data.design import Design, Term, design_of
 from larvatus.data.microdata import Microdata, collect
 
-RARE = 2  # categories with at most this number of records are too rare
+_RARE = 2  # categories with at most this number of records are too rare
 _SHOWN, _ABSENT, _SAME = 5, -1, 1e-6
 
 
@@ -37,7 +37,7 @@ class _Candidates(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldRecord:
     """One record or pair that S holds in place: its sub-group, record ids, what holds it, and the combination that is kept."""
 
     group: int
@@ -50,7 +50,7 @@ class Held:
         return "1 record" if len(self.records) == 1 else f"{len(self.records)} records"
 
 
-def held_records(data: Microdata, design: Design, groups: Collection[int] | None = None) -> list[Held]:
+def held_records(data: Microdata, design: Design, groups: Collection[int] | None = None) -> list[HeldRecord]:
     """Records with a leverage near one in [1, S], and pairs of records of which a combination is fixed, by sub-group."""
     from larvatus.stats.linear.covariance_factors import CentredRows
     from larvatus.stats.linear.leverage import DesignBasis
@@ -72,18 +72,18 @@ def held_records(data: Microdata, design: Design, groups: Collection[int] | None
         codes = [_codes(block, c)[keep] for c in indicated]
         return _Candidates(block.record[keep], terms[:, keep], np.array(codes).reshape(len(codes), int(keep.sum())))
 
-    out: list[Held] = []
+    out: list[HeldRecord] = []
     counts: list[list[Counter[int]]] = []
     for g, near in enumerate(data.reduce(design.columns, candidates, _Candidates.merge)):
         for own in basis[g].held(near.terms) if g in basis and len(near.record) else ():
-            counts = counts or level_counts(data, indicated)
+            counts = counts or counts_by_level(data, indicated)
             terms = np.ascontiguousarray(near.terms[:, own])
             rare = [c for c, codes, n in zip(indicated, near.codes, counts[g], strict=True)
                     if len(set(codes[own])) == 1 and n[int(codes[own][0])] <= len(own)]
             what = _level(data, rare[0], near.codes[indicated.index(rare[0])][own[0]]) if rare else None
             ids = tuple(int(r) for r in near.record[own])
             holder = what or _extreme(design, basis[g].standardised(terms))
-            out.append(Held(g, ids, holder, basis[g].kept_combination(terms)))
+            out.append(HeldRecord(g, ids, holder, basis[g].kept_combination(terms)))
     return out
 
 
@@ -106,7 +106,7 @@ def _extreme(design: Design, standardised: Matrix) -> str:
     return f"an extreme value of {design.terms[numeric[int(np.argmax(far))]].column}"
 
 
-def level_counts(data: Microdata, columns: Sequence[str]) -> list[list[Counter[int]]]:
+def counts_by_level(data: Microdata, columns: Sequence[str]) -> list[list[Counter[int]]]:
     """By sub-group and column, the number of records of each level."""
 
     def count(group: int, block: Block) -> list[Counter[int]]:
@@ -124,7 +124,7 @@ def with_pooled_levels(data: Microdata, design: Design) -> tuple[Design, dict[st
     columns = _indicated(design)
     if not columns:
         return design, {}
-    counts = level_counts(data, columns)
+    counts = counts_by_level(data, columns)
     changed: dict[str, int] = {}
     made: dict[Term, Term] = {}
     for c, name in enumerate(columns):
@@ -160,13 +160,13 @@ def joined_levels(counts: Counter[int]) -> list[tuple[int, ...]]:
     """
     alone: list[tuple[int, tuple[int, ...]]] = [(n, (level,)) for level, n in counts.items() if n]
     classes = sorted(alone)
-    while len(classes) > 1 and classes[0][0] <= RARE:
+    while len(classes) > 1 and classes[0][0] <= _RARE:
         (n, one), (m, other), *rest = classes
         classes = sorted([(n + m, one + other), *rest])
     return [tuple(sorted(k, key=lambda level: (level == _ABSENT, level))) for _, k in classes]
 
 
-def released_held(original: Microdata, released: Microdata) -> list[Held]:
+def released_held(original: Microdata, released: Microdata) -> list[HeldRecord]:
     """Held records, or pairs, whose confidential numbers (or the combination that S fixes) are released unmasked.
 
     Both files are in the same sub-groups. Columns that do not vary are not counted.
@@ -196,7 +196,7 @@ def released_held(original: Microdata, released: Microdata) -> list[Held]:
     return out
 
 
-def held_text(data: Microdata, held: Sequence[Held]) -> str:
+def held_text(data: Microdata, held: Sequence[HeldRecord]) -> str:
     """The held records for people: what holds them, how many they are and in which sub-group; no confidential value."""
     inside = [f" in sub-group ({data.groups.name(h.group)})" if data.groups.columns else "" for h in held]
     parts = list(dict.fromkeys(f"{h.what} ({h.count}){where}" for h, where in zip(held, inside, strict=True)))
