@@ -13,6 +13,7 @@ from larvatus.core.errors import LarvatusWarning
 from sample import SECRET, people
 
 NOT_MADE = 5
+TOLD = pytest.mark.filterwarnings("default::larvatus.core.errors.LarvatusWarning")
 STUDY = """source = "in.csv"
 [roles]
 confidential = ["rooms"]
@@ -65,6 +66,7 @@ def test_the_exit_code_and_the_message_say_what_was_not_made(here, capsys):
     assert main(["run", "study.toml", "-o", "other", "-q"]) == 0
 
 
+@TOLD
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_older_files_of_that_name_are_removed_and_that_is_said(here, capsys, form):
     assert run("--pairings", "--format", "parquet") == 0
@@ -81,6 +83,7 @@ def test_older_files_of_that_name_are_removed_and_that_is_said(here, capsys, for
     assert run("--pairings", "--format", form) == NOT_MADE  # nothing of it is left to resume from
 
 
+@TOLD
 def test_files_of_other_releases_stay(here, capsys):
     text = STUDY.replace('name = "a"', 'name = "b-1"')
     Path("study.toml").write_text(text, encoding="utf-8")
@@ -92,6 +95,7 @@ def test_files_of_other_releases_stay(here, capsys):
     assert "releases/b.parquet" not in files("b")
 
 
+@TOLD
 def test_copies_of_an_earlier_run_are_removed(here, capsys):
     three = STUDY.replace('{ method = "rounding", base = 5 }', '{ method = "multiple_imputation", copies = 3 }')
     Path("study.toml").write_text(three, encoding="utf-8")

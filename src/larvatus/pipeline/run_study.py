@@ -106,9 +106,11 @@ def run(
             told = decision_on(comparison, candidate, work.who, forward, public, reason, warned)
             manifests = manifest_paths(folder / targets[candidate.name], folder / INSIDE)
             complete(*manifests, told, approved_by if candidate.name == approved else "")
-        _remove_earlier(comparison, folder, targets, study, kept.written()["files"])
+        removed = _remove_earlier(comparison, folder, targets, study, kept.written()["files"])
         before = [f for f in kept.written()["files"] if f not in written and (folder / f).is_file()]
         kept.finish(made, [*written, *before])
+    for text in removed:
+        warnings.warn(text, LarvatusWarning, stacklevel=2)
     return _told_loudly(comparison)
 
 
@@ -120,14 +122,15 @@ def _decided_before(comparison: Comparison, folder: Path, targets: Mapping[str, 
 
 def _remove_earlier(
     comparison: Comparison, folder: Path, targets: Mapping[str, Path], study: Study, written: Collection[str]
-) -> None:
-    """Remove the files of an earlier release whose name a release has that was not made, and warn of it.
+) -> list[str]:
+    """Remove files of earlier releases that have the name of a release that was not made; one sentence for each release.
 
     Otherwise they would pass for the release that was planned, and their manifest would confirm it.
     """
     copies = {r.name: copies_asked(r.steps)[0] for r in study.release}
     made = {folder / f for c in comparison.candidates for f in _made_of(targets[c.name], copies[c.name])}
     made |= {folder / PAIRINGS / f"{targets[c.name].stem}.parquet" for c in comparison.candidates}
+    removed = []
     for lost in comparison.not_made:
         target = targets[lost.name]
         own = re.compile(rf"(releases/{re.escape(target.stem)}(-[0-9]+)?|{PAIRINGS}/{re.escape(target.stem)})\.(parquet|csv)")
@@ -138,8 +141,9 @@ def _remove_earlier(
             path.unlink()
         if there:
             files = ", ".join(p.relative_to(folder).as_posix() for p in there)
-            warnings.warn(f"the release {lost.name!r} was not made, so the files of an earlier release of that name were "
-                          f"removed from {folder}: {files}", LarvatusWarning, stacklevel=3)
+            removed.append(f"the release {lost.name!r} was not made, so the files of an earlier release of that name were "
+                           f"removed from {folder}: {files}")
+    return removed
 
 
 def _told_loudly(comparison: Comparison) -> Comparison:
