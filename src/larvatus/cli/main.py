@@ -34,7 +34,7 @@ _NOW_CALLED = {
     "--also": "--other-release", "--also-pairing": "--other-pairing", "--kept": "--cache-dir", "--afresh": "--fresh",
     "--as-kept": "--stored-only",
 }
-WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4
+WRONG_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130  # check.BROKEN is 4, run.NOT_MADE is 5
 
 app = App(
     name="larvatus",
@@ -43,7 +43,8 @@ app = App(
     suppress_keyboard_interrupt=False,
     help_epilogue=(
         "Exit codes: 0 success, 1 negative result (a file does not match its manifest, or no release meets the limits), "
-        "2 invalid input (see the message), 3 unexpected error, 4 a limit is broken (check), 130 interrupted."
+        "2 invalid input (see the message), 3 unexpected error, 4 a limit is broken (check), "
+        "5 a planned release was not made (run), 130 interrupted."
     ),
 )
 app.command(run)

@@ -26,6 +26,7 @@ class Release:
 
     Two fields describe what an attack is given. `averaged` is the number of copies of which the data are the average. `joined`
     maps the columns that come from `others` (other releases of the same records) to the original columns that they mask.
+    `unmasked` gives the confidential columns that are released unchanged because there was nothing to mask, with the reason.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Release:
     averaged: int = 1
     joined: Mapping[str, str] = field(default_factory=dict, repr=False)
     others: tuple[Release, ...] = field(default=(), repr=False)
+    unmasked: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         steps = " + ".join(s.name() for s in self.steps) or "masked elsewhere"

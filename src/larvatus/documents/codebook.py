@@ -40,7 +40,8 @@ def make_codebook(release: Release, original: Microdata, labels: Mapping[str, st
         whole, missing = all(f[name][0] for f in facts), any(f[name][1] for f in facts)
         rows.append({
             "column": name, "label": named.get(name, ""), "type": _type(data, name, whole),
-            "missing": _CODES[suffix.lower()] if missing else "none", "masked": "yes" if name in data.confidential else "no",
+            "missing": _CODES[suffix.lower()] if missing else "none",
+            "masked": "yes" if name in data.confidential and name not in release.unmasked else "no",
             "how": masked.get(name, "released unchanged"), "levels": _levels(release, name),
         })
     return Rows.of(rows)
@@ -66,6 +67,9 @@ def masked_by(release: Release, original: Microdata) -> dict[str, str]:
     taken = taken_in_turn(original.with_confidential(names), release.steps)
     out = dict.fromkeys(release.data.confidential, "masked; the method is not described")
     for name in out:
+        if name in release.unmasked:
+            out[name] = f"released unchanged: {release.unmasked[name]}"
+            continue
         if name in derived:
             out[name] = f"recomputed from {', '.join(derived[name].columns)}"
         steps = [s for s, columns in zip(release.steps, taken, strict=True) if name in columns]

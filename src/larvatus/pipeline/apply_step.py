@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,8 +14,9 @@ from larvatus.data.notes import Note
 from larvatus.data.steps import codes_in, is_maskable, taken_by, taken_in_turn
 from larvatus.data.sub_groups import settle
 from larvatus.data.text_columns import texts
+from larvatus.data.value_changes import ColumnChange
 
-_NOTABLE, ALIKE = 0.1, 1e-7
+_NOTABLE = 0.1
 _LARGEST, _SMALLEST = 1e150, 1e-150
 
 
@@ -147,38 +147,50 @@ def _pooled(columns: Sequence[str], told_by: Sequence[int]) -> str:
     return said + (f"; {with_them} {nowhere} are not preserved" if nowhere else "")
 
 
-def unchanged_notes(released: Microdata, original: Microdata) -> list[Note]:
-    """Notes on the share of values that are unchanged (to seven digits). A release equal to the original is refused."""
-    names = released.confidential
-    joined = released.table.pair(original.table, {scratch("original", n): n for n in names})
-    now_columns, was_columns = released.table.columns, original.table.columns
+def check_changed(changes: Sequence[ColumnChange], masks: Sequence[Mask], data: Microdata, all_records: bool) -> None:
+    """Refuse a release in which no value of a confidential column was changed.
 
-    from larvatus.stats.ranks.ranks import alike
-
-    def count(group: int, block: Block) -> np.ndarray[Any, Any]:
-        out = []
-        for n in names:
-            now, was = block[n], block[scratch("original", n)]
-            if now_columns[n].kind != was_columns[n].kind:
-                out.append((0, int(np.count_nonzero(~np.isnan(was) if was.dtype.kind == "f" else was >= 0))))
-            elif was.dtype.kind == "f":
-                out.append(alike(now, was, ALIKE))
-            else:
-                now = codes_in(now_columns[n], was_columns[n])[now]
-                out.append((int(np.count_nonzero((now == was) & (was >= 0))), int(np.count_nonzero(was >= 0))))
-        return np.array(out)
-
-    tables = joined.reduce([*names, *(scratch("original", n) for n in names)], count, np.add)
-    same, there = np.sum(tables, axis=0).T
-    if there.sum() and (same == there).all() and released.rows == original.rows:
+    Two kinds of columns may stay as they are, and the codebook says so: those that do not vary within sub-groups, and those
+    that are only sampled.
+    """
+    if all_records and any(c.present for c in changes) and all(c.same == c.present for c in changes):
         raise MaskError(
             "mask: the release would equal the original: no confidential value was changed. "
             "Use a stronger mask, or do not declare columns confidential that do not vary."
         )
-    notes = [_unchanged_note(name, int(same[j]), int(there[j])) for j, name in enumerate(names) if same[j] or not there[j]]
-    if there.sum() and not same.sum():
-        of = names[0] if len(names) == 1 else f"the {len(names)} confidential columns"
-        notes.append(Note(f"all {there.sum():,} values of {of} were changed"))
+    taken = taken_in_turn(data, masks)
+    by_any = {n for names in taken for n in names}
+    sampled = {n for n in by_any if all(m.drops for m, names in zip(masks, taken, strict=True) if n in names)}
+    if all(m.drops for m in masks):
+        sampled |= {c.name for c in changes}
+    same = [c.name for c in changes if c.unchanged and c.varies and c.name not in sampled]
+    if same:
+        named = " and ".join(filter(None, [", ".join(map(repr, same[:-1])), repr(same[-1])]))
+        it = "it" if len(same) == 1 else "them"
+        raise MaskError(
+            f"mask: no value of {named} was changed, so {it} would be released unmasked. Use a stronger mask for {it}, or do "
+            f"not declare {it} confidential."
+        )
+
+
+def unmasked_columns(changes: Sequence[Sequence[ColumnChange]], grouped: bool) -> dict[str, str]:
+    """Confidential columns that are the same in every copy as in the original, with the reason."""
+    out = {}
+    for every in zip(*changes, strict=True):
+        if all(c.unchanged and not c.varies for c in every):
+            out[every[0].name] = "it does not vary within sub-groups" if grouped else "it does not vary"
+        elif not any(c.present for c in every):
+            out[every[0].name] = "it has no values"
+    return out
+
+
+def change_notes(changes: Sequence[ColumnChange]) -> list[Note]:
+    """Notes on the share of values that are unchanged."""
+    notes = [_unchanged_note(c.name, c.same, c.present) for c in changes if c.same or not c.present]
+    present = sum(c.present for c in changes)
+    if present and not any(c.same for c in changes):
+        of = changes[0].name if len(changes) == 1 else f"the {len(changes)} confidential columns"
+        notes.append(Note(f"all {present:,} values of {of} were changed"))
     return notes
 
 

@@ -21,7 +21,16 @@ from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release
 from larvatus.data.score import Rows
 from larvatus.data.steps import apply_step
-from larvatus.pipeline.apply_step import check_columns, check_magnitudes, check_orders, in_workable_groups, unchanged_notes
+from larvatus.data.value_changes import column_changes
+from larvatus.pipeline.apply_step import (
+    change_notes,
+    check_changed,
+    check_columns,
+    check_magnitudes,
+    check_orders,
+    in_workable_groups,
+    unmasked_columns,
+)
 from larvatus.pipeline.engine_errors import doing
 
 
@@ -62,11 +71,15 @@ def mask(
             current, original, lambda k: _stepped(masks, seen_again, secret, context, progress, f"attempt {k}")[0], masks
         )
         notes = [*(n for n in notes if not n.promise), *said]
-    notes += said_of_copies([unchanged_notes(copy, original) for copy in current])
+    changes = [column_changes(copy, original) for copy in current]
+    for copy, found in zip(current, changes, strict=True):
+        check_changed(found, masks, seen, copy.rows == original.rows)
+    notes += said_of_copies([change_notes(found) for found in changes])
     order = RecordRandom(stream_key(secret, "row order", context, canonical(masks)))
     told_steps += masks[len(told_steps) :]  # add the steps of the rules; record ids from files are not shown
     label = name or " + ".join(short_text(m) for m in told_steps)
-    return Release(label, tuple(current), told_steps, tuple(notes), order=order, rules=table)
+    return Release(label, tuple(current), told_steps, tuple(notes), order=order, rules=table,
+                   unmasked=unmasked_columns(changes, bool(original.groups.columns)))
 
 
 def _stepped(

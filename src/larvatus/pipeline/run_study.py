@@ -6,13 +6,13 @@ import itertools
 import json
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.decision_record import decision_on, warnings_of
-from larvatus.core.errors import LimitWarning, MaskError, StudyError, WriteError, nearest_names
+from larvatus.core.errors import LarvatusWarning, LimitWarning, MaskError, StudyError, WriteError, nearest_names
 from larvatus.core.files import check_folder, moved_into, write_text
 from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import checked_secret
@@ -106,8 +106,11 @@ def run(
             told = decision_on(comparison, candidate, work.who, forward, public, reason, warned)
             manifests = manifest_paths(folder / targets[candidate.name], folder / INSIDE)
             complete(*manifests, told, approved_by if candidate.name == approved else "")
+        removed = _remove_earlier(comparison, folder, targets, study, kept.written()["files"])
         before = [f for f in kept.written()["files"] if f not in written and (folder / f).is_file()]
         kept.finish(made, [*written, *before])
+    for text in removed:
+        warnings.warn(text, LarvatusWarning, stacklevel=2)
     return _told_loudly(comparison)
 
 
@@ -115,6 +118,32 @@ def _decided_before(comparison: Comparison, folder: Path, targets: Mapping[str, 
     """The earlier approval of a release, if that release is unchanged. It holds until another release is chosen."""
     there = [n for n in comparison.reused if n in targets]
     return approved_before({n: manifest_paths(folder / targets[n], folder / INSIDE)[1] for n in there})
+
+
+def _remove_earlier(
+    comparison: Comparison, folder: Path, targets: Mapping[str, Path], study: Study, written: Collection[str]
+) -> list[str]:
+    """Remove files of earlier releases that have the name of a release that was not made; one sentence for each release.
+
+    Otherwise they would pass for the release that was planned, and their manifest would confirm it.
+    """
+    copies = {r.name: copies_asked(r.steps)[0] for r in study.release}
+    made = {folder / f for c in comparison.candidates for f in _made_of(targets[c.name], copies[c.name])}
+    made |= {folder / PAIRINGS / f"{targets[c.name].stem}.parquet" for c in comparison.candidates}
+    removed = []
+    for lost in comparison.not_made:
+        target = targets[lost.name]
+        own = re.compile(rf"(releases/{re.escape(target.stem)}(-[0-9]+)?|{PAIRINGS}/{re.escape(target.stem)})\.(parquet|csv)")
+        earlier = [*_made_of(target, copies[lost.name]), Path(PAIRINGS) / f"{target.stem}.parquet"]
+        earlier += [Path(f) for f in written if own.fullmatch(Path(f).as_posix())]
+        there = [p for p in dict.fromkeys(folder / f for f in earlier) if p.is_file() and p not in made]
+        for path in there:
+            path.unlink()
+        if there:
+            files = ", ".join(p.relative_to(folder).as_posix() for p in there)
+            removed.append(f"the release {lost.name!r} was not made, so the files of an earlier release of that name were "
+                           f"removed from {folder}: {files}")
+    return removed
 
 
 def _told_loudly(comparison: Comparison) -> Comparison:

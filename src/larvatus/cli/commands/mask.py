@@ -80,7 +80,8 @@ def mask(
     terminal.data({
         "output": str(output), "files": [str(f) for f in files],
         "beside": [str(f) for f in paths_beside(output)], "records": made.data.rows, "columns": list(made.data.released),
-        "masked": list(made.data.confidential), "notes": [{"kind": n.kind, "text": str(n)} for n in made.notes],
+        "masked": [n for n in made.data.confidential if n not in made.unmasked],
+        "notes": [{"kind": n.kind, "text": str(n)} for n in made.notes],
     })
 
 

@@ -27,6 +27,8 @@ from larvatus.cli.options import (
 from larvatus.cli.output.summaries import summary, told_at_the_end
 from larvatus.cli.output.terminal import Terminal
 
+NOT_MADE = 5
+
 
 def run(
     study: Path, *, output: Output, secret_file: SecretFile = None, row_order: RowOrder = "random",
@@ -38,10 +40,11 @@ def run(
     master: Master = None, jobs: Jobs = None,
     fresh: Annotated[bool, Parameter(negative=(), show_default=False, help="make finished releases again")] = False,
     overwrite: Overwrite = False, quiet: Quiet = False, json: Json = False,
-) -> None:
+) -> int:
     """Carry out a study: mask, attack, measure and compare; write releases, scores and report.
 
-    Rerunning resumes: finished releases are not made again.
+    Rerunning resumes: finished releases are not made again. Exit code 5 if a planned release could not be made; files of an
+    earlier release of that name are then removed.
 
     Parameters
     ----------
@@ -66,3 +69,6 @@ def run(
             files=files, execution=Execution(jobs=jobs, progress=progress),
         )
     summary(terminal, comparison, output)
+    for lost in comparison.not_made:
+        terminal.warn(f"release {lost.name!r} was not made: {lost.reason}")
+    return NOT_MADE if comparison.not_made else 0

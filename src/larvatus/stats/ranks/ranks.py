@@ -145,11 +145,11 @@ def placed_by(order: Ints, rows: int, given: Floats) -> Floats:
 
 @kernel()
 def alike(now: NDArray[np.float64], was: NDArray[np.float64], tolerance: float) -> tuple[int, int]:
-    """Rows in which both agree to a relative tolerance, and rows in which the second is present."""
+    """Rows in which both agree to a tolerance and to rounding error, and rows in which the second is present."""
     same = there = 0
     for i in range(len(was)):
         if not np.isnan(was[i]):
             there += 1
-            if abs(now[i] - was[i]) <= tolerance * abs(was[i]):
+            if abs(now[i] - was[i]) <= tolerance + 1e-15 * abs(was[i]):
                 same += 1
     return same, there
