@@ -83,8 +83,7 @@ def test_nor_has_a_frame(tmp_path, kind, engine):
         assert dictionary(table.column(name)) == ["high", "low"]
         assert "Unused" not in repr(table.schema.field(name).metadata)
         assert "Unused" not in repr(frame[name].dtype if not isinstance(frame, pa.Table) else frame.schema.field(name).type)
-    cells = frame["s"].to_pylist() if isinstance(frame, pa.Table)
-                else frame["s"].to_list()
+    cells = frame["s"].to_pylist() if isinstance(frame, pa.Table) else frame["s"].to_list()
     assert [c if isinstance(c, str) else None for c in cells] == CELLS
 
 

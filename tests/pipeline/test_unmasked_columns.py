@@ -86,7 +86,7 @@ def test_changes_far_below_the_spread_do_not_count():
     frame = pd.DataFrame({"x": np.r_[np.zeros(60), RNG.normal(0, 1e6, 60)], "y": RNG.normal(size=120)})
     data = lv.read(frame, confidential=["x", "y"])
     moved = data.map_rows(lambda g, b: {"x": b["x"] + 1e-4, "y": b["y"] + 1}, ["x", "y"])
-    from larvatus.data.value_changes import column_changes
+    from larvatus.data.exposure.value_changes import column_changes
 
     x, y = column_changes(moved, data)
     assert (x.same, x.present, x.unchanged, x.varies) == (120, 120, True, True)

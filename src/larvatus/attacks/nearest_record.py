@@ -22,6 +22,7 @@ from pydantic import Field
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, guesses_of, keys_of
 from larvatus.attacks.linkage.missing_cells import MissingCells, absent
 from larvatus.attacks.linkage.nearest_credits import Part, credit_by_nearness, linkage_score
+from larvatus.attacks.linkage.zero_patterns import columns_with_kept_zeros, zeros_as_missing
 from larvatus.attacks.scoring.credits import Credits
 from larvatus.core.arrays import Floats
 from larvatus.core.randomness import RecordRandom
@@ -43,7 +44,8 @@ class NearestRecord(Attack):
     If those columns are known with error, or come from the intruder's own file, they enter the distance instead. Numbers
     are measured in standard deviations of the released values; two different categories are one such unit apart. If a cell
     is missing on either side, only the other columns are compared, and the missing cell adds a cost: large if missing cells
-    stay missing in the release, small if the mask blanks cells. The value is the share of targets linked to their own
+    stay missing in the release, small if the mask blanks cells. If zeros may be where they were, each distance is also tried
+    with zeros handled in the same way, as keys. The value is the share of targets linked to their own
     record; ties share the credit. With S alone the intruder guesses among the candidates.
 
     Parameters:
@@ -74,7 +76,10 @@ class NearestRecord(Attack):
         keys = keys_of("nearest_record", original, release, intruder, random, self.targets)
         guesses = guesses_of(self.within, "within" in self.model_fields_set, intruder)
         cells = MissingCells.of(keys, (*keys.numbers, *keys.categorical, *keys.soft), TARGET)
-        found = {d: _link_to_nearest(keys, data, guesses, d, cells) for d in self._tried(keys)}
+        found: dict[str, Credits] = {d: _link_to_nearest(keys, data, guesses, d, cells) for d in self._tried(keys)}
+        zeros = columns_with_kept_zeros(keys, release)
+        if zeros:
+            found |= self._by_zeros(zeros_as_missing(keys, original, zeros)[0], data, guesses, next(iter(found.values())))
         best = max(found, key=lambda d: float(found[d].success[:, 0].mean()))
         score = linkage_score(
             "nearest_record", "share of records whose own released record is the nearest one" if guesses[0] == 1 else
@@ -83,6 +88,14 @@ class NearestRecord(Attack):
         )
         rows: list[Row] = [{"distance": d, "value": float(c.success[:, 0].mean())} for d, c in found.items()]
         return replace(score, details={**score.details, "distance": Rows.of(rows)}) if len(found) > 1 else score
+
+    def _by_zeros(self, keys: Keys, data: Microdata, guesses: Sequence[int], plain: Credits) -> dict[str, Credits]:
+        """Credits with kept zeros as keys; the records that count as outliers are those of the plain links."""
+        cells = MissingCells.of(keys, (*keys.numbers, *keys.categorical, *keys.soft), TARGET)
+        return {
+            f"{d}, zeros as keys": replace(_link_to_nearest(keys, data, guesses, d, cells), outlying=plain.outlying)
+            for d in self._tried(keys)
+        }
 
     def _tried(self, keys: Keys) -> tuple[Distance, ...]:
         """The distances to try; with one column, Mahalanobis distance is Euclidean distance."""

@@ -18,11 +18,14 @@ from pydantic import Field
 from larvatus.attacks.linkage.linkage_keys import Keys, guesses_of, keys_of
 from larvatus.attacks.linkage.nearest_credits import linkage_score
 from larvatus.attacks.linkage.posterior_links import LawOf, MatchRule, PosteriorLink
-from larvatus.attacks.linkage.release_law import law_of
+from larvatus.attacks.linkage.release_law import ReleaseLaw, law_of
+from larvatus.attacks.linkage.zero_patterns import columns_with_kept_zeros, has_zeros, zeros_as_missing
+from larvatus.attacks.scoring.credits import Credits
 from larvatus.core.errors import RiskError
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
 from larvatus.data.intruder import Guesses, Intruder
+from larvatus.data.laws import keeps_zeros
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
@@ -35,8 +38,9 @@ class PosteriorMatch(Attack):
 
     Given S, original and released values are modelled as jointly normal. The "posterior" rule picks the record j that
     maximises f(x | y_j), the density of the target's original values given the released ones. The "likelihood" rule maximises
-    f(y_j | x). Candidates agree with the target in the known non-confidential columns. Ties share the credit. Categorical
-    confidential columns are not used.
+    f(y_j | x). Candidates agree with the target in the known non-confidential columns. If zeros may be where they were, they
+    are also tried as keys: candidates with zeros in other columns are then unlikely, and the law refers to the other cells.
+    Ties share the credit. Categorical confidential columns are not used.
 
     Parameters:
         rule: "posterior", which finds about twice as many records if values moved far, or "likelihood", the rule of the
@@ -69,10 +73,21 @@ class PosteriorMatch(Attack):
             raise RiskError("posterior_match: the intruder knows no numeric confidential column of the release. List one in "
                             "intruder.known, or leave intruder.known empty for all.")
         guesses = guesses_of(self.within, "within" in self.model_fields_set, intruder)
-        stated = law_of(release, original) if self.law == "mask" and _pools_are_sub_groups(keys, release) else None
+        zeros = columns_with_kept_zeros(keys, release)
+        kept = any(keeps_zeros(s) for r in (release, *release.others) for s in r.steps)
+        stated = None
+        if self.law == "mask" and _pools_are_sub_groups(keys, release) and not (kept and has_zeros(release.data, but=zeros)):
+            stated = law_of(release, original, without_zeros=True)
         knows_law = stated is not None and intruder.told([s for r in (release, *release.others) for s in r.steps])
-        link = PosteriorLink(keys, original, release, guesses, self.rule, random)
-        used = link.by(stated if knows_law else None, self.law)
+
+        def link(keys: Keys, law: ReleaseLaw | None) -> Credits:
+            """The more successful of two links: zeros as values, unless the law excludes them, and kept zeros as keys."""
+            sides = [(keys, original)] if law is None or not (zeros and kept) else []
+            sides += [zeros_as_missing(keys, original, zeros)] if zeros else []
+            found = [PosteriorLink(*s, release, guesses, self.rule, random).by(law, self.law) for s in sides]
+            return max(found, key=lambda c: float(c.success[:, 0].mean()))
+
+        used = link(keys, stated if knows_law else None)
         notes = [] if knows_law or self.law != "mask" else [
             "the intruder does not know how the release was masked: the law is learnt from other records" if stated is not None
             else "no linear law is stated for this release: it is learnt from other records, which understates the success of "
@@ -87,9 +102,8 @@ class PosteriorMatch(Attack):
         if stated is None:
             return score
         if (self.targets or release.data.rows) > _BESIDE:
-            fewer = keys_of("posterior_match", original, release, intruder, random, _BESIDE)
-            link = PosteriorLink(fewer, original, release, guesses, self.rule, random)
-        other = link.by(None if knows_law else stated, self.law)
+            keys = keys_of("posterior_match", original, release, intruder, random, _BESIDE)
+        other = link(keys, None if knows_law else stated)
         known, unknown = (used, other) if knows_law else (other, used)
         rows: list[Row] = [
             {"parameters": name, "value": float(c.success[:, 0].mean()), "targets": len(c.success)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
+    from larvatus.data.contracts import Mask
     from larvatus.data.microdata import Microdata
     from larvatus.data.release import Release
 from typing import TYPE_CHECKING
@@ -122,11 +123,15 @@ class GroupLaw:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """The law in every sub-group, over these confidential and design columns."""
+    """The law in every sub-group, over these confidential and design columns.
+
+    With `zeros_kept` it holds for the cells that are not zero; a zero is released as zero, and no other value becomes zero.
+    """
 
     confidential: tuple[str, ...]
     given: tuple[str, ...]
     groups: tuple[GroupLaw, ...]
+    zeros_kept: bool = False
 
 
 def without_zeros(data: Microdata, zeros: Literal["mask", "keep"]) -> Microdata:
@@ -135,3 +140,8 @@ def without_zeros(data: Microdata, zeros: Literal["mask", "keep"]) -> Microdata:
         return data
     names = data.confidential
     return data.map_rows(lambda g, b: {n: np.where(b[n] == 0, np.nan, b[n]) for n in names}, names)
+
+
+def keeps_zeros(step: Mask) -> bool:
+    """Whether a step states that zeros are released as zeros, and that no other value becomes zero."""
+    return getattr(step, "zeros", None) == "keep"

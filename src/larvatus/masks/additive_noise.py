@@ -71,14 +71,14 @@ class AdditiveNoise(Mask):
         return Masked(current.map_rows(mask_block, names), constant_notes(current, constant))
 
     def law(self, original: Microdata) -> Law | None:
-        if self.positive or self.zeros == "keep" or self.where is not None:
+        if self.positive or self.where is not None:
             return None
         names = original.confidential
         p = len(names)
         spread, _ = self._spread(original.ungrouped() if self.scope == "file" else original)
         spread = np.repeat(spread, len(original.groups), axis=0) if self.scope == "file" else spread
         groups = [GroupLaw(np.zeros(p), np.eye(p), np.zeros((p, 0)), np.diag(s**2), self.noise, np.diag(s)) for s in spread]
-        return Law(names, (), tuple(groups))
+        return Law(names, (), tuple(groups), zeros_kept=self.zeros == "keep")
 
     def factor_law(self, original: Microdata) -> Mapping[str, FactorLaw] | None:
         names = original.confidential

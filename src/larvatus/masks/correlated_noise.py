@@ -73,16 +73,17 @@ class CorrelatedNoise(Mask):
         return Masked(current.map_rows(mask_block, names), root_notes(current, used, roots))
 
     def law(self, original: Microdata) -> Law | None:
-        if self.positive or self.zeros == "keep" or self.where is not None:
+        if self.positive or self.where is not None:
             return None
         p = len(original.confidential)
-        roots = roots_of(original.ungrouped() if self.scope == "file" else original)
+        used = without_zeros(original, self.zeros)
+        roots = roots_of(used.ungrouped() if self.scope == "file" else used)
         roots = roots * len(original.groups) if self.scope == "file" else roots
         groups = [
             GroupLaw(np.zeros(p), np.eye(p), np.zeros((p, 0)), self.variance * r.covariance, self.noise,
                      np.sqrt(self.variance) * r.weights) for r in roots
         ]
-        return Law(original.confidential, (), tuple(groups))
+        return Law(original.confidential, (), tuple(groups), zeros_kept=self.zeros == "keep")
 
     def altered(self) -> str:
         return "variances are larger than in the collected data, and relations with unmasked columns are weaker"

@@ -95,16 +95,17 @@ class VariancePreservingNoise(Mask):
         return Masked(current.map_rows(mask_block, names), root_notes(current, used, roots, self.correlated))
 
     def law(self, original: Microdata) -> Law | None:
-        if self.positive or self.zeros == "keep" or self.where is not None:
+        if self.positive or self.where is not None:
             return None
         names, p = original.confidential, len(original.confidential)
-        roots = roots_of(original.ungrouped() if self.scope == "file" else original)
+        used = without_zeros(original, self.zeros)
+        roots = roots_of(used.ungrouped() if self.scope == "file" else used)
         maps = [self._map(r, names) for r in roots] * (len(original.groups) if self.scope == "file" else 1)
         groups = [
             GroupLaw(m.shift, np.diag(m.shrink), np.zeros((p, 0)), m.weights.T @ m.weights, self.noise, m.weights)
             for m in maps
         ]
-        return Law(names, (), tuple(groups))
+        return Law(names, (), tuple(groups), zeros_kept=self.zeros == "keep")
 
     def altered(self) -> str:
         which = "relations with unmasked columns" if self.correlated else "correlations and regression slopes"

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from larvatus.core.errors import MaskError, SubGroupError, nearest_names
-from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Block, Mask
+from larvatus.data.exposure.value_changes import ColumnChange
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
-from larvatus.data.steps import codes_in, is_maskable, taken_by, taken_in_turn
+from larvatus.data.steps import is_maskable, taken_by, taken_in_turn
 from larvatus.data.sub_groups import settle
 from larvatus.data.text_columns import texts
-from larvatus.data.value_changes import ColumnChange
 
 _NOTABLE = 0.1
 _LARGEST, _SMALLEST = 1e150, 1e-150
@@ -73,7 +72,7 @@ def check_magnitudes(data: Microdata, masks: Sequence[Mask]) -> None:
     if not names:
         return
 
-    def ends(group: int, block: Block) -> np.ndarray[Any, Any]:
+    def ends(group: int, block: Block) -> Array:
         values = np.array([block[n] for n in names])
         return np.array([np.fmin.reduce(values, axis=1), -np.fmax.reduce(values, axis=1)])
 

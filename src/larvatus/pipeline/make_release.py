@@ -14,6 +14,7 @@ from larvatus.core.randomness import RecordRandom, checked_secret, stream_key
 from larvatus.data.accepted_types import StepLike
 from larvatus.data.contracts import Mask
 from larvatus.data.copies import copies_asked, said_of_copies
+from larvatus.data.exposure.value_changes import column_changes
 from larvatus.data.method_parsing import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -21,7 +22,6 @@ from larvatus.data.record_selection import with_records
 from larvatus.data.release import Release
 from larvatus.data.score import Rows
 from larvatus.data.steps import apply_step
-from larvatus.data.value_changes import column_changes
 from larvatus.pipeline.apply_step import (
     change_notes,
     check_changed,

@@ -15,7 +15,7 @@ from larvatus.core.arrays import Matrix
 from larvatus.core.errors import RolesError
 from larvatus.data.copies import copies_asked
 from larvatus.data.design import Design, design_of
-from larvatus.data.laws import GroupLaw, NoiseLaw
+from larvatus.data.laws import GroupLaw, NoiseLaw, keeps_zeros
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.steps import seen_by
@@ -56,14 +56,19 @@ class ReleaseLaw:
         return self.draws is None or all(shape == "normal" for d in self.draws for shape in d.shapes)
 
 
-def law_of(release: Release, original: Microdata) -> ReleaseLaw | None:
-    """The law, or None if a step has no linear law; `original` must be grouped as the release."""
+def law_of(release: Release, original: Microdata, without_zeros: bool = False) -> ReleaseLaw | None:
+    """The law, or None if a step has no linear law; `original` must be grouped as the release.
+
+    If zeros are kept, the law holds for the other cells only. It is given to callers that ask for one `without_zeros`.
+    """
     base = dict(release.joined)
     first = tuple(n for n in original.numeric(original.confidential) if n not in base)
     whole = original.with_confidential(first)
     try:
         design = design_of(whole, whole.non_confidential)
     except RolesError:
+        return None
+    if not without_zeros and any(keeps_zeros(s) for r in (release, *release.others) for s in r.steps):
         return None
     if any(r.data.groups.labels != release.data.groups.labels for r in release.others):
         return None

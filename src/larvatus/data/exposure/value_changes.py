@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
-from larvatus.data.step_columns import codes_in
+from larvatus.data.steps import codes_in
 
 ALIKE = 1e-7
 _N, _MEAN, _SQUARES, _LOW, _HIGH = range(5)
