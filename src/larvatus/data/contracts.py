@@ -321,11 +321,13 @@ class Attack(Method):
     """One way in which an intruder may attack a release. It uses what the intruder knows about the mask, and no more.
 
     `paired` is true if the attack needs to know which released row belongs to which record, to count its successes.
-    `assumes` states in one sentence what the intruder must know or have.
+    `assumes` states in one sentence what the intruder must know or have. `handles` lists the kinds of confidential columns of
+    which at least one is needed.
     """
 
     paired: ClassVar[bool] = True
     assumes: ClassVar[str] = ""
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         """Attack the release; the score is the success rate, with its baselines and an interval."""
