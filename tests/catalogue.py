@@ -34,7 +34,8 @@ ENGINES = [*file_names("larvatus.engines"), SMALL]
 
 def attacked_mask(method: object) -> str:
     """A mask that an attack applies to; any file has what a measure needs."""
-    return KNOWS_STEPS.get(method.name(), ("", "additive_noise"))[1]
+    plain = "additive_noise" if "number" in getattr(method, "handles", {"number"}) else "post_randomisation"
+    return KNOWS_STEPS.get(method.name(), ("", plain))[1]
 
 
 SPARK = "spark"

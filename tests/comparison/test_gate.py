@@ -150,6 +150,37 @@ def test_the_tables_are_the_same_on_every_engine(engine):
     assert here.certain == there.certain
 
 
+def _diagnoses(n: int = 1200) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A diagnosis that survives post-randomisation in 67 % of the records, beside a coarse S."""
+    rng = np.random.default_rng(9)
+    frame = _survey(n)[["area", "job"]].assign(diagnosis=rng.choice(list("abcde"), n, p=[0.3, 0.25, 0.2, 0.15, 0.1]))
+    other = rng.choice(list("abcde"), n)
+    return frame, frame.assign(diagnosis=np.where(rng.random(n) < 0.6, frame["diagnosis"], other))
+
+
+def test_true_categories_pass_no_tier():
+    frame, released = _diagnoses()
+    data = lv.read(frame, confidential=["diagnosis"], non_confidential=["job"], sub_groups=["area"])
+    scores = lv.risk(data, released, row_order="keep")
+    found = scores.category_disclosure
+    unchanged = float((frame["diagnosis"] == released["diagnosis"]).mean())
+    assert found.value == pytest.approx(max(unchanged, found.value))
+    assert found.value >= unchanged > 0.6
+    assert max(found.chance, found.s_alone) < 0.35
+    assert _tiers_that_pass(scores) == []
+    inferred = scores.attribute_inference
+    assert [r["variable"] for r in inferred.by_variable] == ["diagnosis"]
+    assert abs(inferred.value - inferred.chance) < 0.1  # S says nothing about the diagnosis
+
+
+def test_categories_drawn_anew_are_at_their_baseline():
+    frame, _ = _diagnoses()
+    released = frame.assign(diagnosis=np.random.default_rng(10).permutation(frame["diagnosis"]))
+    data = lv.read(frame, confidential=["diagnosis"], non_confidential=["job"], sub_groups=["area"])
+    score = lv.risk(data, released, "category_disclosure", row_order="keep")[0]
+    assert abs(score.value - max(score.chance, score.s_alone)) < 0.03
+
+
 @pytest.mark.xfail(reason="needs the attack on pairwise exchanges", strict=False)
 def test_a_pairwise_swap_passes_no_tier():
     frame = pd.DataFrame(np.random.default_rng(3).lognormal(size=(120, 4)), columns=list("abcd"))

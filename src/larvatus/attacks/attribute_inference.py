@@ -1,8 +1,9 @@
 """Predict a confidential value of a target from its other values, with models fitted to the release.
 
-    Success for column j of target i:  |m̂_j(x_i,−j , s_i) − x_ij| ≤ tolerance · sd(x_j),  with m̂_j fitted to (Y, S).
+    Success for column j of target i:  |m̂_j(x_i,−j , s_i) − x_ij| ≤ tolerance · sd(x_j),  with m̂_j fitted to (Y, S);
+    for a categorical column, arg max_k m̂_jk = x_ij with m̂_jk fitted to the indicator of category k.
     Baselines:  S alone  m̂_j(s_i), fitted without record i;   X alone  m̂_j(x_i,−j);
-                chance   the released mean of column j over the other records.
+                chance   the released mean of column j over the other records, or their most frequent category.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ from larvatus.core.randomness import RecordRandom
 from larvatus.core.scratch_names import scratch
 from larvatus.data.alignment import common_numbers
 from larvatus.data.contracts import Array, Attack, Block, Column
-from larvatus.data.design import design_of
+from larvatus.data.design import MOST_LEVELS, design_of
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.step_columns import codes_in
 
 _FITTED = (SUCCESS, S_ALONE, X_ALONE)  # figures of fitted models; chance is the released mean
 
@@ -46,7 +48,8 @@ class AttributeInference(Attack):
 
     Each confidential column is predicted in turn from S and the other known confidential columns, with a ridge regression and
     with the nearest and the five nearest released records. The most successful model is reported; models on S alone compete
-    too. A prediction succeeds if it lies within `tolerance` standard deviations of the original value. The baseline S alone
+    too. A prediction succeeds if it lies within `tolerance` standard deviations of the original value; for a category, if it
+    is the original one. The baseline S alone
     is the best of the same models without the known confidential columns, fitted without the target; chance is the success of
     the released mean of the others. Part
     of what a model finds is true of the population and could be learnt without the target's record, so only the gain over
@@ -78,11 +81,12 @@ class AttributeInference(Attack):
         original, release = with_average(original, release)
         data = release.data
         keys = keys_of("attribute_inference", original, release, intruder, random, self.targets, needed=False)
-        names = common_numbers(original, data)
-        asked = self._asked(names, intruder)
+        classes = _categories(original, data)
+        names = common_numbers(original, data) if not classes or data.numeric(data.confidential) else ()
+        asked = self._asked((*names, *classes), intruder)
         made = [_cell(figure, n, i) for figure in _FITTED for n in asked for i in range(len(MODELS))]
         made += [_cell(CHANCE, n, 0) for n in asked]
-        found = self._predicted(original, keys, names, asked, made)
+        found = self._predicted(original, keys, names, classes, asked, made)
         columns = [*made, OUTLYING]
         _, group, values = collect(data.holding(data.table.pair(found.table, {n: n for n in columns})), columns)
         means = {
@@ -96,7 +100,8 @@ class AttributeInference(Attack):
         best = both if _share(means[both]) >= _share(means[s_alone]) else s_alone
         credits = {SUCCESS: means[best], S_ALONE: means[s_alone], X_ALONE: means[x_alone], OUTLYING: values[OUTLYING],
                    CHANCE: _mean([values[_cell(CHANCE, n, 0)] for n in asked])}
-        unused = [f"{n} is categorical and is not predicted" for n in data.confidential if n not in names]
+        unused = [f"{n} is not predicted: it has more than {MOST_LEVELS} categories, or has changed its type"
+                  for n in data.confidential if n not in (*names, *classes)]
         unused += [*keys.notes, *intruder.unused("presence", "guesses")]
         score = credits_to_score(
             self, "share of confidential values predicted closely from the others", data, group, credits, unused, self.targets
@@ -119,7 +124,7 @@ class AttributeInference(Attack):
     def _asked(self, names: Sequence[str], intruder: Intruder) -> list[str]:
         for name in self.columns or ():
             if name not in names:
-                raise RiskError(f"attribute_inference.columns: {name!r} is not a numeric confidential column of the release; "
+                raise RiskError(f"attribute_inference.columns: {name!r} is not a confidential column that can be predicted; "
                                 f"{nearest_names(name, names)}")
         if self.columns:
             return list(self.columns)
@@ -127,15 +132,17 @@ class AttributeInference(Attack):
         return [n for n in names if n not in known] or list(names)
 
     def _predicted(
-        self, original: Microdata, keys: Keys, names: Sequence[str], asked: Sequence[str], made: Sequence[str]
+        self, original: Microdata, keys: Keys, names: Sequence[str], classes: Mapping[str, Array], asked: Sequence[str],
+        made: Sequence[str],
     ) -> Microdata:
         """The pool with the success of each model, by predicted column and by the columns it used."""
-        from larvatus.stats.models.attribute_predictors import MODELS, predictions
+        from larvatus.stats.models.attribute_predictors import MODELS, category_predictions, predictions
 
-        originals = {scratch("original", n): n for n in names}
-        joined = keys.joined.holding(keys.joined.table.pair(original.table, originals))
+        wanted = {scratch("original", n): n for n in (*names, *classes)}
+        originals = [scratch("original", n) for n in names]
+        joined = keys.joined.holding(keys.joined.table.pair(original.table, wanted))
         design = design_of(joined, keys.exact)
-        centres = outlyingness(joined, list(originals))
+        centres = outlyingness(joined, originals)
         soft = [n for n in keys.soft if n not in keys.codes]
 
         def predict(group: int, block: Block) -> Mapping[str, Array]:
@@ -147,27 +154,41 @@ class AttributeInference(Attack):
                 others = [m for m in keys.numbers if m != n]
                 y, x = block.matrix(others), block.matrix([keys.held(m) for m in others])
                 truth = block[scratch("original", n)]
-                near = self._near(truth)
+                if n in classes:
+                    truth = classes[n][truth].astype(np.float64)
+                    truth[block[scratch("original", n)] < 0] = np.nan
+                near = self._near(truth) if n not in classes else np.full(len(truth), 0.5)
+                model = predictions if n not in classes else category_predictions
+                released = block[n].astype(np.float64) if n not in classes else np.where(block[n] < 0, np.nan, block[n])
                 tried = chosen & ~np.isnan(truth)
                 for figure, train, test in (
                     (SUCCESS, np.hstack([y, s]), np.hstack([x, held_s])), (S_ALONE, s, held_s), (X_ALONE, y, x),
                 ):
                     own = np.flatnonzero(tried) if figure == S_ALONE else None
-                    predicted = predictions(train, block[n], test[tried], own)
+                    predicted = model(train, released, test[tried], own)
                     for i in range(len(MODELS)):
                         out[_cell(figure, n, i)][tried] = np.abs(predicted[i] - truth[tried]) <= near[tried]
                 none = np.zeros((len(block), 0))
-                mean = predictions(none, block[n], none[tried], np.flatnonzero(tried))[0]
+                mean = model(none, released, none[tried], np.flatnonzero(tried))[0]
                 out[_cell(CHANCE, n, 0)][tried] = np.abs(mean - truth[tried]) <= near[tried]
-            return {**out, OUTLYING: distance_from_centre(*centres[group], block, list(originals))}
+            return {**out, OUTLYING: distance_from_centre(*centres[group], block, originals)}
 
-        columns = list(dict.fromkeys([*originals, *names, *design.columns, *keys.columns]))
+        columns = list(dict.fromkeys([*wanted, *wanted.values(), *design.columns, *keys.columns]))
         return joined.map_groups(predict, columns, [Column(n, "number") for n in (*made, OUTLYING)])
 
     def _near(self, truth: Floats) -> Floats:
         there = truth[~np.isnan(truth)]
         sd = float(there.std()) if len(there) and float(there.max()) > float(there.min()) else 0.0
         return np.asarray(np.maximum(self.tolerance * sd, 1e-9 * np.abs(truth)))
+
+
+def _categories(original: Microdata, data: Microdata) -> dict[str, Array]:
+    """Categorical confidential columns that can be predicted, with the code in the release of each original category."""
+    mine, theirs = original.table.columns, data.table.columns
+    return {
+        n: codes_in(mine[n], theirs[n]) for n in data.confidential
+        if n in mine and mine[n].kind == theirs[n].kind == "nominal" and len(theirs[n].levels) <= MOST_LEVELS
+    }
 
 
 def _cell(figure: str, name: str, model: int) -> str:

@@ -335,11 +335,13 @@ class Attack(Method):
     """One way in which an intruder may attack a release. It uses what the intruder knows about the mask, and no more.
 
     `paired` is true if the attack needs to know which released row belongs to which record, to count its successes.
-    `assumes` states in one sentence what the intruder must know or have.
+    `assumes` states in one sentence what the intruder must know or have. `handles` lists the kinds of confidential columns of
+    which at least one is needed.
     """
 
     paired: ClassVar[bool] = True
     assumes: ClassVar[str] = ""
+    handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
 
     def why_unsuitable(self, release: Release, intruder: Intruder) -> str:
         """Why the attack can find nothing in this release; empty if it can. It is then run only if asked for by name."""

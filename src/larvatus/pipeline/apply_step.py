@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from larvatus.core.errors import MaskError, SubGroupError, nearest_names
-from larvatus.data.contracts import Block, Mask
+from larvatus.data.contracts import Array, Block, Mask
 from larvatus.data.exposure.value_changes import ColumnChange
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note

@@ -38,6 +38,19 @@ def predictions(train: Floats, values: Floats, test: Floats, own: Ints | None = 
     return np.array([ridge, *_neighbours(a, values, b, own)])
 
 
+def category_predictions(train: Floats, codes: Floats, test: Floats, own: Ints | None = None) -> Floats:
+    """Predicted categories, models × rows of test: the category whose indicator is predicted highest.
+
+    Categories are codes from 0, NaN if missing. Equal predictions are decided for the smallest code.
+    """
+    there = codes[~np.isnan(codes)]
+    if not len(there):
+        return np.full((len(MODELS), len(test)), np.nan)
+    levels = np.unique(there)
+    scores = [predictions(train, np.where(np.isnan(codes), np.nan, codes == level), test, own) for level in levels]
+    return np.asarray(levels[np.argmax(np.round(scores, 12), axis=0)])
+
+
 def _means(values: Floats, mean: float, rows: int, own: Ints | None) -> Floats:
     """The mean, or the mean of the other records."""
     if own is None or len(values) < 2:

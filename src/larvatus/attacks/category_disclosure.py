@@ -1,0 +1,191 @@
+"""Guess the original category of a record from its released one: Bayes' rule under the transition law of the mask.
+
+    guess for record i with released category c:  arg max_k  P(k) P(c | k)
+    P(c | k)  share of the records with original category k that have c, counted without record i
+    P(k)      one of: equal for all k and c itself the guess; the frequency of k in the sub-group; its prediction from S
+    Baselines:  chance   arg max_k P(k) by frequency in the sub-group;   S alone  arg max_k P(k | s_i);  both without record i
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from larvatus.attacks.scoring.credits import Credits, risk_score
+from larvatus.core.arrays import Floats, Ints
+from larvatus.core.errors import RiskError
+from larvatus.core.randomness import RecordRandom
+from larvatus.core.scratch_names import scratch
+from larvatus.data.contracts import Array, Attack, Block, Column
+from larvatus.data.design import MOST_LEVELS, Design, design_of
+from larvatus.data.intruder import Intruder
+from larvatus.data.microdata import Microdata, collect
+from larvatus.data.release import Release
+from larvatus.data.score import Row, Rows, Score
+from larvatus.stats.linear.leave_one_out import LeaveOneOut
+from larvatus.stats.linear.moments import SampleMoments
+
+RULES = ("the released category", "most probable by frequency", "most probable given S")
+MODE, GIVEN_S = "mode", "given S"
+_LEAST = 1e-6
+
+
+class CategoryDisclosure(Attack):
+    """The intruder guesses the original category of each record from its released category.
+
+    Three rules are tried, and the most successful counts: the released category itself, and the most probable original
+    category given the released one, with frequencies of the sub-group or with predictions from S as prior. The transition
+    probabilities are those of the file, counted without the target. The value is the share of categories guessed right: a
+    mean over the columns present in a record, then over records. Chance is the success of the most frequent category among
+    the other records of the sub-group. S alone is the success of the category predicted from S by a regression fitted
+    without the record. A blanked category is guessed from the prior.
+
+    Parameters: none.
+    """
+
+    assumes: ClassVar[str] = (
+        "The intruder knows which released record belongs to the target, how likely the mask changes each category into each "
+        "other one, and the frequencies of the categories."
+    )
+    handles: ClassVar[frozenset[str]] = frozenset({"nominal"})
+
+    def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
+        data = release.data
+        mine, theirs = original.table.columns, data.table.columns
+        names = [n for n in data.confidential if n not in release.joined and n in mine
+                 and mine[n].kind == theirs[n].kind == "nominal"]
+        if not names:
+            raise RiskError("category_disclosure: the release has no categorical confidential column. Declare one in "
+                            "roles.nominal, or leave this attack out.")
+        joined = data.holding(data.table.pair(original.table, {scratch("original", n): n for n in names}))
+        changes = [_Changes.of(joined, n, mine[n], theirs[n]) for n in names]
+        figures = [*RULES, MODE, GIVEN_S]
+        made = {figure: [scratch(figure, n) for n in names] for figure in figures}
+        columns = [c for own in made.values() for c in own]
+
+        def guess(group: int, block: Block) -> Mapping[str, Array]:
+            out: dict[str, Array] = {}
+            for j, change in enumerate(changes):
+                out |= {made[figure][j]: credit for figure, credit in change.credits(group, block).items()}
+            return out
+
+        read = list(dict.fromkeys(c for change in changes for c in change.columns))
+        _, group, values = collect(joined.map_rows(guess, read, [Column(c, "number") for c in columns]), columns)
+        mean = {figure: _mean([values[c] for c in own]) for figure, own in made.items()}
+        best = max(RULES, key=lambda rule: float(np.nanmean(mean[rule])) if np.isfinite(mean[rule]).any() else 0.0)
+        there = ~np.isnan(mean[best])
+        if not there.any():
+            raise RiskError(f"category_disclosure: {names[0]!r} has no value to guess. Leave this attack out.")
+        success, chance, s_alone = (mean[figure][there][:, None] for figure in (best, MODE, GIVEN_S))
+        credits = Credits(group[there], success, chance, s_alone, success, np.zeros(len(success), dtype=bool))
+        notes = intruder.unused("known", "keys", "file", "error", "presence", "guesses")
+        score = risk_score("category_disclosure", "share of confidential categories guessed right", self.settings(),
+                           data.groups, (1,), credits, notes)
+        rules: list[Row] = [{"rule": rule, "value": float(np.nanmean(mean[rule]))} for rule in RULES]
+        by_variable: list[Row] = [
+            {"variable": n, **{what: _share(values[made[figure][j]]) for what, figure in
+                               (("value", best), ("chance", MODE), ("s_alone", GIVEN_S), ("unchanged", RULES[0]))}}
+            for j, n in enumerate(names)
+        ]
+        return replace(score, by_record=mean[best], records=None, by_variable=Rows.of(by_variable),
+                       details={"rules": Rows.of(rules)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """One column: the counts of original by released categories, and the regressions of the original ones on S."""
+
+    name: str
+    codes: tuple[Ints, Ints]
+    by_group: Sequence[Floats]
+    total: Floats
+    design: Design
+    fits: Sequence[LeaveOneOut] | None
+
+    @classmethod
+    def of(cls, joined: Microdata, name: str, mine: Column, theirs: Column) -> _Changes:
+        codes = _shared_codes(mine, theirs)
+        k = int(max(c.max(initial=0) for c in codes)) + 1
+        was, now = scratch("original", name), name
+
+        def count(group: int, block: Block) -> Floats:
+            x, y = codes[0][block[was]], codes[1][block[now]]
+            both = (x >= 0) & (y >= 0)
+            table = np.bincount(x[both] * k + y[both], minlength=k * k).reshape(k, k).astype(np.float64)
+            return np.hstack([table, np.bincount(x[x >= 0], minlength=k)[:, None]])
+
+        by_group = joined.reduce([was, now], count, np.add)
+        small = k <= MOST_LEVELS
+        design = design_of(joined, joined.known) if small and joined.known else Design(())
+        fits = None
+        if design.terms:
+            read = list(dict.fromkeys([was, *design.columns]))
+            moments = joined.reduce(read, _moments(codes[0], was, k, design), SampleMoments.merge)
+            fits = [LeaveOneOut.of(m, list(range(k)), list(range(k, k + len(design.terms)))) for m in moments]
+        return cls(name, codes, by_group, np.sum(by_group, axis=0), design, fits)
+
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys([scratch("original", self.name), self.name, *self.design.columns]))
+
+    def credits(self, group: int, block: Block) -> dict[str, Floats]:
+        """Credits of every rule and baseline for the records of a block; NaN if there is no original category."""
+        x, y = self.codes[0][block[scratch("original", self.name)]], self.codes[1][block[self.name]]
+        k = len(self.total)
+        rows, there, shown = np.arange(len(x)), x >= 0, y >= 0
+        own = np.zeros((len(x), k))
+        own[rows[there], x[there]] = 1.0
+        frequency = np.maximum(self.by_group[group][:, -1] - own, 0.0)
+        changed = np.where(shown[:, None], self.total.T[np.where(shown, y, 0)] - own, 1.0)
+        sizes = np.maximum(self.total[:, :-1].sum(axis=1) - own, 1.0)
+        likely = np.where(shown[:, None], np.maximum(changed, 0.0) / sizes, 1.0)
+        mode = _guessed(frequency, x)
+        if self.fits is None:
+            prior, by_s = frequency, mode
+        else:
+            s = self.design.matrix(group, block)
+            prior = np.clip(np.nan_to_num(self.fits[group].predict(own, s)), _LEAST, 1.0)
+            by_s = _guessed(prior, x)
+        found = {
+            RULES[0]: np.where(shown, (x == y).astype(np.float64), mode), RULES[1]: _guessed(frequency * likely, x),
+            RULES[2]: _guessed(prior * likely, x), MODE: mode, GIVEN_S: by_s,
+        }
+        return {rule: np.where(there, credit, np.nan) for rule, credit in found.items()}
+
+
+def _guessed(weight: Floats, x: Ints) -> Floats:
+    """Credit of guessing the category with the largest weight; equal weights share it."""
+    top = weight >= weight.max(axis=1, keepdims=True) * (1 - 1e-12)
+    return np.asarray(top[np.arange(len(x)), np.maximum(x, 0)] / np.maximum(top.sum(axis=1), 1))
+
+
+def _moments(codes: Ints, was: str, k: int, design: Design) -> Callable[[int, Block], SampleMoments]:
+    """Moments of the indicators of the original categories, and of S."""
+    def of(group: int, block: Block) -> SampleMoments:
+        x = codes[block[was]]
+        indicators = (x[:, None] == np.arange(k)).astype(np.float64)
+        return SampleMoments.of(np.hstack([indicators, design.matrix(group, block)]))
+
+    return of
+
+
+def _shared_codes(mine: Column, theirs: Column) -> tuple[Ints, Ints]:
+    """Codes of both columns in one list of categories, compared as text; the last entry, -1, stands for missing."""
+    place: dict[str, int] = {}
+    first, second = ([place.setdefault(str(v), len(place)) for v in column.levels] for column in (mine, theirs))
+    return np.array([*first, -1], dtype=np.int64), np.array([*second, -1], dtype=np.int64)
+
+
+def _mean(columns: Sequence[Floats]) -> Floats:
+    """Mean of the values present, record by record."""
+    table = np.array(columns)
+    count = (~np.isnan(table)).sum(axis=0)
+    return np.asarray(np.where(count > 0, np.nansum(table, axis=0) / np.maximum(count, 1), np.nan))
+
+
+def _share(values: Floats) -> float:
+    there = values[~np.isnan(values)]
+    return float(there.mean()) if len(there) else 0.0
