@@ -38,7 +38,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.data.step_columns import codes_in
+from larvatus.data.steps import codes_in
 
 _FITTED = (SUCCESS, S_ALONE, X_ALONE)  # figures of fitted models; chance is the released mean
 

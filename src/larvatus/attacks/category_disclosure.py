@@ -28,7 +28,7 @@ from larvatus.data.score import Row, Rows, Score
 from larvatus.stats.linear.leave_one_out import LeaveOneOut
 from larvatus.stats.linear.moments import SampleMoments
 
-RULES = ("the released category", "most probable by frequency", "most probable given S")
+_RULES = ("the released category", "most probable by frequency", "most probable given S")
 MODE, GIVEN_S = "mode", "given S"
 _LEAST = 1e-6
 
@@ -62,7 +62,7 @@ class CategoryDisclosure(Attack):
                             "roles.nominal, or leave this attack out.")
         joined = data.holding(data.table.pair(original.table, {scratch("original", n): n for n in names}))
         changes = [_Changes.of(joined, n, mine[n], theirs[n]) for n in names]
-        figures = [*RULES, MODE, GIVEN_S]
+        figures = [*_RULES, MODE, GIVEN_S]
         made = {figure: [scratch(figure, n) for n in names] for figure in figures}
         columns = [c for own in made.values() for c in own]
 
@@ -75,7 +75,7 @@ class CategoryDisclosure(Attack):
         read = list(dict.fromkeys(c for change in changes for c in change.columns))
         _, group, values = collect(joined.map_rows(guess, read, [Column(c, "number") for c in columns]), columns)
         mean = {figure: _mean([values[c] for c in own]) for figure, own in made.items()}
-        best = max(RULES, key=lambda rule: float(np.nanmean(mean[rule])) if np.isfinite(mean[rule]).any() else 0.0)
+        best = max(_RULES, key=lambda rule: float(np.nanmean(mean[rule])) if np.isfinite(mean[rule]).any() else 0.0)
         there = ~np.isnan(mean[best])
         if not there.any():
             raise RiskError(f"category_disclosure: {names[0]!r} has no value to guess. Leave this attack out.")
@@ -84,10 +84,10 @@ class CategoryDisclosure(Attack):
         notes = intruder.unused("known", "keys", "file", "error", "presence", "guesses")
         score = risk_score("category_disclosure", "share of confidential categories guessed right", self.settings(),
                            data.groups, (1,), credits, notes)
-        rules: list[Row] = [{"rule": rule, "value": float(np.nanmean(mean[rule]))} for rule in RULES]
+        rules: list[Row] = [{"rule": rule, "value": float(np.nanmean(mean[rule]))} for rule in _RULES]
         by_variable: list[Row] = [
             {"variable": n, **{what: _share(values[made[figure][j]]) for what, figure in
-                               (("value", best), ("chance", MODE), ("s_alone", GIVEN_S), ("unchanged", RULES[0]))}}
+                               (("value", best), ("chance", MODE), ("s_alone", GIVEN_S), ("unchanged", _RULES[0]))}}
             for j, n in enumerate(names)
         ]
         return replace(score, by_record=mean[best], records=None, by_variable=Rows.of(by_variable),
@@ -150,8 +150,8 @@ class _Changes:
             prior = np.clip(np.nan_to_num(self.fits[group].predict(own, s)), _LEAST, 1.0)
             by_s = _guessed(prior, x)
         found = {
-            RULES[0]: np.where(shown, (x == y).astype(np.float64), mode), RULES[1]: _guessed(frequency * likely, x),
-            RULES[2]: _guessed(prior * likely, x), MODE: mode, GIVEN_S: by_s,
+            _RULES[0]: np.where(shown, (x == y).astype(np.float64), mode), _RULES[1]: _guessed(frequency * likely, x),
+            _RULES[2]: _guessed(prior * likely, x), MODE: mode, GIVEN_S: by_s,
         }
         return {rule: np.where(there, credit, np.nan) for rule, credit in found.items()}
 

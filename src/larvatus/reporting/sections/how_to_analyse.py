@@ -28,7 +28,7 @@ PARTLY = (
     "A step was not applied to some values, columns or records. Relations between masked and unmasked values may have "
     "changed; so may means and variances if zeros or signs were preserved."
 )
-RULES = "Values were adjusted to satisfy rules. This may have changed means, variances and relations."
+_RULES = "Values were adjusted to satisfy rules. This may have changed means, variances and relations."
 NO_CODE = "There is no ready-made correction for this. Analyse the file with these changes and the losses below in mind."
 
 
@@ -72,7 +72,7 @@ def _changed(candidate: Candidate, about: About) -> list[ReportBlock]:
     clauses = [*candidate.altered, *[_UNKNOWN] * (len(told) - len(candidate.altered))]
     items = [f"{words(name).capitalize()}: {said}." for name, said in zip(told, clauses, strict=False) if said]
     items += [PARTLY] if any(_partly(step, about) for step in candidate.steps) else []
-    items += [RULES] if candidate.rules else []
+    items += [_RULES] if candidate.rules else []
     if not items:
         return []
     return [Paragraph("Masking affects analyses of the file as follows:"), Listing(tuple(items)), Paragraph(NO_CODE)]
