@@ -173,6 +173,22 @@ def test_true_categories_pass_no_tier():
     assert abs(inferred.value - inferred.chance) < 0.1  # S says nothing about the diagnosis
 
 
+def test_linkage_uses_the_transition_law_of_categories():
+    """Four categorical columns with unequal chances to change: an intruder who knows them finds more than by agreement."""
+    rng = np.random.default_rng(11)
+    n, stay = 400, (0.95, 0.9, 0.3, 0.2)
+    frame = pd.DataFrame({f"c{j}": rng.integers(0, 8, n).astype(str) for j in range(4)})
+    released = frame.copy()
+    for j, p in enumerate(stay):
+        moved = rng.random(n) > p
+        shifted = (frame[f"c{j}"].astype(int) + rng.integers(1, 3, n)) % 8
+        released[f"c{j}"] = np.where(moved, shifted.astype(str), frame[f"c{j}"])
+    data = lv.read(frame, confidential=list(frame), nominal=list(frame))
+    scores = lv.risk(data, released, ["mixed_linkage", "nearest_record", "probabilistic_linkage"], row_order="keep")
+    assert scores.mixed_linkage.value > 1.3 * max(scores.nearest_record.value, scores.probabilistic_linkage.value)
+    assert scores.mixed_linkage.chance == pytest.approx(1 / n)
+
+
 def test_categories_drawn_anew_are_at_their_baseline():
     frame, _ = _diagnoses()
     released = frame.assign(diagnosis=np.random.default_rng(10).permutation(frame["diagnosis"]))

@@ -47,7 +47,9 @@ class PostRandomisation(Mask):
     scale_free: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"stay", "invariant", "matrix"})
-    nemesis: ClassVar[tuple[str, ...]] = ("probabilistic_linkage", "attribute_inference")
+    nemesis: ClassVar[tuple[str, ...]] = (
+        "category_disclosure", "mixed_linkage", "probabilistic_linkage", "attribute_inference",
+    )
 
     stay: Stay | tuple[Stay, ...] | dict[str, Stay] = Field(
         default=0.8, description="probability of keeping the level, before the correction that keeps frequencies"
