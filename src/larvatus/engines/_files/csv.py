@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError
 from larvatus.data.text_columns import MISSING
+from larvatus.engines._files.quotation_marks import check_quotation_marks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,10 +26,11 @@ def csv_header(path: Path) -> tuple[list[str], str]:
             bare = re.sub(r'"[^"]*"', "", _first_record(file))
             delimiter = max(",;\t|", key=lambda d: (bare.count(d), d == ","))
             file.seek(0)
-            names = next(csv.reader(file, delimiter=delimiter), [])
+            names = next(csv.reader(file, delimiter=delimiter, strict=True), [])
     except UnicodeDecodeError:
         raise ReadError(f"{path.name} is not UTF-8 text. Convert it, for example with iconv.") from None
     except csv.Error:
+        check_quotation_marks(path, delimiter)
         raise ReadError(f"{path.name} has a header that cannot be parsed. Look for an unclosed quotation mark in it.") from None
     except OSError as error:
         raise ReadError(f"{path.name} cannot be read: {error.strerror}.") from None
@@ -46,6 +48,15 @@ def _first_record(file: IO[str]) -> str:
     while (marks := marks + lines[-1].count('"')) % 2 and lines[-1] and len(lines) < LONGEST_HEADER:
         lines.append(file.readline())
     return "".join(lines)
+
+
+def csv_looks(path: Path, names: Sequence[str]) -> dict[str, Looks]:
+    """What the cells of the named columns look like. A file with an open quotation mark is refused."""
+    check_quotation_marks(path, csv_header(path)[1])
+    looks = {n: Looks() for n in names}
+    for batch in csv_texts(path, names):
+        looks = {n: looks[n] | Looks.of(batch.column(n)) for n in names}
+    return looks
 
 
 def csv_texts(path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
-from larvatus.engines._files.csv import Looks, csv_header, csv_texts
+from larvatus.engines._files.csv import Looks, csv_header, csv_looks, csv_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -139,8 +139,8 @@ def _csv_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], Read
 
     looks = {n: Looks() for n in names}
     for path in parts.paths:
-        for batch in csv_texts(path, names):
-            looks = {n: looks[n] | Looks.of(batch.column(n)) for n in names}
+        found = csv_looks(path, names)
+        looks = {n: looks[n] | found[n] for n in names}
     fields = {n: look.typed(pa.array([], type=pa.string())).type for n, look in looks.items()}
 
     def read() -> Iterator[tuple[int, Any]]:

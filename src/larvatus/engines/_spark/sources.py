@@ -14,7 +14,7 @@ import numpy as np
 from larvatus.core.errors import ReadError
 from larvatus.core.scratch_names import scratch
 from larvatus.engines._disk.reading import Origin
-from larvatus.engines._files.csv import Looks, csv_texts
+from larvatus.engines._files.csv import Looks, csv_looks, csv_texts
 from larvatus.engines._files.sources import BUFFER, ROWS_READ, Parts, _key, arrow_table, batches_of, parts_of, without_views
 from larvatus.engines._spark.jobs import SparkCluster, in_arrow
 from larvatus.engines._spark.session import is_spark
@@ -162,10 +162,7 @@ def _of_texts(cluster: SparkCluster, parts: Parts, names: Sequence[str]) -> Sour
 
 
 def _looked(names: Sequence[str], part: SourcePart) -> dict[str, Looks]:
-    looks = {n: Looks() for n in names}
-    for batch in csv_texts(Path(part.path), names):
-        looks = {n: looks[n] | Looks.of(batch.column(n)) for n in names}
-    return looks
+    return csv_looks(Path(part.path), names)
 
 
 def _of_frame(
