@@ -13,7 +13,7 @@ from larvatus.core.arrays import Ints
 from larvatus.core.errors import RecordIdError
 from larvatus.data.contracts import Array, Column, RecordTable, Words
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
-from larvatus.engines._files.columns import as_array, to_arrow
+from larvatus.engines._files.columns import as_array, to_arrow, used_levels
 from larvatus.engines._files.frames import as_frame, as_read, frame_dtypes, frame_kind, plain_index
 from larvatus.engines._files.record_ids import paired_records, record_ids
 from larvatus.engines._files.sources import arrow_table, column_names, keyed_order_of
@@ -85,10 +85,9 @@ class Memory:
         order = np.argsort(held.position, kind="stable")
         out = self._arrow(held, names, order)
         source: _Source = as_memory(like).source
-        whole = out.num_rows == source.kept.num_rows or not source.kept.num_columns
         index = None if source.index is None else source.index[held.position[order]]
         fitting = {n: d for n, d in source.dtypes.items() if n in names and as_read(held.columns[n], source.columns)}
-        return as_frame(out, source.kind, source.types, fitting, index, whole, held.columns)
+        return as_frame(out, source.kind, source.types, fitting, index)
 
     def write(
         self, table: RecordTable, names: Sequence[str], path: Path, order: Words | None, pairing: Path | None, overwrite: bool
@@ -110,7 +109,7 @@ class Memory:
         out = {}
         for name in names:
             if name in source.kept.column_names and not table.columns[name].replaced:
-                out[name] = _taken(source.kept.column(name), table.position[rows])
+                out[name] = used_levels(source.kept.column(name).take(pa.array(table.position[rows])))
             else:
                 like = source.types.get(name) if as_read(table.columns[name], source.columns) else None
                 out[name] = to_arrow(table.columns[name], table.values[name][rows], like)
@@ -143,16 +142,6 @@ def _own(table: pa.Table, kind: str) -> pa.Table:
     return table.take(np.arange(table.num_rows)) if kind == "pandas" else table
 
 
-
-
-def _taken(column: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
-    """Rows of a column; levels that only dropped rows had are removed."""
-    import pyarrow as pa
-
-    out = column.take(pa.array(rows))
-    if len(rows) == len(column) or not pa.types.is_dictionary(column.type):
-        return out
-    return out.cast(column.type.value_type).dictionary_encode().cast(column.type)
 
 
 def _cross(

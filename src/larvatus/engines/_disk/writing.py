@@ -142,7 +142,7 @@ def disk_frame(
         index = origin.index[np.sort(position)]
     dtypes = {n: d for n, d in origin.dtypes.items() if n in names and as_read(table.columns[n], origin.columns)}
     types = {n: out.schema.field(n).type if hasattr(d, "categories") else origin.types[n] for n, d in dtypes.items()}
-    return as_frame(out, origin.kind, types, dtypes, index, out.num_rows == origin.rows, table.columns)
+    return as_frame(out, origin.kind, types, dtypes, index)
 
 
 def check_targets(path: Path, pairing: Path | None, overwrite: bool) -> None:

@@ -183,6 +183,23 @@ def names_array(column: Column, codes: Array, like: Any) -> pa.Array:
     return pa.array(list(column.levels), type=like).take(pa.array(codes, mask=codes < 0))
 
 
+def used_levels(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column whose dictionary has only levels of its own rows: in their stated order, or else as they appear."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if not pa.types.is_dictionary(kind):
+        return column
+    plain = column.cast(kind.value_type)
+    if not kind.ordered:
+        return plain.dictionary_encode().cast(kind)
+    every = column.unify_dictionaries().chunk(0).dictionary if column.num_chunks else pa.array([], type=kind.value_type)
+    levels = every.filter(pc.is_in(every, value_set=plain.unique().drop_null()))
+    codes = pc.index_in(plain, value_set=levels).cast(kind.index_type)
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(c, levels, ordered=True) for c in codes.chunks], type=kind)
+
+
 def number_array(values: Array, like: Any, whole: bool) -> pa.Array:
     """Numbers: in the original integer type if all are whole, else as floats."""
     import pyarrow as pa

@@ -19,15 +19,6 @@ def _cannot_be_missing(dtype: Any, column: pa.ChunkedArray) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "iub" and column.null_count > 0
 
 
-def _all_levels(out: pa.ChunkedArray, column: Column) -> bool:
-    """Whether every level that was read still occurs; otherwise the frame's categories would show the others."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    plain = out.cast(out.type.value_type) if pa.types.is_dictionary(out.type) else out
-    return bool(pc.count_distinct(plain, mode="only_valid").as_py() == len(column.levels))
-
-
 def as_read(column: Column, columns: Mapping[str, Column]) -> bool:
     """Whether the column still has the kind and levels with which it was read. Only then does its Arrow type fit."""
     read = columns.get(column.name, column)
@@ -35,10 +26,9 @@ def as_read(column: Column, columns: Mapping[str, Column]) -> bool:
 
 
 def as_frame(
-    table: pa.Table, kind: str, types: Mapping[str, pa.DataType], dtypes: Mapping[str, Any], index: Any, whole: bool,
-    columns: Mapping[str, Column],
+    table: pa.Table, kind: str, types: Mapping[str, pa.DataType], dtypes: Mapping[str, Any], index: Any
 ) -> Any:
-    """An Arrow table as the kind of data frame of the source, with its column types."""
+    """An Arrow table as the kind of data frame of the source, with its column types; only categories in use are listed."""
     if kind == "pyarrow":
         return table
     import narwhals as nw
@@ -47,9 +37,8 @@ def as_frame(
     same = {
         n: d for n, d in dtypes.items()
         if table.schema.field(n).type == types[n] and not _cannot_be_missing(d, table.column(n))
-        and (not hasattr(d, "categories") or (whole and _all_levels(table.column(n), columns[n])))
     }
-    frame = _retyped(frame, table, same)
+    frame = _with_used_levels(_retyped(frame, table, same))
     if index is not None:
         frame.index = index
     return frame
@@ -77,6 +66,20 @@ def _retyped(frame: Any, table: pa.Table, dtypes: Mapping[str, Any]) -> Any:
             frame[name] = dtypes[name].__from_arrow__(table.column(name))
         else:
             frame[name] = frame[name].astype(dtypes[name])
+    return frame
+
+
+def _with_used_levels(frame: Any) -> Any:
+    """Categoricals of pandas and enumerations of polars without the categories that no row has."""
+    for name in frame.columns:
+        column = frame[name]
+        if hasattr(frame, "with_columns"):
+            if type(column.dtype).__name__ == "Enum":
+                used = set(column.unique().to_list())
+                narrow = type(column.dtype)([c for c in column.dtype.categories.to_list() if c in used])
+                frame = frame.with_columns(column.cast(narrow))
+        elif hasattr(column, "cat") and hasattr(column.cat, "remove_unused_categories"):
+            frame[name] = column.cat.remove_unused_categories()
     return frame
 
 
