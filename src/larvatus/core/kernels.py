@@ -1,9 +1,14 @@
-"""One decorator for compiled loops; compiled code is cached if a folder is writable."""
+"""One decorator for compiled loops; compiled code is cached in a folder that only its owner can write.
+
+Numba's cache consists of pickles, and reading a pickle runs what it says. A folder is therefore used only if it belongs to this
+user, nobody else can write to it or to what is in it, and nobody else can put another one in its place.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,31 +21,92 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 SOURCES = "larvatus_sources"
 
 
-def _writable(folder: Path) -> bool:
+def _made(folder: Path) -> bool:
+    """Whether the folder exists, made for its owner alone if it did not, and can be written to."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for part in [*reversed(folder.parents), folder]:
+            if not part.exists():
+                part.mkdir(mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
             return True
     except OSError:
         return False
 
 
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def _is_mine(found: os.stat_result) -> bool:
+    return found.st_uid in (os.getuid(), 0)
+
+
+def _in_safe_place(folder: Path) -> bool:
+    """Whether nobody else can write to the folder, or replace it or a folder above it.
+
+    In a folder with the sticky bit, such as /tmp, others can add files but not replace those of this user.
+    """
+    if not hasattr(os, "getuid"):  # pragma: no cover - Windows, where the folders of a user are closed to others
+        return True
+    try:
+        own, above = folder.lstat(), [p.lstat() for p in folder.parents]
+    except OSError:
+        return False
+    return _is_mine(own) and not own.st_mode & _OTHERS_WRITE and all(
+        _is_mine(p) and (p.st_mode & stat.S_ISVTX or not p.st_mode & _OTHERS_WRITE) for p in above
+    )
+
+
+@cache
+def _safe_below(folder: Path) -> bool:
+    """Whether everything in a folder belongs to this user, and is out of reach of others or cannot be written by them."""
+    if not hasattr(os, "getuid"):  # pragma: no cover - Windows
+        return True
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        own, below = folder.lstat(), [p.lstat() for p in folder.rglob("*")]
+    except OSError:
+        return False
+    closed = not own.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+    return all(
+        _is_mine(p) and not stat.S_ISLNK(p.st_mode) and (closed or not p.st_mode & _OTHERS_WRITE) for p in (own, *below)
+    )
+
+
 @cache
 def cache_folder() -> Path | None:
-    """The folder for compiled kernels, or None if no folder is writable."""
+    """The folder for compiled kernels, or None if no folder is both writable and safe."""
     named = os.environ.get("LARVATUS_CACHE") or os.environ.get("NUMBA_CACHE_DIR")
     base = os.environ.get("XDG_CACHE_HOME")
     choices = [Path(named)] if named else []
     choices.append(Path(base) / "larvatus" if base else Path(os.path.expanduser("~")) / ".cache" / "larvatus")
-    for folder in choices:
-        if _writable(folder):
-            return folder
-    warnings.warn(
-        "no writable folder for compiled kernels: they are compiled at every start. Set LARVATUS_CACHE to such a folder.",
-        RuntimeWarning,
-        stacklevel=2,
-    )
+    unsafe = False
+    for choice in choices:
+        folder = Path(os.path.realpath(choice))
+        if _made(folder):
+            if _in_safe_place(folder):
+                if unsafe:
+                    _note_unsafe()
+                return folder
+            unsafe = True
+    if unsafe:
+        _note_unsafe()
+    else:
+        warnings.warn(
+            "no writable folder for compiled kernels: they are compiled at every start. Set LARVATUS_CACHE to such a folder.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return None
+
+
+@cache
+def _note_unsafe() -> None:
+    warnings.warn(
+        "other users can write to the folder for compiled kernels, so kernels in it are not used. Set LARVATUS_CACHE to a folder "
+        "that only you can write to.",
+        RuntimeWarning,
+        stacklevel=3,
+    )
 
 
 def kernel(**options: Any) -> Callable[[_F], _F]:
@@ -51,9 +117,13 @@ def kernel(**options: Any) -> Callable[[_F], _F]:
 
     def wrap(function: _F) -> _F:
         sources = _sources(function)
-        if folder is not None:
-            setattr(numba.config, "CACHE_DIR", str(folder / _digest(sources)))  # noqa: B010 (made at run time)
-        compiled: _F = numba.njit(cache=folder is not None, nogil=True, **options)(function)
+        own = None if folder is None else folder / _digest(sources)
+        if own is not None and not _safe_below(own):
+            _note_unsafe()
+            own = None
+        if own is not None:
+            setattr(numba.config, "CACHE_DIR", str(own))  # noqa: B010 (made at run time)
+        compiled: _F = numba.njit(cache=own is not None, nogil=True, **options)(function)
         setattr(compiled, SOURCES, sources)
         return compiled
 

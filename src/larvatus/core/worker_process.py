@@ -2,6 +2,9 @@
 
 The standard library's pools either run the caller's script again in every process (spawn) or copy a process that has threads
 (fork). This one does neither: a new interpreter receives a state and then calls, through pipes and never through files.
+
+The interpreter starts in isolated mode, with the path of this one but without the working folder: that is where the data are,
+and a file beside them named as a standard module would be run in its place.
 """
 
 from __future__ import annotations
@@ -11,12 +14,14 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-_START = "from larvatus.core.worker_process import serve; serve()"
+_START = "import sys; sys.path[:] = sys.argv[1:]; from larvatus.core.worker_process import serve; serve()"
 
 
 class WorkerGone(Exception):
@@ -26,12 +31,11 @@ class WorkerGone(Exception):
 class Worker:
     """One process with one state; `call` runs a function there. Use it from one thread at a time."""
 
-    def __init__(self, state: Any) -> None:
+    def __init__(self, state: Any, environment: Mapping[str, str] | None = None) -> None:
         first = _packed(state)
-        paths = os.pathsep.join(p for p in sys.path if p)
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": paths, "PYTHONWARNINGS": "default"},
+            [sys.executable, "-I", "-W", "default", "-c", _START, *module_folders()],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **(environment or {})},
         )
         self._write(first)
 
@@ -73,6 +77,19 @@ class Worker:
             raise WorkerGone from None
 
 
+def module_folders() -> list[str]:
+    """The folders from which this process imports modules, without the working folder; WorkerGone if the package is there."""
+    try:
+        here = os.path.realpath(os.getcwd())
+    except OSError:  # the folder was removed
+        raise WorkerGone from None
+    folders = [os.path.abspath(p) for p in sys.path if p]
+    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if os.path.realpath(own) == here:
+        raise WorkerGone
+    return [p for p in folders if os.path.realpath(p) != here]
+
+
 def _packed(value: Any) -> bytes:
     """A value as bytes; WorkerGone if it cannot be pickled, such as a method defined in a script."""
     try:
@@ -84,6 +101,7 @@ def _packed(value: Any) -> bytes:
 def serve() -> None:
     """Answer calls until the parent is gone; printed output goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     try:
@@ -101,3 +119,10 @@ def serve() -> None:
             answers.flush()
     except Exception:  # the parent is gone, or its message cannot be read here: it continues alone
         os._exit(1)
+
+
+def _watch(parent: int) -> None:
+    """Exit when the parent has ended, also in the middle of a call."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)

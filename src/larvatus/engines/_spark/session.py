@@ -32,6 +32,7 @@ QUIET = {
     "spark.log.structuredLogging.enabled": "false", "spark.log.level": "OFF", "spark.executor.syncLogLevel.enabled": "true",
 }
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+NOTHING_BESIDE_THE_DATA = {"spark.executorEnv.PYTHONSAFEPATH": "1"}  # executors do not import modules from their working folder
 WRAPPER = """#!/bin/sh
 # This Java lacks the module jdk.incubator.vector, which Spark requests but does not need.
 for word do
@@ -108,7 +109,7 @@ def start_session(master: str, **more: str) -> SparkSession:
     here = master.startswith("local")
     settings = {**QUIET, "spark.local.dir": str(folder.path / "spark"), "spark.sql.warehouse.dir": str(folder.path / "tables")}
     settings |= {"spark.pyspark.python": _python(), "spark.pyspark.driver.python": sys.executable} if here else {}
-    settings |= {**LOOPBACK, "spark.executorEnv.OPENBLAS_NUM_THREADS": "1"} if here else {}
+    settings |= {**LOOPBACK, "spark.executorEnv.OPENBLAS_NUM_THREADS": "1", **NOTHING_BESIDE_THE_DATA} if here else {}
     with _environment(master, folder, here):
         builder = SparkSession.builder.appName("larvatus").master(master)
         for key, value in (settings | more).items():
@@ -150,7 +151,7 @@ def _environment(master: str, folder: WorkFolder, here: bool) -> Iterator[None]:
     """The environment variables that Spark reads while it starts."""
     wanted = {"JAVA_HOME": java_home(folder.path)}
     if here:
-        wanted |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": _python()}
+        wanted |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": _python(), "PYTHONSAFEPATH": "1"}
     if master.startswith("local-cluster") and "SPARK_HOME" not in os.environ:
         wanted["SPARK_HOME"] = _home(folder.path)
     before = {k: os.environ.get(k) for k in wanted}

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
-import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from queue import SimpleQueue
 
 from larvatus.core.progress import Progress, silent
+from larvatus.core.worker_process import Worker, WorkerGone
 from larvatus.papers.framework.cache import ResultCache, Task
 from larvatus.papers.framework.catalogue import papers
 from larvatus.papers.framework.model import Experiment, Paper, Where
+
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
 def run_task(task: Task, where: Where) -> dict[str, float]:
@@ -49,38 +49,47 @@ def _results(
     waiting: Sequence[Task], where: Where, jobs: int, done: int, total: int, progress: Progress
 ) -> Iterator[tuple[Task, dict[str, float]]]:
     """Results as they arrive: from this process if jobs is 1, else from worker processes."""
-    if jobs == 1 or len(waiting) < 2:
+    workers = _workers(where, min(jobs, len(waiting)))
+    if not workers:
         for i, task in enumerate(waiting):
             progress(f"{task.paper} {task.experiment}, seed {task.seed}", done + i, total)
             yield task, run_task(task, where)
         return
-    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_one_thread)
+    idle: SimpleQueue[Worker] = SimpleQueue()
+    for worker in workers:
+        idle.put(worker)
+
+    def run(task: Task) -> dict[str, float]:
+        worker = idle.get()
+        try:
+            found: dict[str, float] = worker.call(_run_there, task)
+            return found
+        finally:
+            idle.put(worker)
+
+    pool = ThreadPoolExecutor(len(workers))
     try:
-        futures = {pool.submit(run_task, task, where): task for task in waiting}
+        futures = {pool.submit(run, task): task for task in waiting}
         for i, future in enumerate(as_completed(futures)):
             task = futures[future]
             progress(f"{task.paper} {task.experiment}, seed {task.seed}", done + i, total)
             yield task, future.result()
-    except BaseException:
-        for worker in multiprocessing.active_children():  # otherwise we would wait minutes for their current tasks
-            worker.terminate()
-        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+        for worker in workers:  # otherwise we would wait minutes for their current tasks
+            worker.stop()
+        pool.shutdown()
+        for worker in workers:
+            worker.close()
 
 
-def _one_thread() -> None:
-    """Set up one worker per core: linear algebra on one thread, interrupts handled by the parent.
-
-    A worker exits if its parent is killed.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ[name] = "1"
+def _workers(where: Where, number: int) -> list[Worker]:
+    """Worker processes that use one thread each; none if one process is enough or they cannot be started."""
+    try:
+        return [Worker(where, _ONE_THREAD) for _ in range(number)] if number > 1 else []
+    except WorkerGone:
+        return []
 
 
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
+def _run_there(where: Where, task: Task) -> dict[str, float]:
+    return run_task(task, where)
