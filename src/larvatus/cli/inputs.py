@@ -51,6 +51,10 @@ class RoleOptions:
         """Options for small sub-groups; none if nothing is masked."""
         return {}
 
+    def files(self) -> list[Path | str]:
+        """The files that these options name: the study file and taxonomies."""
+        return [*files_of(self.study), *_files_of(self.taxonomy or ()).values()]
+
     def load(self) -> Study:
         """The study file or an empty study, with the options applied."""
         study = Study.read(self.study) if self.study else Study()
@@ -104,6 +108,18 @@ def _files_of(given: Sequence[str]) -> dict[str, str]:
     if wrong:
         raise StudyError([f"--taxonomy: {t!r} cannot be read; write COLUMN=FILE.csv." for t in wrong], "command line")
     return {column.strip(): file.strip() for column, _, file in parts}
+
+
+def files_of(study: Path | None) -> list[Path | str]:
+    """A study file, and the taxonomies that it names. A file that cannot be read is reported by what reads it."""
+    if study is None:
+        return []
+    try:
+        roles = tomllib.loads(study.read_text(encoding="utf-8")).get("roles", {})
+        trees = roles.get("taxonomies", {}).values()
+    except (OSError, ValueError, AttributeError):
+        trees = ()
+    return [study, *(study.parent / tree for tree in trees if isinstance(tree, str))]
 
 
 def override(kind: Any, value: Any, options: Mapping[str, Any]) -> Any:

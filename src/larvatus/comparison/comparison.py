@@ -114,6 +114,7 @@ class Comparison:
     limits: Limits = field(default_factory=Limits)
     reused: tuple[str, ...] = field(default=(), compare=False)
     warnings: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         lost = f", {len(self.not_made)} not made" if self.not_made else ""
@@ -259,8 +260,10 @@ class Comparison:
     ) -> Path:
         """Write the report as one HTML file that opens offline; the other parameters are those of `html`."""
         from larvatus.core.files import write_text
+        from larvatus.core.input_paths import refuse_inputs
 
         target = Path(path)
+        refuse_inputs([target], self.inputs)
         write_text(target, self.html(edition, release, chosen, reason, warned), overwrite)
         return target
 

@@ -102,8 +102,8 @@ def cache_folder() -> Path | None:
 @cache
 def _note_unsafe() -> None:
     warnings.warn(
-        "other users can write to the folder for compiled kernels, so kernels in it are not used. Set LARVATUS_CACHE to a folder "
-        "that only you can write to.",
+        "other users can write to the folder for compiled kernels, so kernels in it are not used. Set LARVATUS_CACHE to a "
+        "folder that only you can write to.",
         RuntimeWarning,
         stacklevel=3,
     )

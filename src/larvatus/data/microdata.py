@@ -24,12 +24,16 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Microdata:
-    """A table held by an engine, the roles of its columns, and the sub-groups within which masks run."""
+    """A table held by an engine, the roles of its columns, and the sub-groups within which masks run.
+
+    `inputs` are the files, folders and patterns that it was read from: nothing is written over them.
+    """
 
     table: RecordTable
     roles: Roles
     sub_groups: SubGroups
     engine: Engine
+    inputs: tuple[str, ...] = ()
 
     @property
     def groups(self) -> Groups:

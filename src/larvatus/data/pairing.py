@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from larvatus.core.errors import PairingError, RolesError, nearest_names
+from larvatus.core.input_paths import paths_read
 from larvatus.data.alignment import check_same_given, in_records_of
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -33,7 +34,7 @@ def as_release(
     roles, groups = _roles_for(data, names)
     label = name or (Path(other).name if isinstance(other, str | Path) else "released")
     table = data.engine.read(other, roles, groups, Path(pairing) if pairing else None)
-    released = Microdata(table, roles, groups, data.engine)
+    released = Microdata(table, roles, groups, data.engine, paths_read(other, pairing))
     for n in released.confidential:
         if (table.columns[n].kind, data.table.columns[n].kind) == ("nominal", "number"):
             raise RolesError(

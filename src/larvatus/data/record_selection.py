@@ -6,8 +6,9 @@ import csv
 import hashlib
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,12 @@ def write_ids(path: Path, ids: Sequence[int], overwrite: bool = False) -> None:
     check_free(path, overwrite)
     with moved_in_place(path, private=True) as temporary:
         temporary.write_text("\n".join([_OWN, *map(str, ids)]) + "\n", encoding="utf-8")
+
+
+def lists_of(steps: Iterable[Any], folder: Path | None = None) -> list[Path]:
+    """The files of record ids that steps name in `where`; a step is a mask or its settings."""
+    asked = [s.get("where") if isinstance(s, Mapping) else s.where for s in steps]
+    return [(folder or Path()) / w[len(MARK) :] for w in asked if isinstance(w, str) and w.startswith(MARK)]
 
 
 def with_records(step: Mask, folder: Path | None, record_id: str | None) -> Mask:

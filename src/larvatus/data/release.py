@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from larvatus.core.errors import ReadError, WriteError
 from larvatus.core.files import check_free
+from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Mask
 from larvatus.data.method_parsing import redacted_settings
@@ -47,6 +48,12 @@ class Release:
     def data(self) -> Microdata:
         """The first copy."""
         return self.copies[0]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The files, folders and patterns that the release was made from."""
+        every = [*self.copies, *(copy for other in self.others for copy in other.copies)]
+        return tuple(dict.fromkeys(path for data in every for path in data.inputs))
 
     def frame(self, copy: int = 0) -> Any:
         """The released columns in original row order, as the same kind of data frame as the source; copies count from 0."""
@@ -104,6 +111,7 @@ class Release:
             raise WriteError(f"row_order: must be \"random\" or \"keep\", got {row_order!r}.")
         targets = copy_paths(Path(path), len(self.copies))
         beside = Path(pairing) if pairing else None
+        refuse_inputs([*targets, beside], self.inputs)
         for target in targets:
             check_free(target, overwrite)
             if beside is not None and beside.absolute() == target.absolute():

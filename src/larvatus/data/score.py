@@ -180,6 +180,7 @@ class Scores(tuple[Score, ...]):
     """Several scores of one release, in the order requested; `not_run` lists the methods that do not apply, with reasons."""
 
     not_run: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
 
     def summary(self) -> Rows:
         """One row per score."""
@@ -192,8 +193,10 @@ class Scores(tuple[Score, ...]):
         that find the record, then at random. Records that no attack found are never included. With `file`, the ids are also
         written to a file that only its owner can read; a step with `where = "@FILE"` then masks just these records.
         """
+        from larvatus.core.input_paths import refuse_inputs
         from larvatus.data.record_selection import records_most_at_risk, write_ids
 
+        refuse_inputs([file], self.inputs)
         ids = records_most_at_risk(self, share)
         if file is not None:
             write_ids(Path(file), ids, overwrite)

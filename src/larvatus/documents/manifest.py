@@ -15,6 +15,7 @@ from typing import Any
 
 from larvatus.core.errors import StudyError
 from larvatus.core.files import check_free, moved_in_place, write_text
+from larvatus.core.input_paths import refuse_inputs
 from larvatus.data.contracts import engine_name
 from larvatus.data.method_parsing import redacted_settings
 from larvatus.data.microdata import Microdata
@@ -115,6 +116,7 @@ def write_beside(
     decided = decided or DecisionFacts()
     outside, internal = manifest_paths(path, inside)
     files = described_files(copy_paths(path, len(release.copies)), [c.rows for c in release.copies])
+    refuse_inputs(paths_beside(path, inside), (*release.inputs, *original.inputs))
     for target in paths_beside(path, inside):
         check_free(target, overwrite)
     book = make_codebook(release, original, labels, path.suffix)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from larvatus.attacks.linkage.joined_releases import joined_with, stronger_of
 from larvatus.attacks.scoring.credits import with_record_ids
 from larvatus.core.errors import EngineError, PairingError, RiskError, RolesError, UtilityError, nearest_names
+from larvatus.core.input_paths import paths_read
 from larvatus.core.progress import Progress, heard_by, silent
 from larvatus.core.randomness import RecordRandom, stream_key
 from larvatus.data.accepted_types import AttackLike, IntruderLike, ReleaseLike
@@ -48,7 +49,7 @@ def risk(
     others = others_of(data, who.other_releases if other_releases is None else other_releases, other_pairings, row_order)
     scores = run_attacks(data, candidate, methods, who, others, must, progress)
     read_in = Scores(with_read_notes(s, candidate, release) for s in scores)
-    read_in.not_run = scores.not_run
+    read_in.not_run, read_in.inputs = scores.not_run, scores.inputs
     return read_in
 
 
@@ -79,6 +80,7 @@ def run_attacks(
         raise RiskError(left_out[0] if left_out else "risk: the list of attacks is empty. Name one, or omit it for all.")
     scores = Scores(with_record_ids(out, candidate.data))
     scores.not_run = tuple(f"not run: {why}" for why in left_out)
+    scores.inputs = (*data.inputs, *(p for r in (candidate, *others) for p in r.inputs), *paths_read(who.file))
     return scores
 
 

@@ -41,6 +41,8 @@ from larvatus.study import Execution, PlannedRelease, Scoring, Study, planned_of
 from larvatus.study.redaction import told_study
 from larvatus.study.scoring import scoring_of
 
+PAIRINGS = "pairings"
+
 
 def compare(
     data: Microdata, releases: Sequence[ReleaseLike | PlannedRelease | SettingsTable] | Study,
@@ -182,7 +184,7 @@ def compare_candidates(
     lost = tuple(n for i in sorted(outcomes) if isinstance(n := outcomes[i], NotMade))
     there = tuple(labels[i] for i in ready)
     told = (study.purpose, told_study(study.plain())) if study else ()
-    return Comparison(made, about(data, work.who, *told), lost, scoring.combine, scoring.limits, there)
+    return Comparison(made, about(data, work.who, *told), lost, scoring.combine, scoring.limits, there, inputs=data.inputs)
 
 
 def _labels(given: Sequence[Any]) -> list[str]:
@@ -225,7 +227,7 @@ def _candidate(work: Work, job: Job, progress: Progress) -> Candidate:
         if job.label in work.targets:
             target = work.targets[job.label]
             (place / FILES / target.parent).mkdir()
-            pairing = place / FILES / "pairings" / f"{target.stem}.parquet" if work.pairings else None
+            pairing = place / FILES / PAIRINGS / f"{target.stem}.parquet" if work.pairings else None
             if pairing is not None:
                 pairing.parent.mkdir(mode=0o700)
             release.write(place / FILES / target, work.row_order, pairing)

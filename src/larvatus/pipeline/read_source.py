@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from larvatus.core.errors import LarvatusWarning, RolesError
+from larvatus.core.input_paths import paths_read
 from larvatus.data.contracts import Engine
 from larvatus.data.microdata import Microdata
 from larvatus.data.roles import Roles, SubGroups, released_columns
@@ -51,11 +52,12 @@ def read(
     elif confidential is not None or taxonomies:
         raise RolesError(f"read: give roles, or {'taxonomies' if taxonomies else 'confidential'} = …, not both.")
     settings = settings_of(sub_groups)
+    inputs = paths_read(source, *(tree for tree in roles.taxonomies.values() if isinstance(tree, str | Path)))
     roles = with_taxonomies(roles)
     used, why = engine_for(source, engine, memory, len(released_columns(roles, settings)), master)
     if why:
         warnings.warn(why, LarvatusWarning, stacklevel=2)
-    return Microdata(used.read(source, roles, settings), roles, settings, used)
+    return Microdata(used.read(source, roles, settings), roles, settings, used, inputs)
 
 
 def read_for_study(source: str | Path, study: Study) -> Microdata:

@@ -14,12 +14,13 @@ from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.decision_record import decision_on, warnings_of
 from larvatus.core.errors import LimitWarning, StudyError, WriteError
 from larvatus.core.files import check_folder, moved_into, write_text
+from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.progress import Progress, silent
 from larvatus.core.randomness import checked_secret, stream_key
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import csv_text
-from larvatus.documents.manifest import INSIDE, complete, decided_for, manifest_paths, write_beside
+from larvatus.documents.manifest import INSIDE, complete, decided_for, manifest_paths, paths_beside, write_beside
 from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.pipeline.candidates.cache import FOLDER as KEPT
 from larvatus.pipeline.candidates.cache import CandidateCache, cache_key, data_digest, file_digest, kept_in
@@ -58,6 +59,7 @@ def search_study(
     if output_dir is None:
         return found_in(None)[0]
     check_folder(Path(output_dir))
+    refuse_inputs(search_files(Path(output_dir), suffix), (*data.inputs, *study.input_paths()))
     with kept_in(Path(output_dir) / KEPT, Path(output_dir)) as kept:
         goal = study.goal.model_copy(update={"trials": Goal().trials})  # with more trials the same search continues
         mine = token_hex(16) if secret is None else cache_key(
@@ -75,6 +77,14 @@ def search_study(
     for text in loud:
         warnings.warn(text, LimitWarning, stacklevel=2)
     return replace(found, warnings=loud)
+
+
+def search_files(folder: Path, suffix: str) -> list[Path]:
+    """Every file that a search writes into a folder, and the folder of finished trials."""
+    target = Path("releases") / f"chosen{suffix}"
+    copies = (folder / "releases").glob(f"chosen-*{suffix}")
+    beside = [folder / p for p in (target, *paths_beside(target, Path(INSIDE)))]
+    return [*(folder / name for name in (*_WRITTEN, KEPT)), *beside, *copies]
 
 
 def _check_free(kept: CandidateCache, output_dir: Path, mine: str, release: str, secret: bytes | None, overwrite: bool) -> None:

@@ -14,6 +14,7 @@ from larvatus.comparison.comparison import Comparison
 from larvatus.comparison.decision_record import decision_on, warnings_of
 from larvatus.core.errors import LimitWarning, MaskError, StudyError, WriteError, nearest_names
 from larvatus.core.files import check_folder, moved_into, write_text
+from larvatus.core.input_paths import refuse_inputs
 from larvatus.core.randomness import checked_secret
 from larvatus.data.copies import copies_asked
 from larvatus.data.release import copy_paths
@@ -31,10 +32,12 @@ from larvatus.documents.manifest import (
 from larvatus.measures.analyses.compare import check_can_be_made
 from larvatus.pipeline.candidates.cache import FOLDER as KEPT
 from larvatus.pipeline.candidates.cache import CandidateCache, file_digest, kept_in
-from larvatus.pipeline.compare_releases import compare_candidates, work_of
+from larvatus.pipeline.compare_releases import PAIRINGS, compare_candidates, work_of
 from larvatus.pipeline.read_source import read_for_study
 from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 from larvatus.study.scoring import scoring_of
+
+_REPORTS = ("scores.json", "scores.csv", "report.html", "report_public.html")
 
 
 def run(
@@ -73,6 +76,7 @@ def run(
         found = compare_candidates(work, study.release, asked, study, secret, how.jobs, how.progress)
         return _told_loudly(replace(found, warnings=tuple(warnings_of(found, public, approved, approved_by).values())))
     folder = Path(output_dir)
+    refuse_inputs(output_files(study, folder, files), (*data.inputs, *study.input_paths()))
     targets = _targets(folder, study, f".{files.format}")
     with kept_in(folder / KEPT, folder) as kept:
         there = replace(work, kept=kept, row_order=files.row_order, targets=targets, pairings=files.pairings)
@@ -170,6 +174,14 @@ def _targets(folder: Path, study: Study, suffix: str) -> dict[str, Path]:
         files += _made_of(targets[planned.name], copies)
     check_folder(folder)
     return targets
+
+
+def output_files(study: Study, folder: Path, files: OutputFiles) -> list[Path]:
+    """Every file that a run writes into a folder, and the folder of finished releases."""
+    targets = _targets(folder, study, f".{files.format}")
+    made = [f for r in study.release for f in _made_of(targets[r.name], copies_asked(r.steps)[0])]
+    pairings = [Path(PAIRINGS) / f"{target.stem}.parquet" for target in targets.values()] if files.pairings else []
+    return [folder / p for p in (*made, *pairings)] + [folder / name for name in (*_REPORTS, KEPT)]
 
 
 def _made_of(target: Path, copies: int) -> list[Path]:

@@ -15,11 +15,12 @@ from larvatus.comparison.limits import Limits
 from larvatus.constraints.settings import Constraints
 from larvatus.core.errors import LarvatusError, StudyError, nearest_names
 from larvatus.core.files import write_text
+from larvatus.core.input_paths import refuse_inputs
 from larvatus.data.contracts import Attack, Mask, Measure, Method
 from larvatus.data.intruder import Intruder
 from larvatus.data.method_parsing import method_of, validation_problems
 from larvatus.data.microdata import Microdata
-from larvatus.data.record_selection import MARK
+from larvatus.data.record_selection import MARK, lists_of
 from larvatus.data.roles import Roles, SubGroups, released_columns
 from larvatus.data.taxonomy import with_taxonomies
 from larvatus.documents.codebook import label_problems
@@ -214,8 +215,16 @@ class Study(BaseModel):
 
         return tomli_w.dumps(self.plain())
 
+    def input_paths(self) -> tuple[Path, ...]:
+        """The files that the study reads: its source, the intruder's files and lists of records."""
+        start, names = self.folder or Path(), [r.name for r in self.release]
+        steps = [*(s for r in self.release for s in r.steps), *(s for r in self.search for s in r.steps)]
+        others = [n for n in self.intruder.other_releases if n not in names]
+        return (*(start / p for p in (self.source, self.intruder.file, *others) if p), *lists_of(steps, start))
+
     def write(self, path: str | Path, overwrite: bool = False) -> None:
         """Write the study file."""
+        refuse_inputs([path], self.input_paths())
         write_text(Path(path), self.toml(), overwrite)
 
 

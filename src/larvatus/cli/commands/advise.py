@@ -33,10 +33,12 @@ def advise(
     """
     from larvatus.core.errors import StudyError
     from larvatus.core.files import check_free, write_text
+    from larvatus.core.input_paths import refuse_inputs
     from larvatus.pipeline import advise as walk
     from larvatus.study import study_from_advice
 
     terminal, study = Terminal(quiet, json), roles.load()
+    refuse_inputs([output], [source, *roles.files()])
     if output is not None:
         check_free(output, overwrite)
     with terminal.progress():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -20,7 +19,7 @@ from larvatus.cli.options import (
     Steps,
 )
 from larvatus.cli.output.terminal import Terminal
-from larvatus.core.errors import StudyError, WriteError, nearest_names
+from larvatus.core.errors import StudyError, nearest_names
 
 
 def mask(
@@ -42,9 +41,11 @@ def mask(
         Released file, .parquet or .csv; without an extension, a folder of Parquet files.
     """
     from larvatus.core.files import check_free
+    from larvatus.core.input_paths import refuse_inputs
     from larvatus.data.contracts import Mask
     from larvatus.data.copies import copies_asked
     from larvatus.data.method_parsing import all_of
+    from larvatus.data.record_selection import lists_of
     from larvatus.data.release import copy_paths
     from larvatus.documents.manifest import decided_for, paths_beside, write_beside
     from larvatus.engines._files.targets import check_target
@@ -55,14 +56,12 @@ def mask(
     steps = all_of(Mask, _steps(study, method, step, release, settings))
     secret = secret_of(secret_file)
     files = copy_paths(output, copies_asked(steps)[0])
+    refuse_inputs([*files, *paths_beside(output), pairing], [source, secret_file, *roles.files(), *lists_of(steps)])
     for target in (*files, pairing):
         if target is not None:
             check_target(target, overwrite)
     for target in paths_beside(output):
         check_free(target, overwrite)
-    for target in (*files, *paths_beside(output), pairing):
-        if target is not None and target.exists() and Path(source).exists() and target.samefile(source):
-            raise WriteError(f"{target} is the confidential source itself. Choose another name.")
     with terminal.progress() as progress:
         data = data_of(source, study)
         inside = None if method or step else study.folder

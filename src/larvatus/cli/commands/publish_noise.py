@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from larvatus.cli.inputs import secret_of
+from larvatus.cli.inputs import files_of, secret_of
 from larvatus.cli.options import Json, Overwrite, Quiet, SecretFile
 from larvatus.cli.output.terminal import Terminal
 from larvatus.core.errors import RiskError, WriteError
 from larvatus.core.files import check_free, write_text
+from larvatus.core.input_paths import refuse_inputs
 from larvatus.data.score import Row, Rows, csv_text
 from larvatus.pipeline.noise_scenarios import LEVEL, LITTLE, MORE, SMALL_GAIN, UNCLEAR, ScenarioRequest, run_scenarios
 
@@ -49,8 +50,11 @@ def publish_noise(
     study
         Study file in TOML with source and roles; its columns are masked and attacked.
     """
+    from larvatus.study import Study
+
     terminal = Terminal(quiet, json)
     if output is not None:
+        refuse_inputs([output], [secret_file, *files_of(study), *(Study.read(study).input_paths() if study else ())])
         check_free(output, overwrite)
         if output.suffix not in (".csv", ".html"):
             raise WriteError(f"{output}: the table can be written as .csv or .html. Use one of these extensions.")

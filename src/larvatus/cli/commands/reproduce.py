@@ -31,6 +31,7 @@ def reproduce(
 ) -> None:
     """Compare published tables with what this version measures, with a verdict on every figure."""
     from larvatus.core.files import check_free, write_text
+    from larvatus.core.input_paths import refuse_inputs
     from larvatus.papers.framework.cache import usual_folder
     from larvatus.papers.framework.page import markdown, page
     from larvatus.papers.framework.reproduction import reproduce_tables, where_of
@@ -43,6 +44,7 @@ def reproduce(
         if target is not None:
             check_free(target, over)
     terminal, where = Terminal(quiet, json), where_of(data, quick)
+    refuse_inputs([output], [where.data])
     folder = None if fresh else cache_dir or usual_folder()
     with terminal.progress() as progress:
         try:

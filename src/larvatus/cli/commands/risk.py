@@ -46,8 +46,11 @@ def risk(
         The released file; for a release with several copies, all files or a quoted pattern such as 'out-*.csv'.
     """
     from larvatus.core.files import check_free
+    from larvatus.core.input_paths import refuse_inputs
     from larvatus.pipeline import risk as walk
 
+    others = (*(other_releases or ()), *(other_pairings or ()))
+    refuse_inputs([at_risk], [original, *copies_of(released), pairing, *others, *roles.files()])
     if at_risk is not None:
         check_free(at_risk, overwrite)
     with open_command(roles, quiet, json) as (terminal, study, progress):

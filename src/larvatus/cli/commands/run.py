@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from larvatus.cli.inputs import secret_of, with_engine
+from larvatus.cli.inputs import files_of, secret_of, with_engine
 from larvatus.cli.options import (
     ApprovedBy,
     Chosen,
@@ -50,16 +50,19 @@ def run(
     output
         Folder for releases/ with manifests and codebooks, internal/, scores.json, scores.csv and report.html.
     """
+    from larvatus.core.input_paths import refuse_inputs
     from larvatus.pipeline import run as walk
+    from larvatus.pipeline.run_study import output_files
     from larvatus.study import Decision, Execution, OutputFiles, Scoring, Study
 
-    terminal = Terminal(quiet, json)
+    terminal, plan = Terminal(quiet, json), with_engine(Study.read(study), engine, memory, master)
+    files = OutputFiles(format=format, row_order=row_order, pairings=pairings)
+    refuse_inputs(output_files(plan, output, files), [secret_file, *files_of(study)])
     with terminal.progress() as progress, told_at_the_end():
         comparison = walk(
-            with_engine(Study.read(study), engine, memory, master), output, secret=secret_of(secret_file), overwrite=overwrite,
+            plan, output, secret=secret_of(secret_file), overwrite=overwrite,
             fresh=fresh, scoring=Scoring(intruder=intruder) if intruder is not None else None,
             decision=Decision(chosen=chosen, public=public, reason=reason, approved_by=approved_by),
-            files=OutputFiles(format=format, row_order=row_order, pairings=pairings),
-            execution=Execution(jobs=jobs, progress=progress),
+            files=files, execution=Execution(jobs=jobs, progress=progress),
         )
     summary(terminal, comparison, output)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from larvatus.cli.inputs import override, secret_of, with_engine
+from larvatus.cli.inputs import files_of, override, secret_of, with_engine
 from larvatus.cli.options import ApprovedBy, EngineName, Jobs, Json, MemoryLimit, Output, Overwrite, Quiet, RowOrder, SecretFile
 from larvatus.cli.output.summaries import told_at_the_end
 from larvatus.cli.output.terminal import Terminal
@@ -38,13 +38,16 @@ def search(
         Folder for tried.csv, confirmed.csv, the chosen release with its report, and study.toml to reproduce it.
     """
     from larvatus.core.errors import SearchError
+    from larvatus.core.input_paths import refuse_inputs
     from larvatus.pipeline import search_study
+    from larvatus.pipeline.run_search import search_files
     from larvatus.searching.result import rank_trials
     from larvatus.study import Study
 
     terminal, plan = Terminal(quiet, json), with_engine(Study.read(study), engine, memory)
     if trials is not None:
         plan = plan.model_copy(update={"goal": override(type(plan.goal), plan.goal, {"trials": trials})})
+    refuse_inputs(search_files(output, f".{format}"), [secret_file, *files_of(study)])
     with terminal.progress() as progress, told_at_the_end():
         found = search_study(
             plan, output, secret=secret_of(secret_file), overwrite=overwrite, suffix=f".{format}", row_order=row_order,
