@@ -180,7 +180,7 @@ def test_what_sampling_error_makes_impossible_is_nan_and_the_rest_is_there():
 
 
 @pytest.mark.parametrize(("call", "said"), [
-    (lambda f: additive({}), "by column"), (lambda f: additive({"a": "0.2"}), "variance: needs a number, got '0.2' for 'a'"),
+    (lambda f: additive({}), "by name"), (lambda f: additive({"a": "0.2"}), "variance: needs a number, got '0.2' for 'a'"),
     (lambda f: additive({"a": -1}), "0 or more"),
     (lambda f: additive({"a": 1}, "cauchy"), "none of"), (lambda f: multiplicative({"a": 0.1}, {"b": 1}), "without bias_sd"),
     (lambda f: correct(f, additive({"c": 1})), "no column 'c'"), (lambda f: correct(f, additive({"t": 1})), "not numeric"),
