@@ -105,7 +105,7 @@ def test_a_description_comes_from_the_docstring_and_the_fields():
     settings = {s.name: s for s in page.settings}
     assert settings["variance"].allowed == (
         "a number (above 0, at most 1e+06) or a list, each a number (above 0, at most 1e+06) "
-        "or by name, each a number (above 0, at most 1e+06)"
+        "or by column, each a number (above 0, at most 1e+06)"
     )
     assert settings["noise"].allowed == '"normal" | "uniform" | "laplace" | "mixture"'
     assert settings["noise"].default == '"normal"'
@@ -117,7 +117,7 @@ def test_a_description_comes_from_the_docstring_and_the_fields():
 
 @pytest.mark.parametrize(("part", "words"), [
     ({"type": "integer", "minimum": 1, "maximum": 9}, "a whole number (at least 1, at most 9)"),
-    ({"type": "boolean"}, "true | false"), ({"const": "x"}, '"x"'), ({}, "anything"), ({"type": "object"}, "by name"),
+    ({"type": "boolean"}, "true | false"), ({"const": "x"}, '"x"'), ({}, "anything"), ({"type": "object"}, "by column"),
     ({"$ref": "#/$defs/A"}, "text"), ({"anyOf": [{"type": "null"}, {"type": "string"}]}, "text"),
 ])
 def test_schemas_in_words(part, words):
