@@ -27,7 +27,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 
-MOST_LISTED = 1000  # totals by levels of S that the details list; the note counts all
+MOST_LEVELS = 1000  # totals by levels of S that the details list; the note counts all
 
 
 class AggregateDisclosure(Attack):
@@ -95,7 +95,7 @@ class AggregateDisclosure(Attack):
                              for g in range(len(parts))),
             by_variable=Rows.of(_row("variable", n, cells[j::p]) for j, n in enumerate(names)),
             details={"unsafe": Rows.of([_figures(c) for c in unsafe]), "file": Rows.of([_figures(c) for c in file]),
-                     **({"levels": Rows.of(levels[:MOST_LISTED])} if many else {})},
+                     **({"levels": Rows.of(levels[:MOST_LEVELS])} if many else {})},
             decides=False,
             notes=(*notes, "a release that preserves means also preserves totals; the rules, not this share, decide which "
                    "totals may be published", "every total is checked, so the interval has zero width"),
