@@ -39,8 +39,9 @@ class OptimalAssignment(Attack):
     are found, in keyed random order.
 
     Parameters:
-        largest: largest number of records assigned at once; larger sets are cut into blocks along the direction of largest
-            variance of the released values, and targets near a cut may be missed. Time grows with its cube.
+        largest: largest number of records assigned at once; larger sets are assigned in overlapping windows along the
+            direction of largest variance of the released values, and targets that moved far along it may be missed. Time
+            grows with its square.
     """
 
     assumes: ClassVar[str] = (
@@ -49,13 +50,15 @@ class OptimalAssignment(Attack):
     )
 
     largest: Annotated[int, Field(ge=2, le=20_000)] = Field(
-        default=5000, description="largest number of records assigned at once"
+        default=1500, description="largest number of records assigned at once"
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         by = GroupKeys.of(self, original, release, intruder, random)
         cut = sum(n > self.largest for n in by.keys.joined.groups.sizes)
-        notes = [f"{cut} sub-groups of more than {self.largest:,} records may have been assigned in blocks"] if cut else []
+        notes = [
+            f"{cut} sub-groups of more than {self.largest:,} records may have been assigned in overlapping blocks"
+        ] if cut else []
         law = _law(by, original, release, intruder)
         meaning = "share of records that are assigned their own released record"
         if law is None:
@@ -86,9 +89,8 @@ class OptimalAssignment(Attack):
                 held = rows[mine]
                 out[0, held] = assignment_credit(x[held], y[rows], self.largest, mine)
                 if under is not None:
-                    costs, points = under.costs, (under.left[held], under.right[rows])
                     out[1:, held] = law_credits(
-                        x[held], y[rows], mine, points, lambda a, b, h=held, r=rows, c=costs: c(h[a], r[b]),
+                        x[held], y[rows], mine, lambda a, b, h=held, r=rows, c=under.costs: c(h[a], r[b]),
                         self.largest, under.level,
                     )
             return out[:, sides.own]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from larvatus.attacks.linkage.linkage_keys import Keys
-from larvatus.attacks.linkage.release_law import Draws, ReleaseLaw
+from larvatus.attacks.linkage.release_law import NoiseDraws, ReleaseLaw
 from larvatus.core.arrays import Floats
 from larvatus.data.contracts import Block
 
@@ -21,7 +21,7 @@ class ExactLaw:
     """The law of a release whose noise is not normal, with the columns of known values in the order of its terms."""
 
     law: ReleaseLaw
-    draws: tuple[Draws, ...]
+    draws: tuple[NoiseDraws, ...]
     known: tuple[str, ...]
 
     @classmethod

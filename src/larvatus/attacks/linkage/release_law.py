@@ -22,7 +22,7 @@ from larvatus.data.step_columns import seen_by
 
 
 @dataclass(frozen=True, slots=True)
-class Draws:
+class NoiseDraws:
     """In one sub-group: the constant of E(Y | X, S), and noise rootᵀ u with independent draws u.
 
     `shapes` and `blur` hold the distribution of each draw and the SD of small changes to it; see `GroupLaw`.
@@ -48,7 +48,7 @@ class ReleaseLaw:
     design: Design
     on_both: tuple[Matrix, ...]
     noise: tuple[Matrix, ...] | None
-    draws: tuple[Draws, ...] | None = None
+    draws: tuple[NoiseDraws, ...] | None = None
 
     @property
     def normal(self) -> bool:
@@ -83,7 +83,7 @@ def law_of(release: Release, original: Microdata) -> ReleaseLaw | None:
             _beside([law[1][g][np.ix_(r, r)] for law, r in zip(laws, rows, strict=True) if law[1] is not None])
             for g in range(len(whole.groups))
         )
-    draws: tuple[Draws, ...] | None = None
+    draws: tuple[NoiseDraws, ...] | None = None
     if noise is not None and len(laws) == 1 and laws[0][2] is not None:
         draws = tuple(replace(d, constant=d.constant[rows[0]], root=d.root[:, rows[0]]) for d in laws[0][2])
     return ReleaseLaw(tuple(n for names in columns for n in names), first, design, on, noise, draws)
@@ -91,7 +91,7 @@ def law_of(release: Release, original: Microdata) -> ReleaseLaw | None:
 
 def _alone(
     release: Release, original: Microdata, design: Design
-) -> tuple[list[Matrix], list[Matrix] | None, list[Draws] | None] | None:
+) -> tuple[list[Matrix], list[Matrix] | None, list[NoiseDraws] | None] | None:
     """Coefficients [on X, on S] of one release per sub-group, its noise covariance, and its draws (see `ReleaseLaw`)."""
     if not release.steps:
         return None
@@ -101,7 +101,7 @@ def _alone(
     on = [np.hstack([np.eye(p), np.zeros((p, q))]) for _ in range(groups)]
     noise: list[Matrix] | None = [np.zeros((p, p)) for _ in range(groups)]
     start = copies_asked(release.steps)[1]
-    draws = [Draws(np.zeros(p), np.zeros((0, p)), (), np.zeros(0)) for _ in range(groups)]
+    draws = [NoiseDraws(np.zeros(p), np.zeros((0, p)), (), np.zeros(0)) for _ in range(groups)]
     for i, step in enumerate(release.steps):
         if step.drops or step.where is not None:
             return None
@@ -126,14 +126,14 @@ def _alone(
     return on, noise, draws if noise is not None and release.averaged == 1 else None
 
 
-def _drawn(before: Draws, law: GroupLaw, at: Sequence[int]) -> Draws:
+def _drawn(before: NoiseDraws, law: GroupLaw, at: Sequence[int]) -> NoiseDraws:
     """The draws with those of a further step, which masks the columns `at`; none of them was masked before."""
     from larvatus.stats.linkage.noise_coordinates import root_of_covariance
 
     part = law.root if law.root is not None else root_of_covariance(law.covariance)
     constant, root = before.constant.copy(), np.zeros((len(part), len(before.constant)))
     constant[at], root[:, at] = law.intercept, part
-    return Draws(constant, np.vstack([before.root, root]), (*before.shapes, *[law.shape] * len(part)),
+    return NoiseDraws(constant, np.vstack([before.root, root]), (*before.shapes, *[law.shape] * len(part)),
                  np.concatenate([before.blur, np.full(len(part), law.blur)]))
 
 

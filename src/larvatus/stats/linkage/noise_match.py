@@ -82,9 +82,9 @@ class NoiseMatch:
                 new = np.unique(j)
                 new = new[np.isnan(weights[new])]
                 for part in np.array_split(new, -(-len(new) // _CHUNK) or 1):
-                    k, l = self._pairs(known, self._units(self.right[part], apart * same[part]), None)
-                    f = _pair_costs(self.known[l], self.right[part[k]], self.codes, self.blur)
-                    f = np.where(same[l] == same[part[k]], f, np.inf)
+                    k, origin = self._pairs(known, self._units(self.right[part], apart * same[part]), None)
+                    f = _pair_costs(self.known[origin], self.right[part[k]], self.codes, self.blur)
+                    f = np.where(same[origin] == same[part[k]], f, np.inf)
                     sums = _log_sums(-f, k, len(part))
                     weights[part] = np.where(np.isfinite(sums), sums, np.inf)
             cost = _pair_costs(self.left[rows[i]], self.right[j], self.codes, self.blur) + (weights[j] if posterior else 0.0)
