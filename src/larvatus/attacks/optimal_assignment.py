@@ -57,7 +57,7 @@ class OptimalAssignment(Attack):
         by = GroupKeys.of(self, original, release, intruder, random)
         cut = sum(n > self.largest for n in by.keys.joined.groups.sizes)
         notes = [
-            f"{cut} sub-groups of more than {self.largest:,} records may have been assigned in overlapping blocks"
+            f"{cut} sub-groups of more than {self.largest:,} records may have been assigned in blocks that overlap"
         ] if cut else []
         law = _law(by, original, release, intruder)
         meaning = "share of records that are assigned their own released record"

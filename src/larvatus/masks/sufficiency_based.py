@@ -59,6 +59,7 @@ class SufficiencyBased(Mask):
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     publishable: ClassVar[frozenset[str]] = frozenset({"similarity", "noise", "weighted"})
+    nemesis: ClassVar[tuple[str, ...]] = ("posterior_match", "optimal_assignment", "aggregate_disclosure")
 
     similarity: _Share | tuple[_Share, ...] | tuple[tuple[_Entry, ...], ...] | dict[str, _Share] = Field(
         default=0.0, description="share of a record's own deviation from its fit on S that Y keeps"
