@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -17,13 +17,16 @@ from pydantic import Field
 from larvatus.attacks.linkage.group_linkage import GroupKeys, LinkedGroup, link_groups
 from larvatus.attacks.linkage.posterior_links import PairCosts, PosteriorLink
 from larvatus.attacks.linkage.release_law import ReleaseLaw, law_of
-from larvatus.core.arrays import Floats
+from larvatus.core.arrays import Floats, Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Attack
 from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
+
+if TYPE_CHECKING:
+    from larvatus.stats.linkage.assignment import Costs
 
 _TRIALS = ("distance", "law", "law, most probable")
 
@@ -89,13 +92,16 @@ class OptimalAssignment(Attack):
                 held = rows[mine]
                 out[0, held] = assignment_credit(x[held], y[rows], self.largest, mine)
                 if under is not None:
-                    out[1:, held] = law_credits(
-                        x[held], y[rows], mine, lambda a, b, h=held, r=rows, c=under.costs: c(h[a], r[b]),
-                        self.largest, under.level,
-                    )
+                    costs = _among(under.costs, held, rows)
+                    out[1:, held] = law_credits(x[held], y[rows], mine, costs, self.largest, under.level)
             return out[:, sides.own]
 
         return link
+
+
+def _among(costs: Costs, held: Ints, rows: Ints) -> Costs:
+    """The costs by position among the known and the released records of one set."""
+    return lambda a, b: costs(held[a], rows[b])
 
 
 def _law(by: GroupKeys, original: Microdata, release: Release, intruder: Intruder) -> ReleaseLaw | None:

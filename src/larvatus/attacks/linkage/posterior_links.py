@@ -178,7 +178,7 @@ class PosteriorLink:
             fit = fits[group].without(len(x), k)
             x_here, y_here = block.matrix(x[:p]), block.matrix(y[: len(y) - k])
             away = np.hstack([x_here, y_here]) - fit.mean - given.matrix(group, block) @ fit.on_s.T
-            held = ~np.isnan(x_here).all(axis=1)
+            held = np.asarray(~np.isnan(x_here).all(axis=1), dtype=bool)
             if not (np.isnan(x_here[held]).any() or np.isnan(y_here).any()):
                 u, v = np.nan_to_num(away[:, :p]) @ fit.points.of_x, away[:, p:] @ fit.points.of_y
                 return PairsUnderLaw(lambda a, b: squared_distances(u[a], v[b]) / 2)

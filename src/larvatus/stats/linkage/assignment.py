@@ -72,7 +72,7 @@ def _assigned(x: Floats, y: Floats, own: Ints, windows: _Windows, level: bool = 
         size = NUDGE * (1.0 + float(np.abs(cost).max(initial=0.0, where=possible)))
         cost = np.where(possible, cost, _IMPOSSIBLE)
         for k in range(tries):
-            rows, columns = linear_sum_assignment(cost + size * _nudges(*cost.shape, k) if tries > 1 else cost)
+            rows, columns = linear_sum_assignment(cost + size * _nudges(len(w.left), len(w.right), k) if tries > 1 else cost)
             found = np.full(len(w.left), -1, dtype=np.int64)
             found[rows] = theirs[w.right[columns]]
             given[k, w.left[w.inner]] = found[w.inner]
