@@ -239,7 +239,7 @@ def test_uniform_noise_is_taken_as_uniform(rule):
 
 @pytest.mark.parametrize("step", [
     'additive_noise(noise="laplace")', 'correlated_noise(noise="uniform")', 'linear_model(similarity=0.6, noise="mixture")',
-    'variance_preserving_noise(noise="uniform")', 'variance_preserving_noise(noise="laplace", correlated=False)',
+    'variance_preserving_noise(noise="uniform")', 'variance_preserving_noise(noise="laplace", correlated=false)',
     'sufficiency_based(similarity=0.6, noise="uniform")',
 ])
 def test_the_draws_that_a_law_states_are_those_that_the_mask_used(step):
