@@ -106,3 +106,44 @@ def test_ties_are_shared_and_row_order_makes_no_difference():
             random.append((rows == columns).mean())
         gaps.append(values[0] - np.mean(random))
     assert abs(np.mean(gaps)) < 5 * max(np.std(gaps) / np.sqrt(len(gaps)), 0.002)
+
+
+def related(n: int = 200) -> pd.DataFrame:
+    rng = np.random.default_rng(8)
+    return pd.DataFrame(rng.normal(size=(n, 1)) + 0.3 * rng.normal(size=(n, 3)), columns=list("abc"))
+
+
+def test_under_the_law_of_the_mask_the_cost_is_the_mahalanobis_distance_of_the_noise():
+    frame = related()
+    data = lv.read(frame, confidential=list("abc"))
+    release = lv.mask(data, "correlated_noise(variance=0.3)", secret=b"1" * 16)
+    score = lv.risk(data, release, ["optimal_assignment"])[0]
+    found = {row["cost"]: row["value"] for row in score.details["cost"]}
+    u = (release.frame().to_numpy()[None] - frame.to_numpy()[:, None]) @ np.linalg.inv(np.linalg.cholesky(frame.cov())).T
+    rows, columns = linear_sum_assignment((u**2).sum(axis=2))
+    assert found["law"] == pytest.approx((rows == columns).mean())
+    assert score.value == max(found.values()) > found["distance"]
+    assert any("largest of 3 trials" in note for note in score.notes)
+
+
+@pytest.mark.parametrize(("steps", "intruder"), [
+    (["correlated_noise"], {"published": "none"}), (["correlated_noise", "reverse_map"], {}), (["rank_swap"], {}),
+])
+def test_without_a_known_law_only_distance_is_used(steps, intruder):
+    data = lv.read(related(), confidential=list("abc"))
+    score = lv.risk(data, lv.mask(data, steps, secret=b"1" * 16), ["optimal_assignment"], intruder=intruder)[0]
+    assert "cost" not in score.details
+
+
+def test_the_law_of_an_intruder_who_knows_some_records_or_some_cells(tmp_path):
+    frame = related()
+    data = lv.read(frame, confidential=list("abc"))
+    release = lv.mask(data, 'additive_noise(variance=0.05, noise="uniform")', secret=b"1" * 16)
+    frame.iloc[::4].assign(id=frame.index[::4]).to_csv(tmp_path / "own.csv", index=False)
+    own = lv.risk(data, release, ["optimal_assignment"], intruder={"file": str(tmp_path / "own.csv"), "truth": "id"})[0]
+    assert own.value > 5 * own.chance
+    gaps = frame.mask(np.random.default_rng(1).random(frame.shape) < 0.1)
+    data = lv.read(gaps, confidential=list("abc"))
+    release = lv.mask(data, "additive_noise(variance=0.05)", secret=b"1" * 16)
+    found = {row["cost"]: row["value"] for row in lv.risk(data, release, ["optimal_assignment"])[0].details["cost"]}
+    assert min(found["law"], found["law, most probable"]) > found["distance"] - 0.1

@@ -217,3 +217,59 @@ def test_missing_cells_and_names_are_said_and_do_not_fool():
     only = lv.read(table, confidential=["k"])
     with pytest.raises(lv.LarvatusError, match="no numeric confidential column"):
         lv.risk(only, table, ["posterior_match"])
+
+
+@pytest.mark.parametrize("rule", ["posterior", "likelihood"])
+def test_uniform_noise_is_taken_as_uniform(rule):
+    """A dense search: records in the target's box; by the posterior rule, those that fewest originals explain."""
+    frame = normal(300)[["a", "b"]]
+    data = lv.read(frame, confidential=["a", "b"])
+    release = lv.mask(data, 'correlated_noise(variance=0.3, noise="uniform")', secret=SECRET)
+    x, y = frame.to_numpy(), release.frame()[["a", "b"]].to_numpy()
+    u = (y[None] - x[:, None]) @ np.linalg.inv(np.linalg.cholesky(0.3 * np.cov(x.T))).T
+    inside = (np.abs(u) <= np.sqrt(3) * (1 + 1e-6)).all(axis=2)
+    cost = np.where(inside, inside.sum(axis=0) if rule == "posterior" else 0, np.inf)
+    own = np.diag(cost)[:, None]
+    wanted = np.where((cost < own).any(axis=1), 0.0, 1 / (cost == own).sum(axis=1))
+    score = lv.risk(data, release, [PosteriorMatch(rule=rule)])[0]
+    assert score.by_record == pytest.approx(wanted)
+    known = {row["parameters"]: row["value"] for row in score.details["published"]}
+    assert known["known"] == pytest.approx(wanted.mean())
+
+
+@pytest.mark.parametrize("step", [
+    'additive_noise(noise="laplace")', 'correlated_noise(noise="uniform")', 'linear_model(similarity=0.6, noise="mixture")',
+    'variance_preserving_noise(noise="uniform")', 'variance_preserving_noise(noise="laplace", correlated=false)',
+    'sufficiency_based(similarity=0.6, noise="uniform")',
+])
+def test_the_draws_that_a_law_states_are_those_that_the_mask_used(step):
+    """The residuals, un-mixed by the stated root, have the named distribution: a Kolmogorov-Smirnov test of each draw."""
+    from scipy.stats import kstest, laplace, uniform
+
+    from larvatus.attacks.linkage.release_law import law_of
+
+    frame = normal(2000)
+    data = lv.read(frame, confidential=["a", "b"], non_confidential=["s"])
+    release = lv.mask(data, step, secret=SECRET)
+    law = law_of(release, data)
+    assert law is not None
+    assert law.draws is not None
+    assert not law.normal
+    draws = law.draws[0]
+    assert draws.root.T @ draws.root == pytest.approx(law.noise[0], rel=1e-9)
+    y = release.frame()[list(law.released)].to_numpy()
+    expected = frame[[*law.original, "s"]].to_numpy() @ law.on_both[0].T + draws.constant
+    u = (y - expected) @ np.linalg.inv(draws.root)
+    laws = {"uniform": uniform(-np.sqrt(3), 2 * np.sqrt(3)).cdf, "laplace": laplace(scale=np.sqrt(0.5)).cdf,
+            "mixture": lambda u: 0.9 * norm.cdf(u / np.sqrt(0.4)) + 0.1 * norm.cdf(u / np.sqrt(6.4))}
+    if not draws.blur.any() and "uniform" in draws.shapes:
+        assert np.abs(u).max() <= np.sqrt(3) * (1 + 1e-9)
+    for shape, column in zip(draws.shapes, u.T, strict=True):
+        assert kstest(column, laws[shape]).pvalue > FALSE_ALARM
+
+
+def test_an_intruder_with_errors_takes_uniform_noise_as_normal():
+    data = lv.read(normal(300)[["a", "b"]], confidential=["a", "b"])
+    release = lv.mask(data, 'additive_noise(noise="uniform")', secret=SECRET)
+    score = lv.risk(data, release, [PosteriorMatch()], intruder={"error": 0.05})[0]
+    assert any("is taken as normal" in note for note in score.notes)

@@ -9,8 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -26,6 +25,9 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
 
+if TYPE_CHECKING:
+    from larvatus.stats.linkage.assignment import Costs
+
 _TRIALS = ("distance", "law", "law, most probable")
 
 
@@ -40,8 +42,9 @@ class OptimalAssignment(Attack):
     are found, in keyed random order.
 
     Parameters:
-        largest: largest number of records assigned at once; larger sets are cut into blocks along the direction of largest
-            variance of the released values, and targets near a cut may be missed. Time grows with its cube.
+        largest: largest number of records assigned at once; larger sets are assigned in overlapping windows along the
+            direction of largest variance of the released values, and targets that moved far along it may be missed. Time
+            grows with its square.
     """
 
     assumes: ClassVar[str] = (
@@ -50,13 +53,15 @@ class OptimalAssignment(Attack):
     )
 
     largest: Annotated[int, Field(ge=2, le=20_000)] = Field(
-        default=5000, description="largest number of records assigned at once"
+        default=1500, description="largest number of records assigned at once"
     )
 
     def attack(self, original: Microdata, release: Release, intruder: Intruder, random: RecordRandom) -> Score:
         by = GroupKeys.of(self, original, release, intruder, random)
         cut = sum(n > self.largest for n in by.keys.joined.groups.sizes)
-        notes = [f"{cut} sub-groups of more than {self.largest:,} records may have been assigned in blocks"] if cut else []
+        notes = [
+            f"{cut} sub-groups of more than {self.largest:,} records may have been assigned in blocks that overlap"
+        ] if cut else []
         law = _law(by, original, release, intruder)
         meaning = "share of records that are assigned their own released record"
         if law is None:
@@ -87,12 +92,16 @@ class OptimalAssignment(Attack):
                 held = rows[mine]
                 out[0, held] = assignment_credit(x[held], y[rows], self.largest, mine)
                 if under is not None:
-                    costs, points = under.costs, (under.left[held], under.right[rows])
-                    here = partial(_between, costs, held, rows)
-                    out[1:, held] = law_credits(x[held], y[rows], mine, points, here, self.largest, under.level)
+                    costs = _among(under.costs, held, rows)
+                    out[1:, held] = law_credits(x[held], y[rows], mine, costs, self.largest, under.level)
             return out[:, sides.own]
 
         return link
+
+
+def _among(costs: Costs, held: Ints, rows: Ints) -> Costs:
+    """The costs by position among the known and the released records of one set."""
+    return lambda a, b: costs(held[a], rows[b])
 
 
 def _law(by: GroupKeys, original: Microdata, release: Release, intruder: Intruder) -> ReleaseLaw | None:
@@ -101,8 +110,3 @@ def _law(by: GroupKeys, original: Microdata, release: Release, intruder: Intrude
     if not steps or not intruder.told(steps) or by.keys.joined.groups.labels != release.data.groups.labels:
         return None
     return law_of(release, original)
-
-
-def _between(costs: Callable[[Ints, Ints], Floats], held: Ints, rows: Ints, a: Ints, b: Ints) -> Floats:
-    """Costs between some of the known records and some of the released ones."""
-    return costs(held[a], rows[b])

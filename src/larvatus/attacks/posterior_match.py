@@ -5,6 +5,9 @@
 
 Given S, (X, Y) is jointly normal. Under the posterior rule the distance is the Mahalanobis distance of x_i from E(X | y_j),
 with covariance Var(X | Y); under the likelihood rule, of y_j from E(Y | x_i), with covariance Var(Y | X).
+
+If the mask drew noise that is not normal, y = E(y | x, s) + rootᵀ u with independent draws u of density g, then
+f(y | x) = Π g(u_k), and f(x | y) is proportional to f(y | x) / Σ_l f(y | x_l) over the known records l.
 """
 
 from __future__ import annotations
@@ -38,7 +41,9 @@ class PosteriorMatch(Attack):
 
     Given S, original and released values are modelled as jointly normal. The "posterior" rule picks the record j that
     maximises f(x | y_j), the density of the target's original values given the released ones. The "likelihood" rule maximises
-    f(y_j | x). Candidates agree with the target in the known non-confidential columns. If zeros may be where they were, they
+    f(y_j | x). If the mask drew uniform, Laplace or mixed noise, that distribution is used instead of the normal one; the
+    intruder must then know all confidential columns without error. Candidates agree with the target in the known
+    non-confidential columns. If zeros may be where they were, they
     are also tried as keys: candidates with zeros in other columns are then unlikely, and the law refers to the other cells.
     Ties share the credit. Categorical confidential columns are not used.
 
@@ -55,7 +60,8 @@ class PosteriorMatch(Attack):
 
     assumes: ClassVar[str] = (
         "The intruder knows values of the targets and the law of the mask: from its published settings, or learnt from known "
-        "pairs of original and released records. The law is assumed to be linear with normal noise."
+        "pairs of original and released records. The law is assumed to be linear. Its noise has the distribution that the mask "
+        "used, if the intruder knows all that enters it, and is normal otherwise."
     )
 
     rule: MatchRule = Field(default="posterior", description="the probability that is maximised")
@@ -93,6 +99,8 @@ class PosteriorMatch(Attack):
             else "no linear law is stated for this release: it is learnt from other records, which understates the success of "
             "an intruder who knows the mask"
         ]
+        if knows_law and stated is not None and not stated.normal and link.exact(stated) is None:
+            notes.append("the noise is not normal, but is taken as normal: the intruder does not know every value exactly")
         notes += [f"{n} is categorical and is not used to match records" for n in keys.categorical]
         score = linkage_score(
             "posterior_match", "share of records whose own released record is the most probable one" if guesses[0] == 1 else

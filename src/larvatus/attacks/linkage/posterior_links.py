@@ -69,14 +69,12 @@ class _Fitted:
 
 @dataclass(frozen=True, slots=True)
 class PairsUnderLaw:
-    """Points of both sides of a sub-group, and −log f(y | x) of pairs of rows, up to a constant for each row of x.
+    """−log f(y | x) of pairs of rows of a sub-group, up to a constant for each row of x.
 
     If the intruder does not know all originals, the cost is relative to the density of y. `level` says that many costs are
     equal although values differ.
     """
 
-    left: Floats
-    right: Floats
     costs: Costs
     level: bool = False
 
@@ -180,12 +178,12 @@ class PosteriorLink:
             fit = fits[group].without(len(x), k)
             x_here, y_here = block.matrix(x[:p]), block.matrix(y[: len(y) - k])
             away = np.hstack([x_here, y_here]) - fit.mean - given.matrix(group, block) @ fit.on_s.T
-            u, v = np.nan_to_num(away[:, :p]) @ fit.points.of_x, np.nan_to_num(away[:, p:]) @ fit.points.of_y
-            held = np.asarray(~np.isnan(x_here).all(axis=1))
+            held = np.asarray(~np.isnan(x_here).all(axis=1), dtype=bool)
             if not (np.isnan(x_here[held]).any() or np.isnan(y_here).any()):
-                return PairsUnderLaw(u, v, lambda a, b: squared_distances(u[a], v[b]) / 2)
+                u, v = np.nan_to_num(away[:, :p]) @ fit.points.of_x, away[:, p:] @ fit.points.of_y
+                return PairsUnderLaw(lambda a, b: squared_distances(u[a], v[b]) / 2)
             patterned = self._patterned(fit, away, held, missing[:p])
-            return PairsUnderLaw(u, v, lambda a, b: patterned.costs(a, b) / 2)
+            return PairsUnderLaw(lambda a, b: patterned.costs(a, b) / 2)
 
         return of
 
@@ -380,9 +378,9 @@ def _exact_pairs(match: NoiseMatch) -> PairsUnderLaw:
 
     level = bool((match.codes == CODES["uniform"]).any())
     if match.known is match.left:
-        return PairsUnderLaw(match.left, match.right, match.costs, level)
+        return PairsUnderLaw(match.costs, level)
     density = match.background(np.zeros(len(match.right), dtype=np.int64))
-    return PairsUnderLaw(match.left, match.right, lambda a, b: match.costs(a, b) + density[b], level)
+    return PairsUnderLaw(lambda a, b: match.costs(a, b) + density[b], level)
 
 
 def _added(a: list[Floats], b: list[Floats]) -> list[Floats]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from larvatus.core.arrays import Floats, Ints
 from larvatus.stats.linkage.coordinates import same_rows
-from larvatus.stats.linkage.paired_points import blocks_along, with_indicators
+from larvatus.stats.linkage.paired_points import Window, windows_along, with_indicators
 
 _FAR = 100.0  # squared standard deviations
 BLANK = 0.25  # cost of a missing value of y if not every row of y is assigned
@@ -21,11 +21,11 @@ TIES, FEWER_TIES, _FEW = 12, 3, 400  # assignments tried among those of equal co
 NUDGE = 1e-9
 VARIED = 0.9
 _IMPOSSIBLE = 1e6  # cost of a pair of density zero: as few as possible are assigned
-_SWEEPS = 30
+_SWEEPS, WIDE = 30, 5000
 _SAME = 1e-9
 _BOUND = 1e100
 Costs = Callable[[Ints, Ints], Floats]
-_Blocks = Iterator[tuple[Ints, Ints, Floats]]
+_Windows = Iterator[tuple[Window, Floats]]
 
 
 def assignment_credit(x: Floats, y: Floats, most: int, own: Ints | None = None) -> Floats:
@@ -33,36 +33,32 @@ def assignment_credit(x: Floats, y: Floats, most: int, own: Ints | None = None) 
 
     The own row of y has the same position, or is given by `own`. Equal rows of y are exchangeable, and so are equal rows of
     x. Other assignments of equal cost are sampled by small perturbations of the costs. A missing value of y is equally far
-    from every x. A missing value of x is far from every present value of y. More than `most` rows are assigned in blocks.
+    from every x. A missing value of x is far from every present value of y. More than `most` rows are assigned in windows.
     """
     own = np.arange(len(x)) if own is None else own
     gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
-    cut = list(blocks_along(with_indicators(x, gone), with_indicators(y, gone), most))
-    return _assigned(x, y, own, ((a, b, _costs(x[a], y[b])) for a, b in cut))[0]
+    windows = windows_along(with_indicators(x, gone), with_indicators(y, gone), most)
+    return _assigned(x, y, own, ((w, _costs(x[w.left], y[w.right])) for w in windows))
 
 
-def law_credits(
-    x: Floats, y: Floats, own: Ints, points: tuple[Floats, Floats], costs: Costs, most: int, level: bool = False
-) -> Floats:
+def law_credits(x: Floats, y: Floats, own: Ints, costs: Costs, most: int, level: bool = False) -> Floats:
     """Credits, 2 × rows of x: of the best assignment, and of the most probable record if each record has one original.
 
     `costs(a, b)` gives −log f(y | x) for rows a of x and b of y. If not all rows of y are assigned, it must be relative to the
-    density of y. `points` are coordinates of both sides along which blocks are cut. `level` says that many costs are equal
-    although values differ. Equal rows of x and of y are exchangeable.
+    density of y. `level` says that many costs are equal although values differ. Equal rows of x and of y are exchangeable.
+    More than `most` rows are linked in windows; those of the second rule, which takes less time, are at least 5,000 wide.
     """
+    gone = np.isnan(x).any(axis=0) | np.isnan(y).any(axis=0)
+    points = with_indicators(x, gone), with_indicators(y, gone)
+    assigned = _assigned(x, y, own, ((w, costs(w.left, w.right)) for w in windows_along(*points, most)), level)
     shares = np.zeros(len(x))
-
-    def blocks() -> _Blocks:
-        for a, b in blocks_along(*points, most):
-            cost = costs(a, b)
-            shares[a] = _balanced_credit(cost, a, b, own)
-            yield a, b, cost
-
-    return np.array([_assigned(x, y, own, blocks(), level)[0], shares])
+    for w in windows_along(*points, max(most, WIDE)):
+        shares[w.left[w.inner]] = _balanced_credit(costs(w.left, w.right), w.left, w.right, own)[w.inner]
+    return np.array([assigned, shares])
 
 
-def _assigned(x: Floats, y: Floats, own: Ints, blocks: _Blocks, level: bool = False) -> tuple[Floats, int]:
-    """The credit of each row of x under the best assignments within blocks, and the number of assignments tried."""
+def _assigned(x: Floats, y: Floats, own: Ints, windows: _Windows, level: bool = False) -> Floats:
+    """The credit of each row of x under the best assignments within windows."""
     from scipy.optimize import linear_sum_assignment
 
     mine, theirs = (same_rows(v.T, len(v)) for v in (x, y))
@@ -71,19 +67,21 @@ def _assigned(x: Floats, y: Floats, own: Ints, blocks: _Blocks, level: bool = Fa
     wanted = mine * width + theirs[own]
     same_x, same_y = np.bincount(mine)[mine], np.bincount(theirs)[theirs[own]]
     given = np.full((tries, len(x)), -1, dtype=np.int64)
-    for a, b, cost in blocks:
+    for w, cost in windows:
         possible = np.isfinite(cost)
         size = NUDGE * (1.0 + float(np.abs(cost).max(initial=0.0, where=possible)))
         cost = np.where(possible, cost, _IMPOSSIBLE)
         for k in range(tries):
-            rows, columns = linear_sum_assignment(cost + size * _nudges(len(a), len(b), k) if tries > 1 else cost)
-            given[k, a[rows]] = theirs[b[columns]]
+            rows, columns = linear_sum_assignment(cost + size * _nudges(len(w.left), len(w.right), k) if tries > 1 else cost)
+            found = np.full(len(w.left), -1, dtype=np.int64)
+            found[rows] = theirs[w.right[columns]]
+            given[k, w.left[w.inner]] = found[w.inner]
     out = np.zeros(len(x))
     for chosen in given:
         pairs, times = np.unique((mine * width + chosen)[chosen >= 0], return_counts=True)
         spot = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
         out += np.where(pairs[spot] == wanted, times[spot], 0) / same_x / same_y
-    return np.asarray(out / tries), tries
+    return np.asarray(out / tries)
 
 
 def _balanced_credit(cost: Floats, a: Ints, b: Ints, own: Ints) -> Floats:

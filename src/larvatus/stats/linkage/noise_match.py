@@ -70,22 +70,23 @@ class NoiseMatch:
     def _by_trees(self, own: Ints, same: Ints, posterior: bool) -> tuple[Floats, Floats]:
         from scipy.spatial import cKDTree
 
-        apart: float = 4.0 * (1.0 + max(float(np.abs(v).max(initial=0.0))
+        pool: float = 4.0 * (1.0 + max(float(np.abs(v).max(initial=0.0))
                                         for v in (self._units(w) for w in (self.left, self.right))))
-        theirs = cKDTree(self._units(self.right, apart * same.astype(np.float64)), balanced_tree=False)
-        known = cKDTree(self._units(self.known, apart * same.astype(np.float64)), balanced_tree=False) if posterior else None
+        apart = np.asarray(pool * same, dtype=np.float64)
+        theirs = cKDTree(self._units(self.right, apart), balanced_tree=False)
+        known = cKDTree(self._units(self.known, apart), balanced_tree=False) if posterior else None
         out = np.zeros((2, len(own)))
         weights = np.full(len(same), np.nan)
         for first in range(0, len(own), _CHUNK):
             rows = own[first : first + _CHUNK]
-            i, j = self._pairs(theirs, self._units(self.left[rows], apart * same[rows].astype(np.float64)), rows)
+            i, j = self._pairs(theirs, self._units(self.left[rows], apart[rows]), rows)
             if known is not None:
                 new = np.unique(j)
                 new = new[np.isnan(weights[new])]
                 for part in np.array_split(new, -(-len(new) // _CHUNK) or 1):
-                    k, m = self._pairs(known, self._units(self.right[part], apart * same[part].astype(np.float64)), None)
-                    f = _pair_costs(self.known[m], self.right[part[k]], self.codes, self.blur)
-                    f = np.where(same[m] == same[part[k]], f, np.inf)
+                    k, origin = self._pairs(known, self._units(self.right[part], apart[part]), None)
+                    f = _pair_costs(self.known[origin], self.right[part[k]], self.codes, self.blur)
+                    f = np.where(same[origin] == same[part[k]], f, np.inf)
                     sums = _log_sums(-f, k, len(part))
                     weights[part] = np.where(np.isfinite(sums), sums, np.inf)
             cost = _pair_costs(self.left[rows[i]], self.right[j], self.codes, self.blur) + (weights[j] if posterior else 0.0)
@@ -100,13 +101,13 @@ class NoiseMatch:
             out[0, first : first + _CHUNK][np.isinf(mine)] = np.inf
         return out[0], np.maximum(out[1], 1.0)
 
-    def _units(self, points: Floats, same: Ints | Floats | None = None) -> Floats:
+    def _units(self, points: Floats, pool: Floats | None = None) -> Floats:
         """Points for a tree: with uniform noise, such that a pair is possible if no coordinate differs by more than 1."""
         unit = np.ones(len(self.codes))
         if self._bounded:
             unit = np.where(self.codes == CODES["uniform"], _HALF + _REACH * self.blur, _REACH)
         points = points / unit
-        return points if same is None else np.column_stack([points, same])
+        return points if pool is None else np.column_stack([points, pool])
 
     @property
     def _bounded(self) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,13 +42,46 @@ def blocks_along(x: Floats, y: Floats, most: int) -> Iterator[tuple[Ints, Ints]]
     if len(y) <= most:
         yield canonical_order(x), canonical_order(y)
         return
+    mine, theirs = _along(x, y)
+    parts = -(-len(y) // most)
+    yield from zip(np.array_split(mine, parts), np.array_split(theirs, parts), strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows of x and of y that are linked together, and the positions in `left` (`inner`) for which the links count."""
+
+    left: Ints
+    right: Ints
+    inner: slice
+
+
+def windows_along(x: Floats, y: Floats, most: int) -> Iterator[Window]:
+    """Windows as `blocks_along`, but each overlaps the next by half, and links count in its middle half only.
+
+    So no record is near a cut. Each row of x counts once.
+    """
+    n, m = len(x), len(y)
+    if m <= most:
+        yield Window(canonical_order(x), canonical_order(y), slice(0, n))
+        return
+    mine, theirs = _along(x, y)
+    step = most // 2
+    starts = [*range(0, m - most, step), m - most]
+    edges = [0, *((one + most + other) // 2 for one, other in itertools.pairwise(starts)), m]
+    for start, low, high in zip(starts, edges[:-1], edges[1:], strict=True):
+        first, last, a, b = (round(at * n / m) for at in (start, start + most, low, high))
+        yield Window(mine[first:last], theirs[start : start + most], slice(a - first, b - first))
+
+
+def _along(x: Floats, y: Floats) -> tuple[Ints, Ints]:
+    """Rows of both sides sorted along the direction in which y varies most."""
     centred = y - y.mean(axis=0)
     _, vectors = np.linalg.eigh(centred.T @ centred)
     turn = vectors[:, -1] * (1.0 if vectors[:, -1].sum() >= 0 else -1.0)
     mine, theirs = (rows[np.argsort((v @ turn)[rows], kind="stable")] for v, rows in
                     ((x, canonical_order(x)), (y, canonical_order(y))))
-    parts = -(-len(y) // most)
-    yield from zip(np.array_split(mine, parts), np.array_split(theirs, parts), strict=True)
+    return mine, theirs
 
 
 def canonical_order(values: Floats) -> Ints:
