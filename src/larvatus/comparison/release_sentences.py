@@ -30,7 +30,8 @@ NAMES = {
     "interval_match": "rounding-interval matching", "nearest_record": "nearest-record linkage",
     "optimal_assignment": "one-to-one linkage", "posterior_match": "most-probable-record linkage",
     "probabilistic_linkage": "probabilistic linkage", "rank_disclosure": "rank disclosure",
-    "rank_window": "rank-window linkage", "uniqueness": "uniqueness", "value_disclosure": "value disclosure",
+    "rank_window": "rank-window linkage", "swap_chain": "chains through swapped pairs", "uniqueness": "uniqueness",
+    "value_disclosure": "value disclosure",
 }
 
 

@@ -41,8 +41,8 @@ class RankSwap(Mask):
 
     Parameters:
         window: greatest move of a value, as a share of the ranks; one value, a list in role order, or by column name.
-        distance: "window" draws the permutation evenly from those within the window; "distribution" draws normal distances, with
-            mean and SD of half the window, and puts the ranks in the order that they give, so that no distance is excluded.
+        distance: "window" draws the permutation evenly from those within the window; "distribution" draws normal distances
+            with mean and SD of half the window and puts the ranks in the order that they give, so that no distance is excluded.
         pairs: exchange values in pairs, as in the literature; the attack swap_chain undoes it in three columns or more.
         tails: for pairs: "one_sided" visits ranks from the lowest and looks upwards for a partner; "two_sided" visits them at
             random and looks both ways.

@@ -166,16 +166,18 @@ def _distinct(src: Ints, row: Ints) -> tuple[Ints, Ints]:
 @kernel()
 def _possible(a: Any, r: Any, low: Floats, high: Floats, first: Floats, last: Floats) -> Any:
     """Whether no value of the record would have moved too far, were the row its own."""
+    inside = True
     for j in range(low.shape[1]):
         if first[r, j] > high[a, j] or last[r, j] < low[a, j]:
-            return False
-    return True
+            inside = False
+            break
+    return inside
 
 
 @kernel()
 def _follow(
-    a: Any, r: Any, src: Ints, row: Ints, mine: Ints, theirs: Ints, low: Floats, high: Floats, first: Floats, last: Floats, link: Ints,
-    taken: Ints, own: Ints, rev: Ints, own_at: Ints, rev_at: Ints, stamp: Any, queue: Ints,
+    a: Any, r: Any, src: Ints, row: Ints, mine: Ints, theirs: Ints, low: Floats, high: Floats, first: Floats, last: Floats,
+    link: Ints, taken: Ints, own: Ints, rev: Ints, own_at: Ints, rev_at: Ints, stamp: Any, queue: Ints,
 ) -> Any:
     """The number of pairs that a guess implies, how often they were met again, and the steps; no pair if contradicted."""
     p = len(src)
