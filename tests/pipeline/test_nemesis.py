@@ -56,7 +56,7 @@ def test_a_tier_stops_a_pairwise_swap_whatever_the_study_names(data, named):
 
 
 def test_a_search_under_a_tier_runs_it_too(data):
-    space = [{"method": "rank_swap", "window": {"range": [0.3, 0.5]}, "pairs": True}]
+    space = [{"method": "rank_swap", "pairs": True, "range": {"window": [0.3, 0.5]}}]
     found = lv.search(
         data, space, "secure", "moments", secret=SECRET, goal=lv.Goal(trials=2, finalists=1, secrets=1),
         scoring=lv.Scoring(attacks=["uniqueness"]), execution=lv.Execution(jobs=1),
