@@ -35,6 +35,7 @@ class SwapChain(Attack):
     guesses that move a value farther than any was moved. The attack uses values that occur once. If several rows are
     possible, they share the credit: all of them, or those with the most values equal to the known ones, whichever finds more.
     If no row is possible, values were not exchanged in pairs, and the intruder guesses among the records with the same S.
+    The work is bounded: beyond 300 million steps in a sub-group, rows are compared by equal values only.
 
     Parameters:
         targets: approximate number of records to attack, a random sample of larger files; each is compared with all others.

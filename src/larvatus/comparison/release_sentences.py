@@ -33,8 +33,8 @@ NAMES = {
     "nearest_record": "nearest-record linkage",
     "optimal_assignment": "one-to-one linkage", "posterior_match": "most-probable-record linkage",
     "probabilistic_linkage": "probabilistic linkage", "rank_disclosure": "rank disclosure",
-    "rank_window": "rank-window linkage", "rerun": "a rerun of the steps", "uniqueness": "uniqueness",
-    "value_disclosure": "value disclosure",
+    "rank_window": "rank-window linkage", "rerun": "a rerun of the steps", "swap_chain": "chains through swapped pairs",
+    "uniqueness": "uniqueness", "value_disclosure": "value disclosure",
 }
 
 

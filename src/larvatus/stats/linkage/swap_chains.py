@@ -6,6 +6,10 @@
 Only values that occur once among the known records and once in the release are used. A guess that leads two rows to one
 record, or two records to one row, is wrong, and so is one that moves a value farther than any was moved, if that is known.
 The true guess is never contradicted.
+
+With τ_j the exchange of column j among records and R the row of each record, row_j = R τ_j. So src_i(row_j) = τ_i τ_j maps
+records as row_i(src_j) = R τ_i τ_j R⁻¹ maps rows: a record and its row lie in cycles of equal length. If columns hold no ties,
+only such guesses are followed.
 """
 
 from __future__ import annotations
@@ -18,9 +22,10 @@ from larvatus.core.arrays import Floats, Ints
 from larvatus.core.kernels import kernel
 
 _UNKNOWN, UNHELD = -1, -2  # no use can be made of the value; its owner is not among the known records
-SEEDS = 10  # records tried before it is concluded that values were not exchanged in pairs
+SEEDS = 5  # records tried before it is concluded that values were not exchanged in pairs
 PASSES = 5  # unresolved targets are tried again with the rows that are left
-_MOST_STEPS = 1_000_000_000  # pairs followed in one sub-group
+_MOST_STEPS = 300_000_000  # pairs followed in one sub-group
+_COMPLETE = 4  # columns without ties whose cycles are compared
 _LONG, _CONFIRMED = 20, 6  # a chain of this many pairs, met again this often, is not accidental (both ends count)
 
 
@@ -48,14 +53,14 @@ def chain_credit(
     if not (row >= 0).any():
         return np.array([guess, guess]), True
     limits = _limits(x, y, np.full(x.shape[1], np.inf) if reach is None else reach)
-    order = np.argsort(same, kind="stable")
-    start = np.searchsorted(same[order], np.arange(int(same.max(initial=0)) + 2))
+    mine_kind, their_kind = _kinds(src, row, same)
     usable = (row >= 0).sum(axis=0)
     first = holds[np.argsort(-usable[holds], kind="stable")][:SEEDS]
     targets = own[np.argsort(-usable[own], kind="stable")]
     link, count, truth, finished = _search(
-        src, row, np.ascontiguousarray(mine.T), np.ascontiguousarray(theirs.T), same, *limits, order,
-        start, np.concatenate([first, targets]), len(first), len(holds) // 2, steps,
+        src, row, np.ascontiguousarray(mine.T), np.ascontiguousarray(theirs.T), mine_kind, their_kind,
+        *_sorted_rows(their_kind), same, *_sorted_rows(same), *limits, np.concatenate([first, targets]), len(first),
+        len(holds) // 2, steps,
     )
     out = np.empty((2, len(own)))
     for k in range(2):
@@ -96,6 +101,37 @@ def _maps(mine: Ints, theirs: Ints, holds: Ints) -> tuple[Ints, Ints]:
     return src, row
 
 
+def _kinds(src: Ints, row: Ints, same: Ints) -> tuple[Ints, Ints]:
+    """Codes of the records and of the rows; a row can belong to a record only if their codes are equal."""
+    full = [j for j in range(len(src)) if (src[j] >= 0).all() and (row[j] >= 0).all()][:_COMPLETE]
+    pairs = [(i, j) for i in full for j in full if i < j] if len(full) > 2 else []
+    mine = np.array([same, *(_cycle_lengths(src[i][row[j]]) for i, j in pairs)])
+    theirs = np.array([same, *(_cycle_lengths(row[i][src[j]]) for i, j in pairs)])
+    codes = np.unique(np.concatenate([mine, theirs], axis=1), axis=1, return_inverse=True)[1].reshape(2, -1)
+    return codes[0], codes[1]
+
+
+def _sorted_rows(code: Ints) -> tuple[Ints, Ints]:
+    """Rows sorted by code, and where each code starts."""
+    order = np.argsort(code, kind="stable")
+    return order, np.searchsorted(code[order], np.arange(int(code.max(initial=0)) + 2))
+
+
+@kernel()
+def _cycle_lengths(to: Ints) -> Any:
+    """The length of the cycle of a permutation that each place lies in."""
+    out = np.zeros(len(to), dtype=np.int64)
+    for i in range(len(to)):
+        if out[i] == 0:
+            length, at = 1, to[i]
+            while at != i:
+                length, at = length + 1, to[at]
+            out[i], at = length, to[i]
+            while at != i:
+                out[at], at = length, to[at]
+    return out
+
+
 def _ranks(values: Floats, y: Floats) -> tuple[Floats, Floats]:
     """First and last rank of each value among the released ones, column by column; NaN if missing."""
     first, last = np.full(values.shape, np.nan), np.full(values.shape, np.nan)
@@ -130,16 +166,18 @@ def _distinct(src: Ints, row: Ints) -> tuple[Ints, Ints]:
 @kernel()
 def _possible(a: Any, r: Any, low: Floats, high: Floats, first: Floats, last: Floats) -> Any:
     """Whether no value of the record would have moved too far, were the row its own."""
+    inside = True
     for j in range(low.shape[1]):  # noqa: SIM110 (compiled)
         if first[r, j] > high[a, j] or last[r, j] < low[a, j]:
-            return False
-    return True
+            inside = False
+            break
+    return inside
 
 
 @kernel()
 def _follow(
-    a: Any, r: Any, src: Ints, row: Ints, same: Ints, low: Floats, high: Floats, first: Floats, last: Floats, link: Ints,
-    taken: Ints, own: Ints, rev: Ints, own_at: Ints, rev_at: Ints, stamp: Any, queue: Ints,
+    a: Any, r: Any, src: Ints, row: Ints, mine: Ints, theirs: Ints, low: Floats, high: Floats, first: Floats, last: Floats,
+    link: Ints, taken: Ints, own: Ints, rev: Ints, own_at: Ints, rev_at: Ints, stamp: Any, queue: Ints,
 ) -> Any:
     """The number of pairs that a guess implies, how often they were met again, and the steps; no pair if contradicted."""
     p = len(src)
@@ -161,7 +199,7 @@ def _follow(
                     return 0, 0, steps
                 rev[q], rev_at[q] = UNHELD, stamp
                 continue
-            if same[b] != same[q] or (link[b] >= 0 and link[b] != q) or (taken[q] != _UNKNOWN and taken[q] != b):
+            if mine[b] != theirs[q] or (link[b] >= 0 and link[b] != q) or (taken[q] != _UNKNOWN and taken[q] != b):
                 return 0, 0, steps
             if own_at[b] == stamp or rev_at[q] == stamp:
                 if own_at[b] != stamp or rev_at[q] != stamp or own[b] != q or rev[q] != b:
@@ -196,8 +234,8 @@ def _settle(tail: Any, src: Ints, row: Ints, link: Ints, taken: Ints, queue: Int
 
 @kernel()
 def _search(
-    src: Ints, row: Ints, mine: Ints, theirs: Ints, same: Ints, low: Floats, high: Floats, first: Floats, last: Floats,
-    order: Ints, start: Ints, tried: Ints, seeds: Any, half: Any, most: Any,
+    src: Ints, row: Ints, x: Ints, y: Ints, mine: Ints, theirs: Ints, by_kind: Ints, kind_at: Ints, same: Ints, by_same: Ints,
+    same_at: Ints, low: Floats, high: Floats, first: Floats, last: Floats, tried: Ints, seeds: Any, half: Any, most: Any,
 ) -> Any:
     n = src.shape[1]
     link, taken = np.full(n, _UNKNOWN), np.full(n, _UNKNOWN)
@@ -217,18 +255,20 @@ def _search(
             found = -1
             n_all, n_best, in_all, in_best, level = 0, 0, 0, 0, -1
             strong = False
-            for i in range(start[same[a]], start[same[a] + 1]):
-                r = order[i]
+            from_, to = (same_at[same[a]], same_at[same[a] + 1]) if blind else (kind_at[mine[a]], kind_at[mine[a] + 1])
+            for i in range(from_, to):
+                r = by_same[i] if blind else by_kind[i]
                 if taken[r] != _UNKNOWN:
                     continue
                 equal = 0
-                for j in range(mine.shape[1]):
-                    equal += mine[a, j] >= 0 and mine[a, j] == theirs[r, j]
+                for j in range(x.shape[1]):
+                    equal += x[a, j] >= 0 and x[a, j] == y[r, j]
                 long = False
                 if not blind:
                     stamp += 1
                     tail, again, used = _follow(
-                        a, r, src, row, same, low, high, first, last, link, taken, own, rev, own_at, rev_at, stamp, queue
+                        a, r, src, row, mine, theirs, low, high, first, last, link, taken, own, rev, own_at, rev_at, stamp,
+                        queue,
                     )
                     steps += used
                     if tail == 0:
@@ -253,10 +293,11 @@ def _search(
             if n_all == 1 and not blind:
                 stamp += 1
                 tail, again, used = _follow(
-                    a, found, src, row, same, low, high, first, last, link, taken, own, rev, own_at, rev_at, stamp, queue
+                    a, found, src, row, mine, theirs, low, high, first, last, link, taken, own, rev, own_at, rev_at, stamp,
+                    queue,
                 )
                 _settle(tail, src, row, link, taken, queue)
                 settled = True
-        if not settled or not survived:
+        if not settled or not survived or steps > most:
             break
     return link, count, truth, finished
