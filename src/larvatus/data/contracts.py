@@ -248,6 +248,7 @@ class Mask(Method):
     - `drops`, `blanks`: true if it removes records, or makes values missing
     - `handles`: kinds of columns that it can mask: "number", "nominal", and "ordered" for categorical columns with an order
     - `publishable`: fields whose values may be published
+    - `nemesis`: attacks that know exactly how this mask works; they are run on every release that it made
     """
 
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "rows"
@@ -262,6 +263,7 @@ class Mask(Method):
     blanks: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number"})
     publishable: ClassVar[frozenset[str]] = frozenset()
+    nemesis: ClassVar[tuple[str, ...]] = ()
 
     columns: tuple[str, ...] | None = Field(
         default=None, description="confidential columns to mask (default: all that this mask can handle)"

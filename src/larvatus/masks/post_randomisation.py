@@ -46,6 +46,7 @@ class PostRandomisation(Mask):
     needs: ClassVar[Literal["rows", "verbs", "sub_group"]] = "verbs"
     handles: ClassVar[frozenset[str]] = frozenset({"nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"stay", "invariant", "matrix"})
+    nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "probabilistic_linkage", "attribute_inference")
 
     stay: Stay | tuple[Stay, ...] | dict[str, Stay] = Field(
         default=0.8, description="probability of keeping the level, before the correction that keeps frequencies"

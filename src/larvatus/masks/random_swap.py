@@ -44,6 +44,7 @@ class RandomSwap(Mask):
     permutes: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"together"})
+    nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "probabilistic_linkage", "nearest_record")
 
     rate: Annotated[float, Field(gt=0, le=1)] = Field(default=0.2, description="share of the values that are swapped")
     together: bool | tuple[str, ...] | tuple[tuple[str, ...], ...] = Field(
