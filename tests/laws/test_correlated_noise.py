@@ -80,8 +80,19 @@ def test_its_law_is_the_law_of_what_it_does(frame, scope):
     for g, here in enumerate(law.groups):
         assert here.on_x.tolist() == np.eye(2).tolist()
         check_covariance(e[frame.g == g], np.linalg.cholesky(here.covariance).T)
-    for settings in ({"positive": True}, {"zeros": "keep"}, {"where": "x > 1"}):
+    for settings in ({"positive": True}, {"where": "x > 1"}):
         assert lv.masks.CorrelatedNoise(**settings).law(lv.read(frame, confidential=names)) is None
+
+
+def test_its_law_with_kept_zeros_is_that_of_the_other_cells(frame):
+    names = ["x", "y"]
+    zeros = frame.assign(x=np.where(frame.s > 0, 0.0, frame.x))[["g", *names]]
+    mask = lv.masks.CorrelatedNoise(variance=0.3, zeros="keep")
+    law = mask.law(lv.read(zeros, confidential=names, sub_groups=["g"]))
+    assert law.zeros_kept
+    e = released(zeros, mask, names)[names] - zeros[names]
+    for g, here in enumerate(law.groups):
+        check_covariance(e[(frame.g == g) & (zeros.x != 0)], np.linalg.cholesky(here.covariance).T)
 
 
 def test_zeros_are_kept_and_the_covariance_is_that_of_the_others(frame):

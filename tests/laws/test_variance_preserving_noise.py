@@ -78,8 +78,20 @@ def test_its_law_is_the_law_of_what_it_does(frame, scope, correlated):
         e = after.loc[inside, TWO] - here.intercept - frame.loc[inside, TWO].to_numpy() @ here.on_x.T
         check_covariance(e, np.linalg.cholesky(here.covariance).T)
         assert np.allclose(np.diag(here.on_x), 1 / np.sqrt(1.4), rtol=1e-14)
-    for settings in ({"positive": True}, {"zeros": "keep"}, {"where": "x > 1"}):
+    for settings in ({"positive": True}, {"where": "x > 1"}):
         assert lv.masks.VariancePreservingNoise(**settings).law(lv.read(frame, confidential=TWO)) is None
+
+
+def test_its_law_with_kept_zeros_is_that_of_the_other_cells(frame):
+    zeros = frame[["g", *TWO]].assign(x=np.where(frame.index % 3 == 0, 0.0, frame.x))
+    mask = lv.masks.VariancePreservingNoise(variance=0.4, zeros="keep")
+    law = mask.law(lv.read(zeros, confidential=TWO, sub_groups=["g"]))
+    assert law.zeros_kept
+    after = released(zeros, mask, TWO)
+    for g, here in enumerate(law.groups):
+        inside = (zeros.g == g) & (zeros.x != 0)
+        e = after.loc[inside, TWO] - here.intercept - zeros.loc[inside, TWO].to_numpy() @ here.on_x.T
+        check_covariance(e, np.linalg.cholesky(here.covariance).T)
 
 
 def test_sums_hold_and_what_does_not_vary_leaves_as_it_is(frame):

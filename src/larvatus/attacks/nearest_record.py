@@ -21,17 +21,18 @@ from pydantic import Field
 
 from larvatus.attacks.linkage.linkage_keys import TARGET, Keys, guesses_of, keys_of
 from larvatus.attacks.linkage.missing_cells import MissingCells, absent
-from larvatus.attacks.linkage.nearest_credits import Part, credit_by_nearness, linkage_score
+from larvatus.attacks.linkage.nearest_credits import Linker, Part, credit_by_nearness, linkage_score
 from larvatus.attacks.linkage.zero_patterns import columns_with_kept_zeros, zeros_as_missing
 from larvatus.attacks.scoring.credits import Credits
-from larvatus.core.arrays import Floats
+from larvatus.core.arrays import Bools, Floats, Ints
 from larvatus.core.randomness import RecordRandom
 from larvatus.data.contracts import Array, Attack, Block
 from larvatus.data.intruder import Guesses, Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
-from larvatus.stats.linkage.coordinates import name_keys, number_keys, stack_coordinates, whiten
+from larvatus.stats.linkage.coordinates import name_keys, number_keys, stack_coordinates, whiten, whitening
+from larvatus.stats.linkage.kept_patterns import patterns_kept
 
 Distance = Literal["euclidean", "mahalanobis", "gower"]
 
@@ -42,9 +43,9 @@ class NearestRecord(Attack):
     A target x is linked to arg min_j d(x, y_j) over its candidates j. Non-confidential columns are released unchanged, so
     the candidates are the records of the same sub-group that agree with the target in every known non-confidential column.
     If those columns are known with error, or come from the intruder's own file, they enter the distance instead. Numbers
-    are measured in standard deviations of the released values; two different categories are one such unit apart. If a cell
-    is missing on either side, only the other columns are compared, and the missing cell adds a cost: large if missing cells
-    stay missing in the release, small if the mask blanks cells. If zeros may be where they were, each distance is also tried
+    are measured in standard deviations of the released values; two different categories are one such unit apart. If missing
+    cells stay missing, candidates have the same cells missing as the target. If the mask blanks cells, only cells that both
+    have are compared, and a missing one adds a cost. If zeros may be where they were, each distance is also tried
     with zeros handled in the same way, as keys. The value is the share of targets linked to their own
     record; ties share the credit. With S alone the intruder guesses among the candidates.
 
@@ -136,11 +137,35 @@ def _parts(
         apart = [_points(keys, n, block, distance) for n in used]
         column = [j for j, (x, _) in enumerate(apart) for _ in x]
         left, right = (stack_coordinates([v for pair in apart for v in pair[side]], len(block)) for side in (0, 1))
+        if patterns_kept(~gone[0], ~gone[1], wanted):
+            return [(everyone, _within_patterns(left, right, column, ~gone[1], distance))]
         ranges = np.array([_ranges(keys, n, block) for n in used])
         found = cells.linked(left, right, column, gone, wanted, distance, ranges)
         return [(everyone, found.credit)] if found is not None else [(everyone, *every(block))]
 
     return parts
+
+
+def _within_patterns(left: Floats, right: Floats, column: Sequence[int], shown: Bools, distance: Distance) -> Linker:
+    """A link among records with the same pattern of missing cells; `column` gives the column of each coordinate."""
+    from larvatus.stats.linear.moments import SampleMoments
+    from larvatus.stats.linkage.gaussian_match import semi_definite
+    from larvatus.stats.linkage.kept_patterns import link_within_patterns
+
+    of = np.array(column, dtype=np.int64)
+    covariance = np.zeros((0, 0))
+    if distance == "mahalanobis":
+        covariance = semi_definite(np.nan_to_num(SampleMoments.of(np.where(shown[:, of], right, np.nan)).covariance))
+
+    def points(pattern: Bools, rows: Ints) -> tuple[Floats, Floats]:
+        there = np.flatnonzero(pattern[of])
+        u, v = left[np.ix_(rows, there)], right[np.ix_(rows, there)]
+        if distance != "mahalanobis" or not len(there):
+            return u, v
+        turn = whitening(covariance[np.ix_(there, there)])
+        return u @ turn, v @ turn
+
+    return link_within_patterns(shown, points, 1 if distance == "gower" else 2)
 
 
 def _ranges(keys: Keys, name: str, block: Block) -> float:

@@ -53,7 +53,7 @@ class LocalSuppression(Mask):
     blanks: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"k", "known"})
-    nemesis: ClassVar[tuple[str, ...]] = ("rerun", "uniqueness", "probabilistic_linkage")
+    nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "uniqueness", "probabilistic_linkage", "rerun")
 
     k: Annotated[int, Field(ge=2)] = Field(default=3, description="smallest number of records that may share a key")
     importance: _Weight | tuple[_Weight, ...] | dict[str, _Weight] = Field(

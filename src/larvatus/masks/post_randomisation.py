@@ -48,7 +48,7 @@ class PostRandomisation(Mask):
     handles: ClassVar[frozenset[str]] = frozenset({"nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"stay", "invariant", "matrix"})
     nemesis: ClassVar[tuple[str, ...]] = (
-        "category_disclosure", "mixed_linkage", "probabilistic_linkage", "attribute_inference",
+        "exact_match", "probabilistic_linkage", "attribute_inference", "category_disclosure", "mixed_linkage",
     )
 
     stay: Stay | tuple[Stay, ...] | dict[str, Stay] = Field(

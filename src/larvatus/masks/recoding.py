@@ -52,7 +52,7 @@ class Recoding(Mask):
     random: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"rare", "other", "cuts", "bins", "replacement"})
-    nemesis: ClassVar[tuple[str, ...]] = ("rerun", "interval_match", "probabilistic_linkage", "uniqueness")
+    nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "interval_match", "probabilistic_linkage", "uniqueness", "rerun")
 
     levels: dict[str, dict[str, str]] | None = Field(default=None, description="new labels of levels, by column")
     rare: Annotated[int, Field(ge=1)] = Field(default=10, description="join levels with fewer records than this; 1: none")

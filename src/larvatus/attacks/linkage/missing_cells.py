@@ -72,13 +72,14 @@ class MissingCells:
         """Points of both sides grouped by pattern of missing cells, with the cost of each pair of patterns.
 
         `column` gives the column of each coordinate, `gone` the missing cells (records × columns) of both sides, `ranges` the
-        range of each column in standard deviations (for Gower's distance). None if there are too many patterns to account for
-        correlations.
+        range of each column in standard deviations (for Gower's distance). None if there are too many patterns.
         """
         from larvatus.stats.linkage.missing_patterns import PatternedPoints, patterns_of
 
         held, mine = patterns_of(~gone[0] | ~wanted[:, None])
         shown, theirs = patterns_of(~gone[1])
+        if len(held) * len(shown) * max(left.shape[1], gone[1].shape[1]) > MATRICES:
+            return None
         both = held[:, None, :] & shown[None, :, :]
         there = both[:, :, list(column)]
         mine_gone, theirs_gone = (~held).astype(np.int64), (~shown).astype(np.int64)

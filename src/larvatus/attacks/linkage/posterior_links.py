@@ -199,8 +199,12 @@ class PosteriorLink:
         return ExactLaw.of(law, self.keys)
 
     def _by_patterns(self, fit: _Fitted, away: Floats, wanted: NDArray[np.bool_], missing: Sequence[Floats]) -> Linker:
-        """A link on the cells that both target and candidate have, with the costs of missing cells."""
-        return self._patterned(fit, away, wanted, missing).credit
+        """A link on the cells that both target and candidate have, with the costs of missing cells.
+
+        If missing cells stay missing, only records with the same pattern of missing cells are candidates.
+        """
+        kept = self._within_patterns(fit, away, wanted)
+        return self._patterned(fit, away, wanted, missing).credit if kept is None else kept
 
     def _patterned(
         self, fit: _Fitted, away: Floats, wanted: NDArray[np.bool_], missing: Sequence[Floats]
@@ -216,6 +220,25 @@ class PosteriorLink:
             codes = (~shown[:, places]) @ (2 ** np.arange(len(places)))
             constant += cost[np.ix_((~held[:, j]).astype(np.int64), codes)]
         return replace(points, constant=constant)
+
+    def _within_patterns(self, fit: _Fitted, away: Floats, wanted: NDArray[np.bool_]) -> Linker | None:
+        """A link among records with the same pattern of missing cells; None if a target's pattern is not that released."""
+        from larvatus.stats.linkage.kept_patterns import link_within_patterns, patterns_kept
+
+        p = len(fit.joint.xx)
+        there = ~np.isnan(away)
+        if any(self._shown_by(j) != [j] for j in range(p)) or not patterns_kept(there[:, :p], there[:, p:], wanted):
+            return None
+
+        def points(pattern: NDArray[np.bool_], rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+            if not pattern.any():
+                return np.zeros((len(rows), 0)), np.zeros((len(rows), 0))
+            some = np.ix_(pattern, pattern)
+            turn = coordinates(Joint(fit.joint.xx[some], fit.joint.xy[some], fit.joint.yy[some]), self.rule)
+            x, y = away[:, :p][np.ix_(rows, np.flatnonzero(pattern))], away[:, p:][np.ix_(rows, np.flatnonzero(pattern))]
+            return np.nan_to_num(x) @ turn.of_x, y @ turn.of_y
+
+        return link_within_patterns(there[:, p:], points)
 
     def _shown_by(self, j: int) -> list[int]:
         """Positions of the released columns that correspond to the j-th known column."""

@@ -53,10 +53,15 @@ def whiten(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     if len(y) < 2 or y.shape[1] == 0:
         return x, y
     centre = y.mean(axis=0)
-    values, vectors = np.linalg.eigh((y - centre).T @ (y - centre) / len(y))
-    kept = values > _THINNEST * values.max(initial=0.0)
-    turn = vectors[:, kept] / np.sqrt(values[kept])
+    turn = whitening((y - centre).T @ (y - centre) / len(y))
     return (x - centre) @ turn, (y - centre) @ turn
+
+
+def whitening(covariance: Floats) -> Floats:
+    """The principal directions of a covariance matrix, each divided by its standard deviation; thin ones are left out."""
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > _THINNEST * values.max(initial=0.0)
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
 
 
 def same_rows(columns: Iterable[NDArray[Any]], n: int) -> Ints:
