@@ -14,7 +14,7 @@ from sample import SECRET
 
 FALSE_ALARM = 1e-6
 IDENTITY = "PTOTVAL = PEARNVAL + POTHVAL"
-MASKS = ["additive_noise", "sufficiency_based", "data_shuffling"]
+MASKS = ["additive_noise", "sufficiency_based(insiders=0)", "data_shuffling"]
 
 
 def accounts(n: int = 400, seed: int = 2) -> pd.DataFrame:
