@@ -24,7 +24,8 @@ def by_missing_pattern(
     """The data in sub-groups of equal missing pattern, and the columns that are present in each.
 
     A pattern with too few records raises an error, is pooled over trailing sub-group columns, or is left out, depending on
-    the study's setting for small sub-groups; `reason` says why, for the error. Records with every column missing have nothing to mask and are never too few.
+    the study's setting for small sub-groups. Records with every column missing have nothing to mask and are never too few.
+    `reason` is a sentence on why that number is needed, for the error.
     """
     if not any(data.table.columns[n].missing for n in names):
         return data, [tuple(names)] * len(data.groups)
@@ -73,7 +74,8 @@ def _by_pattern(
     if () in outcome.labels:
         raise SubGroupError(
             f"{asked_by}: too few records share a pattern of {level} values, even pooled over all sub-groups ({smallest} are "
-            f"needed). {reason + ' ' * bool(reason)}Leave these records out (small = \"suppress\"), or fill or drop the column first."
+            f"needed). {reason + ' ' * bool(reason)}Leave these records out (small = \"suppress\"), or fill or drop the "
+            "column first."
         )
     target = dict(zip(found, outcome.target, strict=True))
 
