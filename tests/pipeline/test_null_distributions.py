@@ -171,7 +171,7 @@ def test_draws_are_made_once_for_all_releases_and_the_report_shows_them(monkeypa
     made, said = [], []
     monkeypatch.setattr(nulls, "drawn_again", lambda *a: made.append(1) or drawn_again(*a))
     releases = [lv.mask(data, "additive_noise", secret=SECRET, name="noise"),
-                lv.mask(data, "sufficiency_based", secret=SECRET, name="exact")]
+                lv.mask(data, "sufficiency_based(insiders=0)", secret=SECRET, name="exact")]
     comparison = lv.compare(
         data, releases, ["nearest_record"], ["moments", "marginal"], scoring=lv.Scoring(null_resamples=25),
         execution=lv.Execution(progress=lambda doing, done, total: said.append(doing)),

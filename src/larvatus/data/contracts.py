@@ -288,6 +288,10 @@ class Mask(Method):
         """Smallest number of records in a sub-group with which the mask works."""
         return 1
 
+    def takes_any_magnitude(self) -> bool:
+        """Whether the mask works, with these settings, if squares of the values would overflow or vanish."""
+        return self.scale_free
+
     def smallest_reason(self) -> str:
         """A sentence on why fewer records are too few, for errors; empty if there is nothing to add."""
         return ""

@@ -87,6 +87,9 @@ class Microaggregation(Mask):
     def smallest(self, data: Microdata) -> int:
         return self.k
 
+    def takes_any_magnitude(self) -> bool:
+        return self.together != "correlated"
+
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         data, notes = current, list[Note]()
         parts, mixed = self._column_groups(current), _mixed(current)

@@ -74,7 +74,7 @@ class RandomOrthogonal(Mask):
     def apply(self, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
         names = current.confidential
         smallest = self.smallest(current)
-        split, present = by_missing_pattern(current, names, smallest, self.name())
+        split, present = by_missing_pattern(current, names, smallest, self.name(), self.smallest_reason())
         data, design, held_notes = movable_records(split, present, self.name(), smallest)
         masked, outcomes = rotate_residuals(data, present, design, random)
         notes = [*_settled(data, outcomes, len(design.terms)), *left_out_notes(current, split, "missing"), *held_notes]

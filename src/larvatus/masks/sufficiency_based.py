@@ -101,7 +101,7 @@ class SufficiencyBased(Mask):
         beta = self._beta(names)
         weight = checked_weight(current, self.name(), MaskError) if self.weighted else None
         smallest = self.smallest(current)
-        split, present = by_missing_pattern(current, names, smallest, self.name())
+        split, present = by_missing_pattern(current, names, smallest, self.name(), self.smallest_reason())
         data, design, held_notes = movable_records(split, present, self.name(), smallest)
 
         def draws(record: NDArray[np.int64], lanes: int) -> NDArray[np.float64]:

@@ -66,7 +66,7 @@ def check_magnitudes(data: Microdata, masks: Sequence[Mask]) -> None:
 
     The variance of such a column would be infinite or zero, and a mask would give no number or change nothing.
     """
-    used = [m for m in masks if not m.scale_free]
+    used = [m for m in masks if not m.takes_any_magnitude()]
     names = list(dict.fromkeys(n for m in used for n in (*taken_by(m, data), *data.non_confidential)))
     names = list(data.numeric(names))
     if not names:

@@ -19,16 +19,17 @@ Test = Callable[[Array], Array]
 
 
 def by_missing_pattern(
-    data: Microdata, names: Sequence[str], smallest: int, asked_by: str
+    data: Microdata, names: Sequence[str], smallest: int, asked_by: str, reason: str = ""
 ) -> tuple[Microdata, list[tuple[str, ...]]]:
     """The data in sub-groups of equal missing pattern, and the columns that are present in each.
 
     A pattern with too few records raises an error, is pooled over trailing sub-group columns, or is left out, depending on
     the study's setting for small sub-groups. Records with every column missing have nothing to mask and are never too few.
+    `reason` is a sentence on why that number is needed, for the error.
     """
     if not any(data.table.columns[n].missing for n in names):
         return data, [tuple(names)] * len(data.groups)
-    split, patterns = _by_pattern(data, names, _missing, "missing", smallest, asked_by)
+    split, patterns = _by_pattern(data, names, _missing, "missing", smallest, asked_by, reason)
     return split, [tuple(n for n, gone in zip(names, p, strict=True) if not gone) for p in patterns]
 
 
@@ -55,7 +56,7 @@ def by_zero_pattern(data: Microdata, names: Sequence[str], smallest: int, asked_
 
 
 def _by_pattern(
-    data: Microdata, names: Sequence[str], test: Test, level: str, smallest: int, asked_by: str
+    data: Microdata, names: Sequence[str], test: Test, level: str, smallest: int, asked_by: str, reason: str = ""
 ) -> tuple[Microdata, list[Pattern]]:
     """The data split by which columns pass a test, and the pattern of each sub-group."""
     some = data.reduce(names, lambda g, b: any(bool(test(b[n]).any()) for n in names), lambda a, b: a or b)
@@ -69,11 +70,12 @@ def _by_pattern(
     all_pass = bytes([1]) * len(names)
     counts = [[size if pattern != all_pass else max(size, smallest)] for size, (pattern, _) in zip(sizes, found, strict=True)]
     columns = (level, *data.groups.columns)
-    outcome = settle(Groups(columns, tuple(labels), tuple(sizes)), counts, smallest, data.sub_groups.small, asked_by)
+    outcome = settle(Groups(columns, tuple(labels), tuple(sizes)), counts, smallest, data.sub_groups.small, asked_by, reason)
     if () in outcome.labels:
         raise SubGroupError(
             f"{asked_by}: too few records share a pattern of {level} values, even pooled over all sub-groups ({smallest} are "
-            "needed). Leave these records out (small = \"suppress\"), or fill or drop the column first."
+            f"needed). {reason + ' ' * bool(reason)}Leave these records out (small = \"suppress\"), or fill or drop the "
+            "column first."
         )
     target = dict(zip(found, outcome.target, strict=True))
 

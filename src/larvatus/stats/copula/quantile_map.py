@@ -65,11 +65,18 @@ def quantile_map(probability: Matrix, quantile: Matrix, n: float, atoms: Matrix,
 
 
 def _ends(probability: Matrix, quantile: Matrix, n: float) -> tuple[float, float]:
-    """Halfway between the two smallest and halfway between the two largest of n values."""
-    step = 1.0 / max(n - 1.0, 1.0)
-    low, high = np.interp([step, 1.0 - step], probability, quantile)
-    ends = (float(quantile[0] / 2 + low / 2), float(quantile[-1] / 2 + high / 2))
-    return ends if n > 2 else (float(quantile[0]), float(quantile[-1]))
+    """Halfway between the two smallest and halfway between the two largest of n values.
+
+    Quantiles are linear between neighbouring values, so the gap is read off the last ones between two values.
+    """
+    if n <= 2:
+        return float(quantile[0]), float(quantile[-1])
+    step = 1.0 / (n - 1.0)
+    low = int(np.searchsorted(probability, step, side="right")) - 1
+    high = int(np.searchsorted(probability, 1.0 - step, side="left"))
+    first = (quantile[low] - quantile[0]) * (step / probability[low])
+    last = (quantile[-1] - quantile[high]) * (step / (1.0 - probability[high]))
+    return float(quantile[0] + first / 2), float(quantile[-1] - last / 2)
 
 
 def _bends(places: Matrix, values: Matrix, share: Matrix, quantile: Matrix) -> Matrix:
