@@ -40,9 +40,12 @@ ROLES = {
 
 
 def roles_for(mask: object) -> dict:
-    """The roles with the confidential columns that a mask can work on."""
+    """The roles with the confidential columns that a mask can work on, without those that its settings would not change."""
     kinds = {"number": ROLES["confidential"], "nominal": ["house"]}
-    return {**ROLES, "confidential": [n for kind, names in kinds.items() if kind in mask.handles for n in names]}
+    still = {"house"} if mask.name() == "recoding" and mask.scope == "file" else set()
+    still |= {"rooms"} if getattr(mask, "bound", None) is not None else set()
+    names = [n for kind, names in kinds.items() if kind in mask.handles for n in names]
+    return {**ROLES, "confidential": [n for n in names if n not in still]}
 
 
 def close(one: object, other: object) -> bool:

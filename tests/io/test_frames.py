@@ -153,3 +153,25 @@ def test_the_same_values_are_masked_alike_from_every_library(tmp_path):
     ]
     first = np.asarray(frames[0]["x"])
     assert all(np.allclose(np.asarray(f["x"]), first, rtol=1e-12) for f in frames)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb", "pieces"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "pyarrow in chunks"])
+def test_a_frame_over_numpy_memory_is_copied(library, engine):
+    """The array behind a frame may change after reading; the release does not."""
+    arrays = {"s": np.arange(float(N)), "k": np.arange(N), "x": X.copy()}
+    index = np.arange(N) + 100
+    source = {
+        "pandas": lambda: pd.DataFrame(arrays, copy=False, index=pd.Index(index, copy=False)),
+        "polars": lambda: pl.DataFrame({n: pl.from_arrow(pa.array(a)) for n, a in arrays.items()}),
+        "pyarrow": lambda: pa.table({n: pa.array(a) for n, a in arrays.items()}),
+        "pyarrow in chunks": lambda: pa.table({n: pa.chunked_array([a[:5], a[5:]]) for n, a in arrays.items()}),
+    }[library]()
+    data = lv.read(source, confidential="x", non_confidential=["s", "k"], engine=engine)
+    before = lv.mask(data, "additive_noise", secret=SECRET).to_pandas()
+    for array in (*arrays.values(), index):
+        array[:] = -7
+    after = lv.mask(data, "additive_noise", secret=SECRET).to_pandas()
+    pd.testing.assert_frame_equal(before, after)
+    assert after["s"].tolist() == list(range(N))
+    assert after["k"].tolist() == list(range(N))

@@ -14,6 +14,7 @@ from larvatus.core.errors import RecordIdError
 from larvatus.data.contracts import Array, Column, RecordTable, Words
 from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
 from larvatus.engines._files.columns import as_array, to_arrow, used_levels
+from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.frames import as_frame, as_read, frame_dtypes, frame_kind, plain_index
 from larvatus.engines._files.record_ids import paired_records, record_ids
 from larvatus.engines._files.sources import arrow_table, column_names, keyed_order_of
@@ -22,7 +23,6 @@ from larvatus.engines._memory.table import MemoryTable, as_memory, decode_labels
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,13 @@ class Memory:
         check_roles(roles, sub_groups, names)
         wanted = released_columns(roles, sub_groups)
         extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
-        table = arrow_table(source, [*wanted, *extra])
+        table = arrow_table(source, [*wanted, *extra], Uses.of(roles, sub_groups, names))
         arrays = {n: as_array(n, table.column(n), roles, sub_groups) for n in wanted}
         columns = {n: c for n, (c, _) in arrays.items()}
         values = {n: v for n, (_, v) in arrays.items()}
         record = self._records(table, roles.record_id, pairing)
-        kept = _own(table.select([n for n in wanted if n not in roles.confidential]), frame_kind(source))
+        kept = table.select([n for n in wanted if n not in roles.confidential])
+        kept = kept if isinstance(source, str | Path) else _copied(kept)
         types = {n: table.schema.field(n).type for n in wanted}
         index = plain_index(source) if frame_kind(source) == "pandas" else None
         held = _Source(kept, types, frame_kind(source), frame_dtypes(source, wanted), index, columns)
@@ -116,14 +117,6 @@ class Memory:
         return pa.table(out)
 
 
-
-
-
-
-
-
-
-
 def _with_records(table: pa.Table, record: Ints) -> Iterator[tuple[pa.RecordBatch, Ints]]:
     done = 0
     for batch in table.to_batches():
@@ -131,17 +124,14 @@ def _with_records(table: pa.Table, record: Ints) -> Iterator[tuple[pa.RecordBatc
         done += batch.num_rows
 
 
+def _copied(table: pa.Table) -> pa.Table:
+    """A copy that later changes of the caller's frame, or of the arrays behind it, do not affect."""
+    import pyarrow as pa
 
-
-
-
-
-
-def _own(table: pa.Table, kind: str) -> pa.Table:
-    """A copy that later changes of the caller's frame do not affect; only pandas shares writable memory."""
-    return table.take(np.arange(table.num_rows)) if kind == "pandas" else table
-
-
+    return pa.table({
+        name: pa.chunked_array([chunk.take(pa.array(np.arange(len(chunk)))) for chunk in column.chunks], type=column.type)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }) if table.num_columns else table
 
 
 def _cross(

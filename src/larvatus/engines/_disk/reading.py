@@ -19,6 +19,7 @@ from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
 from larvatus.engines._disk.layout import DiskLayout, PlacedColumn, Room, RowPlaces
 from larvatus.engines._disk.table import DiskTable
 from larvatus.engines._files import columns as conversion
+from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.record_ids import record_ids
 from larvatus.engines._files.sources import arrow_table, batches_of, without_views
 from larvatus.engines._layout.stored_columns import WIDE, StoredColumn
@@ -100,7 +101,8 @@ def read_to_disk(
     check_roles(roles, sub_groups, names)
     wanted = list(released_columns(roles, sub_groups))
     extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
-    schema, batches, origin = _opened(source, relation, [*wanted, *extra])
+    uses = Uses.of(roles, sub_groups, names)
+    schema, batches, origin = _opened(source, relation, [*wanted, *extra], uses)
     taken: dict[str, _Numbers | _Names] = {}
     for name in wanted:
         kind = schema.field(name).type
@@ -138,13 +140,13 @@ def release_unused() -> None:
     pa.default_memory_pool().release_unused()
 
 
-def _opened(source: Any, relation: bool, names: Sequence[str]) -> tuple[Any, Batches, Origin]:
+def _opened(source: Any, relation: bool, names: Sequence[str], uses: Uses) -> tuple[Any, Batches, Origin]:
     if relation:
         with _of_their_own():
             selected = source.select(*(f'"{n.replace(chr(34), chr(34) * 2)}"' for n in names))
         return _of_relation(selected, source, names)
     if isinstance(source, str | Path):
-        schema, batches = batches_of(source, names)
+        schema, batches = batches_of(source, names, uses)
         return schema, batches, Origin({n: schema.field(n).type for n in names}, "file")
     from larvatus.engines._files.frames import frame_dtypes, frame_kind, plain_index
 

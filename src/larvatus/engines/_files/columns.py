@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from larvatus.core.errors import ReadError, RolesError
 from larvatus.data.contracts import Array, Column
-from larvatus.data.roles import Roles, SubGroups, has_order
+from larvatus.data.roles import Roles, SubGroups
+from larvatus.engines._files.csv import is_category
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +30,7 @@ def as_array(name: str, column: pa.ChunkedArray, roles: Roles, sub_groups: SubGr
 
 def is_named(name: str, kind: Any, roles: Roles, sub_groups: SubGroups) -> bool:
     """Whether a column is read as categorical, because of its role or because it is not numeric."""
-    return name in sub_groups.columns or name in roles.nominal or has_order(roles, name) or not _numeric(kind)
+    return is_category(name, roles, sub_groups) or not _numeric(kind)
 
 
 def is_dictionary(kind: Any) -> bool:

@@ -85,5 +85,5 @@ def _with_used_levels(frame: Any) -> Any:
 
 def plain_index(frame: Any) -> Any:
     """The index if it only numbers rows. An index with a name or other values is treated as a column without a role."""
-    index = frame.index
+    index = frame.index.copy(deep=True)
     return index if index.nlevels == 1 and index.name is None and index.dtype.kind in "iu" else None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from larvatus.core.errors import ReadError, nearest_names
-from larvatus.engines._files.csv import Looks, csv_header, csv_looks, csv_texts
+from larvatus.engines._files.csv import Looks, Uses, check_digits, csv_header, csv_looks, csv_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,12 +85,12 @@ def checked_names(names: list[str]) -> list[str]:
     return names
 
 
-def arrow_table(source: Any, names: Sequence[str]) -> pa.Table:
+def arrow_table(source: Any, names: Sequence[str], uses: Uses = Uses()) -> pa.Table:  # noqa: B008 (frozen)
     """The named columns as an Arrow table. A source without rows is refused."""
     import pyarrow as pa
 
     if isinstance(source, str | Path):
-        schema, batches = batches_of(source, names)
+        schema, batches = batches_of(source, names, uses)
         table = pa.Table.from_batches(list(batches()), schema)
     else:
         table = _from_frame(source, names)
@@ -99,7 +99,9 @@ def arrow_table(source: Any, names: Sequence[str]) -> pa.Table:
     return without_views(table)
 
 
-def batches_of(source: str | Path, names: Sequence[str]) -> tuple[pa.Schema, Callable[[], Iterator[pa.RecordBatch]]]:
+def batches_of(
+    source: str | Path, names: Sequence[str], uses: Uses = Uses()  # noqa: B008 (frozen)
+) -> tuple[pa.Schema, Callable[[], Iterator[pa.RecordBatch]]]:
     """The types of the named columns, and their rows in batches, part by part."""
     import pyarrow as pa
 
@@ -109,8 +111,8 @@ def batches_of(source: str | Path, names: Sequence[str]) -> tuple[pa.Schema, Cal
         if lacking:
             raise ReadError(f"{path.name} has no column {lacking[0]!r}, which the first part has.")
     own = [n for n in names if n in parts.own_names(parts.paths[0])]
-    keys = {n: _key(values) for n, values in parts.keys.items() if n in names and n not in own}
-    fields, read = _csv_parts(parts, own) if parts.text else _parquet_parts(parts, own)
+    keys = {n: _key(values, n in uses.codes) for n, values in parts.keys.items() if n in names and n not in own}
+    fields, read = _csv_parts(parts, own, uses) if parts.text else _parquet_parts(parts, own)
     schema = pa.schema([pa.field(n, keys[n].type if n in keys else fields[n]) for n in names])
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -125,22 +127,23 @@ def batches_of(source: str | Path, names: Sequence[str]) -> tuple[pa.Schema, Cal
 Read = Callable[[], Iterator[tuple[int, Any]]]
 
 
-def _key(values: tuple[str, ...]) -> pa.Array:
+def _key(values: tuple[str, ...], code: bool) -> pa.Array:
     import pyarrow as pa
 
     texts = pa.array([None if v == "__HIVE_DEFAULT_PARTITION__" else v for v in values], type=pa.string())
     filled = texts.fill_null("")
-    return Looks.of(filled).typed(filled)
+    return Looks.of(filled, code).typed(filled)
 
 
-def _csv_parts(parts: Parts, names: Sequence[str]) -> tuple[dict[str, Any], Read]:
+def _csv_parts(parts: Parts, names: Sequence[str], uses: Uses) -> tuple[dict[str, Any], Read]:
     """Column types from all cells of all parts: one pass to determine them, another to read."""
     import pyarrow as pa
 
     looks = {n: Looks() for n in names}
     for path in parts.paths:
-        found = csv_looks(path, names)
+        found = csv_looks(path, names, uses)
         looks = {n: looks[n] | found[n] for n in names}
+    check_digits(looks, uses)
     fields = {n: look.typed(pa.array([], type=pa.string())).type for n, look in looks.items()}
 
     def read() -> Iterator[tuple[int, Any]]:

@@ -19,6 +19,7 @@ from larvatus.data.roles import Roles, SubGroups, check_roles, released_columns
 from larvatus.data.sub_groups import Groups
 from larvatus.engines._disk.reading import LARGEST_CROSSING, MOST_GROUPS
 from larvatus.engines._files import columns as conversion
+from larvatus.engines._files.csv import Uses
 from larvatus.engines._files.record_ids import record_ids
 from larvatus.engines._memory.table import decode_labels
 from larvatus.engines._spark.exchange import Outgoing, sort
@@ -49,7 +50,9 @@ def read_to_cluster(
     check_roles(roles, sub_groups, names)
     wanted = list(released_columns(roles, sub_groups))
     extra = [roles.record_id] if roles.record_id and roles.record_id not in wanted else []
-    found_in, origin, given_ids = open_source(cluster, source, [*wanted, *extra], roles.record_id)
+    found_in, origin, given_ids = open_source(
+        cluster, source, [*wanted, *extra], roles.record_id, Uses.of(roles, sub_groups, names)
+    )
     ids = roles.record_id or (RECORD if given_ids else None)
     place, folder = cluster.place, new_folder()
     named = {n: conversion.is_named(n, _plain(found_in.schema.field(n).type), roles, sub_groups) for n in wanted}

@@ -14,7 +14,7 @@ import numpy as np
 from larvatus.core.errors import ReadError
 from larvatus.core.scratch_names import scratch
 from larvatus.engines._disk.reading import Origin
-from larvatus.engines._files.csv import Looks, csv_looks, csv_texts
+from larvatus.engines._files.csv import Looks, Uses, check_digits, csv_looks, csv_texts
 from larvatus.engines._files.sources import BUFFER, ROWS_READ, Parts, _key, arrow_table, batches_of, parts_of, without_views
 from larvatus.engines._spark.jobs import SparkCluster, in_arrow
 from larvatus.engines._spark.session import is_spark
@@ -80,7 +80,9 @@ class Source:
                 ) from None
 
 
-def open_source(cluster: SparkCluster, source: Any, names: Sequence[str], record_id: str | None) -> tuple[Source, Origin, bool]:
+def open_source(
+    cluster: SparkCluster, source: Any, names: Sequence[str], record_id: str | None, uses: Uses
+) -> tuple[Source, Origin, bool]:
     if is_spark(source):
         if record_id is None:
             raise ReadError(
@@ -91,7 +93,7 @@ def open_source(cluster: SparkCluster, source: Any, names: Sequence[str], record
     if isinstance(source, str) and "://" in source:
         return (*_of_address(cluster, source, names, record_id), record_id is None)
     if isinstance(source, str | Path):
-        files = _of_files(cluster, source, names)
+        files = _of_files(cluster, source, names, uses)
         return files, Origin({n: files.schema.field(n).type for n in names}, "file"), False
     from larvatus.engines._files.frames import frame_dtypes, frame_kind, plain_index
 
@@ -116,15 +118,15 @@ def _packed(batches: Sequence[Any], schema: Any) -> Any:
     return sink.getvalue()
 
 
-def _of_files(cluster: SparkCluster, source: str | Path, names: Sequence[str]) -> Source:
+def _of_files(cluster: SparkCluster, source: str | Path, names: Sequence[str], uses: Uses) -> Source:
     from pyarrow import parquet
 
     parts = parts_of(source)
     if parts.text:
-        return _of_texts(cluster, parts, names)
-    schema, _ = batches_of(source, names)
+        return _of_texts(cluster, parts, names, uses)
+    schema, _ = batches_of(source, names, uses)
     own = parts.own_names(parts.paths[0])
-    keys = {n: _key(values) for n, values in parts.keys.items() if n in names and n not in own}
+    keys = {n: _key(values, n in uses.codes) for n, values in parts.keys.items() if n in names and n not in own}
     jobs = []
     for i, path in enumerate(parts.paths):
         about = parquet.read_metadata(path)
@@ -143,7 +145,7 @@ def _of_files(cluster: SparkCluster, source: str | Path, names: Sequence[str]) -
     return Source(cluster.place, jobs, without_views(schema.empty_table()).schema, keys)
 
 
-def _of_texts(cluster: SparkCluster, parts: Parts, names: Sequence[str]) -> Source:
+def _of_texts(cluster: SparkCluster, parts: Parts, names: Sequence[str], uses: Uses) -> Source:
     import pyarrow as pa
 
     for path in parts.paths[1:]:
@@ -151,18 +153,19 @@ def _of_texts(cluster: SparkCluster, parts: Parts, names: Sequence[str]) -> Sour
         if lacking:
             raise ReadError(f"{path.name} has no column {lacking[0]!r}, which the first part has.")
     own = [n for n in names if n in parts.own_names(parts.paths[0])]
-    keys = {n: _key(values) for n, values in parts.keys.items() if n in names and n not in own}
+    keys = {n: _key(values, n in uses.codes) for n, values in parts.keys.items() if n in names and n not in own}
     jobs = [SourcePart("csv", str(path.absolute()), i) for i, path in enumerate(parts.paths)]
     looks = {n: Looks() for n in own}
-    for found in cluster.run(partial(_looked, own), jobs):
+    for found in cluster.run(partial(_looked, own, uses), jobs):
         looks = {n: looks[n] | found[n] for n in own}
+    check_digits(looks, uses)
     empty = pa.array([], type=pa.string())
     fields = [pa.field(n, keys[n].type if n in keys else looks[n].typed(empty).type) for n in names]
     return Source(cluster.place, jobs, pa.schema(fields), keys, looks)
 
 
-def _looked(names: Sequence[str], part: SourcePart) -> dict[str, Looks]:
-    return csv_looks(Path(part.path), names)
+def _looked(names: Sequence[str], uses: Uses, part: SourcePart) -> dict[str, Looks]:
+    return csv_looks(Path(part.path), names, uses)
 
 
 def _of_frame(
