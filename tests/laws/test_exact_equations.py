@@ -7,9 +7,9 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
-from found import engine_of
 
 import larvatus as lv
+from catalogue import engine_of
 from larvatus.stats.linkage.exact_orders import exact_equations, insiders_needed, order_credit, unchanged_credit
 from sample import SECRET
 

@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from found import engine_of
 
 import larvatus as lv
+from catalogue import engine_of
 from larvatus.cli.main import main
 from larvatus.core.errors import SubGroupError
 from larvatus.data.design import design_of

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from found import engine_of
 
 import larvatus as lv
+from catalogue import engine_of
 from larvatus.stats.linkage.rerun_boxes import Boxes, best_boxes, rerun_credit
 from sample import SECRET, close
 

@@ -99,7 +99,8 @@ class PosteriorMatch(Attack):
             else "no linear law is stated for this release: it is learnt from other records, which understates the success of "
             "an intruder who knows the mask"
         ]
-        if knows_law and stated is not None and not stated.normal and link.exact(stated) is None:
+        exact = None if stated is None else PosteriorLink(keys, original, release, guesses, self.rule, random).exact(stated)
+        if knows_law and stated is not None and not stated.normal and exact is None:
             notes.append("the noise is not normal, but is taken as normal: the intruder does not know every value exactly")
         notes += [f"{n} is categorical and is not used to match records" for n in keys.categorical]
         score = linkage_score(

@@ -167,7 +167,7 @@ def _distinct(src: Ints, row: Ints) -> tuple[Ints, Ints]:
 def _possible(a: Any, r: Any, low: Floats, high: Floats, first: Floats, last: Floats) -> Any:
     """Whether no value of the record would have moved too far, were the row its own."""
     inside = True
-    for j in range(low.shape[1]):  # noqa: SIM110 (compiled)
+    for j in range(low.shape[1]):
         if first[r, j] > high[a, j] or last[r, j] < low[a, j]:
             inside = False
             break
