@@ -15,6 +15,7 @@ from larvatus.data.accepted_types import StepLike
 from larvatus.data.contracts import Mask
 from larvatus.data.copies import copies_asked, said_of_copies
 from larvatus.data.exposure.value_changes import column_changes
+from larvatus.data.fingerprint import fingerprint
 from larvatus.data.method_parsing import all_of, canonical, short_text
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
@@ -38,7 +39,7 @@ def mask(
     data: Microdata, *steps: StepLike | Sequence[StepLike], secret: bytes | None = None, name: str | None = None,
     constraints: ConstraintsLike | None = None, progress: Progress = silent, folder: Path | None = None,
 ) -> Release:
-    """Apply masks to the data one after another. The same secret and steps give the same release.
+    """Apply masks to the data one after another. The same secret, steps and data give the same release.
 
     After a step that makes several copies, every step runs on each copy with separate random draws. `constraints` are rules
     that every record must satisfy: Constraints, a table of their settings, or a list of rules such as "TAXINC <= AGI".
@@ -60,6 +61,7 @@ def mask(
     original, notes = in_workable_groups(seen, masks)
     check_magnitudes(original, masks)
     context = data.roles.model_dump_json() + original.sub_groups.model_dump_json() + (asked.model_dump_json() if rules else "")
+    context += fingerprint(data, stream_key(secret, "fingerprint"))
     current, said = _stepped(masks, original, secret, context, progress)
     notes += said
     table = Rows()
