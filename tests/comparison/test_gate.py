@@ -11,6 +11,7 @@ import pytest
 
 import larvatus as lv
 from larvatus.comparison.limits import TIERS, limits_of
+from larvatus.core.errors import SubGroupError
 from larvatus.data.score import Scores
 from sample import SECRET
 
@@ -197,18 +198,28 @@ def test_categories_drawn_anew_are_at_their_baseline():
     assert abs(score.value - max(score.chance, score.s_alone)) < 0.03
 
 
-@pytest.mark.xfail(reason="needs the attack on pairwise exchanges", strict=False)
-def test_a_pairwise_swap_passes_no_tier():
+@pytest.mark.parametrize("window", [0.15, 0.5])
+def test_a_pairwise_swap_passes_no_tier(window: float):
     frame = pd.DataFrame(np.random.default_rng(3).lognormal(size=(120, 4)), columns=list("abcd"))
     data = lv.read(frame, confidential=list("abcd"))
-    made = lv.mask(data, lv.masks.RankSwap(window=0.5), secret=SECRET)
-    assert not lv.check(data, made, "secure").kept
+    made = lv.mask(data, lv.masks.RankSwap(window=window, pairs=True), secret=SECRET)
+    for tier in TIERS:
+        assert not lv.check(data, made, tier).kept, tier
 
 
-@pytest.mark.xfail(reason="needs the attack on exact equations", strict=False)
-def test_exact_moments_in_sub_groups_of_five_pass_no_tier():
+def _fives() -> lv.Microdata:
     rng = np.random.default_rng(4)
     frame = pd.DataFrame({"g": np.repeat(np.arange(12), 5).astype(str), "a": rng.normal(size=60), "b": rng.normal(size=60)})
-    data = lv.read(frame, confidential=["a", "b"], sub_groups=["g"])
-    made = lv.mask(data, lv.masks.SufficiencyBased(similarity=0.0), secret=SECRET)
-    assert not lv.check(data, made, "secure").kept
+    return lv.read(frame, confidential=["a", "b"], sub_groups=["g"])
+
+
+def test_exact_moments_in_sub_groups_of_five_are_refused():
+    with pytest.raises(SubGroupError, match="insiders"):
+        lv.mask(_fives(), lv.masks.SufficiencyBased(similarity=0.0), secret=SECRET)
+
+
+def test_exact_moments_in_sub_groups_of_five_pass_no_tier():
+    data = _fives()
+    made = lv.mask(data, lv.masks.SufficiencyBased(similarity=0.0, insiders=0), secret=SECRET)
+    for tier in TIERS:
+        assert not lv.check(data, made, tier).kept, tier

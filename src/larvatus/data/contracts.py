@@ -246,6 +246,7 @@ class Mask(Method):
     - `follows`: true if it only makes sense after another mask
     - `random`: false if it draws no random numbers
     - `drops`, `blanks`: true if it removes records, or makes values missing
+    - `as_needed`: true if it changes only the values that its rule asks for, so that a column may need no change
     - `handles`: kinds of columns that it can mask: "number", "nominal", and "ordered" for categorical columns with an order
     - `scale_free`: true if it works with numbers of any magnitude; other masks refuse a column if squares of its values would
       overflow or vanish
@@ -263,6 +264,7 @@ class Mask(Method):
     random: ClassVar[bool] = True
     drops: ClassVar[bool] = False
     blanks: ClassVar[bool] = False
+    as_needed: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset({"number"})
     scale_free: ClassVar[bool] = False
     publishable: ClassVar[frozenset[str]] = frozenset()

@@ -51,6 +51,7 @@ class LocalSuppression(Mask):
     keeps_ranks: ClassVar[bool] = True
     random: ClassVar[bool] = False
     blanks: ClassVar[bool] = True
+    as_needed: ClassVar[bool] = True
     handles: ClassVar[frozenset[str]] = frozenset({"number", "nominal"})
     publishable: ClassVar[frozenset[str]] = frozenset({"k", "known"})
     nemesis: ClassVar[tuple[str, ...]] = ("exact_match", "uniqueness", "probabilistic_linkage", "rerun")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -149,8 +149,8 @@ def _pooled(columns: Sequence[str], told_by: Sequence[int]) -> str:
 def check_changed(changes: Sequence[ColumnChange], masks: Sequence[Mask], data: Microdata, all_records: bool) -> None:
     """Refuse a release in which no value of a confidential column was changed.
 
-    Two kinds of columns may stay as they are, and the codebook says so: those that do not vary within sub-groups, and those
-    that are only sampled.
+    Three kinds of columns may stay as they are, and the codebook says so: those that do not vary within sub-groups, those that
+    are only sampled, and those that a step would change only where its rule asks for it.
     """
     if all_records and any(c.present for c in changes) and all(c.same == c.present for c in changes):
         raise MaskError(
@@ -159,10 +159,11 @@ def check_changed(changes: Sequence[ColumnChange], masks: Sequence[Mask], data: 
         )
     taken = taken_in_turn(data, masks)
     by_any = {n for names in taken for n in names}
-    sampled = {n for n in by_any if all(m.drops for m, names in zip(masks, taken, strict=True) if n in names)}
+    allowed = columns_changed_as_needed(masks, data)
+    allowed |= {n for n in by_any if all(m.drops for m, names in zip(masks, taken, strict=True) if n in names)}
     if all(m.drops for m in masks):
-        sampled |= {c.name for c in changes}
-    same = [c.name for c in changes if c.unchanged and c.varies and c.name not in sampled]
+        allowed |= {c.name for c in changes}
+    same = [c.name for c in changes if c.unchanged and c.varies and c.name not in allowed]
     if same:
         named = " and ".join(filter(None, [", ".join(map(repr, same[:-1])), repr(same[-1])]))
         it = "it" if len(same) == 1 else "them"
@@ -172,7 +173,14 @@ def check_changed(changes: Sequence[ColumnChange], masks: Sequence[Mask], data: 
         )
 
 
-def unmasked_columns(changes: Sequence[Sequence[ColumnChange]], grouped: bool) -> dict[str, str]:
+def columns_changed_as_needed(masks: Sequence[Mask], data: Microdata) -> set[str]:
+    """Columns that no step changes unless its rule asks for it."""
+    taken = taken_in_turn(data, masks)
+    by_any = {n for names in taken for n in names}
+    return {n for n in by_any if all(m.as_needed or m.drops for m, names in zip(masks, taken, strict=True) if n in names)}
+
+
+def unmasked_columns(changes: Sequence[Sequence[ColumnChange]], grouped: bool, as_needed: Collection[str]) -> dict[str, str]:
     """Confidential columns that are the same in every copy as in the original, with the reason."""
     out = {}
     for every in zip(*changes, strict=True):
@@ -180,6 +188,8 @@ def unmasked_columns(changes: Sequence[Sequence[ColumnChange]], grouped: bool) -
             out[every[0].name] = "it does not vary within sub-groups" if grouped else "it does not vary"
         elif not any(c.present for c in every):
             out[every[0].name] = "it has no values"
+        elif all(c.unchanged for c in every) and every[0].name in as_needed:
+            out[every[0].name] = "the rule of its step asked for no change"
     return out
 
 

@@ -29,6 +29,7 @@ from larvatus.pipeline.apply_step import (
     check_columns,
     check_magnitudes,
     check_orders,
+    columns_changed_as_needed,
     in_workable_groups,
     unmasked_columns,
 )
@@ -81,7 +82,7 @@ def mask(
     told_steps += masks[len(told_steps) :]  # add the steps of the rules; record ids from files are not shown
     label = name or " + ".join(short_text(m) for m in told_steps)
     return Release(label, tuple(current), told_steps, tuple(notes), order=order, rules=table,
-                   unmasked=unmasked_columns(changes, bool(original.groups.columns)))
+                   unmasked=unmasked_columns(changes, bool(original.groups.columns), columns_changed_as_needed(masks, seen)))
 
 
 def _stepped(

@@ -38,12 +38,26 @@ def unexplained_variance(covariance: Matrix, targets: list[int], given: list[int
     return np.asarray(np.maximum(rest, 0.0) * scale[targets] ** 2)
 
 
-def share_interval(r2: float, n: float, k: int, z: float = 1.959963984540054) -> tuple[float, float]:
-    """An interval for a share of variance explained by k columns in n records (Olkin and Finn 1995), inside [0, 1]."""
+def share_interval(
+    r2: float, n: float, k: int, variance: float = 0.0, freedom: float = np.inf, level: float = 0.95
+) -> tuple[float, float]:
+    """An interval for a share of variance explained by k columns in n records, inside [0, 1].
+
+    `variance` is that of the share, if it exceeds the variance under normal data (Olkin and Finn 1995), and `freedom` its
+    degrees of freedom. The interval is symmetric in log(1 − R²), so it includes a perfect prediction only if R² is close to 1.
+    """
+    from scipy.special import stdtrit
+
     if n <= k + 3:
         return 0.0, 1.0
-    spread = np.sqrt(4 * r2 * (1 - r2) ** 2 * (n - k - 1) ** 2 / ((n * n - 1) * (n + 3)) + (k / n) ** 2 / max(k, 1))
-    return max(0.0, r2 - z * float(spread)), min(1.0, r2 + z * float(spread))
+    normal = 4 * r2 * (1 - r2) ** 2 * (n - k - 1) ** 2 / ((n * n - 1) * (n + 3))
+    spread = float(np.sqrt(max(variance, normal) + (k / n) ** 2 / max(k, 1)))
+    z = float(stdtrit(min(max(freedom, 1.0), 1e6), (1 + level) / 2))
+    left = 1 - r2
+    if left <= spread / 20:
+        return max(0.0, r2 - z * spread), min(1.0, r2 + z * spread)
+    factor = float(np.exp(z * spread / left))
+    return max(0.0, 1 - left * factor), min(1.0, 1 - left / factor)
 
 
 def slopes(covariance: Matrix, targets: list[int], given: list[int]) -> Matrix:
