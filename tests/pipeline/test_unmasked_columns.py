@@ -8,6 +8,7 @@ import pytest
 
 import larvatus as lv
 from larvatus.core.errors import MaskError
+from larvatus.data.verbs import map_rows
 from larvatus.documents.codebook import make_codebook
 from sample import SECRET
 
@@ -85,7 +86,7 @@ def test_changes_far_below_the_spread_do_not_count():
     """Values around zero: a change of a billionth of the spread is none, however large it is beside the value."""
     frame = pd.DataFrame({"x": np.r_[np.zeros(60), RNG.normal(0, 1e6, 60)], "y": RNG.normal(size=120)})
     data = lv.read(frame, confidential=["x", "y"])
-    moved = data.map_rows(lambda g, b: {"x": b["x"] + 1e-4, "y": b["y"] + 1}, ["x", "y"])
+    moved = map_rows(data, lambda g, b: {"x": b["x"] + 1e-4, "y": b["y"] + 1}, ["x", "y"])
     from larvatus.data.exposure.value_changes import column_changes
 
     x, y = column_changes(moved, data)

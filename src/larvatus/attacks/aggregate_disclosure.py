@@ -26,6 +26,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.verbs import reduce_groups, with_table
 
 _MOST_LISTED = 1000  # totals by levels of S that the details list; the note counts all
 
@@ -159,9 +160,9 @@ def _sum(parts: Sequence[_Totals]) -> _Totals:
 def _totals(data: Microdata, names: Sequence[str], deep: int, only: Microdata | None = None) -> list[_Totals]:
     """Totals of each sub-group; if `only` is given, of its records and in its sub-groups."""
     if only is not None:
-        data = only.holding(only.table.pair(data.table, {n: n for n in names}))
+        data = with_table(only, only.table.pair(data.table, {n: n for n in names}))
 
-    return data.reduce(names, lambda g, b: _added(b.matrix(names), deep), _Totals.merge)
+    return reduce_groups(data, names, lambda g, b: _added(b.matrix(names), deep), _Totals.merge)
 
 
 def _level_totals(
@@ -169,7 +170,7 @@ def _level_totals(
 ) -> list[dict[int, _Totals]]:
     """Totals of each level of a categorical column in each sub-group, by code; `only` as in `_totals`."""
     if only is not None:
-        data = only.holding(only.table.pair(data.table, {n: n for n in names}))
+        data = with_table(only, only.table.pair(data.table, {n: n for n in names}))
 
     def add(group: int, block: Block) -> dict[int, _Totals]:
         x, code = block.matrix(names), block[column]
@@ -177,7 +178,7 @@ def _level_totals(
         found, first = np.unique(code[order], return_index=True)
         return {int(c): _added(x[rows], deep) for c, rows in zip(found, np.split(order, first[1:]), strict=True)}
 
-    return data.reduce([*names, column], add, _merge_levels)
+    return reduce_groups(data, [*names, column], add, _merge_levels)
 
 
 def _merge_levels(one: dict[int, _Totals], other: dict[int, _Totals]) -> dict[int, _Totals]:

@@ -39,6 +39,7 @@ from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.steps import codes_in
+from larvatus.data.verbs import map_groups, with_table
 
 _FITTED = (SUCCESS, S_ALONE, X_ALONE)  # figures of fitted models; chance is the released mean
 
@@ -88,7 +89,7 @@ class AttributeInference(Attack):
         made += [_cell(CHANCE, n, 0) for n in asked]
         found = self._predicted(original, keys, names, classes, asked, made)
         columns = [*made, OUTLYING]
-        _, group, values = collect(data.holding(data.table.pair(found.table, {n: n for n in columns})), columns)
+        _, group, values = collect(with_table(data, data.table.pair(found.table, {n: n for n in columns})), columns)
         means = {
             (figure, i): _mean([values[_cell(figure, n, i)] for n in asked]) for figure in _FITTED for i in range(len(MODELS))
         }
@@ -140,7 +141,7 @@ class AttributeInference(Attack):
 
         wanted = {scratch("original", n): n for n in (*names, *classes)}
         originals = [scratch("original", n) for n in names]
-        joined = keys.joined.holding(keys.joined.table.pair(original.table, wanted))
+        joined = with_table(keys.joined, keys.joined.table.pair(original.table, wanted))
         design = design_of(joined, keys.exact)
         centres = outlyingness(joined, originals)
         soft = [n for n in keys.soft if n not in keys.codes]
@@ -174,7 +175,7 @@ class AttributeInference(Attack):
             return {**out, OUTLYING: distance_from_centre(*centres[group], block, originals)}
 
         columns = list(dict.fromkeys([*wanted, *wanted.values(), *design.columns, *keys.columns]))
-        return joined.map_groups(predict, columns, [Column(n, "number") for n in (*made, OUTLYING)])
+        return map_groups(joined, predict, columns, [Column(n, "number") for n in (*made, OUTLYING)])
 
     def _near(self, truth: Floats) -> Floats:
         there = truth[~np.isnan(truth)]

@@ -25,6 +25,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata, collect
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.verbs import map_rows, reduce_groups, with_table
 from larvatus.stats.linear.leave_one_out import LeaveOneOut
 from larvatus.stats.linear.moments import SampleMoments
 
@@ -60,7 +61,7 @@ class CategoryDisclosure(Attack):
         if not names:
             raise RiskError("category_disclosure: the release has no categorical confidential column. Declare one in "
                             "roles.nominal, or leave this attack out.")
-        joined = data.holding(data.table.pair(original.table, {scratch("original", n): n for n in names}))
+        joined = with_table(data, data.table.pair(original.table, {scratch("original", n): n for n in names}))
         changes = [_Changes.of(joined, n, mine[n], theirs[n]) for n in names]
         figures = [*_RULES, MODE, GIVEN_S]
         made = {figure: [scratch(figure, n) for n in names] for figure in figures}
@@ -73,7 +74,7 @@ class CategoryDisclosure(Attack):
             return out
 
         read = list(dict.fromkeys(c for change in changes for c in change.columns))
-        _, group, values = collect(joined.map_rows(guess, read, [Column(c, "number") for c in columns]), columns)
+        _, group, values = collect(map_rows(joined, guess, read, [Column(c, "number") for c in columns]), columns)
         mean = {figure: _mean([values[c] for c in own]) for figure, own in made.items()}
         best = max(_RULES, key=lambda rule: float(np.nanmean(mean[rule])) if np.isfinite(mean[rule]).any() else 0.0)
         there = ~np.isnan(mean[best])
@@ -117,13 +118,13 @@ class _Changes:
             table = np.bincount(x[both] * k + y[both], minlength=k * k).reshape(k, k).astype(np.float64)
             return np.hstack([table, np.bincount(x[x >= 0], minlength=k)[:, None]])
 
-        by_group = joined.reduce([was, now], count, np.add)
+        by_group = reduce_groups(joined, [was, now], count, np.add)
         small = k <= MOST_LEVELS
         design = design_of(joined, joined.known) if small and joined.known else Design(())
         fits = None
         if design.terms:
             read = list(dict.fromkeys([was, *design.columns]))
-            moments = joined.reduce(read, _moments(codes[0], was, k, design), SampleMoments.merge)
+            moments = reduce_groups(joined, read, _moments(codes[0], was, k, design), SampleMoments.merge)
             fits = [LeaveOneOut.of(m, list(range(k)), list(range(k, k + len(design.terms)))) for m in moments]
         return cls(name, codes, by_group, np.sum(by_group, axis=0), design, fits)
 

@@ -28,6 +28,7 @@ from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.steps import seen_by
+from larvatus.data.verbs import reduce_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ def _insiders(data: Microdata, step: _ExactStep, design: Design) -> Rows:
         return CentredRows.merge(one, other) if one is not None and other is not None else one or other
 
     out: list[Row] = []
-    for g, found in enumerate(data.reduce(list(dict.fromkeys([*names, *design.columns])), rows, merge)):
+    for g, found in enumerate(reduce_groups(data, list(dict.fromkeys([*names, *design.columns])), rows, merge)):
         if found is None or found.count < 2:
             continue
         fit = fit_of(found, len(design.terms))

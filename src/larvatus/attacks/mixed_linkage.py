@@ -23,6 +23,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Score
+from larvatus.data.verbs import reduce_groups
 from larvatus.stats.linear.moments import SampleMoments
 
 
@@ -81,10 +82,10 @@ def _laws(keys: Keys, names: Sequence[str]) -> _Laws:
         both = [keys.both(n, block) for n in numbers]
         return SampleMoments.of(np.column_stack([pair[side] for side in (0, 1) for pair in both]))
 
-    total = np.sum(keys.joined.reduce(read, count, np.add), axis=0) if named else np.zeros(0)
+    total = np.sum(reduce_groups(keys.joined, read, count, np.add), axis=0) if named else np.zeros(0)
     parts = np.split(total, np.cumsum([sizes[n] ** 2 for n in named])[:-1]) if named else []
     counts = {n: part.reshape(sizes[n], sizes[n]) for n, part in zip(named, parts, strict=True)}
-    by_group = keys.joined.reduce(read, moments, SampleMoments.merge) if numbers else []
+    by_group = reduce_groups(keys.joined, read, moments, SampleMoments.merge) if numbers else []
     return _Laws(counts, {n: _correlation(by_group, j, len(numbers) + j) for j, n in enumerate(numbers)})
 
 

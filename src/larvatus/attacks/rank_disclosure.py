@@ -26,6 +26,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Rows, Score
+from larvatus.data.verbs import add_ranks, reduce_groups, with_table
 from larvatus.stats.linear.leave_one_out import LeaveOneOut, unexplained_share
 from larvatus.stats.linear.moments import SampleMoments
 
@@ -58,9 +59,9 @@ class RankDisclosure(Attack):
         design = design_of(ranked, ranked.known)
         p, q = len(names), len(design.terms)
         columns = list(dict.fromkeys([*_all(names), *design.columns]))
-        moments = ranked.reduce(columns, _moments(names, design), SampleMoments.merge)
+        moments = reduce_groups(ranked, columns, _moments(names, design), SampleMoments.merge)
         fits = [LeaveOneOut.of(m, list(range(p)), list(range(2 * p, 2 * p + q))) for m in moments]
-        squares = ranked.reduce(columns, _squares(fits, names, design), np.add) if q else [np.zeros((2, p))] * len(fits)
+        squares = reduce_groups(ranked, columns, _squares(fits, names, design), np.add) if q else [np.zeros((2, p))] * len(fits)
         shares = [np.clip(1 - unexplained_share(left), 0.0, 1.0) for left in squares]
         parts = [_Agreement.of(m, names, by_s) for m, by_s in zip(moments, shares, strict=True)]
         sizes = np.array(ranked.groups.sizes, dtype=np.float64)
@@ -141,9 +142,9 @@ def _all(names: Sequence[str]) -> list[str]:
 
 def _ranked(original: Microdata, release: Release, names: Sequence[str]) -> Microdata:
     data = release.data
-    joined = data.holding(data.table.pair(original.table, {scratch("original", n): n for n in names}))
+    joined = with_table(data, data.table.pair(original.table, {scratch("original", n): n for n in names}))
     ranks = {_before(n): scratch("original", n) for n in names} | {_after(n): n for n in names}
-    return joined.ranks(ranks)
+    return add_ranks(joined, ranks)
 
 
 def _moments(names: Sequence[str], design: Design) -> Callable[[int, Block], SampleMoments]:
@@ -179,7 +180,7 @@ def _changes(ranked: Microdata, names: Sequence[str]) -> Rows:
             out.append(np.bincount(place, minlength=len(edges)))
         return np.array(out)
 
-    counts = np.sum(ranked.reduce(_all(names), count, np.add), axis=0)
+    counts = np.sum(reduce_groups(ranked, _all(names), count, np.add), axis=0)
     last = int(np.flatnonzero(counts.sum(axis=0)).max(initial=0))
     lows = [0, *(_STEPS[i] + 1 for i in range(len(_STEPS) - 1))]
     return Rows.of(

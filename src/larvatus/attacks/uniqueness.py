@@ -38,6 +38,7 @@ from larvatus.data.release import Release
 from larvatus.data.roles import Names
 from larvatus.data.score import Row, Rows, Score
 from larvatus.data.steps import codes_in
+from larvatus.data.verbs import as_one_group, map_rows, moments_by_group, reduce_groups, with_table
 
 Sizes = Annotated[int, Field(ge=2, le=1000)]
 BY_KEYS, BY_S, BY_MASKED, BY_RELEASED = (scratch(f"size by {what}") for what in ("keys", "S", "X", "all X"))  # of its class
@@ -84,9 +85,9 @@ class Uniqueness(Attack):
                 raise RiskError(f"uniqueness.keys: {name!r} is not a released column that the intruder knows; "
                                 f"{nearest_names(name, known)}")
         masked, given = (tuple(n for n in names if not self.keys or n in self.keys) for names in (masked, given))
-        pool = pool.ungrouped() if self.keys and any(c not in self.keys for c in data.sub_groups.columns) else pool
+        pool = as_one_group(pool) if self.keys and any(c not in self.keys for c in data.sub_groups.columns) else pool
         found = _found(original, pool, masked, given, first, random)
-        back = data.holding(data.table.pair(found.table, {n: n for n in _FIGURES}))
+        back = with_table(data, data.table.pair(found.table, {n: n for n in _FIGURES}))
         _, group, values = collect(back, _FIGURES)
         score = credits_to_score(
             self, "share of records singled out by exact agreement in the key variables", back, group, values,
@@ -117,7 +118,7 @@ def _found(
     sized = with_class_size(sized, masked, BY_MASKED, random) if given else sized
     by_released = (BY_MASKED if given else BY_KEYS) if set(masked) == set(every) else BY_RELEASED
     sized = with_class_size(sized, every, BY_RELEASED, random) if by_released == BY_RELEASED else sized
-    joined = sized.holding(sized.table.pair(original.table, before))
+    joined = with_table(sized, sized.table.pair(original.table, before))
     numbers = [scratch("original", n) for n in joined.numeric(masked) if original.table.columns[n].kind == "number"]
     centres, sizes = outlyingness(joined, numbers), joined.groups.sizes
     spread = _spreads(original, joined, every)
@@ -135,13 +136,13 @@ def _found(
         }
 
     names = list(dict.fromkeys([*before, *every, BY_KEYS, BY_S, *([BY_MASKED] if given else []), by_released]))
-    return joined.map_rows(credit, names, [Column(n, "number") for n in _FIGURES])
+    return map_rows(joined, credit, names, [Column(n, "number") for n in _FIGURES])
 
 
 def _spreads(original: Microdata, joined: Microdata, names: Sequence[str]) -> Mapping[str, Floats]:
     """Standard deviations of the original numbers in each sub-group."""
     numbers = [n for n in names if original.table.columns[n].kind == "number"]
-    moments = joined.moments([scratch("original", n) for n in numbers]) if numbers else []
+    moments = moments_by_group(joined, [scratch("original", n) for n in numbers]) if numbers else []
     return {n: np.array([np.sqrt(np.nan_to_num(m.variance[j])) for m in moments]) for j, n in enumerate(numbers)}
 
 
@@ -182,8 +183,8 @@ def _anonymity(found: Microdata, sizes: Sequence[int]) -> Rows:
     def least(group: int, block: Block) -> NDArray[np.float64]:
         return np.array([block[n].min(initial=np.inf) for n in (BY_KEYS, BY_S)])
 
-    below = np.sum(found.reduce([BY_KEYS, BY_S], count, np.add), axis=0)
-    smallest = np.min(found.reduce([BY_KEYS, BY_S], least, np.minimum), axis=0)
+    below = np.sum(reduce_groups(found, [BY_KEYS, BY_S], count, np.add), axis=0)
+    smallest = np.min(reduce_groups(found, [BY_KEYS, BY_S], least, np.minimum), axis=0)
     return Rows.of(
         {"by": name, "smallest": int(smallest[i]),
          **{f"below {k}": float(below[i, j] / max(found.rows, 1)) for j, k in enumerate(sizes)}}

@@ -26,6 +26,7 @@ from larvatus.data.intruder import Intruder
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
 from larvatus.data.score import Row, Rows, Score
+from larvatus.data.verbs import reduce_groups, with_table
 from larvatus.stats.linear.leave_one_out import LeaveOneOut, unexplained_share
 from larvatus.stats.linear.moments import SampleMoments
 
@@ -53,13 +54,14 @@ class ValueDisclosure(Attack):
         released = common_numbers(original, release.data)
         names = [n for n in released if n not in release.joined]
         before = {scratch("original", n): n for n in names}
-        joined = release.data.holding(release.data.table.pair(original.table, before))
+        joined = with_table(release.data, release.data.table.pair(original.table, before))
         design = design_of(joined, joined.known)
         columns = list(dict.fromkeys([*before, *released, *design.columns]))
-        groups = joined.reduce(columns, _moments(list(before), released, design), SampleMoments.merge)
+        groups = reduce_groups(joined, columns, _moments(list(before), released, design), SampleMoments.merge)
         p, r, q = len(names), len(released), len(design.terms)
         fits = [LeaveOneOut.of(m, list(range(p)), list(range(p + r, p + r + q))) for m in groups]
-        left_by_s = joined.reduce(columns, _squares(fits, list(before), design), np.add) if q else [np.zeros((2, p))] * len(fits)
+        left_by_s = reduce_groups(joined, columns, _squares(fits, list(before), design),
+                                  np.add) if q else [np.zeros((2, p))] * len(fits)
         parts = [
             _Explained.of(m, p, r, q, fit.rank, unexplained_share(left))
             for m, fit, left in zip(groups, fits, left_by_s, strict=True)
@@ -68,7 +70,7 @@ class ValueDisclosure(Attack):
         sizes = joined.groups.sizes
         fitted = _Fitted.of(groups, list(before), released, design)
         near, outliers = by_outlyingness(joined, list(before), columns, fitted.near, PREDICTED)
-        squares = joined.reduce(columns, fitted.influences(parts, whole), np.add)
+        squares = reduce_groups(joined, columns, fitted.influences(parts, whole), np.add)
         return Score(
             "value_disclosure", "risk", float(whole.both.mean()),
             "share of the variance of confidential values that the release explains", self.settings(),

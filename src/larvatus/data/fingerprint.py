@@ -16,6 +16,7 @@ import numpy as np
 from larvatus.core.arrays import UInts
 from larvatus.data.contracts import Block, Column
 from larvatus.data.microdata import Microdata
+from larvatus.data.verbs import reduce_groups
 
 _MODULUS = 1 << 256
 _DIGEST_WORDS = 4
@@ -32,7 +33,7 @@ def fingerprint(data: Microdata, key: bytes) -> str:
 
         return sum_of_digests(_words(block, tuple(columns), texts), key)
 
-    parts = data.reduce(tuple(columns), add, lambda a, b: (a + b) % _MODULUS)
+    parts = reduce_groups(data, tuple(columns), add, lambda a, b: (a + b) % _MODULUS)
     return f"{sum(parts) % _MODULUS:064x}"
 
 

@@ -17,6 +17,7 @@ from larvatus.data.notes import Note
 from larvatus.data.record_selection import record_numbers, where_text
 from larvatus.data.roles import Small, has_order
 from larvatus.data.sub_groups import GroupSettlement, settle
+from larvatus.data.verbs import as_one_group, count_present, map_rows, reduce_groups, settle_groups, take_rows, with_table
 
 TAKEN, _KEPT = scratch("taken"), scratch("kept")
 
@@ -55,12 +56,12 @@ def mark_records(step: Mask, original: Microdata) -> Microdata:
     """The original with a column that is 1 for the records that the step masks."""
     if isinstance(step.where, str):
         wanted = condition(step.where, original.table.columns)
-        return original.map_rows(
-            lambda g, b: {TAKEN: wanted.holds(b).astype(np.float64)}, wanted.columns, [Column(TAKEN, "number")]
+        return map_rows(
+            original, lambda g, b: {TAKEN: wanted.holds(b).astype(np.float64)}, wanted.columns, [Column(TAKEN, "number")]
         )
     ids = record_numbers(step.where or ())
-    return original.map_rows(
-        lambda g, b: {TAKEN: np.isin(b.record, ids).astype(np.float64)}, (), [Column(TAKEN, "number")]
+    return map_rows(
+        original, lambda g, b: {TAKEN: np.isin(b.record, ids).astype(np.float64)}, (), [Column(TAKEN, "number")]
     )
 
 
@@ -72,8 +73,9 @@ def chosen_by(masks: Sequence[Mask], original: Microdata) -> Microdata | None:
     for i, step in enumerate(masks):
         table = table.pair(mark_records(step, original).table, {scratch("taken", str(i)): TAKEN})
     names = [scratch("taken", str(i)) for i in range(len(masks))]
-    return original.holding(table).map_rows(
-        lambda g, b: {TAKEN: np.max([b[n] for n in names], axis=0)}, names, [Column(TAKEN, "number")]
+    return map_rows(
+        with_table(original, table), lambda g, b: {TAKEN: np.max([b[n] for n in names], axis=0)}, names,
+        [Column(TAKEN, "number")]
     )
 
 
@@ -108,22 +110,22 @@ def apply_step(step: Mask, current: Microdata, original: Microdata, random: Reco
 def _applied(step: Mask, current: Microdata, original: Microdata, random: RecordRandom) -> Masked:
     base, beside = current, original
     if step.scope == "file":
-        base, beside = current.ungrouped(), original.ungrouped()
+        base, beside = as_one_group(current), as_one_group(original)
     if step.where is None:
         masked = step.apply(base, beside, random)
         return Masked(_adopted(current, masked.data), masked.notes)
-    still = base.holding(base.table.pair(beside.table, {n: n for n in beside.table.columns}))
+    still = with_table(base, base.table.pair(beside.table, {n: n for n in beside.table.columns}))
     marked = mark_records(step, beside if beside.rows == base.rows else still)
-    chosen = sum(marked.reduce([TAKEN], lambda g, b: int(b[TAKEN].sum()), int.__add__))
+    chosen = sum(reduce_groups(marked, [TAKEN], lambda g, b: int(b[TAKEN].sum()), int.__add__))
     if chosen == 0:
         raise MaskError(f"{step.name()}: where = {where_text(step.where)} selects no record, so nothing would be masked.")
     taken: Microdata | None = None
     if step.record_wise and not step.alone:
-        base = base.holding(base.table.pair(marked.table, {TAKEN: TAKEN}))
+        base = with_table(base, base.table.pair(marked.table, {TAKEN: TAKEN}))
     else:
-        taken = marked.take(lambda g, b: b[TAKEN] == 1, [TAKEN])
+        taken = take_rows(marked, lambda g, b: b[TAKEN] == 1, [TAKEN])
         taken = taken if step.alone else _workable(taken, step)
-        base, beside = (d.holding(taken.table.pair(d.table, {n: n for n in d.table.columns})) for d in (base, beside))
+        base, beside = (with_table(d, taken.table.pair(d.table, {n: n for n in d.table.columns})) for d in (base, beside))
     masked = step.apply(base, beside, random)
     notes = [*masked.notes, Note(f"{chosen:,} of {current.rows:,} records selected by where")]
     if taken is not None and any(len(held) > 1 for held in taken.groups.declared):
@@ -138,8 +140,8 @@ def _workable(taken: Microdata, step: Mask) -> Microdata:
     """The selected records in sub-groups large enough for the step: pooled if the study allows it, else refused."""
     small: Small = "pool" if taken.sub_groups.small == "pool" else "refuse"
     asked_by = f"{step.name()} with where"
-    outcome = settle(taken.groups, taken.present().tolist(), step.smallest(taken), small, asked_by, step.smallest_reason())
-    return taken if outcome.target == tuple(range(len(taken.groups))) else taken.settled(outcome)
+    outcome = settle(taken.groups, count_present(taken).tolist(), step.smallest(taken), small, asked_by, step.smallest_reason())
+    return taken if outcome.target == tuple(range(len(taken.groups))) else settle_groups(taken, outcome)
 
 
 def _in_same_groups(original: Microdata, current: Microdata) -> Microdata:
@@ -148,7 +150,7 @@ def _in_same_groups(original: Microdata, current: Microdata) -> Microdata:
         return original
     place = {label: i for i, label in enumerate(current.groups.labels)}
     target = tuple(place.get(label, -1) for label in original.groups.labels)
-    return original.settled(GroupSettlement(target, current.groups.labels, current.groups.declared))
+    return settle_groups(original, GroupSettlement(target, current.groups.labels, current.groups.declared))
 
 
 def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = None) -> Microdata:
@@ -161,11 +163,11 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
     if weight in masked.table.columns and weight is not None and masked.table.columns[weight].replaced:
         names.append(weight)
     if marked is None and masked.rows == current.rows:
-        return current.holding(current.table.pair(masked.table, {n: n for n in names}))
-    kept = masked.map_rows(lambda g, b: {_KEPT: np.ones(len(b))}, (), [Column(_KEPT, "number")])
+        return with_table(current, current.table.pair(masked.table, {n: n for n in names}))
+    kept = map_rows(masked, lambda g, b: {_KEPT: np.ones(len(b))}, (), [Column(_KEPT, "number")])
     if marked is None:
         joined = current.table.pair(kept.table, {_KEPT: _KEPT}, partly=True).take(lambda g, b: b[_KEPT] == 1, [_KEPT])
-        return current.holding(joined.pair(masked.table, {n: n for n in names}))
+        return with_table(current, joined.pair(masked.table, {n: n for n in names}))
     new = {scratch("masked", n): n for n in names}
     joined = current.table.pair(kept.table, {**new, _KEPT: _KEPT}, partly=True).pair(marked.table, {TAKEN: TAKEN})
     joined = joined.take(lambda g, b: (b[_KEPT] == 1) | (b[TAKEN] == 0), [_KEPT, TAKEN])
@@ -182,7 +184,7 @@ def _adopted(current: Microdata, masked: Microdata, marked: Microdata | None = N
             out[n] = np.where(block[TAKEN] == 1, after, before)
         return out
 
-    return current.holding(joined.map_rows(choose, [*names, *new, TAKEN], list(merged.values())))
+    return with_table(current, joined.map_rows(choose, [*names, *new, TAKEN], list(merged.values())))
 
 
 _KEPT = scratch("kept")

@@ -21,6 +21,7 @@ from larvatus.data.contracts import Array, Block, Column, Mask, Masked, RecordTa
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.roles import has_order
+from larvatus.data.verbs import count_present, with_table
 from larvatus.masks.grouping.cell_patterns import by_missing_pattern
 from larvatus.masks.grouping.column_groups import column_groups, rejoin_columns
 
@@ -88,7 +89,7 @@ class RandomSwap(Mask):
 
     def _swapped(self, data: Microdata, names: tuple[str, ...], random: RecordRandom) -> tuple[Microdata, list[Note]]:
         split = by_missing_pattern(data, names, 1, self.name())[0] if len(names) > 1 else data
-        sizes = split.with_confidential(names).present().max(axis=1)
+        sizes = count_present(split.with_confidential(names)).max(axis=1)
         moved = self._moved(sizes)
         if self.pairs:
             swapped = _in_pairs(split, names, moved, random)
@@ -142,7 +143,7 @@ def _permuted(data: Microdata, names: tuple[str, ...], moved: NDArray[np.int64],
             out[n][order] = block[n][taken]
         return out
 
-    return data.holding(data.table.map_groups(permute, names))
+    return with_table(data, data.table.map_groups(permute, names))
 
 
 def _placed(data: Microdata, names: tuple[str, ...], moved: NDArray[np.int64], random: RecordRandom) -> Microdata:
@@ -178,7 +179,7 @@ def _placed(data: Microdata, names: tuple[str, ...], moved: NDArray[np.int64], r
         table = table.map_rows(aim, [_PLACE], [Column(aims[n], "number")])
         table = table.place({values[n]: (aims[n], values[n])}, random)
         table = table.map_rows(take, [n, ranks[n], values[n]], [kinds[n]])
-    return data.holding(table)
+    return with_table(data, table)
 
 
 def _by_place(table: RecordTable, rank: str, moved: NDArray[np.int64]) -> list[Array]:
@@ -214,7 +215,7 @@ def _in_pairs(data: Microdata, names: tuple[str, ...], moved: NDArray[np.int64],
     table = table.scan(_ORDER, names, _START, _neighbour(names, down), random, down)
     table = table.map_rows(back, [_PLACE], [Column(_BACK, "number")])
     table = table.scan(_BACK, names, _START, _neighbour(names, after), random, after)
-    return data.holding(table.map_rows(choose, [*names, *(c.name for c in (*before, *after)), _PLACE]))
+    return with_table(data, table.map_rows(choose, [*names, *(c.name for c in (*before, *after)), _PLACE]))
 
 
 def _unmodified(data: Microdata) -> list[Note]:

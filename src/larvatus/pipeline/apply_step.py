@@ -14,6 +14,7 @@ from larvatus.data.notes import Note
 from larvatus.data.steps import is_maskable, taken_by, taken_in_turn
 from larvatus.data.sub_groups import settle
 from larvatus.data.text_columns import texts
+from larvatus.data.verbs import count_present, reduce_groups, settle_groups
 
 _NOTABLE = 0.1
 _LARGEST, _SMALLEST = 1e150, 1e-150
@@ -76,7 +77,7 @@ def check_magnitudes(data: Microdata, masks: Sequence[Mask]) -> None:
         values = np.array([block[n] for n in names])
         return np.array([np.fmin.reduce(values, axis=1), -np.fmax.reduce(values, axis=1)])
 
-    found = np.array(data.reduce(names, ends, np.fmin))
+    found = np.array(reduce_groups(data, names, ends, np.fmin))
     low, high = found[:, 0], -found[:, 1]
     largest = np.nan_to_num(np.fmax(np.abs(low), np.abs(high)))
     spread = np.nan_to_num(high / 2 - low / 2)
@@ -97,9 +98,9 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
     needs = [(m.smallest(d) if m.scope == "sub_group" else 1, m.name()) for m, d in zip(masks, seen, strict=True)]
     limit, asked_by = max([(data.sub_groups.smallest, "sub_groups.smallest"), *needs], key=lambda pair: pair[0])
     reason = next((m.smallest_reason() for m in masks if m.name() == asked_by), "")
-    present = data.present().tolist()
+    present = count_present(data).tolist()
     for m, d in zip(masks, seen, strict=True):
-        counts, least = d.present().sum(axis=0).tolist(), m.smallest(d)
+        counts, least = count_present(d).sum(axis=0).tolist(), m.smallest(d)
         lacking = [f"{n!r} has {there} values" for n, there in zip(d.confidential, counts, strict=True) if 0 < there < least]
         if lacking:
             raise SubGroupError(
@@ -109,7 +110,7 @@ def in_workable_groups(data: Microdata, masks: Sequence[Mask]) -> tuple[Microdat
     outcome = settle(data.groups, present, limit, data.sub_groups.small, asked_by, reason)
     if outcome.target == tuple(range(len(data.groups))):
         return data, []
-    after = data.settled(outcome)
+    after = settle_groups(data, outcome)
     notes = []
     for g, held in enumerate(outcome.declared):
         if len(held) > 1:

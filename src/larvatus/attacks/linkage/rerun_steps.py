@@ -26,6 +26,7 @@ from larvatus.data.record_selection import MARK
 from larvatus.data.release import Release
 from larvatus.data.steps import apply_step, codes_in, taken_by, taken_in_turn
 from larvatus.data.sub_groups import settle
+from larvatus.data.verbs import as_one_group, count_present, map_groups, settle_groups, with_table
 
 if TYPE_CHECKING:
     from larvatus.stats.linkage.rerun_boxes import Boxes
@@ -95,7 +96,7 @@ def rerun_keys(
             shown.append({n: b for n, b in other.joined.items() if b in more.exact + tuple(more.ranked)})
     columns, mine = release.data.table.columns, original.table.columns
     recoded = {n: n for n in shown[0] if columns[n].kind != mine[n].kind}  # numbers released as labels of classes
-    seen = original.holding(original.table.pair(found[0].data.table, recoded, partly=True)) if recoded else original
+    seen = with_table(original, original.table.pair(found[0].data.table, recoded, partly=True)) if recoded else original
     keys = keys_of(attack.name(), seen, release, intruder, random, targets, needed=False)
     table, codes = keys.joined.table, dict[str, Array]()
     for rerun, names in zip(found, shown, strict=True):
@@ -109,7 +110,7 @@ def rerun_keys(
     table = table.pair(found[0].data.table, {scratch(_LOW, n): n for n in noisy})
     masked = tuple(n for n in release.data.confidential if any(n in names for names in shown))
     keys = replace(
-        keys, joined=keys.joined.holding(table), numbers=tuple(n for n in keys.numbers if n in (*masked, *noisy)),
+        keys, joined=with_table(keys.joined, table), numbers=tuple(n for n in keys.numbers if n in (*masked, *noisy)),
     )
     unused = [n for n in release.data.confidential if n not in (*masked, *noisy)]
     said = [f"{', '.join(noisy)}: the nearest values are used, because they cannot be computed exactly"] if noisy else []
@@ -185,7 +186,7 @@ class RerunSteps:
         current = self.data
         for name, (before, scope) in self.ranked.items():
             low, high = scratch(_LOW, name), scratch(_HIGH, name)
-            tied = self.data.holding(self.data.table.pair(before.table, {_TIE: name}))
+            tied = with_table(self.data, self.data.table.pair(before.table, {_TIE: name}))
 
             def share(group: int, block: Block, name: str = name, low: str = low, high: str = high) -> Mapping[str, Array]:
                 _, code = np.unique(block[_TIE], return_inverse=True)
@@ -195,8 +196,8 @@ class RerunSteps:
                 return {low: least[code], high: most[code]}
 
             made = [Column(low, "number"), Column(high, "number")]
-            done = (tied.ungrouped() if scope == "file" else tied).map_groups(share, [name, _TIE], made)
-            current = current.holding(current.table.pair(done.table, {low: low, high: high}))
+            done = map_groups((as_one_group(tied) if scope == "file" else tied), share, [name, _TIE], made)
+            current = with_table(current, current.table.pair(done.table, {low: low, high: high}))
         return current
 
 
@@ -220,10 +221,10 @@ def _as_masked(original: Microdata, release: Release) -> Microdata:
     needs = [s.smallest(data.with_confidential(names)) for s, names in seen if s.scope == "sub_group"]
     limit = max([data.sub_groups.smallest, *needs])
     try:
-        outcome = settle(data.groups, data.present().tolist(), limit, data.sub_groups.small, "rerun")
+        outcome = settle(data.groups, count_present(data).tolist(), limit, data.sub_groups.small, "rerun")
     except SubGroupError:  # masked elsewhere, in sub-groups that the steps would refuse here
         return data
-    return data if outcome.target == tuple(range(len(data.groups))) else data.settled(outcome)
+    return data if outcome.target == tuple(range(len(data.groups))) else settle_groups(data, outcome)
 
 
 def _derived(release: Release) -> set[str]:
@@ -245,7 +246,7 @@ def _in_release(data: Microdata, release: Release) -> Microdata:
     weight = data.roles.weight
     if weight and weight in release.data.table.columns:
         table = table.pair(release.data.table, {weight: weight})
-    return data.holding(table)
+    return with_table(data, table)
 
 
 def _reverses(step: Mask) -> bool:

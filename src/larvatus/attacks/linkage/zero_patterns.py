@@ -17,6 +17,7 @@ from larvatus.data.contracts import Array, Block
 from larvatus.data.laws import keeps_zeros
 from larvatus.data.microdata import Microdata
 from larvatus.data.release import Release
+from larvatus.data.verbs import map_rows, reduce_groups
 
 
 def columns_with_kept_zeros(keys: Keys, release: Release) -> tuple[str, ...]:
@@ -32,7 +33,7 @@ def columns_with_kept_zeros(keys: Keys, release: Release) -> tuple[str, ...]:
     def count(group: int, block: Block) -> Ints:
         return np.array([[np.count_nonzero(block[c] == 0) for c in (keys.held(n), n)] for n in names])
 
-    counts = np.array(keys.joined.reduce(list(keys.columns), count, np.add))
+    counts = np.array(reduce_groups(keys.joined, list(keys.columns), count, np.add))
     alike = (counts[:, :, 0] == counts[:, :, 1]).all(axis=0) | keys.own_file
     kept = {n for n, same, some in zip(names, alike, counts[:, :, 1].sum(axis=0), strict=True) if same and some}
     whole = {keys.held(n) for n in kept} - {keys.held(n) for n in keys.numbers if n not in kept}
@@ -49,7 +50,7 @@ def zeros_as_missing(keys: Keys, original: Microdata, names: Sequence[str]) -> t
 def has_zeros(data: Microdata, but: Sequence[str]) -> bool:
     """Whether a numeric confidential column other than these has a zero."""
     names = [n for n in data.numeric(data.confidential) if n not in but]
-    return bool(names) and any(data.reduce(names, lambda g, b: bool((b.matrix(names) == 0).any()), lambda a, b: a or b))
+    return bool(names) and any(reduce_groups(data, names, lambda g, b: bool((b.matrix(names) == 0).any()), lambda a, b: a or b))
 
 
 def _without_zeros(data: Microdata, names: Sequence[str]) -> Microdata:
@@ -57,7 +58,7 @@ def _without_zeros(data: Microdata, names: Sequence[str]) -> Microdata:
         return {n: np.where(block[n] == 0, np.nan, block[n]) for n in names}
 
     made = [replace(data.table.columns[n], missing=True, integer=False) for n in names]
-    return data.map_rows(blank, names, made)
+    return map_rows(data, blank, names, made)
 
 
 def _may_keep(name: str, release: Release, stated: bool) -> bool:

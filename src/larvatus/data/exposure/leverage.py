@@ -19,6 +19,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Block
 from larvatus.data.design import Design, Term, design_of
 from larvatus.data.microdata import Microdata, collect
+from larvatus.data.verbs import moments_by_group, reduce_groups, with_table
 
 _RARE = 2  # categories with at most this number of records are too rare
 _SHOWN, _ABSENT, _SAME = 5, -1, 1e-6
@@ -63,7 +64,7 @@ def held_records(data: Microdata, design: Design, groups: Collection[int] | None
     def rows(group: int, block: Block) -> CentredRows | None:
         return CentredRows.of(design.matrix(group, block))
 
-    found = {g: r for g, r in enumerate(data.reduce(design.columns, rows, CentredRows.merge)) if r is not None}
+    found = {g: r for g, r in enumerate(reduce_groups(data, design.columns, rows, CentredRows.merge)) if r is not None}
     basis = {g: DesignBasis.of(found[g]) for g in wanted if g in found}
 
     def candidates(group: int, block: Block) -> _Candidates:
@@ -74,7 +75,7 @@ def held_records(data: Microdata, design: Design, groups: Collection[int] | None
 
     out: list[HeldRecord] = []
     counts: list[list[Counter[int]]] = []
-    for g, near in enumerate(data.reduce(design.columns, candidates, _Candidates.merge)):
+    for g, near in enumerate(reduce_groups(data, design.columns, candidates, _Candidates.merge)):
         for own in basis[g].held(near.terms) if g in basis and len(near.record) else ():
             counts = counts or counts_by_level(data, indicated)
             terms = np.ascontiguousarray(near.terms[:, own])
@@ -112,7 +113,7 @@ def counts_by_level(data: Microdata, columns: Sequence[str]) -> list[list[Counte
     def count(group: int, block: Block) -> list[Counter[int]]:
         return [Counter(_codes(block, c).tolist()) for c in columns]
 
-    return data.reduce(columns, count, lambda a, b: [x + y for x, y in zip(a, b, strict=True)])
+    return reduce_groups(data, columns, count, lambda a, b: [x + y for x, y in zip(a, b, strict=True)])
 
 
 def with_pooled_levels(data: Microdata, design: Design) -> tuple[Design, dict[str, int]]:
@@ -180,10 +181,10 @@ def released_held(original: Microdata, released: Microdata) -> list[HeldRecord]:
         return []
     ids = np.unique([r for h in held for r in h.records])
     both = released.table.pair(original.table, {scratch("original", n): n for n in names}, partly=True)
-    few = released.holding(both.take(lambda g, b: np.isin(b.record, ids), ()))
+    few = with_table(released, both.take(lambda g, b: np.isin(b.record, ids), ()))
     record, _, values = collect(few, [*names, *(scratch("original", n) for n in names)])
     place = {int(r): i for i, r in enumerate(record)}
-    spread = [np.sqrt(np.nan_to_num(m.variance)) for m in original.moments(names)]
+    spread = [np.sqrt(np.nan_to_num(m.variance)) for m in moments_by_group(original, names)]
     out = []
     for h in held:
         rows = [place[r] for r in h.records if r in place]

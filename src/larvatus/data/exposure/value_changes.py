@@ -19,6 +19,7 @@ from larvatus.core.scratch_names import scratch
 from larvatus.data.contracts import Block
 from larvatus.data.microdata import Microdata
 from larvatus.data.steps import codes_in
+from larvatus.data.verbs import reduce_groups
 
 ALIKE = 1e-7
 _N, _MEAN, _SQUARES, _LOW, _HIGH = range(5)
@@ -84,7 +85,7 @@ def _spreads(data: Microdata, names: Sequence[str]) -> list[NDArray[np.float64]]
     def look(group: int, block: Block) -> NDArray[np.float64]:
         return np.array([_spread(block[n]) for n in names])
 
-    return data.reduce(names, look, _merged)
+    return reduce_groups(data, names, look, _merged)
 
 
 def _spread(values: NDArray[np.float64] | NDArray[np.int32]) -> tuple[float, ...]:

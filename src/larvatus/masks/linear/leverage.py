@@ -11,6 +11,7 @@ from larvatus.data.design import Design, design_of
 from larvatus.data.exposure.leverage import HeldRecord, held_records, held_text, with_pooled_levels
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
+from larvatus.data.verbs import take_rows
 
 _ROUNDS = 20
 
@@ -53,7 +54,7 @@ def _suppressed(
     masked = [g for g, names in enumerate(present) if names]
     for _ in range(_ROUNDS):
         gone = np.array(sorted({r for h in held for r in h.records}), dtype=np.int64)
-        before, data = data, data.take(lambda g, b, gone=gone: ~np.isin(b.record, gone), ())  # type: ignore[misc]
+        before, data = data, take_rows(data, lambda g, b, gone=gone: ~np.isin(b.record, gone), ())  # type: ignore[misc]
         few = [g for g in masked if len(data.groups) < len(before.groups) or data.groups.sizes[g] < smallest]
         if few:
             raise SubGroupError(_refusal(before, held, method, f"Without them a sub-group has fewer than {smallest} records. "

@@ -19,6 +19,7 @@ from larvatus.data.laws import GroupLaw, Law, NoiseLaw
 from larvatus.data.microdata import Microdata
 from larvatus.data.notes import Note
 from larvatus.data.per_column import per_column
+from larvatus.data.verbs import count_present, map_groups, reduce_groups
 from larvatus.masks.noise.drawing import column_matrix
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def fits_of(data: Microdata, present: Sequence[tuple[str, ...]], design: Design)
 
     columns = list(dict.fromkeys([*data.confidential, *design.columns]))
     out = []
-    for found in data.reduce(columns, rows, CentredRows.merge):
+    for found in reduce_groups(data, columns, rows, CentredRows.merge):
         assert found is not None, "columns that are present have no missing values"
         out.append(fit_of(found, len(design.terms)))
     return out
@@ -100,7 +101,7 @@ def rotate_residuals(
         outcomes[group] = (status, tuple(n for n, moved in zip(there, free, strict=True) if not moved))
         return same | dict(zip(there, y, strict=True))
 
-    return data.map_groups(rotate, list(dict.fromkeys([*names, *design.columns]))), outcomes
+    return map_groups(data, rotate, list(dict.fromkeys([*names, *design.columns]))), outcomes
 
 
 def linear_law(
@@ -114,7 +115,7 @@ def linear_law(
     from larvatus.stats.linear.moments import SampleMoments
 
     names = original.confidential
-    if (original.present() < np.array(original.groups.sizes)[:, None]).any():
+    if (count_present(original) < np.array(original.groups.sizes)[:, None]).any():
         return None
     plain = design_of(original, original.non_confidential)
     design = with_pooled_levels(original, plain)[0] if original.sub_groups.small == "pool" else plain
@@ -126,7 +127,7 @@ def linear_law(
 
     out = []
     used = list(dict.fromkeys([*names, *design.columns, *([weight] if weight else [])]))
-    found = original.reduce(used, moments, SampleMoments.merge)
+    found = reduce_groups(original, used, moments, SampleMoments.merge)
     for g, (m, n) in enumerate(zip(found, original.groups.sizes, strict=True)):
         if n < 2:
             return None
